@@ -1,0 +1,108 @@
+// The npm packages, exactly as the lock file has them, and with them the pinned Node at node_modules/.bin/node.
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
+import { run, say } from "./run.mjs";
+import { withSetupLock } from "./setup-lock.mjs";
+
+/**
+ * Installs the packages when they are missing or stale.
+ * @throws Error with the last lines of npm's output, or when the installed runtime does not run here
+ */
+export async function ensurePackages(root) {
+  const wanted = fingerprint(root);
+  if (isReady(root, wanted)) return;
+  await withSetupLock(root, async () => {
+    if (isReady(root, wanted)) return;
+    if (!isInstalled(root)) {
+      say("installing the npm packages (npm ci)");
+      await install(root);
+    }
+    const fault = runtimeFault(root);
+    if (fault) throw new Error(`${runtimePath(root)} ${fault}; it is part of the npm package "node" of package.json`);
+    writeFileSync(stampPath(root), wanted);
+  });
+}
+
+const stampPath = (root) => join(root, "node_modules", ".stoa-setup");
+const runtimePath = (root) => join(root, "node_modules", ".bin", "node");
+const readJson = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
+
+/** Changes whenever the installed packages may have to. */
+function fingerprint(root) {
+  const { dependencies, devDependencies, optionalDependencies, overrides, allowScripts } = readJson(
+    root,
+    "package.json",
+  );
+  const parts = [dependencies, devDependencies, optionalDependencies, overrides, allowScripts];
+  return createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .update(JSON.stringify([...parts, process.platform, process.arch]))
+    .digest("hex");
+}
+
+function isReady(root, wanted) {
+  const stamp = stampPath(root);
+  return existsSync(stamp) && readFileSync(stamp, "utf8") === wanted && isWhole(root);
+}
+
+/** All direct dependencies are there and the runtime runs: notices a folder that was partly deleted or copied. */
+function isWhole(root) {
+  const { dependencies, devDependencies } = readJson(root, "package.json");
+  const names = Object.keys({ ...dependencies, ...devDependencies });
+  const there = names.every((name) => existsSync(join(root, "node_modules", name, "package.json")));
+  return there && runtimeFault(root) === undefined;
+}
+
+/** Whether somebody has installed just this already, by npm itself: then its own record agrees with the lock file. */
+function isInstalled(root) {
+  try {
+    const wanted = readJson(root, "package-lock.json").packages;
+    const there = readJson(root, "node_modules", ".package-lock.json").packages;
+    const agree = Object.entries(wanted).every(([path, entry]) => {
+      if (path === "" || (entry.optional && !there[path])) return true;
+      return there[path]?.version === entry.version && there[path]?.integrity === entry.integrity;
+    });
+    return agree && Object.keys(there).every((path) => wanted[path]) && isWhole(root);
+  } catch {
+    return false;
+  }
+}
+
+function runtimeFault(root) {
+  const wanted = `v${readJson(root, "package.json").dependencies.node}`;
+  try {
+    const found = execFileSync(runtimePath(root), ["--version"], { encoding: "utf8", stdio: "pipe" }).trim();
+    return found === wanted ? undefined : `is ${found}, not ${wanted}`;
+  } catch (error) {
+    return `does not run (${error.code ?? error.message.split("\n")[0]})`;
+  }
+}
+
+async function install(root) {
+  const [command, ...npm] = npmCommand();
+  // Flags win over the user's configuration and over NODE_ENV=production: tools and install scripts are both needed.
+  const flags = ["--include=dev", "--include=optional", "--ignore-scripts=false", "--engine-strict=false"];
+  const quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
+  await run(command, [...npm, "ci", ...flags, ...quiet], { cwd: root, env: npmEnvironment(root) });
+}
+
+/** The npm that called us, else the one on the PATH. */
+function npmCommand() {
+  const { npm_execpath: cli, npm_node_execpath: node } = process.env;
+  return cli && /npm-cli\.[cm]?js$/.test(cli) && existsSync(cli) ? [node ?? process.execPath, cli] : ["npm"];
+}
+
+/** Ours, without what an outer npm run says of itself, and without the runtime that the installation replaces. */
+function npmEnvironment(root) {
+  const ours =
+    /^npm_(lifecycle|package|command)|^npm_config_(omit|only|production|dry_run|global|ignore_scripts|include)$/i;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)));
+  const bin = resolve(root, "node_modules", ".bin");
+  env.PATH = (process.env.PATH ?? "")
+    .split(delimiter)
+    .filter((folder) => resolve(folder) !== bin)
+    .join(delimiter);
+  return env;
+}

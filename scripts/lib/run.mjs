@@ -1,0 +1,28 @@
+import { spawn } from "node:child_process";
+
+/**
+ * Runs a program and keeps what it says to itself.
+ * @throws Error with the last lines of its output when it fails
+ */
+export function run(command, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    const collect = (chunk) => {
+      output = (output + chunk).slice(-20_000);
+    };
+    child.stdout.on("data", collect);
+    child.stderr.on("data", collect);
+    child.once("error", (error) => reject(new Error(`${command} cannot be run (${error.code ?? error.message})`)));
+    child.once("close", (code, signal) => {
+      if (code === 0) return resolve(output);
+      const last = output.split("\n").filter((line) => line.trim() !== "");
+      const how = signal ?? `exit code ${code}`;
+      reject(new Error([`${[command, ...args].join(" ")} failed (${how})`, ...last.slice(-10)].join("\n  ")));
+    });
+  });
+}
+
+export function say(line) {
+  console.error(`stoa set-up: ${line}`);
+}

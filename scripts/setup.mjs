@@ -1,0 +1,18 @@
+// Makes this clone ready to run, and changes nothing that is already right. Called by npm before start and test.
+// Plain JavaScript for Node 20: it runs before anything is installed.
+//   node scripts/setup.mjs [start|test]     what to be ready for; default: what npm is about to run
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ensurePackages } from "./lib/packages.mjs";
+import { ensureServer, needsServer } from "./lib/server.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const purpose = process.argv[2] ?? (process.env.npm_lifecycle_event === "pretest" ? "test" : "start");
+
+try {
+  await ensurePackages(root);
+  if (needsServer(purpose, process.env)) await ensureServer();
+} catch (error) {
+  console.error(`stoa set-up: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+}

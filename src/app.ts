@@ -1,0 +1,104 @@
+import { type FastifyBaseLogger } from "fastify";
+import { pino } from "pino";
+import { Board } from "./board/board.ts";
+import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
+import { StoaError } from "./errors.ts";
+import { createServer } from "./http/server.ts";
+import { createServiceTable } from "./services/table.ts";
+import { Database } from "./store/database.ts";
+import { ensureDatabase } from "./store/ensure-database.ts";
+import { migrate, schemaState } from "./store/migrate.ts";
+import { startPrivateServer } from "./store/private-server.ts";
+
+/** What tests replace. */
+export interface Overrides {
+  /** The time in milliseconds since 1970 (UTC). */
+  now?: () => number;
+  log?: FastifyBaseLogger;
+  /** How long connections may be silent, in milliseconds. */
+  timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
+}
+
+export interface App {
+  /** The address of the service, such as http://127.0.0.1:8080. */
+  readonly url: string;
+  /** Stops the service: running calls finish within the drain time, then connections, pool and private server end. */
+  close(): Promise<void>;
+}
+
+/**
+ * Composes the service, brings its database up to date and starts to listen.
+ * @throws Error with one line for the operator when it cannot start; nothing is left running then
+ */
+export async function startApp(config: Config, overrides: Overrides = {}): Promise<App> {
+  const log: FastifyBaseLogger = overrides.log ?? pino({ level: config.logLevel });
+  log.info(describeConfig(config), "starting");
+  const cleanUp: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const step of cleanUp.splice(0).reverse()) await step();
+  };
+  try {
+    const database = config.database ?? (await startPrivateDatabase(config, log, cleanUp));
+    const db = new Database({ address: database, connections: config.databaseConnections });
+    cleanUp.push(() => db.close());
+    await migrateAs(config.migrationDatabase ?? database, log);
+
+    const board = new Board(db, overrides.now ?? Date.now);
+    // The addresses that are handed out may hold the port, which the system may choose: the table reads it when asked.
+    const scheme = config.tls ? "https" : "http";
+    let url = `${scheme}://${hostInUrl(config.host)}:${config.port}`;
+    const table = createServiceTable(board, () => config.siteUrl ?? url);
+    const server = await createServer({
+      table,
+      log,
+      checkReady: () => checkReady(db),
+      port: {
+        tls: config.tls,
+        headersTimeoutMs: overrides.timeouts?.headersMs ?? 10_000,
+        requestTimeoutMs: overrides.timeouts?.requestMs ?? 60_000,
+        idleTimeoutMs: overrides.timeouts?.idleMs ?? 75_000,
+        drainTimeoutMs: config.drainTimeoutMs,
+      },
+    });
+    cleanUp.push(() => server.close());
+    const port = await server.listen({ host: config.host, port: config.port });
+    url = `${scheme}://${hostInUrl(config.host)}:${port}`;
+    log.info({ url, siteUrl: config.siteUrl ?? url }, "listening");
+    return { url, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startPrivateDatabase(
+  { dataDir }: Config,
+  log: FastifyBaseLogger,
+  cleanUp: (() => Promise<void>)[],
+): Promise<DatabaseConfig> {
+  const server = await startPrivateServer({ dataDir, log: (line) => log.info(line) });
+  cleanUp.push(() => server.stop());
+  const account = { socketPath: server.socketPath, user: server.user };
+  await ensureDatabase(account, "stoa");
+  return { ...account, database: "stoa" };
+}
+
+async function migrateAs(address: DatabaseConfig, log: FastifyBaseLogger): Promise<void> {
+  const db = new Database({ address, connections: 2 });
+  try {
+    await migrate(db, { log: (line) => log.info(line) });
+  } finally {
+    await db.close();
+  }
+}
+
+/** The database answers and its schema is the one that this program was written for. */
+async function checkReady(db: Database): Promise<void> {
+  const state = await schemaState(db);
+  if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
+  if (state.kind === "other") throw new StoaError("unavailable", state.reason);
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,0 +1,40 @@
+import type { Database, Queryable, Tx } from "../store/database.ts";
+
+export type { Queryable } from "../store/database.ts";
+
+/** One write in progress: everything in it commits together or not at all. */
+export interface Unit {
+  tx: Tx;
+  /** The time of the write, in milliseconds since 1970 (UTC). */
+  now: number;
+}
+
+/**
+ * The way in to the board's rules. A read takes `read(signal)`; a write runs in `write(signal, work)`, whose work also
+ * builds the reply, so that the reply is settled before the commit.
+ */
+export class Board {
+  readonly #db: Database;
+  readonly #now: () => number;
+
+  /** `now` gives the time in milliseconds since 1970 (UTC). */
+  constructor(db: Database, now: () => number) {
+    this.#db = db;
+    this.#now = now;
+  }
+
+  /** The time in milliseconds since 1970 (UTC). */
+  now(): number {
+    return this.#now();
+  }
+
+  /** A reader that starts no further statement once `signal` aborts. */
+  read(signal: AbortSignal): Queryable {
+    return this.#db.reader(signal);
+  }
+
+  /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing of it has happened. */
+  write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
+    return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now() }));
+  }
+}

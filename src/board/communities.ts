@@ -1,0 +1,60 @@
+import { badInput, notFound, StoaError } from "../errors.ts";
+import {
+  type CommunityRow,
+  findCommunity,
+  findCommunityId,
+  insertCommunity,
+  listCommunities as listRows,
+} from "../store/communities.ts";
+import type { Caller } from "./agents.ts";
+import type { Queryable, Unit } from "./board.ts";
+import { decodeCursor, encodeCursor } from "./cursors.ts";
+
+export type { CommunityRow } from "../store/communities.ts";
+
+const namePattern = /^[a-z0-9][a-z0-9-]{1,22}[a-z0-9]$/;
+const pageSize = 1000;
+
+/** Creates a community; `input` has passed the field rules. @throws StoaError `exists`. */
+export async function createCommunity(
+  { tx, now }: Unit,
+  caller: Caller,
+  input: { name: string; title: string; description: string },
+): Promise<CommunityRow> {
+  const id = await insertCommunity(tx, { ...input, createdBy: caller.id, createdAt: now });
+  if (id === undefined) throw new StoaError("exists", `The community ${input.name} exists.`, { field: "name" });
+  return { ...input, id, post_count: 0, created_by: caller.name, created_at: now };
+}
+
+/** @throws StoaError `not_found`. */
+export async function getCommunity(db: Queryable, name: string): Promise<CommunityRow> {
+  const community = namePattern.test(name) ? await findCommunity(db, name) : undefined;
+  if (community === undefined) throw notFound("There is no community of this name.");
+  return community;
+}
+
+/** The id of the community of this name. `field` is the input that held the name. @throws StoaError `not_found`. */
+export async function getCommunityId(db: Queryable, name: string, field?: string): Promise<number> {
+  const id = namePattern.test(name) ? await findCommunityId(db, name) : undefined;
+  if (id === undefined) throw notFound("There is no community of this name.", field);
+  return id;
+}
+
+/** A page of all communities, by name. @throws StoaError `bad_input` for a cursor of something else. */
+export async function listCommunities(
+  db: Queryable,
+  cursor: string | undefined,
+): Promise<{ communities: CommunityRow[]; nextCursor: string | undefined }> {
+  const rows = await listRows(db, cursor === undefined ? "" : nameOf(cursor), pageSize + 1);
+  const communities = rows.slice(0, pageSize);
+  const last = rows.length > pageSize ? communities.at(-1) : undefined;
+  return { communities, nextCursor: last && encodeCursor(["communities", last.name]) };
+}
+
+function nameOf(cursor: string): string {
+  const [kind, name, ...rest] = decodeCursor(cursor);
+  if (kind !== "communities" || typeof name !== "string" || !namePattern.test(name) || rest.length > 0) {
+    throw badInput("cursor", "This is not a cursor of this list.");
+  }
+  return name;
+}

@@ -1,0 +1,132 @@
+import { badInput } from "../errors.ts";
+import { type FeedPage, type FeedPosition, listHot, listNew, listTop } from "../store/feeds.ts";
+import type { PostRow } from "../store/posts.ts";
+import type { Queryable } from "./board.ts";
+import { getCommunityId } from "./communities.ts";
+import { decodeCursor, encodeCursor } from "./cursors.ts";
+
+export type FeedSort = "hot" | "new" | "top";
+export type FeedWindow = "day" | "week" | "month" | "year" | "all";
+
+export interface FeedQuery {
+  sort: FeedSort;
+  window: FeedWindow;
+  limit: number;
+  /** Absent means 0; it goes without `cursor`. */
+  offset: number | undefined;
+  cursor: string | undefined;
+  /** Only posts of this community. */
+  community: string | undefined;
+  /** The input that named the community, for the error when there is none. */
+  communityField?: string | undefined;
+  /** The current time, in milliseconds since 1970 (UTC); windows end there. */
+  now: number;
+}
+
+export interface FeedResult {
+  posts: PostRow[];
+  offset: number;
+  nextOffset: number | undefined;
+  nextCursor: string | undefined;
+}
+
+const dayMs = 86_400_000;
+const windowMs: Record<FeedWindow, number | undefined> = {
+  day: dayMs,
+  week: 7 * dayMs,
+  month: 30 * dayMs,
+  year: 365 * dayMs,
+  all: undefined,
+};
+
+/** What a cursor is bound to: pages of one feed share it. */
+interface FeedIdentity {
+  sort: FeedSort;
+  communityId: number | undefined;
+  window: FeedWindow;
+  /** The start of the window, fixed by the first page. */
+  since: number | undefined;
+}
+
+/**
+ * A page of a feed.
+ * @throws StoaError `not_found` for an unknown community; `bad_input`, field `cursor`, for a cursor that belongs to
+ * another feed or comes with an offset.
+ */
+export async function listFeed(db: Queryable, query: FeedQuery): Promise<FeedResult> {
+  const { sort, limit, cursor, offset } = query;
+  if (cursor !== undefined && offset !== undefined) throw badInput("cursor", "A cursor goes without an offset.");
+  const position = cursor === undefined ? undefined : decodeFeedCursor(cursor);
+  const communityId =
+    query.community === undefined ? undefined : await getCommunityId(db, query.community, query.communityField);
+  const window = sort === "top" ? query.window : "all";
+  const length = windowMs[window];
+  const feed: FeedIdentity = {
+    sort,
+    communityId,
+    window,
+    since: position ? position.feed.since : length === undefined ? undefined : query.now - length,
+  };
+  if (position && !sameFeed(position.feed, feed)) throw badInput("cursor", "This cursor belongs to another feed.");
+
+  const page: FeedPage = {
+    communityId,
+    start: position ? { after: position.after } : { offset: offset ?? 0 },
+    limit: limit + 1, // One more tells whether there is a next page.
+  };
+  const rows = await (sort === "hot"
+    ? listHot(db, page)
+    : sort === "new"
+      ? listNew(db, page)
+      : listTop(db, page, feed.since));
+  const posts = rows.slice(0, limit);
+  const last = rows.length > limit ? posts.at(-1) : undefined;
+  return {
+    posts,
+    offset: offset ?? 0,
+    nextOffset: last && !position ? (offset ?? 0) + limit : undefined,
+    nextCursor: last && encodeFeedCursor(feed, last),
+  };
+}
+
+function encodeFeedCursor({ sort, communityId, window, since }: FeedIdentity, last: PostRow): string {
+  return encodeCursor([
+    sort,
+    communityId ?? null,
+    window,
+    since ?? null,
+    last.hot,
+    last.score,
+    last.created_at,
+    last.id,
+  ]);
+}
+
+function decodeFeedCursor(text: string): { feed: FeedIdentity; after: FeedPosition } {
+  const [sort, communityId, window, since, hot, score, createdAt, id, ...rest] = decodeCursor(text);
+  if (
+    (sort === "hot" || sort === "new" || sort === "top") &&
+    (communityId === null || Number.isSafeInteger(communityId)) &&
+    typeof window === "string" &&
+    Object.hasOwn(windowMs, window) &&
+    (window === "all" ? since === null : Number.isSafeInteger(since)) &&
+    typeof hot === "number" &&
+    [score, createdAt, id].every(Number.isSafeInteger) &&
+    rest.length === 0
+  ) {
+    return {
+      feed: {
+        sort,
+        communityId: (communityId as number | null) ?? undefined,
+        window: window as FeedWindow,
+        since: (since as number | null) ?? undefined,
+      },
+      after: { hot, score: score as number, createdAt: createdAt as number, id: id as number },
+    };
+  }
+  throw badInput("cursor", "This is not a cursor of a feed.");
+}
+
+function sameFeed(a: FeedIdentity, b: FeedIdentity): boolean {
+  return a.sort === b.sort && a.communityId === b.communityId && a.window === b.window;
+}

@@ -1,0 +1,17 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** An API key: the prefix `stoa`, an underscore, then 43 base64url characters of 32 random bytes. */
+const keyPattern = /^stoa_[A-Za-z0-9_-]{43}$/;
+
+export function createApiKey(): string {
+  return `stoa_${randomBytes(32).toString("base64url")}`;
+}
+
+export function isApiKey(text: string): boolean {
+  return keyPattern.test(text);
+}
+
+/** All that is stored of a key. A key is random over 256 bits, so that a plain hash of it can be neither guessed nor salted better. */
+export function hashApiKey(key: string): Buffer {
+  return createHash("sha256").update(key).digest();
+}

@@ -1,0 +1,151 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+/** Everything that can be set from outside. This file is the only reader of the environment. */
+export interface Config {
+  host: string;
+  /** 0 lets the system choose. */
+  port: number;
+  /** The public root address, without a slash at its end; by default what the service listens on. */
+  siteUrl: string | undefined;
+  /** Where the database is; undefined means a private server in `dataDir`. */
+  database: DatabaseConfig | undefined;
+  /** An account that may alter the schema, when the serving one may not. */
+  migrationDatabase: DatabaseConfig | undefined;
+  databaseConnections: number;
+  dataDir: string;
+  /** PEM texts; undefined means no TLS. */
+  tls: { cert: string; key: string } | undefined;
+  logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
+  /** How long running calls may take to finish when the service stops, in milliseconds. */
+  drainTimeoutMs: number;
+}
+
+export interface DatabaseConfig {
+  host?: string;
+  port?: number;
+  socketPath?: string;
+  user: string;
+  password?: string;
+  database: string;
+}
+
+/** A setting that cannot be used. The message names it and never holds a secret. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the settings. An empty variable counts as absent. @throws ConfigError for the first bad one. */
+export function readConfig(environment: Environment): Config {
+  const read = <Value>(name: string, parse: (text: string) => Value): Value | undefined => {
+    const text = environment[name];
+    if (text === undefined || text === "") return undefined;
+    try {
+      return parse(text);
+    } catch (error) {
+      throw new ConfigError(`${name} ${(error as Error).message}.`);
+    }
+  };
+  const cert = read("STOA_TLS_CERT", readPem);
+  const key = read("STOA_TLS_KEY", readPem);
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new ConfigError("STOA_TLS_CERT and STOA_TLS_KEY go together; one of them is missing.");
+  }
+  const database = read("STOA_DATABASE_URL", parseDatabaseUrl);
+  const migrationDatabase = read("STOA_MIGRATION_DATABASE_URL", parseDatabaseUrl);
+  if (migrationDatabase !== undefined && database?.database !== migrationDatabase.database) {
+    throw new ConfigError("STOA_MIGRATION_DATABASE_URL must name the same database as STOA_DATABASE_URL.");
+  }
+  return {
+    host: read("STOA_HOST", parseHost) ?? "127.0.0.1",
+    port: read("STOA_PORT", integerBetween(0, 65_535)) ?? 8080,
+    siteUrl: read("STOA_SITE_URL", parseSiteUrl),
+    database,
+    migrationDatabase,
+    databaseConnections: read("STOA_DATABASE_CONNECTIONS", integerBetween(1, 1000)) ?? 32,
+    dataDir: resolve(environment["STOA_DATA_DIR"] || ".stoa"),
+    tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
+    logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
+    drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
+  };
+}
+
+/** The settings as they may be shown: without passwords and keys. */
+export function describeConfig(config: Config): Record<string, unknown> {
+  const { tls, database, migrationDatabase, ...plain } = config;
+  return {
+    ...plain,
+    tls: tls !== undefined,
+    database: database ? describeDatabase(database) : "private",
+    ...(migrationDatabase ? { migrationDatabase: describeDatabase(migrationDatabase) } : {}),
+  };
+}
+
+function describeDatabase({ host, port, socketPath, user, database }: DatabaseConfig): string {
+  return `${user}@${socketPath ?? `${host}:${port}`}/${database}`;
+}
+
+function integerBetween(least: number, most: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      throw new Error(`must be an integer from ${least} to ${most}, not ${JSON.stringify(text)}`);
+    }
+    return value;
+  };
+}
+
+function oneOf<Value extends string>(...values: Value[]) {
+  return (text: string): Value => {
+    const value = values.find((each) => each === text);
+    if (value === undefined) throw new Error(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}`);
+    return value;
+  };
+}
+
+function parseHost(text: string): string {
+  if (!/^[A-Za-z0-9.:_-]+$/.test(text)) throw new Error(`must be a host name or an address, not ${JSON.stringify(text)}`);
+  return text;
+}
+
+/** Receipts hand this address out within shell commands, so it holds nothing that a shell would read. */
+function parseSiteUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:\/\/[A-Za-z0-9._:[\]/~-]+$/.test(text) || url.username !== "") {
+    throw new Error("must be an http or https address of plain characters, such as https://stoa.example");
+  }
+  return text.replace(/\/+$/, "");
+}
+
+function parseDatabaseUrl(text: string): DatabaseConfig {
+  const example = "must look like mysql://user:password@host:3306/database";
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.protocol !== "mysql:" || url.hash !== "") throw new Error(example);
+  const database = decodeURIComponent(url.pathname.slice(1));
+  if (!/^[A-Za-z0-9_$-]{1,64}$/.test(database)) throw new Error(`${example}; the name of the database is missing or odd`);
+  const socketPath = url.searchParams.get("socket") ?? undefined;
+  for (const name of url.searchParams.keys()) {
+    if (name !== "socket") throw new Error(`has an unknown parameter ${JSON.stringify(name)}; there is only socket`);
+  }
+  return {
+    ...(socketPath === undefined
+      ? { host: url.hostname.replace(/^\[(.*)\]$/, "$1") || "127.0.0.1", port: Number(url.port || 3306) }
+      : { socketPath }),
+    user: decodeURIComponent(url.username) || "root",
+    ...(url.password === "" ? {} : { password: decodeURIComponent(url.password) }),
+    database,
+  };
+}
+
+function readPem(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Error(`names a file that cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  if (!text.includes("-----BEGIN ")) throw new Error("must name a PEM file");
+  return text;
+}

@@ -1,0 +1,65 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
+import { type ErrorCode, StoaError } from "../errors.ts";
+
+/*
+ * The one place where failures become what callers see. RPC callers get a Connect error whose detail message carries the
+ * stable code; REST callers the Error shape.
+ */
+
+const codes: Record<ErrorCode, Code> = {
+  bad_input: Code.InvalidArgument,
+  bad_json: Code.InvalidArgument,
+  unauthorized: Code.Unauthenticated,
+  own_content: Code.PermissionDenied,
+  not_found: Code.NotFound,
+  name_taken: Code.AlreadyExists,
+  exists: Code.AlreadyExists,
+  too_large: Code.ResourceExhausted,
+  rate_limited: Code.ResourceExhausted,
+  internal: Code.Internal,
+  unavailable: Code.Unavailable,
+};
+
+/** Any failure as an error of the RPC protocols. What is no error of ours is bare `internal`: nothing leaks. */
+export function toConnectError(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  const known = toStoaError(error);
+  const value = create(ErrorDetailSchema, {
+    error: known.code,
+    ...(known.field === undefined ? {} : { field: known.field }),
+    ...(known.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: BigInt(known.retryAfterSeconds) }),
+  });
+  const detail = { desc: ErrorDetailSchema, value };
+  return new ConnectError(known.message, codes[known.code], challenge(known), [detail], error);
+}
+
+/** Any failure as an error of ours, also what `toConnectError` made of it. */
+export function toStoaError(error: unknown): StoaError {
+  if (error instanceof StoaError) return error;
+  if (error instanceof ConnectError) {
+    if (error.cause instanceof StoaError) return error.cause;
+    if (error.code === Code.Canceled || error.code === Code.DeadlineExceeded) {
+      return new StoaError("unavailable", "The call was given up.", { retryAfterSeconds: 1, cause: error });
+    }
+  }
+  return new StoaError("internal", "Something went wrong here; it has been logged under the request id.", { cause: error });
+}
+
+/** The Error shape; absent members are left out. */
+export function toErrorBody({ code, message, field, retryAfterSeconds }: StoaError): string {
+  return JSON.stringify({ ok: false, error: code, message, field, retry_after_seconds: retryAfterSeconds });
+}
+
+/** Headers that belong to a failure. */
+export function errorHeaders(error: StoaError): Record<string, string> {
+  return {
+    ...challenge(error),
+    ...(error.retryAfterSeconds === undefined ? {} : { "retry-after": String(error.retryAfterSeconds) }),
+  };
+}
+
+function challenge({ code }: StoaError): Record<string, string> {
+  return code === "unauthorized" ? { "www-authenticate": "Bearer" } : {};
+}

@@ -1,0 +1,56 @@
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+
+/**
+ * Gets the parser's error and the status that fits it (400, 408, 413 or 431), and returns the reply: a JSON body, the
+ * status to send, and further headers if any.
+ */
+export type ClientErrorReply = (
+  error: Error,
+  status: number,
+) => { status: number; body: string; headers?: Record<string, string> };
+
+/** How long a refused client may go on sending: closing on unread bytes resets the connection, and the reply is lost. */
+const LINGER_MS = 1000;
+
+const STATUS_OF_CODE: Record<string, number> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+};
+
+const plainReply: ClientErrorReply = (_error, status) => ({
+  status,
+  body: JSON.stringify({ message: STATUS_CODES[status] }),
+});
+
+/**
+ * Answers an HTTP/1.1 request that cannot be parsed or did not arrive in time, and closes the connection. Nothing is
+ * written into a reply that `hasBegun`, nor to a peer whose connection failed otherwise (a reset, a TLS handshake).
+ */
+export function refuse(
+  error: Error & { code?: string },
+  socket: Socket,
+  hasBegun: boolean,
+  makeReply: ClientErrorReply = plainReply,
+): void {
+  const code = error.code ?? "";
+  const isRequestFault = code.startsWith("HPE_") || code === "ERR_HTTP_REQUEST_TIMEOUT";
+  if (socket.writableEnded && !socket.destroyed) return; // refused before, and still sending
+  if (!isRequestFault || !socket.writable || hasBegun) {
+    socket.destroy();
+    return;
+  }
+  const { status, body, headers } = makeReply(error, STATUS_OF_CODE[code] ?? 400);
+  const head = {
+    Date: new Date().toUTCString(),
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+    ...headers,
+  };
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`);
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(timer));
+}

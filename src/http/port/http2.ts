@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import http2 from "node:http2";
+import type { Socket } from "node:net";
+
+export interface Http2Limits {
+  headersTimeoutMs: number;
+  requestTimeoutMs: number;
+  idleTimeoutMs: number;
+}
+
+/** How many calls one session may have open at a time. */
+const MAX_CONCURRENT_STREAMS = 256;
+/** In MB, replies waiting to be sent included: at Node's 10, full pages on many streams would refuse further streams. */
+const MAX_SESSION_MEMORY = 64;
+/** How long the peer of a session that we ended may take to close its side. */
+const LINGER_MS = 1000;
+
+/** The HTTP/2 sessions of a port, and their time limits: Node gives a session none. */
+export class Http2Sessions {
+  readonly #limits: Http2Limits;
+  /** Each open session with the function that ends it gracefully. */
+  readonly #sessions = new Map<http2.ServerHttp2Session, () => void>();
+  #draining = false;
+
+  constructor(limits: Http2Limits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** Makes a server that does not listen, for `serve`. */
+  createServer(handler: (request: IncomingMessage, response: ServerResponse) => void): http2.Http2Server {
+    return http2.createServer(
+      { settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS }, maxSessionMemory: MAX_SESSION_MEMORY },
+      // Fastify and Connect take the requests of both protocols for what they have in common.
+      handler as unknown as (request: http2.Http2ServerRequest, response: http2.Http2ServerResponse) => void,
+    );
+  }
+
+  /** Serves a new connection. */
+  serve(server: http2.Http2Server, socket: Socket): void {
+    if (socket.destroyed) return;
+    socket.allowHalfOpen = false; // an http.Server sets it, and the session would outlive a peer that has gone
+    server.once("session", (session) => this.#watch(session, socket)); // emitted before emit() returns
+    server.emit("connection", socket);
+  }
+
+  /** Sends GOAWAY on every session; running streams may finish, the session ends with the last one. */
+  drain(): void {
+    this.#draining = true;
+    for (const end of this.#sessions.values()) end();
+  }
+
+  #watch(session: http2.ServerHttp2Session, socket: Socket): void {
+    const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs } = this.#limits;
+    let openStreams = 0;
+    // Runs only while no stream is open: a call that is quiet for long is not idle.
+    let timer: NodeJS.Timeout | undefined;
+    const after = (ms: number, action: () => void) => {
+      clearTimeout(timer);
+      timer = setTimeout(action, ms);
+    };
+    const end = () => {
+      session.close();
+      // Node would wait for the peer to close its side without bound.
+      if (openStreams === 0) after(LINGER_MS, () => socket.destroy());
+    };
+
+    this.#sessions.set(session, end);
+    socket.once("close", () => {
+      clearTimeout(timer);
+      this.#sessions.delete(session);
+    });
+    session.on("stream", (stream, _headers, flags) => {
+      openStreams += 1;
+      clearTimeout(timer);
+      const requestEnded = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+      const stalled = requestEnded ? undefined : setTimeout(cutUnlessRequestEnded, requestTimeoutMs, stream);
+      stream.once("close", () => {
+        clearTimeout(stalled);
+        openStreams -= 1;
+        if (openStreams > 0) return;
+        if (session.closed) end();
+        else after(idleTimeoutMs, end);
+      });
+    });
+    if (this.#draining) end();
+    else after(headersTimeoutMs, end);
+  }
+}
+
+/** The handler may never read the body, so the stream's own `end` event does not tell whether the request has ended. */
+function cutUnlessRequestEnded(stream: http2.ServerHttp2Stream): void {
+  if (!stream.destroyed && stream.state.remoteClose !== 1) stream.close(http2.constants.NGHTTP2_CANCEL);
+}

@@ -1,0 +1,23 @@
+import type { FastifyReply } from "fastify";
+import { badInput, StoaError } from "../errors.ts";
+import { errorHeaders, toErrorBody } from "./error-mapping.ts";
+
+/** Sends a failure in the Error shape. */
+export function sendError(reply: FastifyReply, error: StoaError, status: number): FastifyReply {
+  return reply
+    .code(status)
+    .headers(errorHeaders(error))
+    .header("content-type", "application/json; charset=utf-8")
+    .send(toErrorBody(error));
+}
+
+/** What Fastify itself refuses, as an error of ours; undefined for what it does not know. */
+export function fromFastifyError(error: unknown): StoaError | undefined {
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new StoaError("too_large", "The request body is over 256 KiB.");
+  if (code === "FST_ERR_BAD_URL") return badInput(undefined, "The percent-encoding of the path is broken.");
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return badInput(undefined, "The request is malformed.");
+  }
+  return undefined;
+}

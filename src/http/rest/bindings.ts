@@ -1,0 +1,62 @@
+import { type DescField, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
+import { http } from "../../../gen/google/api/annotations_pb.js";
+import type { HttpRule } from "../../../gen/google/api/http_pb.js";
+import { success_status } from "../../../gen/stoa/v1/options_pb.js";
+import { compilePathTemplate, type PathTemplate } from "./path-template.ts";
+
+/** One way to call an RPC over REST, as its google.api.http annotation says. */
+export interface Binding {
+  rpc: DescMethod;
+  httpMethod: string;
+  path: PathTemplate;
+  /** Where the JSON body goes: all of the message, one field, or nowhere (the body is then ignored). */
+  body: "*" | DescField | undefined;
+  /** The field that is the response, where it is not the whole message. */
+  responseBody: DescField | undefined;
+  /** The status of success. */
+  status: number;
+}
+
+/** All bindings of a service, additional ones too. @throws Error for an annotation that makes no sense. */
+export function bindingsOf(service: DescService): Binding[] {
+  return service.methods.filter((rpc) => hasOption(rpc, http)).flatMap((rpc) => {
+    const rule = getOption(rpc, http);
+    return [rule, ...rule.additionalBindings].map((each) => toBinding(rpc, each));
+  });
+}
+
+function toBinding(rpc: DescMethod, rule: HttpRule): Binding {
+  const { case: kind, value: pattern } = rule.pattern;
+  if (kind === undefined) throw new Error(`${rpc.parent.typeName}.${rpc.name} has an HTTP rule without a path.`);
+  const [httpMethod, template] = kind === "custom" ? [pattern.kind, pattern.path] : [kind.toUpperCase(), pattern];
+  const path = compilePathTemplate(template);
+  for (const names of path.fields) {
+    if (fieldAt(rpc, names) === undefined) throw new Error(`${template}: ${rpc.input.typeName} has no ${names.join(".")}.`);
+  }
+  return {
+    rpc,
+    httpMethod,
+    path,
+    body: rule.body === "" ? undefined : rule.body === "*" ? "*" : mustHave(rpc.input, rule.body),
+    responseBody: rule.responseBody === "" ? undefined : mustHave(rpc.output, rule.responseBody),
+    status: getOption(rpc, success_status) || 200,
+  };
+}
+
+/** The field of a request at a path of names, or undefined. */
+export function fieldAt(rpc: DescMethod, names: string[]): DescField | undefined {
+  let message: DescMethod["input"] | undefined = rpc.input;
+  let field: DescField | undefined;
+  for (const name of names) {
+    field = message?.fields.find((each) => each.name === name);
+    if (field === undefined) return undefined;
+    message = field.fieldKind === "message" ? field.message : undefined;
+  }
+  return field;
+}
+
+function mustHave(message: DescMethod["input"], name: string): DescField {
+  const field = message.fields.find((each) => each.name === name);
+  if (field === undefined) throw new Error(`${message.typeName} has no field ${name}.`);
+  return field;
+}

@@ -1,0 +1,125 @@
+import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
+import type { ContextValues, HandlerContext, Interceptor, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import type { Implementation } from "../services.ts";
+
+/** What is known of a REST request when it becomes a call. */
+export interface CallInit {
+  method: string;
+  url: string;
+  headers: () => Headers;
+  signal: AbortSignal;
+  values: ContextValues;
+}
+
+export interface Reply {
+  message: Message;
+  /** The headers that the call has set, if any. */
+  headers: Headers | undefined;
+}
+
+type UnaryImplementation = (message: Message, context: HandlerContext) => Promise<Message> | Message;
+type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;
+
+/**
+ * Makes unary calls: the same implementation, through the same interceptors, as the RPC protocols use. The chain is
+ * composed once; a call then makes no more than it needs.
+ */
+export function createUnaryCall(
+  rpc: DescMethod,
+  implementation: Implementation,
+  interceptors: readonly Interceptor[],
+): (message: Message, init: CallInit) => Promise<Reply> {
+  if (!isUnary(rpc)) throw new Error(`${rpc.parent.typeName}.${rpc.name} is not unary.`);
+  const invoke = implementation[rpc.localName] as UnaryImplementation | undefined;
+  if (invoke === undefined) throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
+
+  const innermost: UnaryFn = async (request) => {
+    const call = request as RestCall;
+    return call.reply(create(rpc.output, await invoke.call(implementation, call.message, call)));
+  };
+  const chain = interceptors.reduceRight<UnaryFn>((next, interceptor) => interceptor(next as never) as UnaryFn, innermost);
+  return async (message, init) => {
+    const call = new RestCall(rpc, message, init);
+    const reply = await chain(call);
+    return { message: reply.message, headers: call.headersSet };
+  };
+}
+
+function isUnary(rpc: DescMethod): rpc is DescMethod & DescMethodUnary {
+  return rpc.methodKind === "unary";
+}
+
+/** Request and handler context in one; headers are made when somebody looks at them. */
+class RestCall implements UnaryRequest, HandlerContext {
+  readonly stream = false as const;
+  readonly protocolName = "rest";
+  readonly method: DescMethodUnary;
+  readonly service: DescService;
+  readonly message: Message;
+  readonly requestMethod: string;
+  readonly url: string;
+  readonly signal: AbortSignal;
+  readonly values: ContextValues;
+  readonly #headers: () => Headers;
+  #requestHeader: Headers | undefined;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
+
+  constructor(rpc: DescMethodUnary, message: Message, init: CallInit) {
+    this.method = rpc;
+    this.service = rpc.parent;
+    this.message = message;
+    this.requestMethod = init.method;
+    this.url = init.url;
+    this.signal = init.signal;
+    this.values = init.values;
+    this.#headers = init.headers;
+  }
+
+  get contextValues(): ContextValues {
+    return this.values;
+  }
+
+  get header(): Headers {
+    return this.requestHeader;
+  }
+
+  get requestHeader(): Headers {
+    this.#requestHeader ??= this.#headers();
+    return this.#requestHeader;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Headers();
+    return this.#responseHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers();
+    return this.#responseTrailer;
+  }
+
+  timeoutMs(): undefined {
+    return undefined;
+  }
+
+  reply(message: Message): UnaryResponse {
+    const call = this;
+    return {
+      stream: false,
+      service: this.service,
+      method: this.method,
+      message,
+      get header() {
+        return call.responseHeader;
+      },
+      get trailer() {
+        return call.responseTrailer;
+      },
+    };
+  }
+
+  get headersSet(): Headers | undefined {
+    return this.#responseHeader;
+  }
+}

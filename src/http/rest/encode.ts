@@ -1,0 +1,135 @@
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type Message,
+  type MessageShape,
+  ScalarType,
+  toJson,
+} from "@bufbuild/protobuf";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import { isTimestamp } from "./well-known.ts";
+
+/** A value for JSON.stringify. */
+export type JsonOutput = null | boolean | number | string | JsonOutput[] | { [name: string]: JsonOutput };
+type Encode = (value: never) => JsonOutput;
+
+const encoders = new WeakMap<DescMessage, (message: Message) => { [name: string]: JsonOutput }>();
+
+/**
+ * A message as the REST facade writes it: snake_case names; int64 as numbers; unset optional fields and messages as
+ * explicit nulls; enum values in lower case without their prefix; timestamps in RFC 3339 UTC with milliseconds.
+ * @throws RangeError for an integer beyond 2^53-1, which JSON readers would misread.
+ */
+export function encodeMessage<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>) {
+  return encoderOf(desc)(message);
+}
+
+function encoderOf(desc: DescMessage): (message: Message) => { [name: string]: JsonOutput } {
+  let encoder = encoders.get(desc);
+  if (encoder === undefined) {
+    // Registered before it is compiled: a message may hold itself.
+    let compiled: ((message: Message) => { [name: string]: JsonOutput }) | undefined;
+    encoder = (message) => {
+      compiled ??= compileMessage(desc);
+      return compiled(message);
+    };
+    encoders.set(desc, encoder);
+  }
+  return encoder;
+}
+
+function compileMessage(desc: DescMessage): (message: Message) => { [name: string]: JsonOutput } {
+  const fields = desc.fields.map((field) => ({ name: field.name, read: reader(field), encode: compileField(field) }));
+  return (message) => {
+    const output: { [name: string]: JsonOutput } = {};
+    for (const { name, read, encode } of fields) {
+      const value = read(message);
+      output[name] = value === undefined ? null : encode(value as never);
+    }
+    return output;
+  };
+}
+
+function reader({ localName, oneof }: DescField): (message: Message) => unknown {
+  if (oneof === undefined) return (message) => (message as Message & Record<string, unknown>)[localName];
+  return (message) => {
+    const chosen = (message as Message & Record<string, { case: string | undefined; value?: unknown }>)[
+      oneof.localName
+    ];
+    return chosen?.case === localName ? chosen.value : undefined;
+  };
+}
+
+function compileField(field: DescField): Encode {
+  switch (field.fieldKind) {
+    case "list": {
+      const encode = compileElement(field, field.listKind);
+      return (values: never[]) => values.map((value) => encode(value));
+    }
+    case "map": {
+      const encode = compileElement(field, field.mapKind);
+      return (entries: Record<string, never>) => {
+        // Without a prototype, so that no key is special.
+        const output: { [name: string]: JsonOutput } = Object.create(null);
+        for (const key of Object.keys(entries)) output[key] = encode(entries[key] as never);
+        return output;
+      };
+    }
+    default:
+      return compileElement(field, field.fieldKind);
+  }
+}
+
+function compileElement(field: DescField, kind: "message" | "enum" | "scalar"): Encode {
+  if (kind === "message") return compileMessageValue(field.message as DescMessage);
+  if (kind === "enum") return compileEnum(field.enum as DescEnum);
+  return compileScalar(field.scalar as ScalarType);
+}
+
+function compileMessageValue(desc: DescMessage): Encode {
+  if (isTimestamp(desc)) {
+    return ({ seconds, nanos }: { seconds: bigint; nanos: number }) =>
+      new Date(Number(seconds) * 1000 + Math.floor(nanos / 1_000_000)).toISOString();
+  }
+  if (desc.typeName.startsWith("google.protobuf.")) return (message: Message) => toJson(desc, message) as JsonOutput;
+  return encoderOf(desc) as Encode;
+}
+
+function compileEnum(desc: DescEnum): Encode {
+  const names = new Map(desc.values.map(({ number, name }) => [number, enumValueName(desc, name)]));
+  return (value: number) => {
+    const name = names.get(value);
+    if (name === undefined) throw new RangeError(`${desc.typeName} has no value ${value}`);
+    return name;
+  };
+}
+
+/** FEED_SORT_HOT is `hot`. */
+export function enumValueName(desc: DescEnum, name: string): string {
+  const prefix = desc.sharedPrefix ?? "";
+  return (name.toLowerCase().startsWith(prefix) ? name.slice(prefix.length) : name).toLowerCase();
+}
+
+function compileScalar(scalar: ScalarType): Encode {
+  switch (scalar) {
+    case ScalarType.INT64:
+    case ScalarType.UINT64:
+    case ScalarType.SINT64:
+    case ScalarType.FIXED64:
+    case ScalarType.SFIXED64:
+      return (value: bigint) => {
+        const number = Number(value);
+        if (!Number.isSafeInteger(number)) throw new RangeError(`${value} is beyond the integers of JSON`);
+        return number;
+      };
+    case ScalarType.BYTES:
+      return (value: Uint8Array) => base64Encode(value);
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE:
+      // As proto JSON has it: NaN, Infinity and -Infinity are strings.
+      return (value: number) => (Number.isFinite(value) ? value : String(value));
+    default:
+      return (value: JsonOutput) => value;
+  }
+}

@@ -1,0 +1,210 @@
+/*
+ * JSON text to values, stricter and more exact than JSON.parse where it matters to us: a key that comes twice is refused,
+ * numbers keep their digits, and members are held in a Map, so that no name (`__proto__`) is special. It keeps its own
+ * stack: depth costs heap, never a stack overflow.
+ */
+
+/** A number as it was written, so that the reader can be exact about it. */
+export class JsonNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The value as an integer of any size, or undefined when it is not a whole number (1.0 and 1e2 are). */
+  toInteger(): bigint | undefined {
+    const [, sign, whole = "", fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(
+      this.text,
+    ) as RegExpExecArray;
+    const digits = (whole + fraction).replace(/0+$/, "");
+    if (!/[1-9]/.test(digits)) return 0n;
+    const zeros = Number(exponent) + whole.length - digits.length;
+    if (zeros < 0) return undefined;
+    // Nobody holds an integer of more than 64 bits; a huge exponent must not become a huge string.
+    const value = BigInt(digits + "0".repeat(Math.min(zeros, 40)));
+    return sign === "-" ? -value : value;
+  }
+
+  toNumber(): number {
+    return Number(this.text);
+  }
+}
+
+export type JsonObject = Map<string, JsonValue>;
+export type JsonValue = null | boolean | string | JsonNumber | JsonValue[] | JsonObject;
+
+/** The text is not JSON; the message says where. */
+export class JsonSyntaxError extends Error {
+  override readonly name = "JsonSyntaxError";
+}
+
+const numberToken = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 8259 forbids them in strings.
+const plainText = /[^"\\\u0000-\u001f]*/y;
+const space = /[ \t\n\r]*/y;
+
+/** Parses a JSON text (RFC 8259). @throws JsonSyntaxError, also for a key that comes twice in one object. */
+export function parseJson(text: string): JsonValue {
+  return new Parser(text).parse();
+}
+
+interface Open {
+  value: JsonValue[] | JsonObject;
+  /** The key of the member that is being read. */
+  key: string;
+}
+
+class Parser {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  parse(): JsonValue {
+    const open: Open[] = [];
+    for (;;) {
+      // A value begins here.
+      let value: JsonValue | Open = this.#value();
+      if (value instanceof OpenContainer) {
+        if (!value.closesAtOnce) {
+          open.push(value);
+          continue;
+        }
+        value = value.value;
+      }
+      // A value ended here; so may any number of the containers around it.
+      for (;;) {
+        const container = open.at(-1);
+        if (container === undefined) {
+          this.#skipSpace();
+          if (this.#at < this.#text.length) this.#fail();
+          return value as JsonValue;
+        }
+        if (Array.isArray(container.value)) container.value.push(value as JsonValue);
+        else container.value.set(container.key, value as JsonValue);
+        if (this.#goesOn(container)) break;
+        open.pop();
+        value = container.value;
+      }
+    }
+  }
+
+  #value(): JsonValue | OpenContainer {
+    this.#skipSpace();
+    switch (this.#text[this.#at]) {
+      case "{": {
+        this.#at++;
+        const container = new OpenContainer(new Map());
+        if (!this.#take("}")) {
+          container.closesAtOnce = false;
+          container.key = this.#key(container.value as JsonObject);
+        }
+        return container;
+      }
+      case "[": {
+        this.#at++;
+        const container = new OpenContainer([]);
+        container.closesAtOnce = this.#take("]");
+        return container;
+      }
+      case '"':
+        return this.#string();
+      case "t":
+        return this.#literal("true", true);
+      case "f":
+        return this.#literal("false", false);
+      case "n":
+        return this.#literal("null", null);
+      default: {
+        const digits = this.#match(numberToken);
+        if (digits === "") this.#fail();
+        return new JsonNumber(digits);
+      }
+    }
+  }
+
+  /** Reads what follows an element: true when another one begins, false when the container ends. */
+  #goesOn(container: Open): boolean {
+    const isArray = Array.isArray(container.value);
+    if (this.#take(",")) {
+      if (!isArray) container.key = this.#key(container.value as JsonObject);
+      return true;
+    }
+    if (!this.#take(isArray ? "]" : "}")) this.#fail();
+    return false;
+  }
+
+  #key(object: JsonObject): string {
+    this.#skipSpace();
+    if (this.#text[this.#at] !== '"') this.#fail();
+    const key = this.#string();
+    if (object.has(key)) throw new JsonSyntaxError(`the key ${JSON.stringify(key)} comes twice`);
+    if (!this.#take(":")) this.#fail();
+    return key;
+  }
+
+  #string(): string {
+    const start = this.#at++;
+    let escaped = false;
+    for (;;) {
+      this.#match(plainText);
+      const character = this.#text[this.#at];
+      if (character === '"') {
+        this.#at++;
+        break;
+      }
+      if (character !== "\\") this.#fail();
+      escaped = true;
+      this.#at += 2;
+    }
+    if (!escaped) return this.#text.slice(start + 1, this.#at - 1);
+    try {
+      return JSON.parse(this.#text.slice(start, this.#at));
+    } catch {
+      this.#at = start;
+      return this.#fail();
+    }
+  }
+
+  #literal<Value>(text: string, value: Value): Value {
+    if (!this.#text.startsWith(text, this.#at)) this.#fail();
+    this.#at += text.length;
+    return value;
+  }
+
+  #take(character: string): boolean {
+    this.#skipSpace();
+    if (this.#text[this.#at] !== character) return false;
+    this.#at++;
+    return true;
+  }
+
+  #skipSpace(): void {
+    this.#match(space);
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const token = pattern.exec(this.#text)?.[0] ?? "";
+    this.#at += token.length;
+    return token;
+  }
+
+  #fail(): never {
+    const where = this.#at < this.#text.length ? `at character ${this.#at + 1}` : "it ends too early";
+    throw new JsonSyntaxError(`the body is not JSON: ${where}`);
+  }
+}
+
+class OpenContainer implements Open {
+  readonly value: JsonValue[] | JsonObject;
+  key = "";
+  closesAtOnce = true;
+
+  constructor(value: JsonValue[] | JsonObject) {
+    this.value = value;
+  }
+}

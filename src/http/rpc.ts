@@ -1,0 +1,38 @@
+import { type ConnectRouter, createContextValues, type Interceptor, type ServiceImpl } from "@connectrpc/connect";
+import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
+import type { DescService } from "@bufbuild/protobuf";
+import type { FastifyInstance } from "fastify";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { toConnectError } from "./error-mapping.ts";
+import { accessOf, type ServiceTable } from "./services.ts";
+
+export interface RpcOptions {
+  table: ServiceTable;
+  interceptors: Interceptor[];
+  /** The largest message that is read, in bytes. */
+  readMaxBytes: number;
+}
+
+/** Adds Connect, gRPC and gRPC-Web for every service of the table. */
+export async function addRpcRoutes(app: FastifyInstance, { table, interceptors, readMaxBytes }: RpcOptions): Promise<void> {
+  await app.register(fastifyConnectPlugin, {
+    interceptors,
+    readMaxBytes,
+    routes(router: ConnectRouter) {
+      for (const { service, implementation } of table.services) {
+        router.service(service, implementation as Partial<ServiceImpl<DescService>>);
+      }
+    },
+    contextValues: () => createContextValues(),
+    // As over REST, credentials come before the message: who lacks them learns nothing of its faults.
+    async requestGate({ method, requestHeader, signal, values }) {
+      const access = accessOf(method);
+      if (access === Access.PUBLIC) return;
+      try {
+        values.set(table.callerKey, await table.authenticate(access, requestHeader.get("authorization"), signal));
+      } catch (error) {
+        throw toConnectError(error);
+      }
+    },
+  });
+}

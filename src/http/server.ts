@@ -1,0 +1,113 @@
+import compress from "@fastify/compress";
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { badInput, errorStatus, StoaError } from "../errors.ts";
+import { toErrorBody } from "./error-mapping.ts";
+import { addHealthRoutes } from "./health.ts";
+import { createInterceptors } from "./interceptors.ts";
+import { answerNotFound } from "./not-found.ts";
+import { Port, type PortOptions } from "./port.ts";
+import { fromFastifyError, sendError } from "./reply-error.ts";
+import { requestIdOf } from "./request-id.ts";
+import { addRestRoutes } from "./rest/routes.ts";
+import { addRpcRoutes } from "./rpc.ts";
+import type { ServiceTable } from "./services.ts";
+
+export interface ServerOptions {
+  table: ServiceTable;
+  /** Throws `StoaError` `unavailable` with the reason when the service cannot serve. */
+  checkReady(): Promise<void>;
+  log: FastifyBaseLogger;
+  port: Omit<PortOptions, "clientErrorReply">;
+}
+
+export interface Server {
+  /** Starts to listen and returns the port. */
+  listen(address: { host: string; port: number }): Promise<number>;
+  /** No new work; running calls finish within the drain time; open connections are told. */
+  close(): Promise<void>;
+}
+
+/** The largest request body and RPC message, in bytes. */
+const bodyLimit = 256 * 1024;
+
+/** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, and the health routes. */
+export async function createServer({ table, checkReady, log, port: portOptions }: ServerOptions): Promise<Server> {
+  const port = new Port({ ...portOptions, clientErrorReply: refuseUnparsable });
+  const app = fastify({
+    serverFactory: port.serverFactory as never,
+    loggerInstance: log,
+    disableRequestLogging: true,
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    bodyLimit,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 65_536 },
+    frameworkErrors: (error, request, reply) => {
+      reply.header("x-request-id", request.id);
+      const known = fromFastifyError(error) ?? new StoaError("internal", "Something went wrong here.");
+      sendError(reply as never, known, errorStatus[known.code]);
+    },
+  });
+  const interceptors = createInterceptors({ callerKey: table.callerKey, log });
+  let closing = false;
+
+  addCommonHooks(app, () => closing);
+  await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
+  await app.register(async (rest) => addRestRoutes(rest, table, interceptors));
+  await app.register(async (rpc) => addRpcRoutes(rpc, { table, interceptors, readMaxBytes: bodyLimit }));
+  addHealthRoutes(app, async () => {
+    if (closing) throw new StoaError("unavailable", "The service is stopping.");
+    await checkReady();
+  });
+  app.addHook("preClose", async () => {
+    closing = true;
+    await port.drained();
+  });
+
+  return {
+    async listen(address) {
+      await app.listen(address);
+      return (app.server.address() as { port: number }).port;
+    },
+    close: () => app.close(),
+  };
+}
+
+function addCommonHooks(app: FastifyInstance, isClosing: () => boolean): void {
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id);
+    if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
+    // Connect makes a URL of it, and would leave the request without an answer where it cannot.
+    if (!URL.canParse(`http://${request.headers.host ?? request.headers[":authority"] ?? "localhost"}`)) {
+      throw badInput(undefined, "The Host header is malformed.");
+    }
+    // What no route takes is answered before its body is read.
+    if (request.is404) return answerNotFound(request, reply);
+    return undefined;
+  });
+  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply));
+  app.setErrorHandler((error, request, reply) => handleError(error, request, reply));
+  app.addHook("onResponse", async (request, reply) => {
+    request.log.info(
+      { method: request.method, route: request.routeOptions.url, status: reply.statusCode, ms: reply.elapsedTime },
+      "request",
+    );
+  });
+}
+
+function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = error instanceof StoaError ? error : fromFastifyError(error);
+  if (known === undefined) request.log.error({ err: error }, "a request failed");
+  const answer = known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
+  // Node reads and drops what is left of a body; to close at once would reset the connection and lose the reply.
+  if (answer.code === "too_large") reply.removeHeader("connection");
+  return sendError(reply, answer, errorStatus[answer.code]);
+}
+
+/** What Node's HTTP parser refuses never becomes a request; it is answered in the Error shape all the same. */
+function refuseUnparsable(_error: Error, status: number) {
+  const message = status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
+  const error = status === 413 ? new StoaError("too_large", message) : badInput(undefined, message);
+  return { status, body: toErrorBody(error), headers: { "X-Request-Id": requestIdOf({ headers: {} }) } };
+}
+

@@ -1,0 +1,32 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type CommentService,
+  CreateCommentResponseSchema,
+  ListCommentsResponseSchema,
+} from "../../gen/stoa/v1/comment_service_pb.js";
+import type { Board } from "../board/board.ts";
+import { createComment, listComments } from "../board/comments.ts";
+import { callerOf } from "./access.ts";
+import type { Messages } from "./messages.ts";
+
+export function createCommentService(board: Board, messages: Messages): ServiceImpl<typeof CommentService> {
+  return {
+    async listComments({ id, limit, cursor }, { signal }) {
+      const query = { limit: limit === undefined ? undefined : Number(limit), cursor };
+      const { comments, nextCursor } = await listComments(board.read(signal), Number(id), query);
+      return create(ListCommentsResponseSchema, {
+        comments: comments.map((comment) => messages.comment(comment)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      });
+    },
+
+    createComment({ id, body, parentId }, context) {
+      return board.write(context.signal, async (unit) => {
+        const input = { postId: Number(id), body, parentId: parentId === undefined ? null : Number(parentId) };
+        const comment = await createComment(unit, callerOf(context), input);
+        return create(CreateCommentResponseSchema, { comment: messages.comment(comment) });
+      });
+    },
+  };
+}

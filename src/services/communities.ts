@@ -1,0 +1,43 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type CommunityService,
+  CreateCommunityResponseSchema,
+  GetCommunityResponseSchema,
+  ListCommunitiesResponseSchema,
+  ListCommunityPostsResponseSchema,
+} from "../../gen/stoa/v1/community_service_pb.js";
+import type { Board } from "../board/board.ts";
+import { createCommunity, getCommunity, listCommunities } from "../board/communities.ts";
+import { callerOf } from "./access.ts";
+import { readFeed } from "./feeds.ts";
+import type { Messages } from "./messages.ts";
+
+export function createCommunityService(board: Board, messages: Messages): ServiceImpl<typeof CommunityService> {
+  return {
+    async listCommunities({ cursor }, { signal }) {
+      const { communities, nextCursor } = await listCommunities(board.read(signal), cursor);
+      return create(ListCommunitiesResponseSchema, {
+        communities: communities.map((community) => messages.community(community)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      });
+    },
+
+    createCommunity({ name, title, description }, context) {
+      return board.write(context.signal, async (unit) => {
+        const community = await createCommunity(unit, callerOf(context), { name, title, description });
+        return create(CreateCommunityResponseSchema, { community: messages.community(community) });
+      });
+    },
+
+    async getCommunity({ name }, { signal }) {
+      const community = await getCommunity(board.read(signal), name);
+      return create(GetCommunityResponseSchema, { community: messages.community(community) });
+    },
+
+    async listCommunityPosts(request, { signal }) {
+      const feed = await readFeed(board, messages, signal, { ...request, community: request.name });
+      return create(ListCommunityPostsResponseSchema, { feed });
+    },
+  };
+}

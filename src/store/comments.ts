@@ -1,0 +1,64 @@
+import type { Queryable, Tx } from "./database.ts";
+
+/** A comment as stored, with the name it shows. */
+export interface CommentRow {
+  id: number;
+  post_id: number;
+  parent_id: number | null;
+  body: string;
+  author: string;
+  author_resident: number | null;
+  created_at: number;
+}
+
+export interface NewComment {
+  postId: number;
+  parentId: number | null;
+  authorId: number;
+  body: string;
+  createdAt: number;
+}
+
+/** The counters of a post, read by the same statement as its comments, so that they agree. */
+export interface PostCounters {
+  upvotes: number;
+  downvotes: number;
+  comment_count: number;
+}
+
+export async function insertComment(tx: Tx, comment: NewComment): Promise<number> {
+  const { insertId } = await tx.run(
+    "INSERT INTO comments (post_id, parent_id, author_id, body, created_at) VALUES (?, ?, ?, ?, ?)",
+    [comment.postId, comment.parentId, comment.authorId, comment.body, comment.createdAt],
+  );
+  return insertId;
+}
+
+export async function commentExists(db: Queryable, postId: number, id: number): Promise<boolean> {
+  return (await db.rows("SELECT 1 FROM comments WHERE id = ? AND post_id = ?", [id, postId])).length > 0;
+}
+
+/**
+ * Comments of a post in the order in which they were accepted, those after the comment `after`, with the post's counters
+ * at that very moment. Undefined when there is no such post. The order is that of ids: they are given out under the
+ * post's lock.
+ */
+export async function listComments(
+  db: Queryable,
+  postId: number,
+  after: number,
+  limit: number,
+): Promise<{ post: PostCounters; comments: CommentRow[] } | undefined> {
+  const rows = await db.rows<PostCounters & (CommentRow | { id: null })>(
+    `SELECT STRAIGHT_JOIN p.upvotes, p.downvotes, p.comment_count,
+      c.id, c.post_id, c.parent_id, c.body, a.name AS author, a.resident AS author_resident, c.created_at
+     FROM posts p
+     LEFT JOIN comments c FORCE INDEX (comments_post) ON c.post_id = p.id AND c.id > ?
+     LEFT JOIN agents a ON a.id = c.author_id
+     WHERE p.id = ? ORDER BY c.id LIMIT ?`,
+    [after, postId, String(limit)],
+  );
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  return { post: first, comments: first.id === null ? [] : (rows as (PostCounters & CommentRow)[]) };
+}

@@ -1,0 +1,65 @@
+import { StoaError } from "../errors.ts";
+
+/** The parts of a mysql2 error that matter here. */
+interface DriverError extends Error {
+  code?: string;
+  errno?: number;
+  fatal?: boolean;
+  sqlMessage?: string;
+}
+
+/** Server errors that say "not now": https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL. */
+const unavailable = new Map<number, string>([
+  [1021, "the disk is full"],
+  [1026, "the disk cannot be written"],
+  [1030, "the storage engine reports an error"],
+  [1037, "out of memory"],
+  [1040, "too many connections"],
+  [1041, "out of memory"],
+  [1047, "the node is not ready"],
+  [1053, "the server is shutting down"],
+  [1114, "the disk is full"],
+  [1203, "too many connections"],
+  [1205, "a lock was not granted in time"],
+  [1213, "too many conflicting writes"],
+  [1226, "too many connections"],
+  [1290, "the server is read-only"],
+  [1317, "the statement was interrupted"],
+  [1792, "the server is read-only"],
+  [1836, "the server is read-only"],
+  [1927, "the connection was killed"],
+  [1969, "the statement took too long"],
+  [3024, "the statement took too long"],
+  [4031, "the connection was idle for too long"],
+]);
+
+const clientFailures = /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|PROTOCOL_)/;
+
+/** A deadlock (1213) or a lock wait that took too long (1205): the transaction may be run again. */
+export function isRetryable(error: unknown): boolean {
+  const { errno } = error as DriverError;
+  return errno === 1213 || errno === 1205;
+}
+
+/** Whether `error` says that a row with the same value of the unique index `index` exists. */
+export function isDuplicate(error: unknown, index: string): boolean {
+  const { errno, sqlMessage } = error as DriverError;
+  return errno === 1062 && sqlMessage !== undefined && sqlMessage.includes(index);
+}
+
+/** What a failure of the driver means to a caller: `unavailable` when trying again later makes sense; others as they are. */
+export function toStoaError(error: unknown): unknown {
+  const { errno, code, fatal, message } = error as DriverError;
+  const reason =
+    (errno === undefined ? undefined : unavailable.get(errno)) ??
+    (fatal === true ||
+    (code !== undefined && clientFailures.test(code)) ||
+    /^(Queue limit reached|Pool is closed|No connections available|Can't add new command)/.test(message ?? "")
+      ? "it cannot be reached"
+      : undefined);
+  if (reason === undefined) return error;
+  return new StoaError("unavailable", `The database does not answer: ${reason}.`, {
+    retryAfterSeconds: 1,
+    cause: error,
+  });
+}

@@ -1,0 +1,209 @@
+import { createHash, randomUUID } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import type { Database, Queryable } from "./database.ts";
+
+/*
+ * Migrations are the numbered SQL files beside this one. DDL commits by itself, so each statement is recorded when it is
+ * begun and when the file is done; statements are written to be safe to repeat (IF NOT EXISTS, INSERT IGNORE). A process
+ * that dies in the middle is therefore simply started again. One replica at a time migrates: it holds a lease row, which,
+ * unlike GET_LOCK, holds in a cluster as well.
+ */
+
+const directory = new URL("./migrations/", import.meta.url);
+const leaseSeconds = 15;
+const never = new AbortController().signal;
+
+interface Migration {
+  version: number;
+  name: string;
+  checksum: string;
+  statements: string[];
+}
+
+interface Applied {
+  version: number;
+  name: string;
+  checksum: string;
+  statements_begun: number;
+  finished: number;
+}
+
+/** How the schema stands against the migrations of this program. */
+export type SchemaState = { kind: "current" } | { kind: "behind" } | { kind: "other"; reason: string };
+
+/**
+ * Brings the schema up to date; any number of replicas may call it at once.
+ * @throws Error with one line that says what to do: a failed statement, a changed file, a schema from a newer program.
+ */
+export async function migrate(db: Database, options: { log(line: string): void }): Promise<void> {
+  const migrations = await readMigrations();
+  if (await isCurrent(db, migrations)) return;
+  await createBookkeeping(db);
+  const holder = randomUUID();
+  await acquireLease(db, holder);
+  const renewal = setInterval(
+    () => {
+      // A renewal that fails is noticed by the statements that follow, on the same database.
+      renewLease(db, holder).catch(() => {});
+    },
+    (leaseSeconds * 1000) / 3,
+  );
+  try {
+    await applyAll(db, migrations, options.log);
+  } finally {
+    clearInterval(renewal);
+    await write(db, "UPDATE schema_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = ?", [holder]);
+  }
+}
+
+/** Compares the schema's records with the migrations of this program. @throws StoaError when the database is away. */
+export async function schemaState(db: Database): Promise<SchemaState> {
+  const migrations = await readMigrations();
+  if (!(await hasBookkeeping(db.reader(never)))) return { kind: "behind" };
+  const problem = findProblem(migrations, await readApplied(db.reader(never)));
+  if (problem !== undefined) return { kind: "other", reason: problem };
+  return (await isCurrent(db, migrations)) ? { kind: "current" } : { kind: "behind" };
+}
+
+let cached: Promise<Migration[]> | undefined;
+
+function readMigrations(): Promise<Migration[]> {
+  cached ??= (async () => {
+    const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
+    return Promise.all(
+      names.map(async (name, index) => {
+        const version = Number.parseInt(name, 10);
+        if (version !== index + 1) throw new Error(`Migration files must be numbered without gaps; ${name} is not.`);
+        const text = await readFile(new URL(name, directory), "utf8");
+        const checksum = createHash("sha256").update(text).digest("hex");
+        return { version, name: name.replace(/\.sql$/, ""), checksum, statements: splitStatements(text) };
+      }),
+    );
+  })();
+  return cached;
+}
+
+/** Statements end with a semicolon at the end of a line; comments are whole lines. */
+export function splitStatements(text: string): string[] {
+  return text
+    .split("\n")
+    .filter((line) => !line.trimStart().startsWith("--"))
+    .join("\n")
+    .split(/;[ \t]*(?:\n|$)/)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== "");
+}
+
+async function applyAll(db: Database, migrations: Migration[], log: (line: string) => void): Promise<void> {
+  const applied = await readApplied(db.reader(never));
+  const problem = findProblem(migrations, applied);
+  if (problem !== undefined) throw new Error(problem);
+  for (const migration of migrations) {
+    const record = applied.find(({ version }) => version === migration.version);
+    if (record?.finished) continue;
+    log(`migrating the database: ${migration.name}${record ? ", which was begun before" : ""}`);
+    await applyOne(db, migration, record?.statements_begun ?? 0);
+  }
+}
+
+async function applyOne(db: Database, migration: Migration, begun: number): Promise<void> {
+  const { version, name, checksum, statements } = migration;
+  await write(db, "INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (?, ?, ?)", [
+    version,
+    name,
+    checksum,
+  ]);
+  // The statement that was begun last may or may not have taken effect: it is repeated.
+  for (let number = Math.max(begun, 1); number <= statements.length; number++) {
+    await write(db, "UPDATE schema_migrations SET statements_begun = ? WHERE version = ?", [number, version]);
+    try {
+      await db.define(statements[number - 1] as string);
+    } catch (error) {
+      throw new Error(
+        `Migration ${name} failed at statement ${number} of ${statements.length}: ${(error as Error).message}` +
+          " Everything before it is done. Remove the cause and start again; it goes on with this statement.",
+        { cause: error },
+      );
+    }
+  }
+  await write(db, "UPDATE schema_migrations SET finished = 1 WHERE version = ?", [version]);
+}
+
+function findProblem(migrations: Migration[], applied: Applied[]): string | undefined {
+  for (const record of applied) {
+    const migration = migrations.find(({ version }) => version === record.version);
+    if (migration === undefined) {
+      return `The database was migrated by a newer version of Stoa (${record.name}). Start that version, or restore a backup.`;
+    }
+    if (migration.checksum !== record.checksum) {
+      return `Migration ${record.name} is not the one that this database was made with. Start the version that made it.`;
+    }
+  }
+  return undefined;
+}
+
+async function isCurrent(db: Database, migrations: Migration[]): Promise<boolean> {
+  const reader = db.reader(never);
+  if (!(await hasBookkeeping(reader))) return false;
+  const applied = await readApplied(reader);
+  return (
+    applied.length === migrations.length &&
+    applied.every(
+      ({ finished, checksum }, index) => finished === 1 && checksum === (migrations[index] as Migration).checksum,
+    )
+  );
+}
+
+async function hasBookkeeping(db: Queryable): Promise<boolean> {
+  const tables = await db.rows(
+    "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'schema_migrations'",
+  );
+  return tables.length > 0;
+}
+
+function readApplied(db: Queryable): Promise<Applied[]> {
+  return db.rows<Applied>(
+    "SELECT version, name, checksum, statements_begun, finished FROM schema_migrations ORDER BY version",
+  );
+}
+
+async function createBookkeeping(db: Database): Promise<void> {
+  await db.define(
+    `CREATE TABLE IF NOT EXISTS schema_lease (
+       id INT NOT NULL, holder VARCHAR(36) NOT NULL, expires_at BIGINT NOT NULL, PRIMARY KEY (id)
+     ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  );
+  await write(db, "INSERT IGNORE INTO schema_lease (id, holder, expires_at) VALUES (1, '', 0)");
+  await db.define(
+    `CREATE TABLE IF NOT EXISTS schema_migrations (
+       version INT NOT NULL, name VARCHAR(100) NOT NULL, checksum CHAR(64) NOT NULL,
+       statements_begun INT NOT NULL DEFAULT 0, finished TINYINT NOT NULL DEFAULT 0, PRIMARY KEY (version)
+     ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  );
+}
+
+/** Waits until no other replica migrates. A replica that died gives way when its lease runs out. */
+async function acquireLease(db: Database, holder: string): Promise<void> {
+  for (;;) {
+    const { affectedRows } = await write(
+      db,
+      `UPDATE schema_lease SET holder = ?, expires_at = UNIX_TIMESTAMP() + ${leaseSeconds}
+       WHERE id = 1 AND expires_at < UNIX_TIMESTAMP()`,
+      [holder],
+    );
+    if (affectedRows === 1) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function renewLease(db: Database, holder: string): Promise<void> {
+  await write(
+    db,
+    `UPDATE schema_lease SET expires_at = UNIX_TIMESTAMP() + ${leaseSeconds} WHERE id = 1 AND holder = ?`,
+    [holder],
+  );
+}
+
+function write(db: Database, sql: string, params: (string | number)[] = []) {
+  return db.transaction(never, (tx) => tx.run(sql, params));
+}

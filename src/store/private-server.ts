@@ -1,0 +1,100 @@
+// The embedded database: a MariaDB or MySQL server of our own, run as a child process on a private socket, with its data
+// in the data folder. What the folder holds:
+//   lock                 the service that has it (private-server/lock.ts)
+//   mysql/               the data of the database
+//   mysql.json, .pid     the server that runs on it, for the next start should we be killed
+//   mysql.log            what the server says
+import { mkdirSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { type Flavour, findServer } from "./private-server/find.mjs";
+import { initialise, madeBy } from "./private-server/initialise.ts";
+import { forgetServer, recordServer, type ServerFiles, stopLeftOver } from "./private-server/left-over.ts";
+import { takeLock } from "./private-server/lock.ts";
+import { makeSocketFolder, serverArgs, socketIn } from "./private-server/options.ts";
+import type { Launch } from "./private-server/server-process.ts";
+import { supervise } from "./private-server/supervise.ts";
+
+export interface PrivateServer {
+  readonly socketPath: string;
+  /** An account with all rights and no password; the socket's folder is what keeps others out. */
+  readonly user: string;
+  readonly flavour: Flavour;
+  /** Stops the server cleanly and frees the data folder. May be called more than once, at any time. */
+  stop(): Promise<void>;
+}
+
+export interface PrivateServerOptions {
+  /** Made if missing; one service at a time may use it. */
+  dataDir: string;
+  /** Told, one line or a few, what happens to the server. */
+  log(line: string): void;
+  /** Further server options; the last one wins. */
+  extraArgs?: string[] | undefined;
+  /** Gives up a start that is still going on. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Starts the database of this data folder, making it the first time, and resolves when it answers queries. From then on it
+ * is kept running: when the server dies, it is started again on the same socket.
+ *
+ * A process that exits without `stop()` leaves the server running. That is harmless: the next start finds it, stops it
+ * cleanly and loses nothing.
+ *
+ * @throws Error, with a message for the operator, when the folder is in use, belongs to the other kind of server, no server
+ *   is installed, or it does not start; the signal's reason when that is aborted
+ */
+export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  // The server is later recognised by this very path on its command line.
+  const dataDir = realpathSync(options.dataDir);
+  const unlock = takeLock(dataDir);
+  try {
+    const server = await start(dataDir, options);
+    let stopped: Promise<void> | undefined;
+    const stop = () => {
+      stopped ??= server.stop().finally(unlock);
+      return stopped;
+    };
+    return { ...server, stop };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+async function start(dataDir: string, options: PrivateServerOptions): Promise<PrivateServer> {
+  const { log, signal = new AbortController().signal } = options;
+  const folder = join(dataDir, "mysql");
+  const files: ServerFiles = { folder, record: join(dataDir, "mysql.json"), pidFile: join(dataDir, "mysql.pid") };
+  const logFile = join(dataDir, "mysql.log");
+  await stopLeftOver(files, log);
+
+  const program = findServer(madeBy(folder));
+  if (program === undefined) {
+    throw new Error("no MariaDB or MySQL server is installed here; install one or set STOA_DATABASE_URL");
+  }
+  await initialise({ program, dataDir, folder, logFile, log, signal });
+
+  const socketFolder = makeSocketFolder();
+  const socketPath = socketIn(socketFolder);
+  const cleanUp = () => {
+    rmSync(socketFolder, { recursive: true, force: true });
+    forgetServer(files);
+  };
+  const launch: Launch = {
+    command: program.command,
+    args: [...serverArgs(program.flavour, folder, socketFolder, files.pidFile), ...(options.extraArgs ?? [])],
+    socketPath,
+    logFile,
+    spawned: (pid) => recordServer(files, pid, socketFolder),
+    log,
+  };
+  try {
+    const end = await supervise(launch, signal);
+    return { socketPath, user: "root", flavour: program.flavour, stop: () => end().finally(cleanUp) };
+  } catch (error) {
+    cleanUp();
+    throw error;
+  }
+}

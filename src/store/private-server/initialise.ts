@@ -1,0 +1,99 @@
+// Makes the data folder of the database, once. It is made under another name and renamed when it is complete, so a start
+// that is killed half way leaves nothing that looks like a database.
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Flavour, ServerProgram } from "./find.mjs";
+import { accountArgs, serverEnvironment } from "./options.ts";
+import { openServerLog } from "./server-log.ts";
+
+const asidePrefix = "mysql.new-";
+const productName: Record<Flavour, string> = { mariadb: "MariaDB", mysql: "MySQL" };
+
+/** Which server made this folder; undefined when it is not there yet, or empty. Throws when it is something else. */
+export function madeBy(folder: string): Flavour | undefined {
+  if (!existsSync(folder) || readdirSync(folder).length === 0) return undefined;
+  if (existsSync(join(folder, "aria_log_control"))) return "mariadb";
+  if (existsSync(join(folder, "mysql.ibd"))) return "mysql";
+  throw new Error(`${folder} is not the data of a MariaDB or MySQL server; move it away or set STOA_DATA_DIR`);
+}
+
+/**
+ * Makes `folder` (inside `dataDir`) when it does not exist yet. The caller holds the lock of `dataDir`.
+ * @throws Error when the folder belongs to the other flavour, or the server cannot make it
+ */
+export async function initialise(options: {
+  program: ServerProgram;
+  dataDir: string;
+  folder: string;
+  logFile: string;
+  log(line: string): void;
+  signal: AbortSignal;
+}): Promise<void> {
+  const { program, dataDir, folder } = options;
+  for (const name of readdirSync(dataDir)) {
+    if (name.startsWith(asidePrefix)) discard(join(dataDir, name));
+  }
+  const maker = madeBy(folder);
+  if (maker === program.flavour) return;
+  if (maker !== undefined) {
+    throw new Error(
+      `${folder} was made by ${productName[maker]}, but the server found here is ${productName[program.flavour]} ` +
+        `(${program.command}); install ${productName[maker]}, or set STOA_DATA_DIR to another folder`,
+    );
+  }
+  options.log(`preparing a ${productName[program.flavour]} database in ${folder}`);
+  const aside = mkdtempSync(join(dataDir, asidePrefix));
+  try {
+    await makeData(program, aside, options.logFile, options.signal);
+    renameSync(aside, folder);
+  } catch (error) {
+    discard(aside);
+    throw error;
+  }
+}
+
+/** Removes what was never finished. Somebody may still be writing to it for a moment; then a later start removes it. */
+function discard(aside: string): void {
+  try {
+    rmSync(aside, { recursive: true, force: true, maxRetries: 3 });
+  } catch {}
+}
+
+async function makeData(program: ServerProgram, folder: string, logFile: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const [command, ...args] = initCommand(program, folder);
+  const serverLog = openServerLog(logFile);
+  // A group of its own, so that an abort ends mariadb-install-db (a shell script) together with the server it runs.
+  const stdio: ["ignore", number, number] = ["ignore", serverLog.fd, serverLog.fd];
+  const child = spawn(command, args, { detached: true, stdio, env: serverEnvironment() });
+  serverLog.close();
+  const end = () => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      process.kill(-child.pid, "SIGKILL");
+    }
+  };
+  signal.addEventListener("abort", end);
+  try {
+    const how = await new Promise<string | undefined>((resolve) => {
+      child.once("error", (error) => resolve(error.message));
+      child.once("exit", (code, name) => resolve(code === 0 ? undefined : (name ?? `exit code ${code}`)));
+    });
+    signal.throwIfAborted();
+    if (how !== undefined) {
+      throw new Error(`${command} could not make the data folder ${folder} (${how}); ${serverLog.lastLines()}`);
+    }
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}
+
+function initCommand(program: ServerProgram, folder: string): [string, ...string[]] {
+  const dataArgs = ["--no-defaults", `--datadir=${folder}`];
+  if (program.installDb === undefined) return [program.command, ...dataArgs, "--initialize-insecure", ...accountArgs()];
+  // `--loose-user` reaches the server but not the script, which would run an unquoted chown and touch the system's PAM
+  // tool; --force spares it a look-up of the machine's own name, which nothing here depends on.
+  const account = accountArgs().map((arg) => arg.replace("--user", "--loose-user"));
+  const normal = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"];
+  return [program.installDb, ...dataArgs, ...normal, ...account];
+}

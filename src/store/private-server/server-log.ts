@@ -1,0 +1,34 @@
+// The log file of the database server, and the little of it that is worth showing when a start fails.
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+
+const keepBytes = 4 * 1024 * 1024;
+const shownLines = 6;
+
+export interface ServerLog {
+  readonly path: string;
+  /** For `stdio` of a child process; close it after the spawn. */
+  readonly fd: number;
+  /** The last lines written since it was opened, for an error message. */
+  lastLines(): string;
+  close(): void;
+}
+
+/** Opens the log for appending; one that has grown large is set aside as `….1` first. */
+export function openServerLog(path: string): ServerLog {
+  if (existsSync(path) && statSync(path).size > keepBytes) renameSync(path, `${path}.1`);
+  const fd = openSync(path, "a", 0o600);
+  const start = statSync(path).size;
+  return { path, fd, lastLines: () => describe(path, start), close: () => closeSync(fd) };
+}
+
+function describe(path: string, start: number): string {
+  const text = readFileSync(path).subarray(start).toString("utf8");
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const errors = lines.filter((line) => /\[ERROR\]/.test(line));
+  const shown = (errors.length > 0 ? errors : lines).slice(-shownLines);
+  if (shown.length === 0) return `see ${path}`;
+  // Ubuntu's profile of mysqld allows /var/lib/mysql alone, and what the server then says does not tell.
+  const confined = /permission denied|errno:? 13\b/i.test(text) && existsSync("/sys/kernel/security/apparmor");
+  const hint = confined ? ["(AppArmor may confine this server to its system folders: then set STOA_DATABASE_URL)"] : [];
+  return [`${path} ends with:`, ...shown, ...hint].join("\n  ");
+}

@@ -1,0 +1,55 @@
+// Keeps a database server running until it is told to stop.
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Launch, launchServer, type ServerProcess } from "./server-process.ts";
+
+const firstDelayMs = 100;
+const longestDelayMs = 5_000;
+/** A server that ran this long before it died is started again without delay. */
+const steadyMs = 60_000;
+
+/**
+ * Starts a server and, from then on, starts it again whenever it ends by itself.
+ * @returns a function that ends it for good; it may be called at any time, also during a restart, and more than once
+ * @throws what `launchServer` throws when the first start fails
+ */
+export async function supervise(launch: Launch, signal: AbortSignal): Promise<() => Promise<void>> {
+  const stopping = new AbortController();
+  const first = await launchServer(launch, signal);
+  const finished = keepRunning(first, launch, stopping.signal);
+  return () => {
+    stopping.abort();
+    return finished;
+  };
+}
+
+async function keepRunning(first: ServerProcess, launch: Launch, stopping: AbortSignal): Promise<void> {
+  const asked = new Promise<undefined>((resolve) => {
+    stopping.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+  let server: ServerProcess | undefined = first;
+  let delayMs = firstDelayMs;
+  while (server !== undefined) {
+    const since = performance.now();
+    const how: string | undefined = await Promise.race([server.ended, asked]);
+    if (stopping.aborted) return server.end();
+    if (performance.now() - since > steadyMs) delayMs = firstDelayMs;
+    launch.log(`the database server ended unexpectedly (${how}); starting it again`);
+    server = undefined;
+    while (server === undefined && !stopping.aborted) {
+      await sleep(delayMs, undefined, { signal: stopping }).catch(() => {});
+      delayMs = Math.min(delayMs * 2, longestDelayMs);
+      server = await restarted(launch, stopping);
+    }
+  }
+}
+
+async function restarted(launch: Launch, stopping: AbortSignal): Promise<ServerProcess | undefined> {
+  try {
+    const server = await launchServer(launch, stopping);
+    launch.log("the database server is back");
+    return server;
+  } catch (error) {
+    if (!stopping.aborted) launch.log(error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}

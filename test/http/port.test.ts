@@ -1,0 +1,535 @@
+import { once } from "node:events";
+import http2 from "node:http2";
+import https from "node:https";
+import net from "node:net";
+import tls from "node:tls";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { generate } from "selfsigned";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { Port, type PortOptions } from "../../src/http/port.ts";
+
+const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+/** Long enough never to be the limit under test. */
+const NEVER = 60_000;
+/** Short enough to wait for. */
+const SOON = 150;
+/** More than the sockets between two processes buffer. */
+const LARGE = 20_000_000;
+
+let certificate: { cert: string; key: string };
+beforeAll(async () => {
+  const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
+  certificate = { cert, key };
+});
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+interface Running {
+  app: FastifyInstance;
+  port: Port;
+  number: number;
+  /** Resolves when `GET /held` or `GET /streamed` has been entered for the next time. */
+  entered: () => Promise<void>;
+  /** Lets every held request finish. */
+  release: () => void;
+}
+
+async function start(options: Partial<PortOptions> = {}): Promise<Running> {
+  const port = new Port({
+    headersTimeoutMs: NEVER,
+    requestTimeoutMs: NEVER,
+    idleTimeoutMs: NEVER,
+    drainTimeoutMs: NEVER,
+    ...options,
+  });
+  const app = Fastify({ serverFactory: port.serverFactory, return503OnClosing: false });
+  const held = Promise.withResolvers<void>();
+  const waiting: (() => void)[] = [];
+  const enter = () => {
+    for (const resolve of waiting.splice(0)) resolve();
+  };
+  app.get("/version", async (request) => ({ version: request.raw.httpVersion }));
+  app.post("/length", async (request) => ({ length: JSON.stringify(request.body).length }));
+  app.get("/large", async () => "x".repeat(LARGE));
+  app.get("/held", async () => {
+    enter();
+    await held.promise;
+    return { held: true };
+  });
+  const stream = async (_request: FastifyRequest, reply: FastifyReply) => {
+    reply.hijack();
+    reply.raw.writeHead(200, { "content-type": "text/plain" });
+    reply.raw.write("first,");
+    enter();
+    await held.promise;
+    reply.raw.end("last.");
+  };
+  app.get("/streamed", stream);
+  app.post("/unread", { onRequest: stream }, async () => {}); // replies without a look at the body
+  app.addHook("preClose", async () => {
+    port.beginDrain();
+    await port.drained();
+  });
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  cleanUps.push(async () => {
+    held.resolve();
+    await app.close();
+  });
+  const { port: number } = app.server.address() as net.AddressInfo;
+  return {
+    app,
+    port,
+    number,
+    entered: () => new Promise((resolve) => waiting.push(resolve)),
+    release: () => held.resolve(),
+  };
+}
+
+/** A raw connection that collects what it receives. */
+function connect(number: number, socket: net.Socket = net.connect(number, "127.0.0.1")) {
+  let received = "";
+  socket.setEncoding("latin1");
+  socket.on("data", (text: string) => {
+    received += text;
+  });
+  socket.on("error", () => {});
+  cleanUps.push(() => socket.destroy());
+  const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(received)));
+  /** Resolves when `text` has been received `times` times. */
+  const seen = async (text: string, times = 1) => {
+    while (received.split(text).length <= times) await once(socket, "data");
+    return received;
+  };
+  return { socket, closed, seen };
+}
+
+async function connectTls(number: number, alpn: string) {
+  const socket = tls.connect({ port: number, host: "127.0.0.1", rejectUnauthorized: false, ALPNProtocols: [alpn] });
+  await once(socket, "secureConnect");
+  return connect(number, socket);
+}
+
+function connectHttp2(number: number, scheme = "http") {
+  const session = http2.connect(`${scheme}://127.0.0.1:${number}`, { rejectUnauthorized: false });
+  session.on("error", () => {});
+  cleanUps.push(() => session.destroy());
+  return session;
+}
+
+async function readStream(stream: http2.ClientHttp2Stream): Promise<string> {
+  let text = "";
+  for await (const chunk of stream.setEncoding("utf8")) text += chunk;
+  return text;
+}
+
+function get(session: http2.ClientHttp2Session, path: string): http2.ClientHttp2Stream {
+  const stream = session.request({ ":path": path });
+  stream.on("error", () => {});
+  return stream;
+}
+
+const request = (path: string, ...headers: string[]) =>
+  [`GET ${path} HTTP/1.1`, "Host: stoa", ...headers, "", ""].join("\r\n");
+
+describe("protocols", () => {
+  it("serves HTTP/1.1 with keep-alive", async () => {
+    const { number } = await start();
+    const { socket, closed, seen } = connect(number);
+    socket.write(request("/version"));
+    expect(await seen("}")).toMatch(
+      /^HTTP\/1\.1 200 OK\r\n(.|\r\n)*Connection: keep-alive\r\n(.|\r\n)*{"version":"1.1"}$/,
+    );
+    socket.write(request("/version", "Connection: close"));
+    expect(await closed).toContain("Connection: close");
+  });
+
+  it("serves cleartext HTTP/2 by prior knowledge, on the same port as HTTP/1.1", async () => {
+    const { number } = await start();
+    const session = connectHttp2(number);
+    expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(256);
+    expect(await (await fetch(`http://127.0.0.1:${number}/version`)).json()).toEqual({ version: "1.1" });
+  });
+
+  it("serves both by ALPN with a certificate, HTTP/1.1 to a client without ALPN", async () => {
+    const { number } = await start({ tls: certificate });
+    expect(await readStream(get(connectHttp2(number, "https"), "/version"))).toBe('{"version":"2.0"}');
+    for (const alpn of [{ ALPNProtocols: ["http/1.1"] }, {}]) {
+      const options = { port: number, path: "/version", agent: false, rejectUnauthorized: false, ...alpn };
+      const [response] = await once(https.get(options), "response");
+      expect((await response.setEncoding("utf8").toArray()).join("")).toBe('{"version":"1.1"}');
+    }
+  });
+
+  it("knows a preface that arrives byte by byte", async () => {
+    const { number } = await start();
+    const { socket, seen } = connect(number);
+    socket.setNoDelay(true);
+    for (const byte of PREFACE) await new Promise((resolve) => socket.write(byte, resolve));
+    socket.write(EMPTY_SETTINGS);
+    await seen("\0\0\0\x04\x01\0\0\0\0"); // the server acknowledges the settings
+  });
+
+  it("hands every byte to the HTTP/1.1 parser when it was no preface after all", async () => {
+    const { number } = await start();
+    const { socket, seen } = connect(number);
+    for (const part of ["P", "OST /length HTTP/1.1\r\nHost: stoa\r\n", "Content-Type: application/json\r\nContent-"])
+      await new Promise((resolve) => socket.write(part, resolve));
+    const body = JSON.stringify("x".repeat(500_000));
+    socket.write(`Length: ${body.length}\r\n\r\n${body}`);
+    await seen(`{"length":${body.length}}`);
+  });
+
+  it("answers a client that ends its side with the request", async () => {
+    const { number } = await start();
+    const { socket, closed } = connect(number);
+    socket.end(request("/version"));
+    expect(await closed).toContain('{"version":"1.1"}');
+  });
+
+  it("answers Expect: 100-continue, and ignores an offer to upgrade", async () => {
+    const { number } = await start();
+    const { socket, seen } = connect(number);
+    socket.write("POST /length HTTP/1.1\r\nHost: stoa\r\nExpect: 100-continue\r\nContent-Length: 2\r\n");
+    socket.write("Content-Type: application/json\r\n\r\n");
+    await seen("HTTP/1.1 100 Continue\r\n\r\n");
+    socket.write("[]");
+    await seen('{"length":2}');
+    socket.write(
+      request("/version", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"),
+    );
+    await seen('{"version":"1.1"}');
+  });
+
+  it("serves several addresses as one port, as Fastify asks for on localhost", async () => {
+    const { app, port } = await start();
+    const second = port.serverFactory((request, response) => void response.end(`second ${request.httpVersion}`));
+    second.on("upgrade", () => {}); // Fastify adds such a listener, without serving upgrades
+    second.listen(0, "127.0.0.1");
+    await once(second, "listening");
+    const { port: number } = second.address() as net.AddressInfo;
+    expect(await readStream(get(connectHttp2(number), "/"))).toBe("second 2.0");
+    const { socket, seen, closed } = connect(number);
+    socket.write(request("/", "Connection: Upgrade", "Upgrade: websocket"));
+    await seen("second 1.1");
+    await app.close();
+    await closed;
+    expect(second.listening).toBe(false);
+  });
+});
+
+describe("time limits", () => {
+  it("closes connections that never send a whole request head", { timeout: 5000 }, async () => {
+    const { number, port } = await start({ headersTimeoutMs: SOON });
+    const silent = connect(number);
+    const halfPreface = connect(number);
+    halfPreface.socket.write(PREFACE.slice(0, 10));
+    const halfHead = connect(number);
+    halfHead.socket.write("GET /version HTTP/1.1\r\nHost:");
+    const prefaceOnly = connect(number);
+    prefaceOnly.socket.write(PREFACE);
+    const noRequest = connect(number);
+    noRequest.socket.write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS]));
+    const halfHeaders = connect(number);
+    const headersFrame = Buffer.from([0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]); // no END_HEADERS
+    halfHeaders.socket.write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS, headersFrame]));
+
+    expect(await silent.closed).toBe("");
+    expect(await halfPreface.closed).toBe("");
+    expect(await halfHead.closed).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+    await Promise.all([prefaceOnly.closed, noRequest.closed, halfHeaders.closed]);
+    await port.drained();
+    expect(port.connections).toEqual({ total: 0, http2: 0 });
+  });
+
+  it("closes TLS connections that stop in the handshake or after it", { timeout: 5000 }, async () => {
+    const { number } = await start({ tls: certificate, headersTimeoutMs: SOON });
+    const silent = connect(number);
+    const halfHello = connect(number);
+    halfHello.socket.write(Buffer.from("16030102000100", "hex"));
+    const afterwards = [await connectTls(number, "h2"), await connectTls(number, "http/1.1")];
+    await Promise.all([silent, halfHello, ...afterwards].map(({ closed }) => closed));
+  });
+
+  it("closes idle connections, but no session with a quiet stream", { timeout: 5000 }, async () => {
+    const { number, release } = await start({
+      idleTimeoutMs: SOON,
+      headersTimeoutMs: SOON,
+      requestTimeoutMs: SOON,
+    });
+    const session = connectHttp2(number);
+    const unread = session.request({ ":path": "/unread", ":method": "POST" }).end("body");
+    const busy = [get(session, "/streamed"), unread];
+    const texts = busy.map(readStream);
+    await Promise.all(busy.map((stream) => once(stream, "response")));
+
+    const http1 = connect(number);
+    http1.socket.write(request("/version"));
+    const idle = connectHttp2(number);
+    const goaway = once(idle, "goaway");
+    await readStream(get(idle, "/version"));
+    expect((await goaway)[0]).toBe(http2.constants.NGHTTP2_NO_ERROR);
+    await Promise.all([once(idle, "close"), http1.closed]);
+
+    expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
+    release();
+    expect(await Promise.all(texts)).toEqual(["first,last.", "first,last."]);
+  });
+
+  it("cuts a request whose body stalls, over HTTP/1.1 and HTTP/2", { timeout: 5000 }, async () => {
+    const { number } = await start({ headersTimeoutMs: SOON, requestTimeoutMs: 2 * SOON });
+    const { socket, closed } = connect(number);
+    socket.write("POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n[");
+    const headers = { ":path": "/length", ":method": "POST", "content-type": "application/json" };
+    const stream = connectHttp2(number).request(headers);
+    stream.on("error", () => {});
+    stream.write("[");
+    await once(stream, "close");
+    expect(stream.rstCode).toBe(http2.constants.NGHTTP2_CANCEL);
+    expect(await closed).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it("ends a session whose peer leaves without GOAWAY", async () => {
+    const { number } = await start();
+    const { socket, seen, closed } = connect(number);
+    socket.write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS]));
+    await seen("\0\0\0\x04\x01\0\0\0\0");
+    // The client's socket closes only after the server has ended its side too.
+    socket.end();
+    await closed;
+  });
+
+  it("destroys a session whose peer does not close its side", { timeout: 5000 }, async () => {
+    const { number, port } = await start({ headersTimeoutMs: SOON });
+    const socket = net.connect({ port: number, host: "127.0.0.1", allowHalfOpen: true });
+    socket.on("error", () => {});
+    socket.resume().write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS]));
+    await once(socket, "end");
+    cleanUps.push(() => socket.destroy());
+    expect(port.connections.http2).toBe(1);
+    await port.drained();
+    expect(port.connections).toEqual({ total: 0, http2: 0 });
+  });
+});
+
+describe("refused requests", () => {
+  it.each([
+    ["a malformed request line", "GET\r\n\r\n", 400],
+    ["an oversize header", request("/version", `X-Long: ${"x".repeat(20_000)}`), 431],
+    ["a header that never ends", `GET / HTTP/1.1\r\nX-Long: ${"x".repeat(2_000_000)}`, 431],
+  ])("answers %s as the application wants", async (_name, bytes, status) => {
+    for (const tls of [undefined, certificate]) {
+      const { number } = await start({
+        tls,
+        clientErrorReply: (_error, status) => ({ status, body: `{"refused":${status}}`, headers: { "X-Own": "1" } }),
+      });
+      const { socket, closed } = tls ? await connectTls(number, "http/1.1") : connect(number);
+      socket.write(bytes);
+      const reply = await closed;
+      expect(reply).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z][A-Za-z ]+\r\n`));
+      expect(reply).toContain("\r\nConnection: close\r\n");
+      expect(reply).toContain("\r\nContent-Type: application/json; charset=utf-8\r\n");
+      expect(reply).toContain("\r\nX-Own: 1\r\n");
+      expect(reply.endsWith(`\r\n\r\n{"refused":${status}}`)).toBe(true);
+      expect(socket.errored).toBe(null); // a reset could make the client lose the reply
+    }
+  });
+
+  it("writes nothing into a reply that has begun", async () => {
+    const { number } = await start();
+    const { socket, seen, closed } = connect(number);
+    socket.write(request("/streamed"));
+    await seen("first,");
+    socket.write("garbage\r\n\r\n");
+    expect((await closed).split("HTTP/1.1")).toHaveLength(2);
+  });
+
+  it("survives garbage, with and without TLS", async () => {
+    for (const tls of [undefined, certificate]) {
+      const { number, port } = await start({ tls });
+      const garbage = [
+        "\0\x01\x02\r\n\r\n",
+        `${PREFACE}garbage that is no frame at all`,
+        "GET / HTTP/1.1\r\n\r\n",
+        Buffer.from("16030100050100000100", "hex"),
+        Buffer.alloc(100_000, 0xff),
+      ];
+      const connections = garbage.map((bytes) => {
+        const connection = connect(number);
+        connection.socket.end(bytes);
+        return connection;
+      });
+      for (const begin of ["PRI", PREFACE, "GET"]) {
+        const reset = connect(number);
+        reset.socket.write(begin, () => reset.socket.resetAndDestroy());
+        connections.push(reset);
+      }
+      await Promise.all(connections.map(({ closed }) => closed));
+
+      const session = connectHttp2(number, tls ? "https" : "http");
+      expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
+      session.close();
+      await port.drained();
+    }
+  });
+});
+
+describe("drain", () => {
+  it("lets a running HTTP/1.1 request finish, closes idle connections and refuses new ones", async () => {
+    for (const tls of [undefined, certificate]) {
+      const { app, number, entered, release } = await start({ tls });
+      const open = () => (tls ? connectTls(number, "http/1.1") : connect(number));
+      const silent = await open();
+      const idle = await open();
+      idle.socket.write(request("/version"));
+      await idle.seen("}");
+      const busy = await open();
+      const running = entered();
+      busy.socket.write(request("/held"));
+      await running;
+
+      const closing = app.close();
+      await Promise.all([idle.closed, silent.closed]);
+      await expect(fetch(`http://127.0.0.1:${number}/version`)).rejects.toThrow();
+      release();
+      expect(await busy.closed).toMatch(/\r\nConnection: close\r\n(.|\r\n)*{"held":true}$/);
+      await closing;
+    }
+  });
+
+  it("announces the close with the last of pipelined replies", async () => {
+    const { port, number, entered, release } = await start();
+    const { socket, closed } = connect(number);
+    const first = entered();
+    socket.write(request("/held"));
+    await first;
+    port.beginDrain();
+    const second = entered();
+    socket.write(request("/held"));
+    await second;
+    release();
+    const replies = (await closed).split("HTTP/1.1 200 OK");
+    expect(replies).toHaveLength(3);
+    expect(replies[1]).toContain("Connection: keep-alive");
+    expect(replies[2]).toContain("Connection: close");
+    expect(replies[2]).toContain('{"held":true}');
+  });
+
+  it("closes a connection after a reply that had begun with keep-alive", async () => {
+    const { port, number, release } = await start();
+    const { socket, seen, closed } = connect(number);
+    socket.write(request("/streamed"));
+    expect(await seen("first,")).toContain("Connection: keep-alive");
+    port.beginDrain();
+    release();
+    expect(await closed).toContain("last.");
+  });
+
+  it("cuts no reply that is still being sent", async () => {
+    const { port, number } = await start();
+    const { socket, seen, closed } = connect(number);
+    socket.write(request("/large"));
+    await seen("x");
+    socket.pause();
+    const other = connect(number);
+    other.socket.write(request("/version"));
+    await other.seen("}");
+    port.beginDrain();
+    await other.closed;
+    socket.resume();
+    const [, body] = (await closed).split("\r\n\r\n");
+    expect(body?.length).toBe(LARGE);
+  });
+
+  it("serves a request whose head has partly arrived", async () => {
+    const { port, number } = await start();
+    const { socket, seen, closed } = connect(number);
+    socket.write(`${request("/version")}GET /version HTTP`);
+    await seen("}");
+    socket.write("/1.1\r\nHost:");
+    const other = connect(number);
+    other.socket.write(request("/version"));
+    await other.seen("}");
+    port.beginDrain();
+    await other.closed;
+    socket.write("stoa\r\n\r\n");
+    expect(await closed).toMatch(/Connection: close\r\n(.|\r\n)*{"version":"1.1"}$/);
+  });
+
+  it.each(["http", "https"])("sends GOAWAY on HTTP/2 and lets running streams finish (%s)", async (scheme) => {
+    const { app, number, port, release } = await start({ tls: scheme === "https" ? certificate : undefined });
+    const idle = connectHttp2(number, scheme);
+    await readStream(get(idle, "/version"));
+    const busy = connectHttp2(number, scheme);
+    const stream = get(busy, "/streamed");
+    const text = readStream(stream);
+    await once(stream, "response");
+
+    const goaways = [idle, busy].map((session) => once(session, "goaway"));
+    const closing = app.close();
+    for (const goaway of goaways) expect((await goaway)[0]).toBe(http2.constants.NGHTTP2_NO_ERROR);
+    await once(idle, "close");
+    release();
+    expect(await text).toBe("first,last.");
+    await closing;
+    expect(port.connections).toEqual({ total: 0, http2: 0 });
+  });
+
+  it("destroys what is stuck after the time limit", { timeout: 5000 }, async () => {
+    const { port, number, app, entered } = await start({ drainTimeoutMs: SOON });
+    const running = entered();
+    const { socket, closed } = connect(number);
+    socket.write(request("/held"));
+    await running;
+    const stream = get(connectHttp2(number), "/streamed");
+    await once(stream, "response");
+    const cut = once(stream, "close");
+    port.beginDrain();
+    port.beginDrain();
+    await Promise.all([port.drained(), port.drained()]);
+    expect(port.connections).toEqual({ total: 0, http2: 0 });
+    expect(await closed).toBe("");
+    await cut;
+    await app.close();
+    await app.close();
+  });
+
+  it("happens on close even if the application does not ask for it", async () => {
+    const port = new Port({
+      headersTimeoutMs: NEVER,
+      requestTimeoutMs: NEVER,
+      idleTimeoutMs: NEVER,
+      drainTimeoutMs: NEVER,
+    });
+    const app = Fastify({ serverFactory: port.serverFactory });
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    const session = connectHttp2((app.server.address() as net.AddressInfo).port);
+    await once(session, "remoteSettings");
+    await app.close();
+    await once(session, "close");
+  });
+
+  it("leaves no connection behind of many", { timeout: 20_000 }, async () => {
+    const { number, port } = await start();
+    const visit = async (index: number) => {
+      if (index % 2 === 0) {
+        const { socket, closed } = connect(number);
+        socket.write(request("/version", "Connection: close"));
+        expect(await closed).toContain('{"version":"1.1"}');
+      } else {
+        const session = connectHttp2(number);
+        expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
+        if (index % 4 === 1) session.close();
+        else session.destroy();
+        if (!session.destroyed) await once(session, "close");
+      }
+    };
+    await Promise.all(Array.from({ length: 400 }, (_, index) => visit(index)));
+    while (port.connections.total > 0) await new Promise(setImmediate);
+    expect(port.connections).toEqual({ total: 0, http2: 0 });
+  });
+});
