@@ -8,7 +8,7 @@ import { withSetupLock } from "./setup-lock.mjs";
 
 /**
  * Installs the packages when they are missing or stale.
- * @throws Error with the last lines of npm's output, or when the installed runtime does not run here
+ * @throws Error with lines of npm's output, or when the installed runtime does not run here
  */
 export async function ensurePackages(root) {
   const wanted = fingerprint(root);

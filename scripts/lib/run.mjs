@@ -2,25 +2,30 @@ import { spawn } from "node:child_process";
 
 /**
  * Runs a program and keeps what it says to itself.
- * @throws Error with the last lines of its output when it fails
+ * @throws Error with the first and last lines of its output when it fails
  */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     const collect = (chunk) => {
-      output = (output + chunk).slice(-20_000);
+      output += chunk;
     };
     child.stdout.on("data", collect);
     child.stderr.on("data", collect);
     child.once("error", (error) => reject(new Error(`${command} cannot be run (${error.code ?? error.message})`)));
     child.once("close", (code, signal) => {
       if (code === 0) return resolve(output);
-      const last = output.split("\n").filter((line) => line.trim() !== "");
       const how = signal ?? `exit code ${code}`;
-      reject(new Error([`${[command, ...args].join(" ")} failed (${how})`, ...last.slice(-10)].join("\n  ")));
+      reject(new Error([`${[command, ...args].join(" ")} failed (${how})`, ...ends(output)].join("\n  ")));
     });
   });
+}
+
+/** npm says what is wrong first, apt-get last. */
+function ends(output) {
+  const lines = output.split("\n").filter((line) => line.trim() !== "");
+  return lines.length <= 12 ? lines : [...lines.slice(0, 6), "…", ...lines.slice(-5)];
 }
 
 export function say(line) {

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { type DatabaseConfig, readConfig } from "../../src/config.ts";
+import { startPrivateServer } from "../../src/store/private-server.ts";
+
+/** The server that all test files share; each makes a database of its own there. */
+export type TestServer = Omit<DatabaseConfig, "database">;
+
+declare module "vitest" {
+  interface ProvidedContext {
+    server: TestServer;
+  }
+}
+
+/** Starts a private server for the run, or takes the one that STOA_TEST_DATABASE_URL names. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const url = process.env["STOA_TEST_DATABASE_URL"];
+  if (url !== undefined && url !== "") {
+    // The tests choose names of databases themselves; the address needs none.
+    const named = /^mysql:\/\/[^/?]+\/?(?=\?|$)/.test(url) ? url.replace(/\/?(?=\?|$)/, "/mysql") : url;
+    const { database } = readConfig({ STOA_DATABASE_URL: named });
+    project.provide("server", database as DatabaseConfig);
+    return async () => {};
+  }
+  const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-"));
+  const log: string[] = [];
+  const server = await startPrivateServer({
+    dataDir,
+    log: (line) => log.push(line),
+    // Nothing here has to survive a power cut.
+    extraArgs: ["--innodb-flush-log-at-trx-commit=0"],
+  });
+  project.provide("server", { socketPath: server.socketPath, user: server.user });
+  return async () => {
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import type { DescService } from "@bufbuild/protobuf";
+import { type Client, createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { pino } from "pino";
+import { afterAll } from "vitest";
+import { type App, type Overrides, startApp } from "../../src/app.ts";
+import type { Config } from "../../src/config.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
+
+/** A JSON reply of the service, as a client sees it. */
+export interface Reply {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read replies as an untyped client does.
+  body: any;
+}
+
+export interface Ask {
+  method?: string;
+  /** An API key for the Authorization header. */
+  key?: string | undefined;
+  /** An object becomes JSON; a string or bytes are sent as they are. */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface Service {
+  app: App;
+  /** The root address. */
+  url: string;
+  db: TestDatabase;
+  /** The log lines so far, parsed. */
+  log: Record<string, unknown>[];
+  /** Calls the REST API; paths without a leading slash are below /api/v1. A body makes it a POST. */
+  rest(path: string, ask?: Ask): Promise<Reply>;
+  /** Registers an agent, under a random name by default, and returns it with its key. */
+  register(name?: string): Promise<{ name: string; key: string }>;
+  connect<Desc extends DescService>(service: Desc, protocol?: "connect" | "grpc" | "grpc-web"): Client<Desc>;
+}
+
+export interface ServiceOptions {
+  config?: Partial<Config>;
+  overrides?: Overrides;
+  /** Share the database of another instance: a second replica. */
+  db?: TestDatabase;
+}
+
+/** Starts the real service on a free port, with a database of its own; it stops after the file's last test. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const db = options.db ?? (await createTestDatabase());
+  const log: Record<string, unknown>[] = [];
+  const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
+  const app = await startApp(testConfig(db, options.config), { log: pino({ level: "info" }, stream), ...options.overrides });
+  afterAll(() => app.close());
+  const rest: Service["rest"] = (path, ask) => askRest(app.url, path, ask);
+  return {
+    app,
+    url: app.url,
+    db,
+    log,
+    rest,
+    async register(name = `agent-${randomBytes(6).toString("hex")}`) {
+      const { status, body } = await rest("agents/register", { body: { name } });
+      if (status !== 201) throw new Error(`registration failed: ${JSON.stringify(body)}`);
+      return { name, key: body.api_key };
+    },
+    connect(service, protocol = "connect") {
+      const baseUrl = app.url;
+      const transport =
+        protocol === "grpc"
+          ? createGrpcTransport({ baseUrl })
+          : protocol === "grpc-web"
+            ? createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })
+            : createConnectTransport({ baseUrl, httpVersion: "1.1" });
+      return createClient(service, transport);
+    },
+  };
+}
+
+export function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
+  return {
+    host: "127.0.0.1",
+    port: 0,
+    siteUrl: undefined,
+    database: db.config,
+    migrationDatabase: undefined,
+    databaseConnections: 16,
+    dataDir: "/nonexistent",
+    tls: undefined,
+    logLevel: "info",
+    drainTimeoutMs: 5_000,
+    ...changes,
+  };
+}
+
+/** Calls a REST address and parses the reply as JSON, whatever its status. */
+export async function askRest(url: string, path: string, ask: Ask = {}): Promise<Reply> {
+  const { body, key } = ask;
+  const raw = typeof body === "string" || body instanceof Uint8Array;
+  const response = await fetch(path.startsWith("/") ? url + path : `${url}/api/v1/${path}`, {
+    method: ask.method ?? (body === undefined ? "GET" : "POST"),
+    headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...ask.headers },
+    ...(body === undefined ? {} : { body: raw ? (body as BodyInit) : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+}
