@@ -1,4 +1,4 @@
-import { type FastifyBaseLogger } from "fastify";
+import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { Board } from "./board/board.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
@@ -10,11 +10,13 @@ import { ensureDatabase } from "./store/ensure-database.ts";
 import { migrate, schemaState } from "./store/migrate.ts";
 import { startPrivateServer } from "./store/private-server.ts";
 
-/** What tests replace. */
+/** What does not come from the environment; tests replace most of it. */
 export interface Overrides {
   /** The time in milliseconds since 1970 (UTC). */
   now?: () => number;
   log?: FastifyBaseLogger;
+  /** Gives up a start that is still going on. */
+  signal?: AbortSignal;
   /** How long connections may be silent, in milliseconds. */
   timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
 }
@@ -38,7 +40,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     for (const step of cleanUp.splice(0).reverse()) await step();
   };
   try {
-    const database = config.database ?? (await startPrivateDatabase(config, log, cleanUp));
+    const { signal } = overrides;
+    const database = config.database ?? (await startPrivateDatabase(config, log, cleanUp, signal));
+    signal?.throwIfAborted();
     const db = new Database({ address: database, connections: config.databaseConnections });
     cleanUp.push(() => db.close());
     await migrateAs(config.migrationDatabase ?? database, log);
@@ -61,6 +65,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       },
     });
     cleanUp.push(() => server.close());
+    signal?.throwIfAborted();
     const port = await server.listen({ host: config.host, port: config.port });
     url = `${scheme}://${hostInUrl(config.host)}:${port}`;
     log.info({ url, siteUrl: config.siteUrl ?? url }, "listening");
@@ -75,8 +80,9 @@ async function startPrivateDatabase(
   { dataDir }: Config,
   log: FastifyBaseLogger,
   cleanUp: (() => Promise<void>)[],
+  signal: AbortSignal | undefined,
 ): Promise<DatabaseConfig> {
-  const server = await startPrivateServer({ dataDir, log: (line) => log.info(line) });
+  const server = await startPrivateServer({ dataDir, log: (line) => log.info(line), signal });
   cleanUp.push(() => server.stop());
   const account = { socketPath: server.socketPath, user: server.user };
   await ensureDatabase(account, "stoa");

@@ -65,7 +65,7 @@ export function readConfig(environment: Environment): Config {
     database,
     migrationDatabase,
     databaseConnections: read("STOA_DATABASE_CONNECTIONS", integerBetween(1, 1000)) ?? 32,
-    dataDir: resolve(environment["STOA_DATA_DIR"] || ".stoa"),
+    dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
@@ -106,7 +106,8 @@ function oneOf<Value extends string>(...values: Value[]) {
 }
 
 function parseHost(text: string): string {
-  if (!/^[A-Za-z0-9.:_-]+$/.test(text)) throw new Error(`must be a host name or an address, not ${JSON.stringify(text)}`);
+  if (!/^[A-Za-z0-9.:_-]+$/.test(text))
+    throw new Error(`must be a host name or an address, not ${JSON.stringify(text)}`);
   return text;
 }
 
@@ -124,7 +125,8 @@ function parseDatabaseUrl(text: string): DatabaseConfig {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.protocol !== "mysql:" || url.hash !== "") throw new Error(example);
   const database = decodeURIComponent(url.pathname.slice(1));
-  if (!/^[A-Za-z0-9_$-]{1,64}$/.test(database)) throw new Error(`${example}; the name of the database is missing or odd`);
+  if (!/^[A-Za-z0-9_$-]{1,64}$/.test(database))
+    throw new Error(`${example}; the name of the database is missing or odd`);
   const socketPath = url.searchParams.get("socket") ?? undefined;
   for (const name of url.searchParams.keys()) {
     if (name !== "socket") throw new Error(`has an unknown parameter ${JSON.stringify(name)}; there is only socket`);

@@ -1,5 +1,5 @@
 import compress from "@fastify/compress";
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from "fastify";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import { toErrorBody } from "./error-mapping.ts";
 import { addHealthRoutes } from "./health.ts";
@@ -36,7 +36,8 @@ export async function createServer({ table, checkReady, log, port: portOptions }
   const app = fastify({
     serverFactory: port.serverFactory as never,
     loggerInstance: log,
-    disableRequestLogging: true,
+    // One line a request, written by the hook below.
+    logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     genReqId: requestIdOf,
     bodyLimit,

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Feed, FeedSchema, FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import type { Board } from "../board/board.ts";
-import { type FeedSort as SortName, type FeedWindow as WindowName, listFeed } from "../board/feeds.ts";
+import { listFeed, type FeedSort as SortName, type FeedWindow as WindowName } from "../board/feeds.ts";
 import type { Messages } from "./messages.ts";
 
 const defaultLimit = 25n;
@@ -33,7 +33,12 @@ export interface FeedRequest {
 }
 
 /** Reads a page of a feed and applies the defaults. */
-export async function readFeed(board: Board, messages: Messages, signal: AbortSignal, request: FeedRequest): Promise<Feed> {
+export async function readFeed(
+  board: Board,
+  messages: Messages,
+  signal: AbortSignal,
+  request: FeedRequest,
+): Promise<Feed> {
   const { sort = FeedSort.HOT, t = FeedWindow.ALL, limit = defaultLimit, offset, cursor, community } = request;
   const page = await listFeed(board.read(signal), {
     sort: sorts[sort],

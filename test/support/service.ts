@@ -51,7 +51,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const db = options.db ?? (await createTestDatabase());
   const log: Record<string, unknown>[] = [];
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
-  const app = await startApp(testConfig(db, options.config), { log: pino({ level: "info" }, stream), ...options.overrides });
+  const app = await startApp(testConfig(db, options.config), {
+    log: pino({ level: "info" }, stream),
+    ...options.overrides,
+  });
   afterAll(() => app.close());
   const rest: Service["rest"] = (path, ask) => askRest(app.url, path, ask);
   return {

@@ -1,0 +1,48 @@
+// Every check but the tests: format, lint with the layer rules, types, the contract's own lint, its compatibility with
+// the recorded baseline, and whether gen/ is what the contract generates.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const bin = join(root, "node_modules", ".bin");
+const scratch = mkdtempSync(join(tmpdir(), "stoa-check-"));
+
+function run(title: string, command: string, ...args: string[]): void {
+  process.stdout.write(`${title}\n`);
+  execFileSync(command, args, { cwd: root, stdio: "inherit" });
+}
+
+/** `buf breaking` compares folders: the contract as it is at the baseline commit, laid out beside, and as it is here. */
+function checkCompatibility(): void {
+  const baseline = readFileSync(join(root, "buf.baseline"), "utf8").trim();
+  const folder = join(scratch, "baseline");
+  mkdirSync(folder);
+  const archive = execFileSync("git", ["archive", baseline, "proto", "buf.yaml"], { cwd: root });
+  writeFileSync(join(scratch, "baseline.tar"), archive);
+  execFileSync("tar", ["-xf", join(scratch, "baseline.tar"), "-C", folder]);
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  run(`the contract's compatibility with ${baseline.slice(0, 12)}`, join(bin, "buf"), "breaking", "--against", folder);
+}
+
+function checkGenerated(): void {
+  run("generated code", join(bin, "buf"), "generate", "-o", join(scratch, "gen-new"));
+  execFileSync("diff", ["-r", join(scratch, "gen-new", "gen"), join(root, "gen")], { stdio: "inherit" });
+}
+
+try {
+  run("format and lint", join(bin, "biome"), "ci", "--colors=off", "--error-on-warnings", ".");
+  run("types", join(bin, "tsc"), "-p", ".");
+  run("the contract's format", join(bin, "buf"), "format", "--diff", "--exit-code", "proto");
+  run("the contract's lint", join(bin, "buf"), "lint");
+  checkCompatibility();
+  checkGenerated();
+  process.stdout.write("all checks passed\n");
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}

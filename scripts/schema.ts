@@ -1,0 +1,27 @@
+// Writes src/store/schema.txt anew, from the migrations run on a private server. A test compares it with what it finds.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Database } from "../src/store/database.ts";
+import { ensureDatabase } from "../src/store/ensure-database.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { startPrivateServer } from "../src/store/private-server.ts";
+import { describeSchema } from "../src/store/schema-dump.ts";
+
+const dataDir = mkdtempSync(join(tmpdir(), "stoa-schema-"));
+const log = () => {};
+const server = await startPrivateServer({ dataDir, log });
+try {
+  const account = { socketPath: server.socketPath, user: server.user };
+  await ensureDatabase(account, "stoa");
+  const db = new Database({ address: { ...account, database: "stoa" }, connections: 1 });
+  await migrate(db, { log });
+  writeFileSync(
+    new URL("../src/store/schema.txt", import.meta.url),
+    await describeSchema(db.reader(new AbortController().signal)),
+  );
+  await db.close();
+} finally {
+  await server.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+}

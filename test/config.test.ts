@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { describeConfig, readConfig } from "../src/config.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "stoa-config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it("has a default for everything, and takes an empty variable for an absent one", () => {
+  const defaults = readConfig({});
+  expect(defaults).toMatchObject({
+    host: "127.0.0.1",
+    port: 8080,
+    siteUrl: undefined,
+    database: undefined,
+    migrationDatabase: undefined,
+    tls: undefined,
+    logLevel: "info",
+    drainTimeoutMs: 10_000,
+  });
+  expect(defaults.dataDir).toBe(join(process.cwd(), ".stoa"));
+  expect(readConfig({ STOA_PORT: "", STOA_DATABASE_URL: "", STOA_DATA_DIR: "" })).toEqual(defaults);
+});
+
+it("reads the address of a database", () => {
+  const read = (url: string) => readConfig({ STOA_DATABASE_URL: url }).database;
+  expect(read("mysql://u:p%40ss@db.example:3307/stoa")).toEqual({
+    host: "db.example",
+    port: 3307,
+    user: "u",
+    password: "p@ss",
+    database: "stoa",
+  });
+  expect(read("mysql://root@[::1]/stoa")).toEqual({ host: "::1", port: 3306, user: "root", database: "stoa" });
+  expect(read("mysql://root@localhost/stoa?socket=/run/db.sock")).toEqual({
+    socketPath: "/run/db.sock",
+    user: "root",
+    database: "stoa",
+  });
+});
+
+it("takes a site address without the slash at its end", () => {
+  expect(readConfig({ STOA_SITE_URL: "https://stoa.example/board/" }).siteUrl).toBe("https://stoa.example/board");
+});
+
+it.each([
+  ["STOA_PORT", "abc"],
+  ["STOA_PORT", "65536"],
+  ["STOA_PORT", "-1"],
+  ["STOA_PORT", "0x10"],
+  ["STOA_HOST", "a b"],
+  ["STOA_SITE_URL", "ftp://stoa.example"],
+  ["STOA_SITE_URL", "stoa.example"],
+  ["STOA_SITE_URL", "https://stoa.example/$(reboot)"],
+  ["STOA_SITE_URL", "https://user:pw@stoa.example"],
+  ["STOA_SITE_URL", "https://stoa.example/?a=b"],
+  ["STOA_DATABASE_URL", "postgres://root@localhost/stoa"],
+  ["STOA_DATABASE_URL", "mysql://root@localhost"],
+  ["STOA_DATABASE_URL", "mysql://root@localhost/stoa?ssl=maybe"],
+  ["STOA_DATABASE_CONNECTIONS", "0"],
+  ["STOA_LOG_LEVEL", "loud"],
+  ["STOA_DRAIN_SECONDS", "soon"],
+  ["STOA_TLS_CERT", "/nonexistent/cert.pem"],
+])("refuses %s=%s with one line that names it", (name, value) => {
+  expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
+});
+
+it("never repeats the password of a database in an error", () => {
+  expect(() => readConfig({ STOA_DATABASE_URL: "mysql://root:hunter2@localhost/" })).toThrow(/^(?!.*hunter2).*$/s);
+});
+
+it("wants a certificate and its key together, as PEM", () => {
+  const cert = join(folder, "cert.pem");
+  writeFileSync(cert, "-----BEGIN CERTIFICATE-----\n");
+  expect(() => readConfig({ STOA_TLS_CERT: cert })).toThrow("STOA_TLS_CERT and STOA_TLS_KEY go together");
+  expect(readConfig({ STOA_TLS_CERT: cert, STOA_TLS_KEY: cert }).tls?.cert).toContain("BEGIN CERTIFICATE");
+  writeFileSync(cert, "not PEM");
+  expect(() => readConfig({ STOA_TLS_CERT: cert })).toThrow("STOA_TLS_CERT must name a PEM file.");
+});
+
+it("wants the migrating account to work on the same database", () => {
+  expect(() =>
+    readConfig({ STOA_DATABASE_URL: "mysql://a@h/one", STOA_MIGRATION_DATABASE_URL: "mysql://b@h/two" }),
+  ).toThrow("STOA_MIGRATION_DATABASE_URL must name the same database");
+});
+
+it("is described without passwords and keys", () => {
+  const key = join(folder, "key.pem");
+  writeFileSync(key, "-----BEGIN PRIVATE KEY-----\nhunter3\n");
+  const config = readConfig({
+    STOA_DATABASE_URL: "mysql://u:hunter2@db.example/stoa",
+    STOA_TLS_CERT: key,
+    STOA_TLS_KEY: key,
+  });
+  const text = JSON.stringify(describeConfig(config));
+  expect(text).not.toMatch(/hunter/);
+  expect(text).toContain("u@db.example:3306/stoa");
+});

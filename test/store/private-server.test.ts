@@ -1,0 +1,258 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createConnection, type RowDataPacket } from "mysql2/promise";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { initialise } from "../../src/store/private-server/initialise.ts";
+import { identify, isRunning } from "../../src/store/private-server/process-identity.ts";
+import { type PrivateServer, type PrivateServerOptions, startPrivateServer } from "../../src/store/private-server.ts";
+
+let home: string;
+let dataDir: string;
+let lines: string[];
+let servers: PrivateServer[];
+let children: ChildProcess[];
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "stoa-private-server-"));
+  dataDir = join(home, "data");
+  lines = [];
+  servers = [];
+  children = [];
+});
+
+afterEach(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  await Promise.all(servers.map((server) => server.stop()));
+  // A server whose owner was killed in a test that failed half way.
+  const orphan = identify(Number(contentOf(join(dataDir, "mysql.pid"))));
+  if (orphan !== undefined) process.kill(orphan.pid, "SIGKILL");
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+});
+
+describe("start and stop", () => {
+  test("rows survive a stop, and a stop leaves nothing behind but the data", async () => {
+    const first = await start();
+    await run(first, "CREATE DATABASE d", "CREATE TABLE d.t (n INT) ENGINE=InnoDB", "INSERT INTO d.t VALUES (7)");
+    const pid = await serverPid(first);
+    await first.stop();
+    expect(identify(pid)).toBeUndefined();
+    expect(existsSync(dirname(first.socketPath))).toBe(false);
+    expect(readdirSync(dataDir).sort()).toEqual(["mysql", "mysql.log"]);
+
+    const second = await start();
+    expect(await run(second, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
+  });
+
+  test("the server is durable, speaks utf8mb4, and has no network port", async () => {
+    const server = await start();
+    const sql =
+      "SELECT @@innodb_flush_log_at_trx_commit AS flush, @@character_set_server AS charset, @@skip_networking AS alone, @@log_bin AS log_bin";
+    expect(await run(server, sql)).toEqual([{ flush: 1, charset: "utf8mb4", alone: 1, log_bin: 0 }]);
+  });
+
+  test("stop may be called twice and at once", async () => {
+    const server = await start();
+    await Promise.all([server.stop(), server.stop()]);
+    await server.stop();
+  });
+
+  test("a data folder of more than 150 characters, with spaces, works", async () => {
+    const server = await start({ dataDir: join(home, "a long name ".repeat(15), "data") });
+    expect(await run(server, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  test("a server that cannot start is reported with its log, and frees the folder", async () => {
+    await (await start()).stop();
+    await expect(start({ extraArgs: ["--no-such-option=1"] })).rejects.toThrow(/did not start[^]*no-such-option/);
+    await start();
+  });
+
+  test.each([
+    ["while it makes the data", "mysql.new-", ["mysql.log"]],
+    ["while it waits for the server", "mysql.json", ["mysql", "mysql.log"]],
+  ])("a start can be given up %s, and leaves no process behind", async (_, sign, left) => {
+    const giveUp = new AbortController();
+    const started = start({ signal: giveUp.signal });
+    started.catch(() => {});
+    await until(
+      async () => (existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith(sign))) || undefined,
+    );
+    giveUp.abort(new Error("no longer wanted"));
+    await expect(started).rejects.toThrow("no longer wanted");
+    expect(readdirSync(dataDir).sort()).toEqual(left);
+  });
+});
+
+describe("the lock of the data folder", () => {
+  test("refuses a second start and names the holder", async () => {
+    await start();
+    await expect(start()).rejects.toThrow(
+      `the data folder ${dataDir} is in use by process ${process.pid}; stop it first or set STOA_DATA_DIR`,
+    );
+  });
+
+  test("refuses another process", async () => {
+    const { child } = await startOwner();
+    await expect(start()).rejects.toThrow(`in use by process ${child.pid};`);
+  });
+
+  test("of two starts at once one wins", async () => {
+    const outcomes = await Promise.allSettled([start(), start(), start()]);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
+  test.each([
+    ["a dead process", () => ({ pid: 2 ** 22 + 1, started: "then" })],
+    ["an earlier process with the id of a living one", () => ({ pid: process.pid, started: "then" })],
+    ["nobody", () => ""],
+  ])("is taken over from %s", async (_, holder) => {
+    mkdirSync(dataDir);
+    writeFileSync(join(dataDir, "lock"), JSON.stringify(holder()));
+    await start();
+    expect(JSON.parse(readFileSync(join(dataDir, "lock"), "utf8"))).toEqual(identify(process.pid));
+  });
+});
+
+describe("after a kill", () => {
+  test("of the service, the next start stops its server and keeps every committed row", async () => {
+    const { child, server } = await startOwner();
+    await run(server, "CREATE DATABASE d", "CREATE TABLE d.t (n INT) ENGINE=InnoDB", "INSERT INTO d.t VALUES (1), (2)");
+    const orphan = identify(await serverPid(server));
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    if (orphan === undefined) throw new Error("the server is gone with its owner");
+    expect(isRunning(orphan)).toBe(true);
+
+    const next = await start();
+    expect(isRunning(orphan)).toBe(false);
+    expect(existsSync(dirname(server.socketPath))).toBe(false);
+    expect(lines).toContain(`stopping the database server of an earlier run (process ${orphan.pid})`);
+    expect(await run(next, "SELECT n FROM d.t ORDER BY n")).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  test("of the service before it could record its server, that server is found all the same", async () => {
+    const { child, server } = await startOwner();
+    const orphan = await serverPid(server);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    rmSync(join(dataDir, "mysql.json"));
+    await start();
+    expect(identify(orphan)).toBeUndefined();
+    rmSync(dirname(server.socketPath), { recursive: true, force: true });
+  });
+
+  test("a recorded process that is not our server is left alone", async () => {
+    await (await start()).stop();
+    const bystander = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+    children.push(bystander);
+    await once(bystander, "spawn");
+    const identity = identify(bystander.pid ?? 0);
+    writeFileSync(join(dataDir, "mysql.json"), JSON.stringify({ ...identity, socketFolder: home }));
+    writeFileSync(join(dataDir, "mysql.pid"), `${bystander.pid}\n`);
+    await start();
+    expect(identify(bystander.pid ?? 0)).toEqual(identity);
+    expect(existsSync(home)).toBe(true);
+  });
+
+  test("of the server, it is started again on the same socket", async () => {
+    const server = await start();
+    const before = await serverPid(server);
+    process.kill(before, "SIGKILL");
+    const after = await until(() => serverPid(server).catch(() => undefined));
+    expect(after).not.toBe(before);
+    expect(lines).toContain("the database server ended unexpectedly (SIGKILL); starting it again");
+  });
+
+  test("of the server, a stop during the restart ends it for good", async () => {
+    const server = await start();
+    process.kill(await serverPid(server), "SIGKILL");
+    await until(async () => lines.some((line) => line.includes("ended unexpectedly")) || undefined);
+    await server.stop();
+    expect(identify(Number(contentOf(join(dataDir, "mysql.pid"))))).toBeUndefined();
+    expect(readdirSync(dataDir).sort()).toEqual(["mysql", "mysql.log"]);
+  });
+});
+
+describe("the data folder", () => {
+  test("half made by a start that was killed is made anew", async () => {
+    mkdirSync(join(dataDir, "mysql.new-abcdef", "mysql"), { recursive: true });
+    writeFileSync(join(dataDir, "mysql.new-abcdef", "ibdata1"), "half");
+    await start();
+    expect(readdirSync(dataDir).filter((name) => name.startsWith("mysql.new-"))).toEqual([]);
+  });
+
+  test("of something else is refused", async () => {
+    mkdirSync(join(dataDir, "mysql"), { recursive: true });
+    writeFileSync(join(dataDir, "mysql", "letters.txt"), "dear");
+    await expect(start()).rejects.toThrow("is not the data of a MariaDB or MySQL server");
+  });
+
+  test.each([
+    ["mysql", "aria_log_control", "was made by MariaDB, but the server found here is MySQL (/bin/other)"],
+    ["mariadb", "mysql.ibd", "was made by MySQL, but the server found here is MariaDB (/bin/other)"],
+  ] as const)("is refused by %s when the other flavour made it", async (flavour, mark, message) => {
+    const folder = join(dataDir, "mysql");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, mark), "");
+    const program = { flavour, command: "/bin/other", installDb: undefined, version: "" };
+    const { signal } = new AbortController();
+    const made = initialise({ program, dataDir, folder, logFile: join(home, "log"), log: () => {}, signal });
+    await expect(made).rejects.toThrow(message);
+  });
+});
+
+async function start(options: Partial<PrivateServerOptions> = {}): Promise<PrivateServer> {
+  const server = await startPrivateServer({ dataDir, log: (line) => lines.push(line), ...options });
+  servers.push(server);
+  return server;
+}
+
+/** Starts the server from a process of its own, which then waits to be killed. */
+async function startOwner(): Promise<{ child: ChildProcess; server: PrivateServer }> {
+  const module = new URL("../../src/store/private-server.ts", import.meta.url).href;
+  const script = `
+    const { startPrivateServer } = await import(${JSON.stringify(module)});
+    process.send(await startPrivateServer({ dataDir: ${JSON.stringify(dataDir)}, log() {} }));
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  children.push(child);
+  const [server] = await Promise.race([once(child, "message"), once(child, "exit").then(() => [])]);
+  if (server === undefined) throw new Error("the owner did not start");
+  return { child, server: server as PrivateServer };
+}
+
+async function run(server: PrivateServer, ...statements: string[]): Promise<unknown> {
+  const connection = await createConnection({ socketPath: server.socketPath, user: server.user });
+  try {
+    let result: unknown;
+    for (const sql of statements) [result] = await connection.query(sql);
+    return result;
+  } finally {
+    await connection.end();
+  }
+}
+
+async function serverPid(server: PrivateServer): Promise<number> {
+  const [row] = (await run(server, "SELECT @@pid_file AS path")) as RowDataPacket[];
+  return Number(readFileSync(row?.path, "utf8"));
+}
+
+function contentOf(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}
+
+async function until<T>(probe: () => Promise<T | undefined>): Promise<T> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const value = await probe();
+    if (value !== undefined) return value;
+    if (performance.now() > deadline) throw new Error("it did not happen in time");
+    await sleep(10);
+  }
+}

@@ -1,0 +1,12 @@
+/** Resolves as soon as `holds` does; for conditions that no event tells. @throws Error after the deadline. */
+export async function waitUntil(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  deadlineMs = 20_000,
+): Promise<void> {
+  const end = Date.now() + deadlineMs;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`waited ${deadlineMs} ms in vain for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
