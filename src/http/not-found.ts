@@ -8,13 +8,16 @@ const unimplemented = "There is no such RPC.";
 export function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const contentType = request.headers["content-type"] ?? "";
   if (/^application\/grpc(?:-web)?(?:[+;-]|$)/.test(contentType)) {
-    // A response of trailers only, which gRPC and gRPC-Web both put among the headers.
-    return reply
-      .code(200)
-      .header("content-type", contentType)
-      .header("grpc-status", "12")
-      .header("grpc-message", encodeURIComponent(unimplemented))
-      .send();
+    // A response of trailers only, which gRPC and gRPC-Web both put among the headers. gRPC wants the stream to end with
+    // the very frame of headers, which Fastify would not do.
+    reply.hijack();
+    reply.raw.statusCode = 200;
+    reply.raw.setHeader("x-request-id", request.id);
+    reply.raw.setHeader("content-type", contentType);
+    reply.raw.setHeader("grpc-status", "12");
+    reply.raw.setHeader("grpc-message", unimplemented);
+    reply.raw.end();
+    return reply;
   }
   if (request.headers["connect-protocol-version"] !== undefined || /^application\/(?:proto|connect\+)/.test(contentType)) {
     const body = JSON.stringify({ code: "unimplemented", message: unimplemented });

@@ -1,5 +1,12 @@
 import compress from "@fastify/compress";
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from "fastify";
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from "fastify";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import { toErrorBody } from "./error-mapping.ts";
 import { addHealthRoutes } from "./health.ts";
@@ -89,17 +96,19 @@ function addCommonHooks(app: FastifyInstance, isClosing: () => boolean): void {
   app.setNotFoundHandler((request, reply) => answerNotFound(request, reply));
   app.setErrorHandler((error, request, reply) => handleError(error, request, reply));
   app.addHook("onResponse", async (request, reply) => {
-    request.log.info(
-      { method: request.method, route: request.routeOptions.url, status: reply.statusCode, ms: reply.elapsedTime },
-      "request",
-    );
+    const { method, routeOptions } = request;
+    request.log.info({ method, route: routeOptions.url, status: reply.statusCode, ms: reply.elapsedTime }, "request");
+  });
+  app.addHook("onRequestAbort", async (request) => {
+    request.log.info({ method: request.method, route: request.routeOptions.url }, "request aborted");
   });
 }
 
 function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = error instanceof StoaError ? error : fromFastifyError(error);
   if (known === undefined) request.log.error({ err: error }, "a request failed");
-  const answer = known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
+  const answer =
+    known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
   // Node reads and drops what is left of a body; to close at once would reset the connection and lose the reply.
   if (answer.code === "too_large") reply.removeHeader("connection");
   return sendError(reply, answer, errorStatus[answer.code]);
@@ -107,8 +116,8 @@ function handleError(error: unknown, request: FastifyRequest, reply: FastifyRepl
 
 /** What Node's HTTP parser refuses never becomes a request; it is answered in the Error shape all the same. */
 function refuseUnparsable(_error: Error, status: number) {
-  const message = status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
+  const message =
+    status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
   const error = status === 413 ? new StoaError("too_large", message) : badInput(undefined, message);
   return { status, body: toErrorBody(error), headers: { "X-Request-Id": requestIdOf({ headers: {} }) } };
 }
-

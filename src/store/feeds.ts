@@ -26,29 +26,33 @@ export interface FeedPage {
 
 interface Order {
   index: string;
-  orderBy: string;
-  /** The condition for "behind this position". A row comparison, (hot, id) < (?, ?), would not be read from the index. */
+  /** The sort values, each descending; the index holds them. */
+  columns: string[];
+  /**
+   * The condition for "behind this position", as ranges of the index. A row comparison, (hot, id) < (?, ?), would not be
+   * read from the index, and a range by score alone would read every post of that score.
+   */
   behind: string;
   values(position: FeedPosition): number[];
 }
 
 const hot: Order = {
   index: "hot",
-  orderBy: "hot DESC, id DESC",
-  behind: "hot <= ? AND (hot < ? OR id < ?)",
+  columns: ["hot", "id"],
+  behind: "(hot < ? OR (hot = ? AND id < ?))",
   values: ({ hot, id }) => [hot, hot, id],
 };
 const newest: Order = {
   index: "new",
-  orderBy: "created_at DESC, id DESC",
-  behind: "created_at <= ? AND (created_at < ? OR id < ?)",
+  columns: ["created_at", "id"],
+  behind: "(created_at < ? OR (created_at = ? AND id < ?))",
   values: ({ createdAt, id }) => [createdAt, createdAt, id],
 };
 const top: Order = {
   index: "top",
-  orderBy: "score DESC, created_at DESC, id DESC",
-  behind: "score <= ? AND (score < ? OR (created_at <= ? AND (created_at < ? OR id < ?)))",
-  values: ({ score, createdAt, id }) => [score, score, createdAt, createdAt, id],
+  columns: ["score", "created_at", "id"],
+  behind: "(score < ? OR (score = ? AND created_at < ?) OR (score = ? AND created_at = ? AND id < ?))",
+  values: ({ score, createdAt, id }) => [score, score, createdAt, score, createdAt, id],
 };
 
 export function listHot(db: Queryable, page: FeedPage): Promise<PostRow[]> {
@@ -66,8 +70,8 @@ export async function listTop(db: Queryable, page: FeedPage, since?: number): Pr
   // there are about `size / window` for each post inside. The one costs `window` reads, the other `wanted * size / window`.
   const wanted = page.limit + ("offset" in page.start ? page.start.offset : 0);
   const bound = Math.ceil(Math.sqrt(wanted * (await countAbout(db, page.communityId))));
-  const window = await countSince(db, page.communityId, since, bound + 1);
-  return listInOrder(db, top, window <= bound ? newest.index : top.index, page, since);
+  const large = await hasMoreSince(db, page.communityId, since, bound);
+  return listInOrder(db, top, large ? top.index : newest.index, page, since);
 }
 
 function listInOrder(
@@ -93,11 +97,15 @@ function listInOrder(
   }
   params.push(String(limit), String("offset" in start ? start.offset : 0));
   const sql = `${selectPosts} FROM (
-      SELECT id FROM posts FORCE INDEX (${indexName(index, communityId)})
+      SELECT ${order.columns.join(", ")} FROM posts FORCE INDEX (${indexName(index, communityId)})
       ${conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : ""}
-      ORDER BY ${order.orderBy} LIMIT ? OFFSET ?
-    ) page ${joinPosts} ORDER BY ${order.orderBy.replace(/(\w+) DESC/g, "p.$1 DESC")}`;
+      ORDER BY ${descending("", order)} LIMIT ? OFFSET ?
+    ) page ${joinPosts} ORDER BY ${descending("page.", order)}`;
   return db.rows<PostRow>(sql, params);
+}
+
+function descending(table: string, { columns }: Order): string {
+  return columns.map((column) => `${table}${column} DESC`).join(", ");
 }
 
 function indexName(index: string, communityId: number | undefined): string {
@@ -113,14 +121,13 @@ async function countAbout(db: Queryable, communityId: number | undefined): Promi
   return row?.n ?? 0;
 }
 
-/** How many posts were created at `since` or later, counted up to `most`. */
-async function countSince(db: Queryable, communityId: number | undefined, since: number, most: number) {
-  const [row] = await db.rows<{ n: number }>(
-    `SELECT COUNT(*) AS n FROM (
-      SELECT 1 FROM posts FORCE INDEX (${indexName(newest.index, communityId)})
-      WHERE ${communityId === undefined ? "" : "community_id = ? AND "}created_at >= ? LIMIT ?
-    ) window_posts`,
-    communityId === undefined ? [since, String(most)] : [communityId, since, String(most)],
+/** Whether more than `bound` posts were created at `since` or later. It reads no more than that many of an index. */
+async function hasMoreSince(db: Queryable, communityId: number | undefined, since: number, bound: number) {
+  const rows = await db.rows(
+    `SELECT id FROM posts FORCE INDEX (${indexName(newest.index, communityId)})
+     WHERE ${communityId === undefined ? "" : "community_id = ? AND "}created_at >= ?
+     ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?`,
+    [...(communityId === undefined ? [] : [communityId]), since, String(bound)],
   );
-  return row?.n ?? 0;
+  return rows.length > 0;
 }

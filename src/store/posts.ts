@@ -25,7 +25,10 @@ export interface NewPost {
   createdAt: number;
 }
 
-/** The wide rows of the posts whose ids are in the derived table `page`, read one by one in its order of ids. */
+/**
+ * The wide rows of the posts whose ids are in the derived table `page`. Sort by columns of `page`: those rows are narrow,
+ * and are sorted before the wide ones are read. Sorting by columns of posts would put bodies into a temporary table.
+ */
 export const selectPosts = `SELECT STRAIGHT_JOIN p.id, p.title, p.body, c.name AS community, a.name AS author,
     a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.score, p.hot`;
 export const joinPosts = `JOIN posts p ON p.id = page.id
@@ -50,8 +53,9 @@ export async function findPost(db: Queryable, id: number): Promise<PostRow | und
 export function listPostsByAuthor(db: Queryable, authorId: number, limit: number): Promise<PostRow[]> {
   return db.rows<PostRow>(
     `${selectPosts} FROM (
-      SELECT id FROM posts FORCE INDEX (posts_author) WHERE author_id = ? ORDER BY created_at DESC, id DESC LIMIT ?
-    ) page ${joinPosts} ORDER BY p.created_at DESC, p.id DESC`,
+      SELECT created_at, id FROM posts FORCE INDEX (posts_author) WHERE author_id = ?
+      ORDER BY created_at DESC, id DESC LIMIT ?
+    ) page ${joinPosts} ORDER BY page.created_at DESC, page.id DESC`,
     [authorId, String(limit)],
   );
 }

@@ -16,7 +16,7 @@ declare module "vitest" {
 
 /** Starts a private server for the run, or takes the one that STOA_TEST_DATABASE_URL names. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const url = process.env["STOA_TEST_DATABASE_URL"];
+  const url = process.env.STOA_TEST_DATABASE_URL;
   if (url !== undefined && url !== "") {
     // The tests choose names of databases themselves; the address needs none.
     const named = /^mysql:\/\/[^/?]+\/?(?=\?|$)/.test(url) ? url.replace(/\/?(?=\?|$)/, "/mysql") : url;

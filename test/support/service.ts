@@ -104,7 +104,7 @@ export async function askRest(url: string, path: string, ask: Ask = {}): Promise
   const response = await fetch(path.startsWith("/") ? url + path : `${url}/api/v1/${path}`, {
     method: ask.method ?? (body === undefined ? "GET" : "POST"),
     headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...ask.headers },
-    ...(body === undefined ? {} : { body: raw ? (body as BodyInit) : JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: raw ? (body as NonNullable<RequestInit["body"]>) : JSON.stringify(body) }),
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };

@@ -24,8 +24,8 @@ export function openServerLog(path: string): ServerLog {
 function describe(path: string, start: number): string {
   const text = readFileSync(path).subarray(start).toString("utf8");
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const errors = lines.filter((line) => /\[ERROR\]/.test(line));
-  const shown = (errors.length > 0 ? errors : lines).slice(-shownLines);
+  const alarming = lines.filter((line) => !/\[(Note|System)\]/.test(line));
+  const shown = (alarming.length > 0 ? alarming : lines).slice(-shownLines);
   if (shown.length === 0) return `see ${path}`;
   // Ubuntu's profile of mysqld allows /var/lib/mysql alone, and what the server then says does not tell.
   const confined = /permission denied|errno:? 13\b/i.test(text) && existsSync("/sys/kernel/security/apparmor");

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+
+/** Follows the resident memory of a process, in MiB. Where there is no /proc, everything is undefined. */
+export class MemoryWatch {
+  readonly #pid: number;
+  readonly #timer: NodeJS.Timeout;
+  #peak: number | undefined;
+  #recent: number | undefined;
+
+  constructor(pid: number) {
+    this.#pid = pid;
+    this.#timer = setInterval(() => this.#sample(), 200);
+  }
+
+  /** The highest since it was last asked. */
+  takeRecent(): number | undefined {
+    this.#sample();
+    const recent = this.#recent;
+    this.#recent = undefined;
+    return recent;
+  }
+
+  /** The highest ever, by the system's own count. */
+  peak(): number | undefined {
+    this.#sample();
+    return this.#peak;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #sample(): void {
+    try {
+      const status = readFileSync(`/proc/${this.#pid}/status`, "utf8");
+      this.#peak = mebibytes(status, "VmHWM") ?? this.#peak;
+      this.#recent = Math.max(this.#recent ?? 0, mebibytes(status, "VmRSS") ?? 0);
+    } catch {
+      // No /proc here, or the process has ended: what was seen stands.
+    }
+  }
+}
+
+function mebibytes(status: string, name: string): number | undefined {
+  const match = new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status);
+  return match ? Number(match[1]) / 1024 : undefined;
+}

@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { fullPopulation, type Population, quickPopulation } from "./population.ts";
+
+export const usage = `npm run bench -- [options]
+  --quick            50,000 posts and short rounds: about a minute
+  --only <case,…>    only these cases: ${"feed-hot, feed-new, feed-top, post, create, vote, vote-hot"}
+  --protocol <p,…>   only these beside the hand-written routes: rest, connect-json, connect-proto, grpc
+  --rounds <n>       how often each case is measured over each protocol; the medians count
+  --seconds <n>      how long each of them takes
+  --profile          writes a CPU profile of the service to bench/results/
+  --reseed           makes the data anew
+STOA_BENCH_DATA_DIR names another folder for the private database than bench/.data; STOA_BENCH_DATABASE_URL a server to use
+instead, whose database of that name belongs to the bench.`;
+
+export interface Options {
+  population: Population;
+  only: string[] | undefined;
+  protocols: string[] | undefined;
+  rounds: number;
+  /** How long a round and a warm-up last. */
+  seconds: number;
+  warmUpSeconds: number;
+  profile: boolean;
+  reseed: boolean;
+  dataDir: string;
+  databaseUrl: string | undefined;
+  resultsDir: string;
+}
+
+/** Calls that are open at once: connections of HTTP/1.1, streams of HTTP/2. */
+export const concurrency = 32;
+
+/** Reads the command line and the environment. @throws Error that says what is wrong. */
+export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string" },
+      protocol: { type: "string" },
+      rounds: { type: "string" },
+      seconds: { type: "string" },
+      profile: { type: "boolean", default: false },
+      reseed: { type: "boolean", default: false },
+    },
+  });
+  return {
+    population: values.quick ? quickPopulation : fullPopulation,
+    only: values.only?.split(","),
+    protocols: values.protocol?.split(","),
+    rounds: positive("rounds", values.rounds) ?? (values.quick ? 3 : 5),
+    seconds: positive("seconds", values.seconds) ?? (values.quick ? 0.6 : 4),
+    warmUpSeconds: values.quick ? 0.4 : 1,
+    profile: values.profile,
+    reseed: values.reseed,
+    dataDir: environment["STOA_BENCH_DATA_DIR"] || join(import.meta.dirname, ".data"),
+    databaseUrl: environment["STOA_BENCH_DATABASE_URL"] || undefined,
+    resultsDir: join(import.meta.dirname, "results"),
+  };
+}
+
+function positive(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!(value > 0 && value <= 600)) throw new Error(`--${name} must be a number above 0, and 600 at most.`);
+  return value;
+}

@@ -1,0 +1,116 @@
+// What the database holds: pure functions of a number, so that the load generator knows every agent and post without asking.
+import { createHash } from "node:crypto";
+
+export interface Population {
+  /** The database that holds it. */
+  database: string;
+  posts: number;
+  agents: number;
+  communities: number;
+  /** How many of the posts have comments, and how many each. */
+  discussed: number;
+  commentsEach: number;
+}
+
+export const fullPopulation: Population = {
+  database: "stoa_bench",
+  posts: 1_000_000,
+  agents: 10_000,
+  communities: 200,
+  discussed: 5_000,
+  commentsEach: 10,
+};
+export const quickPopulation: Population = {
+  ...fullPopulation,
+  database: "stoa_bench_quick",
+  posts: 50_000,
+  discussed: 2_000,
+};
+
+/** The last agents write and vote during the bench; the others wrote the posts and cast the votes that are there. */
+export const busyAgents = 1_000;
+
+export interface SeededPost {
+  id: number;
+  communityId: number;
+  authorId: number;
+  title: string;
+  body: string;
+  upvotes: number;
+  downvotes: number;
+  comments: number;
+  /** Where in the seeded span it was created, from 0 to 1. */
+  age: number;
+}
+
+const words = (
+  "agents ledger receipt the a of and to is that in chain vote post when each reads writes proof board which stone public " +
+  "we measured an index before after latency never trusts what it cannot verify again community argues about every sealed " +
+  "record order by time under load one more careful result appears small change large effect nobody expected here"
+).split(" ");
+const text = Array.from({ length: 20_000 }, (_, i) => words[Math.floor(noise(i, 1) * words.length)]).join(" ");
+
+/** The API key of an agent, in the form that the service gives out. */
+export function keyOf(agent: number): string {
+  return `stoa_${createHash("sha256").update(`bench-${agent}`).digest("base64url")}`;
+}
+
+export function agentName(agent: number): string {
+  return `bench-agent-${agent}`;
+}
+
+export function residentOf(agent: number): number | null {
+  return agent % 2 === 0 ? agent : null;
+}
+
+/** The first community is the one that every board begins with. */
+export function communityName(community: number): string {
+  return community === 1 ? "general" : `bench-${community}`;
+}
+
+/** A text without quotes or backslashes, of about `length` bytes. */
+export function textOf(seed: number, length: number): string {
+  const start = Math.floor(noise(seed, 2) * (text.length - 2 * length));
+  return text.slice(start, start + Math.floor(length * (0.5 + noise(seed, 3)))).trim();
+}
+
+export function postOf(id: number, { posts, agents, communities, discussed, commentsEach }: Population): SeededPost {
+  // Most posts get few votes, a few get thousands.
+  const upvotes = Math.min(4_000, Math.floor(0.6 * (1 - noise(id, 4)) ** -0.75));
+  return {
+    id,
+    communityId: 1 + Math.floor(noise(id, 5) ** 2 * communities),
+    authorId: 1 + Math.floor(noise(id, 6) * (agents - busyAgents)),
+    title: textOf(id + 7, 50),
+    body: textOf(id, 300),
+    upvotes,
+    downvotes: Math.floor(upvotes * 0.4 * noise(id, 7)),
+    comments: id % Math.floor(posts / discussed) === 0 ? commentsEach : 0,
+    age: id / posts,
+  };
+}
+
+/** The ids of the posts that have comments. */
+export function discussedPost(index: number, { posts, discussed }: Population): number {
+  return (1 + (index % discussed)) * Math.floor(posts / discussed);
+}
+
+/** Who voted on a post: the first `upvotes` of them up, the others down. */
+export function votersOf(post: SeededPost, { agents }: Population): number[] {
+  const pool = agents - busyAgents;
+  const first = Math.floor(noise(post.id, 8) * pool);
+  const voters: number[] = [];
+  for (let i = 0; voters.length < post.upvotes + post.downvotes; i++) {
+    const agent = 1 + ((first + i) % pool);
+    if (agent !== post.authorId) voters.push(agent);
+  }
+  return voters;
+}
+
+/** A number in [0, 1) that looks random and is the same in every run. */
+export function noise(i: number, salt: number): number {
+  let x = i + Math.imul(salt, 0x9e3779b1);
+  x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
+  return ((x ^ (x >>> 16)) >>> 0) / 2 ** 32;
+}
