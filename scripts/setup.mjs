@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensurePackages } from "./lib/packages.mjs";
 import { ensureServer, needsServer } from "./lib/server.mjs";
+import { ensureTools } from "./lib/tools.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const purpose = process.argv[2] ?? (process.env.npm_lifecycle_event === "pretest" ? "test" : "start");
@@ -12,6 +13,7 @@ const purpose = process.argv[2] ?? (process.env.npm_lifecycle_event === "pretest
 try {
   await ensurePackages(root);
   if (needsServer(purpose, process.env)) await ensureServer();
+  if (purpose === "test") await ensureTools();
 } catch (error) {
   console.error(`stoa set-up: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;

@@ -1,8 +1,7 @@
 // The embedded database needs a MariaDB or MySQL server on this machine.
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
 import { findServer } from "../../src/store/private-server/find.mjs";
-import { run, say } from "./run.mjs";
+import { aptInstall, hasCommand } from "./apt.mjs";
+import { say } from "./run.mjs";
 
 // Debian keeps my_print_defaults, which mariadb-install-db calls, in the second package.
 const debianPackages = ["mariadb-server-core", "mariadb-client-core"];
@@ -13,9 +12,9 @@ const commands = {
   brew: "brew install mariadb",
 };
 
-/** Whether the service, or its tests, will start a database of their own. */
+/** Whether a server will be started here: by the service when it has no other, by the tests always (they test that too). */
 export function needsServer(purpose, env) {
-  return !env.STOA_DATABASE_URL && !(purpose === "test" && env.STOA_TEST_DATABASE_URL);
+  return purpose === "test" || !env.STOA_DATABASE_URL;
 }
 
 /** What to do about the server: nothing, install it, or tell the user how. */
@@ -40,31 +39,6 @@ export async function ensureServer() {
   if (action === "none") return;
   if (action === "tell") throw new Error(message);
   say(`no database server found: installing ${debianPackages.join(" and ")} by apt-get`);
-  await aptInstall();
+  await aptInstall(debianPackages);
   if (findServer() === undefined) throw new Error(`${debianPackages.join(" and ")} are installed, but do not run here`);
-}
-
-async function aptInstall() {
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" };
-  const apt = (...args) => run("apt-get", ["-q", "-y", "-o", "DPkg::Lock::Timeout=300", ...args], { env });
-  // Rather fail than take away a package of the user's that does not go together with these.
-  const install = () => apt("install", "--no-install-recommends", "--no-remove", ...debianPackages);
-  try {
-    await install();
-  } catch {
-    // The package lists are missing (as in a fresh container) or out of date.
-    await apt("update");
-    await install();
-  }
-}
-
-function hasCommand(name) {
-  return (process.env.PATH ?? "").split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

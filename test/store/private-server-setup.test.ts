@@ -124,7 +124,8 @@ describe("the server", () => {
     ["start", { STOA_DATABASE_URL: "mysql://x" }, false],
     ["start", { STOA_TEST_DATABASE_URL: "mysql://x" }, true],
     ["test", {}, true],
-    ["test", { STOA_TEST_DATABASE_URL: "mysql://x" }, false],
+    ["test", { STOA_TEST_DATABASE_URL: "mysql://x" }, true],
+    ["test", { STOA_DATABASE_URL: "mysql://x" }, true],
   ])("for %s with %j is needed: %s", (purpose, env, needed) => {
     expect(server.needsServer(purpose, env)).toBe(needed);
   });
