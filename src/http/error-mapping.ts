@@ -44,7 +44,9 @@ export function toStoaError(error: unknown): StoaError {
       return new StoaError("unavailable", "The call was given up.", { retryAfterSeconds: 1, cause: error });
     }
   }
-  return new StoaError("internal", "Something went wrong here; it has been logged under the request id.", { cause: error });
+  return new StoaError("internal", "Something went wrong here; it has been logged under the request id.", {
+    cause: error,
+  });
 }
 
 /** The Error shape; absent members are left out. */

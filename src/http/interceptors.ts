@@ -1,33 +1,28 @@
-import { type ContextKey, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { ConnectError, type ContextKey, type Interceptor } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { StoaError } from "../errors.ts";
 import { toConnectError } from "./error-mapping.ts";
+import { logKey } from "./log.ts";
 import { accessOf } from "./services.ts";
 import { findViolation } from "./validation.ts";
 
-/** The log, as far as the transport needs it. */
-export interface Log {
-  error(fields: object, message: string): void;
-}
-
 /** The chain that every call runs through, whatever its protocol; the first is the outermost. */
-export function createInterceptors(options: { callerKey: ContextKey<unknown>; log: Log }): Interceptor[] {
-  return [mapErrors(options.log), requireCaller(options.callerKey), validate];
+export function createInterceptors(callerKey: ContextKey<unknown>): Interceptor[] {
+  return [mapErrors, requireCaller(callerKey), validate];
 }
 
 /** Every failure leaves as a Connect error; unknown ones are logged here, once. */
-function mapErrors(log: Log): Interceptor {
-  return (next) => async (request) => {
-    try {
-      return await next(request);
-    } catch (error) {
-      if (!(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal")) {
-        log.error({ err: error, rpc: `${request.service.typeName}/${request.method.name}` }, "a call failed");
-      }
-      throw toConnectError(error);
+const mapErrors: Interceptor = (next) => async (request) => {
+  try {
+    return await next(request);
+  } catch (error) {
+    if (!(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal")) {
+      const rpc = `${request.service.typeName}/${request.method.name}`;
+      request.contextValues.get(logKey)?.error({ err: error, rpc }, "a call failed");
     }
-  };
-}
+    throw toConnectError(error);
+  }
+};
 
 /** Enforces the contract's access rule: whoever comes without having been authenticated before goes no further. */
 function requireCaller(callerKey: ContextKey<unknown>): Interceptor {

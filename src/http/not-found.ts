@@ -19,7 +19,10 @@ export function answerNotFound(request: FastifyRequest, reply: FastifyReply): Fa
     reply.raw.end();
     return reply;
   }
-  if (request.headers["connect-protocol-version"] !== undefined || /^application\/(?:proto|connect\+)/.test(contentType)) {
+  if (
+    request.headers["connect-protocol-version"] !== undefined ||
+    /^application\/(?:proto|connect\+)/.test(contentType)
+  ) {
     const body = JSON.stringify({ code: "unimplemented", message: unimplemented });
     return reply.code(404).header("content-type", "application/json").send(body);
   }

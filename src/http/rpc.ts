@@ -1,9 +1,10 @@
+import type { DescService } from "@bufbuild/protobuf";
 import { type ConnectRouter, createContextValues, type Interceptor, type ServiceImpl } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { toConnectError } from "./error-mapping.ts";
+import { logKey } from "./log.ts";
 import { accessOf, type ServiceTable } from "./services.ts";
 
 export interface RpcOptions {
@@ -14,7 +15,10 @@ export interface RpcOptions {
 }
 
 /** Adds Connect, gRPC and gRPC-Web for every service of the table. */
-export async function addRpcRoutes(app: FastifyInstance, { table, interceptors, readMaxBytes }: RpcOptions): Promise<void> {
+export async function addRpcRoutes(
+  app: FastifyInstance,
+  { table, interceptors, readMaxBytes }: RpcOptions,
+): Promise<void> {
   await app.register(fastifyConnectPlugin, {
     interceptors,
     readMaxBytes,
@@ -23,7 +27,7 @@ export async function addRpcRoutes(app: FastifyInstance, { table, interceptors, 
         router.service(service, implementation as Partial<ServiceImpl<DescService>>);
       }
     },
-    contextValues: () => createContextValues(),
+    contextValues: (request) => createContextValues().set(logKey, request.log),
     // As over REST, credentials come before the message: who lacks them learns nothing of its faults.
     async requestGate({ method, requestHeader, signal, values }) {
       const access = accessOf(method);

@@ -56,7 +56,7 @@ export async function createServer({ table, checkReady, log, port: portOptions }
       sendError(reply as never, known, errorStatus[known.code]);
     },
   });
-  const interceptors = createInterceptors({ callerKey: table.callerKey, log });
+  const interceptors = createInterceptors(table.callerKey);
   let closing = false;
 
   addCommonHooks(app, () => closing);

@@ -1,6 +1,6 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { createValidator } from "@bufbuild/protovalidate";
 import type { Violation } from "@bufbuild/protovalidate";
+import { createValidator } from "@bufbuild/protovalidate";
 import { badInput, type StoaError } from "../errors.ts";
 
 const patterns = new Map<string, RegExp>();
@@ -23,7 +23,8 @@ const validator = createValidator({
  */
 export function findViolation(desc: DescMessage, message: Message): StoaError | undefined {
   const malformed = findMalformedString(desc, message, "");
-  if (malformed !== undefined) return badInput(malformed, `${malformed} is not well-formed text: it holds a lone surrogate.`);
+  if (malformed !== undefined)
+    return badInput(malformed, `${malformed} is not well-formed text: it holds a lone surrogate.`);
   const result = validator.validate(desc, message);
   if (result.kind === "valid") return undefined;
   if (result.kind === "error") throw result.error;
@@ -61,15 +62,17 @@ function findMalformedString(desc: DescMessage, message: Message, at: string): s
 }
 
 function compileChecks(desc: DescMessage): StringCheck[] {
-  return desc.fields.toSorted((a, b) => a.number - b.number).flatMap((field) => {
-    const { name, localName, fieldKind } = field;
-    if (field.oneof !== undefined) return [];
-    if (fieldKind === "message") {
-      return [{ name, localName, find: (value: never, at) => findMalformedString(field.message, value, `${at}.`) }];
-    }
-    // Every scalar that is a string at runtime is text.
-    return [{ name, localName, find: findInValue }];
-  });
+  return desc.fields
+    .toSorted((a, b) => a.number - b.number)
+    .flatMap((field) => {
+      const { name, localName, fieldKind } = field;
+      if (field.oneof !== undefined) return [];
+      if (fieldKind === "message") {
+        return [{ name, localName, find: (value: never, at) => findMalformedString(field.message, value, `${at}.`) }];
+      }
+      // Every scalar that is a string at runtime is text.
+      return [{ name, localName, find: findInValue }];
+    });
 }
 
 function findInValue(value: unknown, at: string): string | undefined {

@@ -19,10 +19,12 @@ export interface Binding {
 
 /** All bindings of a service, additional ones too. @throws Error for an annotation that makes no sense. */
 export function bindingsOf(service: DescService): Binding[] {
-  return service.methods.filter((rpc) => hasOption(rpc, http)).flatMap((rpc) => {
-    const rule = getOption(rpc, http);
-    return [rule, ...rule.additionalBindings].map((each) => toBinding(rpc, each));
-  });
+  return service.methods
+    .filter((rpc) => hasOption(rpc, http))
+    .flatMap((rpc) => {
+      const rule = getOption(rpc, http);
+      return [rule, ...rule.additionalBindings].map((each) => toBinding(rpc, each));
+    });
 }
 
 function toBinding(rpc: DescMethod, rule: HttpRule): Binding {
@@ -31,7 +33,10 @@ function toBinding(rpc: DescMethod, rule: HttpRule): Binding {
   const [httpMethod, template] = kind === "custom" ? [pattern.kind, pattern.path] : [kind.toUpperCase(), pattern];
   const path = compilePathTemplate(template);
   for (const names of path.fields) {
-    if (fieldAt(rpc, names) === undefined) throw new Error(`${template}: ${rpc.input.typeName} has no ${names.join(".")}.`);
+    const kind = fieldAt(rpc, names)?.fieldKind;
+    if (kind !== "scalar" && kind !== "enum") {
+      throw new Error(`${template}: ${rpc.input.typeName} has no ${names.join(".")} that a path could hold.`);
+    }
   }
   return {
     rpc,

@@ -37,7 +37,10 @@ export function createUnaryCall(
     const call = request as RestCall;
     return call.reply(create(rpc.output, await invoke.call(implementation, call.message, call)));
   };
-  const chain = interceptors.reduceRight<UnaryFn>((next, interceptor) => interceptor(next as never) as UnaryFn, innermost);
+  const chain = interceptors.reduceRight<UnaryFn>(
+    (next, interceptor) => interceptor(next as never) as UnaryFn,
+    innermost,
+  );
   return async (message, init) => {
     const call = new RestCall(rpc, message, init);
     const reply = await chain(call);

@@ -8,7 +8,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
-import { isTimestamp } from "./well-known.ts";
+import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, isTimestampMs, wrappedScalar } from "./well-known.ts";
 
 /** A value for JSON.stringify. */
 export type JsonOutput = null | boolean | number | string | JsonOutput[] | { [name: string]: JsonOutput };
@@ -19,7 +19,8 @@ const encoders = new WeakMap<DescMessage, (message: Message) => { [name: string]
 /**
  * A message as the REST facade writes it: snake_case names; int64 as numbers; unset optional fields and messages as
  * explicit nulls; enum values in lower case without their prefix; timestamps in RFC 3339 UTC with milliseconds.
- * @throws RangeError for an integer beyond 2^53-1, which JSON readers would misread.
+ * @throws RangeError for an integer beyond 2^53-1, which JSON readers would misread; likewise for what has no form at
+ * all: a time beyond the years 1 to 9999, a number that its enum does not name.
  */
 export function encodeMessage<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>) {
   return encoderOf(desc)(message);
@@ -82,22 +83,32 @@ function compileField(field: DescField): Encode {
 }
 
 function compileElement(field: DescField, kind: "message" | "enum" | "scalar"): Encode {
-  if (kind === "message") return compileMessageValue(field.message as DescMessage);
+  if (kind === "message") return compileMessageValue(field, field.message as DescMessage);
   if (kind === "enum") return compileEnum(field.enum as DescEnum);
   return compileScalar(field.scalar as ScalarType);
 }
 
-function compileMessageValue(desc: DescMessage): Encode {
-  if (isTimestamp(desc)) {
-    return ({ seconds, nanos }: { seconds: bigint; nanos: number }) =>
-      new Date(Number(seconds) * 1000 + Math.floor(nanos / 1_000_000)).toISOString();
+function compileMessageValue(field: DescField, desc: DescMessage): Encode {
+  if (isTimestamp(desc)) return encodeTimestamp;
+  if (isStruct(desc)) return (object: { [name: string]: JsonOutput }) => object;
+  const wrapped = wrappedScalar(desc);
+  if (wrapped !== undefined) {
+    const encode = compileScalar(wrapped);
+    return isHeldBare(field) ? encode : ({ value }: { value: never }) => encode(value);
   }
-  if (desc.typeName.startsWith("google.protobuf.")) return (message: Message) => toJson(desc, message) as JsonOutput;
+  if (hasProtoJsonForm(desc)) return (message: Message) => toJson(desc, message) as JsonOutput;
   return encoderOf(desc) as Encode;
 }
 
+function encodeTimestamp({ seconds, nanos }: { seconds: bigint; nanos: number }): string {
+  const ms = Number(seconds) * 1000 + Math.floor(nanos / 1_000_000);
+  if (!isTimestampMs(ms)) throw new RangeError(`${seconds} seconds are beyond the years of RFC 3339`);
+  return new Date(ms).toISOString();
+}
+
 function compileEnum(desc: DescEnum): Encode {
-  const names = new Map(desc.values.map(({ number, name }) => [number, enumValueName(desc, name)]));
+  // Of names that share a number, the first counts.
+  const names = new Map(desc.values.toReversed().map(({ number, name }) => [number, enumValueName(desc, name)]));
   return (value: number) => {
     const name = names.get(value);
     if (name === undefined) throw new RangeError(`${desc.typeName} has no value ${value}`);

@@ -12,17 +12,22 @@ export class JsonNumber {
     this.text = text;
   }
 
-  /** The value as an integer of any size, or undefined when it is not a whole number (1.0 and 1e2 are). */
+  /**
+   * The value as an integer, or undefined when it is not a whole number (1.0 and 1e2 are). It is exact as far as anybody
+   * holds integers: one with more than 40 zeros to add for its exponent comes out smaller, and huge all the same.
+   */
   toInteger(): bigint | undefined {
     const [, sign, whole = "", fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(
       this.text,
     ) as RegExpExecArray;
-    const digits = (whole + fraction).replace(/0+$/, "");
-    if (!/[1-9]/.test(digits)) return 0n;
-    const zeros = Number(exponent) + whole.length - digits.length;
+    const digits = whole + fraction;
+    let end = digits.length;
+    while (end > 0 && digits[end - 1] === "0") end--;
+    if (end === 0) return 0n;
+    const zeros = Number(exponent) + whole.length - end;
     if (zeros < 0) return undefined;
-    // Nobody holds an integer of more than 64 bits; a huge exponent must not become a huge string.
-    const value = BigInt(digits + "0".repeat(Math.min(zeros, 40)));
+    // A huge exponent must not become a huge string.
+    const value = BigInt(digits.slice(0, end) + "0".repeat(Math.min(zeros, 40)));
     return sign === "-" ? -value : value;
   }
 

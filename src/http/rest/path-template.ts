@@ -1,6 +1,7 @@
 /*
  * The path templates of google.api.http (grammar in google/api/http.proto):
  *   Template = "/" Segments [ ":" Verb ]; Segment = "*" | "**" | LITERAL | "{" FieldPath [ "=" Segments ] "}"
+ * `**` takes any number of segments, none included, and must be the last one.
  */
 
 /** A variable of a template and the segments of the path that make its value. */
@@ -12,16 +13,25 @@ interface Variable {
   to: number | undefined;
 }
 
+/** What a path holds for a variable, still percent-encoded. */
+export interface Captured {
+  field: string[];
+  segments: string[];
+  /** The variable stands for one segment, whatever the path. */
+  isSingle: boolean;
+}
+
 export interface PathTemplate {
-  /** The template as a route of Fastify's router; its parameters have no meaning of their own. */
-  route: string;
+  /** The template as routes of Fastify's router; their parameters have no meaning of their own. */
+  routes: string[];
+  verb: string | undefined;
   /** The fields that are bound to the path. */
   fields: string[][];
   /**
-   * The variables' values in a raw request path (before percent-decoding, without the query). Undefined when a segment
-   * is empty: such a path is another one. @throws URIError for broken percent-encoding, naming the field.
+   * What a raw request path (before percent-decoding, without the query) that the router took to one of the routes
+   * holds for the variables. Undefined for another path: its verb is not this one, or a segment is empty.
    */
-  match(path: string): { field: string[]; value: string }[] | undefined;
+  match(path: string): Captured[] | undefined;
 }
 
 /** Percent-encoding that does not decode to text, in the value of `field`. */
@@ -34,72 +44,83 @@ export class PathEncodingError extends Error {
   }
 }
 
+const literal = /^[\w.~!$&'()+,;@-]+$/;
+const variablePart = /^\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:=([^{}]+))?\}$/;
+
 /** @throws Error when the template is malformed: the service does not start with it. */
 export function compilePathTemplate(template: string): PathTemplate {
+  const malformed = (why: string) => new Error(`The path template ${template} is malformed: ${why}.`);
   const parsed = /^\/(.+?)(?::([^/:{}*]+))?$/.exec(template);
-  if (parsed === null) throw new Error(`The path template ${template} is malformed.`);
+  if (parsed === null) throw malformed("it must begin with a slash and have a segment");
   const [, segments = "", verb] = parsed;
+  if (verb !== undefined && !literal.test(verb)) throw malformed(`${verb} is no verb`);
   const variables: Variable[] = [];
   const pattern: string[] = [];
 
   const addSegments = (text: string) => {
     for (const segment of text.split("/")) {
-      if (pattern.at(-1) === "**") throw new Error(`In the path template ${template}, ** is not the last segment.`);
-      if (segment === "" || (/[{}*=]/.test(segment) && segment !== "*" && segment !== "**")) {
-        throw new Error(`The path template ${template} is malformed.`);
-      }
+      if (pattern.at(-1) === "**") throw malformed("** is not the last segment");
+      if (segment !== "*" && segment !== "**" && !literal.test(segment)) throw malformed(`"${segment}" is no segment`);
       pattern.push(segment);
     }
   };
   for (const part of segments.split(/\/(?![^{]*\})/)) {
-    const variable = /^\{([a-z0-9_.]+)(?:=([^{}]+))?\}$/.exec(part);
+    const variable = variablePart.exec(part);
     if (variable === null) {
       addSegments(part);
       continue;
     }
-    const [, field = "", inner = "*"] = variable;
+    const [, name = "", inner = "*"] = variable;
+    if (variables.some(({ field }) => field.join(".") === name)) throw malformed(`${name} is bound twice`);
     const from = pattern.length;
     addSegments(inner);
-    variables.push({ field: field.split("."), from, to: pattern.at(-1) === "**" ? undefined : pattern.length });
+    variables.push({ field: name.split("."), from, to: pattern.at(-1) === "**" ? undefined : pattern.length });
   }
 
-  const minimum = pattern.at(-1) === "**" ? pattern.length - 1 : pattern.length;
   return {
-    route: toRoute(pattern, verb),
+    routes: toRoutes(pattern, verb),
+    verb,
     fields: variables.map(({ field }) => field),
     match(path) {
       const raw = path.slice(1).split("/");
-      if (raw.length < minimum || raw.includes("")) return undefined;
       if (verb !== undefined) {
         const last = raw.pop() as string;
-        if (!last.endsWith(`:${verb}`) || last.length === verb.length + 1) return undefined;
+        if (!last.endsWith(`:${verb}`)) return undefined;
         raw.push(last.slice(0, -verb.length - 1));
       }
-      return variables.map(({ field, from, to }) => {
-        try {
-          // In a value of one segment everything is decoded; in one of several, %2F stays apart from the slashes.
-          const values = raw.slice(from, to).map((text) => decodeURIComponent(text));
-          const single = to !== undefined && to - from === 1;
-          return { field, value: single ? (values[0] as string) : values.map(keepSlashes).join("/") };
-        } catch {
-          throw new PathEncodingError(field.join("."));
-        }
-      });
+      if (raw.includes("")) return undefined;
+      return variables.map(({ field, from, to }) => ({
+        field,
+        segments: raw.slice(from, to),
+        isSingle: to !== undefined && to - from === 1,
+      }));
     },
   };
 }
 
-function keepSlashes(segment: string): string {
-  return segment.replaceAll("/", "%2F");
+/**
+ * The value of a variable. In a value of one segment everything is decoded; in one of several, `%2F` is left as it is,
+ * to stay apart from the slashes between them.
+ * @throws PathEncodingError
+ */
+export function decodeCaptured({ field, segments, isSingle }: Captured): string {
+  try {
+    if (isSingle) return segments.map(decodeURIComponent).join("/");
+    return segments.map((segment) => decodeURIComponent(segment.replace(/%(?=2f)/gi, "%25"))).join("/");
+  } catch {
+    throw new PathEncodingError(field.join("."));
+  }
 }
 
-function toRoute(pattern: string[], verb: string | undefined): string {
-  const route = pattern.map((segment, index) => {
-    if (segment === "**") return "*";
-    if (segment === "*") return `:p${index}`;
-    return segment.replaceAll(":", "::");
-  });
-  // Fastify's router has no parameter that ends at a verb and none that follows a wildcard: `match` looks at the verb.
-  if (verb !== undefined && pattern.at(-1) !== "*" && pattern.at(-1) !== "**") route[route.length - 1] += `::${verb}`;
-  return `/${route.join("/")}`;
+/**
+ * Fastify's router has no parameter that ends at a verb, and no verb behind a wildcard: there, `match` looks at it.
+ * Nor does its wildcard take an absent segment: that is a route of its own.
+ */
+function toRoutes(pattern: string[], verb: string | undefined): string[] {
+  const last = pattern.at(-1);
+  const parts = pattern.map((segment, index) => (segment === "**" ? "*" : segment === "*" ? `:p${index}` : segment));
+  if (verb !== undefined && last !== "*" && last !== "**") parts.push(`${parts.pop()}::${verb}`);
+  const route = `/${parts.join("/")}`;
+  if (last !== "**" || pattern.length === 1) return [route];
+  return [...toRoutes(pattern.slice(0, -1), verb), route];
 }

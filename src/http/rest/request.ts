@@ -1,35 +1,44 @@
 import { isUtf8 } from "node:buffer";
 import type { Message } from "@bufbuild/protobuf";
-import { badInput, notFound, StoaError } from "../../errors.ts";
+import { badInput, StoaError } from "../../errors.ts";
 import { type Binding, fieldAt } from "./bindings.ts";
 import { decodeMessage, type Input, UrlText } from "./decode.ts";
 import { JsonSyntaxError, type JsonValue, parseJson } from "./json.ts";
-import { PathEncodingError } from "./path-template.ts";
+import { type Captured, decodeCaptured, PathEncodingError } from "./path-template.ts";
+import { isTextual } from "./well-known.ts";
+
+/** Splits the raw target of a request line, which may be a whole address (RFC 9112, section 3.2.2). */
+export function splitTarget(target: string): { path: string; query: string } {
+  const [, path = "", query = ""] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(target) as RegExpExecArray;
+  return { path, query };
+}
+
+/** What a binding reads its message from. */
+export interface RequestParts {
+  captured: Captured[];
+  /** The raw query, without the question mark. */
+  query: string;
+  body: Buffer | undefined;
+}
 
 /**
  * Reads the message of a REST request. The path wins over the query, and both over the body.
- * @param url the raw target of the request line: path and query
- * @throws StoaError `not_found` for an empty path segment, `bad_json`, `bad_input`
+ * @throws StoaError `bad_json`, `bad_input`
  */
-export function readRequest(binding: Binding, url: string, body: Buffer | undefined): Message {
-  const queryAt = url.indexOf("?");
-  const path = queryAt < 0 ? url : url.slice(0, queryAt);
-  const variables = matchPath(binding, path);
+export function readRequest(binding: Binding, { captured, query, body }: RequestParts): Message {
   const input = readBody(binding, body);
-  if (binding.body !== "*" && queryAt >= 0) addQuery(input, binding, url.slice(queryAt + 1));
-  for (const { field, value } of variables) put(input, field, new UrlText([value]));
+  for (const each of captured) put(input, each.field, new UrlText([decodeVariable(each)]));
+  if (binding.body !== "*") addQuery(input, binding, query);
   return decodeMessage(binding.rpc.input, input);
 }
 
-function matchPath({ path: template }: Binding, path: string) {
+function decodeVariable(captured: Captured): string {
   try {
-    const variables = template.match(path);
-    if (variables !== undefined) return variables;
+    return decodeCaptured(captured);
   } catch (error) {
     if (error instanceof PathEncodingError) throw badInput(error.field, `In the path, ${error.message}.`);
     throw error;
   }
-  throw notFound("There is nothing at this address.");
 }
 
 function readBody({ body: rule }: Binding, body: Buffer | undefined): Input {
@@ -51,7 +60,10 @@ function parseBody(body: Buffer | undefined): JsonValue {
   }
 }
 
-/** Query parameters name fields, nested ones with dots; unknown ones are ignored, as are those that the path or body hold. */
+/**
+ * Query parameters name fields that a text can give, nested ones with dots. Others are ignored, as are those of fields
+ * that the path or the body holds.
+ */
 function addQuery(input: Input, binding: Binding, query: string): void {
   const given = new Map<string, string[]>();
   for (const pair of query.split("&")) {
@@ -72,9 +84,10 @@ function addQuery(input: Input, binding: Binding, query: string): void {
 function isQueryField({ rpc, body, path }: Binding, name: string): boolean {
   const names = name.split(".");
   const field = fieldAt(rpc, names);
-  const scalar = field?.fieldKind === "list" ? field.listKind !== "message" : field?.fieldKind !== "map";
-  const bodyField = typeof body === "object" ? body.name : undefined;
-  return field !== undefined && scalar && names[0] !== bodyField && !path.fields.some((each) => each.join(".") === name);
+  if (field === undefined || field.fieldKind === "map") return false;
+  if (field.message !== undefined && !isTextual(field.message)) return false;
+  const isInBody = typeof body === "object" && names[0] === body.name;
+  return !isInBody && !path.fields.some((each) => each.join(".") === name);
 }
 
 function decodeQuery(text: string): string | undefined {
@@ -85,14 +98,13 @@ function decodeQuery(text: string): string | undefined {
   }
 }
 
+/** Puts a text into the input; a body that has no object where one is needed is left for `decodeMessage` to refuse. */
 function put(input: Input, names: string[], value: UrlText): void {
   let target = input;
   for (const name of names.slice(0, -1)) {
-    let next = target.get(name);
-    if (!(next instanceof Map)) {
-      next = new Map();
-      target.set(name, next);
-    }
+    const next = target.get(name) ?? new Map();
+    if (!(next instanceof Map)) return;
+    target.set(name, next);
     target = next as Input;
   }
   target.set(names.at(-1) as string, value);

@@ -1,88 +1,163 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { create, type Message } from "@bufbuild/protobuf";
 import { createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
-import { toStoaError } from "../error-mapping.ts";
+import { notFound } from "../../errors.ts";
 import { cancellation } from "../cancellation.ts";
+import { toStoaError } from "../error-mapping.ts";
+import { logKey } from "../log.ts";
 import { accessOf, type ServiceTable } from "../services.ts";
 import { type Binding, bindingsOf } from "./bindings.ts";
 import { createUnaryCall } from "./call.ts";
 import { encodeMessage } from "./encode.ts";
-import { readRequest } from "./request.ts";
+import type { Captured } from "./path-template.ts";
+import { readRequest, splitTarget } from "./request.ts";
+
+/** A binding and what it takes to serve it. */
+interface Endpoint {
+  binding: Binding;
+  access: Access;
+  call: ReturnType<typeof createUnaryCall>;
+  write: (reply: FastifyReply, message: Message) => FastifyReply;
+}
+
+/** Which endpoint a request is for, and what is known of the call before its body is read. */
+interface Target {
+  endpoint: Endpoint;
+  captured: Captured[];
+  query: string;
+  caller: unknown;
+}
+
+type RestRequest = FastifyRequest & { target: Target };
 
 /**
  * Adds the REST facade to a Fastify instance: a route for each google.api.http binding of each service. It knows the
  * contract's descriptors and annotations, and no endpoint by name. Failures are thrown as `StoaError` to the instance's
- * error handler.
+ * error handler, in this order: route, credentials, size of the body, JSON, fields.
  */
 export function addRestRoutes(app: FastifyInstance, table: ServiceTable, interceptors: readonly Interceptor[]): void {
   // The content type says nothing here: agents call with whatever their client sends. Bodies are read as bytes.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  app.decorateRequest("caller", undefined);
+  app.decorateRequest("target", undefined);
 
-  for (const { service, implementation } of table.services) {
-    for (const binding of bindingsOf(service)) {
-      const call = createUnaryCall(binding.rpc, implementation, interceptors);
-      const access = accessOf(binding.rpc);
-      const write = createWriter(binding);
+  for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors))) {
+    for (const [method, endpoints] of byMethod) {
       app.route({
-        method: binding.httpMethod,
-        url: binding.path.route,
+        method,
+        url,
         // Credentials come before the body: who lacks them is answered before it is read.
-        ...(access === Access.PUBLIC ? {} : { onRequest: authenticate(table, access) }),
-        ...(isPublicRead(binding) ? { onRequest: allowAnyOrigin } : {}),
-        handler: async (request, reply) => {
-          const message = readRequest(binding, request.raw.url as string, request.body as Buffer | undefined);
-          const values = createContextValues();
-          if (access !== Access.PUBLIC) values.set(table.callerKey, (request as CallRequest).caller);
-          let response: Awaited<ReturnType<typeof call>>;
-          try {
-            response = await call(message, {
-              method: request.method,
-              url: request.url,
-              headers: () => new Headers(request.headers as Record<string, string>),
-              signal: cancellation(request, reply),
-              values,
-            });
-          } catch (error) {
-            throw toStoaError(error);
+        onRequest: async (request, reply) => {
+          const target = findTarget(endpoints, request.originalUrl);
+          if (target === undefined) throw notFound("There is nothing at this address.");
+          const { access, binding } = target.endpoint;
+          if (isPublicRead(binding)) allowAnyOrigin(reply);
+          if (access !== Access.PUBLIC) {
+            const authorization = request.headers.authorization ?? null;
+            target.caller = await table.authenticate(access, authorization, cancellation(request, reply));
           }
-          if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
-          return write(reply, response.message);
+          (request as RestRequest).target = target;
+          // Fastify would refuse a malformed content type before any parser.
+          request.headers = { "content-type": undefined };
         },
+        handler: (request, reply) => serve(request as RestRequest, reply, table),
       });
-      if (isPublicRead(binding)) app.options(binding.path.route, { onRequest: allowAnyOrigin }, answerPreflight);
+    }
+    const reads = [...byMethod.values()].flat().some(({ binding }) => isPublicRead(binding));
+    if (reads) app.options(url, answerPreflight);
+  }
+}
+
+async function serve(request: RestRequest, reply: FastifyReply, { callerKey }: ServiceTable): Promise<FastifyReply> {
+  const { endpoint, captured, query, caller } = request.target;
+  const message = readRequest(endpoint.binding, { captured, query, body: request.body as Buffer | undefined });
+  const values = createContextValues().set(logKey, request.log);
+  if (endpoint.access !== Access.PUBLIC) values.set(callerKey, caller);
+  let response: Awaited<ReturnType<Endpoint["call"]>>;
+  try {
+    response = await endpoint.call(message, {
+      method: request.method,
+      url: request.originalUrl,
+      headers: () => toHeaders(request.raw.headers),
+      signal: cancellation(request, reply),
+      values,
+    });
+  } catch (error) {
+    throw toStoaError(error);
+  }
+  if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
+  return endpoint.write(reply, response.message);
+}
+
+function endpointsOf({ services }: ServiceTable, interceptors: readonly Interceptor[]): Endpoint[] {
+  return services.flatMap(({ service, implementation }) =>
+    bindingsOf(service).map((binding) => ({
+      binding,
+      access: accessOf(binding.rpc),
+      call: createUnaryCall(binding.rpc, implementation, interceptors),
+      write: createWriter(binding),
+    })),
+  );
+}
+
+/** The endpoints by route of the router and by method. Those that share both differ in their verbs; no verb comes last. */
+function groupByRoute(endpoints: Endpoint[]): Map<string, Map<string, Endpoint[]>> {
+  const groups = new Map<string, Map<string, Endpoint[]>>();
+  for (const endpoint of endpoints) {
+    const { path, httpMethod, rpc } = endpoint.binding;
+    for (const route of path.routes) {
+      const byMethod = groups.get(route) ?? new Map<string, Endpoint[]>();
+      const group = byMethod.get(httpMethod) ?? [];
+      const rival = group.find(({ binding }) => binding.path.verb === path.verb)?.binding.rpc;
+      if (rival !== undefined) throw new Error(`${rpc.name} and ${rival.name} would answer the same paths: ${route}`);
+      groups.set(
+        route,
+        byMethod.set(httpMethod, path.verb === undefined ? [...group, endpoint] : [endpoint, ...group]),
+      );
     }
   }
+  return groups;
+}
+
+function findTarget(endpoints: Endpoint[], url: string): Target | undefined {
+  const { path, query } = splitTarget(url);
+  for (const endpoint of endpoints) {
+    const captured = endpoint.binding.path.match(path);
+    if (captured !== undefined) return { endpoint, captured, query, caller: undefined };
+  }
+  return undefined;
+}
+
+function toHeaders(raw: IncomingHttpHeaders): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(raw)) {
+    // The pseudo headers of HTTP/2 are none.
+    if (value !== undefined && !name.startsWith(":")) headers.set(name, String(value));
+  }
+  return headers;
 }
 
 function isPublicRead({ rpc, httpMethod }: Binding): boolean {
   return httpMethod === "GET" && accessOf(rpc) === Access.PUBLIC;
 }
 
-type CallRequest = FastifyRequest & { caller: unknown };
-
-function authenticate(table: ServiceTable, access: Access) {
-  return async (request: FastifyRequest, reply: FastifyReply) => {
-    const authorization = request.headers.authorization ?? null;
-    (request as CallRequest).caller = await table.authenticate(access, authorization, cancellation(request, reply));
-  };
-}
-
-async function allowAnyOrigin(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  reply.header("access-control-allow-origin", "*");
+function allowAnyOrigin(reply: FastifyReply): FastifyReply {
+  return reply.header("access-control-allow-origin", "*");
 }
 
 async function answerPreflight(_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  reply.header("access-control-allow-methods", "GET, HEAD").header("access-control-allow-headers", "*");
+  allowAnyOrigin(reply).header("access-control-allow-methods", "GET, HEAD").header("access-control-allow-headers", "*");
   return reply.header("access-control-max-age", "86400").code(204).send();
 }
 
 /** How a binding's responses are written: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
 function createWriter({ rpc, responseBody, status }: Binding): (reply: FastifyReply, message: Message) => FastifyReply {
   const desc = responseBody === undefined ? rpc.output : responseBody.message;
-  if (desc === undefined) throw new Error(`${rpc.parent.typeName}.${rpc.name}: response_body must name a message field.`);
+  if (desc === undefined || (responseBody !== undefined && responseBody.fieldKind !== "message")) {
+    throw new Error(`${rpc.parent.typeName}.${rpc.name}: response_body must name a message field.`);
+  }
   const select = (message: Message): Message => {
     if (responseBody === undefined) return message;
     const value = (message as Message & Record<string, unknown>)[responseBody.localName];
@@ -91,7 +166,10 @@ function createWriter({ rpc, responseBody, status }: Binding): (reply: FastifyRe
   if (desc.typeName === "google.api.HttpBody") {
     return (reply, message) => {
       const { contentType, data } = select(message) as Message & { contentType: string; data: Uint8Array };
-      return reply.code(status).header("content-type", contentType).send(Buffer.from(data));
+      return reply
+        .code(status)
+        .header("content-type", contentType || "application/octet-stream")
+        .send(Buffer.from(data));
     };
   }
   return (reply, message) => {

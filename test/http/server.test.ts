@@ -1,0 +1,191 @@
+import { Agent, request as httpRequest } from "node:http";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { beforeAll, describe, expect, it } from "vitest";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { lockPost, someoneWaits } from "../support/locks.ts";
+import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+
+interface RawReply {
+  status: number | undefined;
+  headers: Record<string, string | string[] | undefined>;
+  body: Buffer;
+}
+
+/** A bare HTTP/1.1 request: what fetch would hide (compression, Connection) stays to be seen. */
+function raw(url: string, options: { method?: string; headers?: Record<string, string>; agent?: Agent } = {}) {
+  return new Promise<RawReply>((resolve, reject) => {
+    httpRequest(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () =>
+        resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) }),
+      );
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+async function withPost(service: Service): Promise<{ id: number; key: string }> {
+  const { key } = await service.register();
+  const { body } = await service.rest("posts", { key, body: { title: "A post", body: "long ".repeat(400) } });
+  return { id: body.post.id, key };
+}
+
+describe("health", () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  it("/healthz says that the process runs, /readyz that it can serve", async () => {
+    expect(await service.rest("/healthz")).toMatchObject({ status: 200, body: { ok: true } });
+    expect(await service.rest("/readyz")).toMatchObject({ status: 200, body: { ok: true } });
+  });
+
+  it("/readyz is 503 with the reason when the schema is not the one the program needs; /healthz stays 200", async () => {
+    await service.db.rows("UPDATE schema_migrations SET finished = 0");
+    const reply = await service.rest("/readyz");
+    expect(reply.status).toBe(503);
+    expect(reply.body).toEqual({ ok: false, error: "unavailable", message: "The database is not migrated." });
+    await service.db.rows("INSERT INTO schema_migrations (version, name, checksum) VALUES (999, '0999_future', '')");
+    expect((await service.rest("/readyz")).body.message).toContain("0999_future");
+    expect((await service.rest("/healthz")).status).toBe(200);
+    await service.db.rows("DELETE FROM schema_migrations WHERE version = 999");
+    await service.db.rows("UPDATE schema_migrations SET finished = 1");
+    expect((await service.rest("/readyz")).status).toBe(200);
+  });
+});
+
+describe("the log", () => {
+  it("has a line for each request, with the id that the reply carries, and no secret", async () => {
+    const service = await startService();
+    const registered = await service.rest("agents/register", {
+      body: { name: "Keeper" },
+      headers: { "idempotency-key": "hunter2-hunter2-hunter2" },
+    });
+    const key: string = registered.body.api_key;
+    await service.rest(`agents/me?api_key=${key}`, { key });
+    await service.rest("agents/me", { key: `${key}x` });
+    await service.rest("posts", { key, body: `{"api_key": "${key}", "title": ` });
+    await service.rest(`agents/${"x".repeat(50)}`, { key });
+    const grpc = service.connect(PostService, "grpc");
+    await grpc.createPost({ title: "by gRPC" }, { headers: { authorization: `Bearer ${key}` } });
+    await waitUntil("six lines", () => service.log.filter(({ msg }) => msg === "request").length === 6);
+    const ids = service.log.filter(({ msg }) => msg === "request").map(({ reqId }) => reqId);
+    expect(ids).toContain(registered.headers.get("x-request-id"));
+    expect(new Set(ids).size).toBe(6);
+    const text = JSON.stringify(service.log);
+    expect(text).not.toContain(key);
+    expect(text).not.toContain(key.slice(5));
+    expect(text).not.toContain("hunter2");
+  });
+
+  it("tells of an unexpected failure what the reply does not", async () => {
+    const service = await startService();
+    await service.db.rows("RENAME TABLE communities TO elsewhere");
+    const reply = await service.rest("communities");
+    await service.db.rows("RENAME TABLE elsewhere TO communities");
+    expect(reply.status).toBe(500);
+    expect(reply.body).toEqual({ ok: false, error: "internal", message: expect.stringContaining("request id") });
+    const line = service.log.find(({ msg }) => msg === "a call failed");
+    expect(line).toMatchObject({ reqId: reply.headers.get("x-request-id"), err: { code: "ER_NO_SUCH_TABLE" } });
+  });
+});
+
+describe("compression", () => {
+  let url: string;
+  let small: string;
+  beforeAll(async () => {
+    const service = await startService();
+    const { id } = await withPost(service);
+    url = `${service.url}/api/v1/posts/${id}`;
+    small = `${service.url}/api/v1/communities/general`;
+  });
+
+  it.each([
+    ["gzip", gunzipSync],
+    ["br", brotliDecompressSync],
+  ])("is %s when asked, for replies over 1 KiB", async (encoding, decompress) => {
+    const plain = await raw(url);
+    const compressed = await raw(url, { headers: { "accept-encoding": encoding } });
+    expect([plain.headers["content-encoding"], compressed.headers["content-encoding"]]).toEqual([undefined, encoding]);
+    expect(compressed.body.length).toBeLessThan(plain.body.length / 2);
+    expect(decompress(compressed.body)).toEqual(plain.body);
+    expect(
+      (await raw(small, { headers: { "accept-encoding": encoding } })).headers["content-encoding"],
+    ).toBeUndefined();
+  });
+});
+
+describe("CORS", () => {
+  it("lets any origin make public reads, and nothing else", async () => {
+    const service = await startService();
+    const origin = { origin: "https://elsewhere.example" };
+    const read = await service.rest("feed", { headers: origin });
+    const missing = await service.rest("posts/999", { headers: origin });
+    const write = await service.rest("posts", { body: { title: "abc" }, headers: origin });
+    expect([read, missing, write].map(({ headers }) => headers.get("access-control-allow-origin"))).toEqual([
+      "*",
+      "*",
+      null,
+    ]);
+    const preflight = await service.rest("feed", {
+      method: "OPTIONS",
+      headers: { ...origin, "access-control-request-method": "GET", "access-control-request-headers": "x-request-id" },
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get("access-control-allow-methods")).toBe("GET, HEAD");
+  });
+});
+
+describe("a service that stops", () => {
+  it("lets a running call finish, takes no new work, and tells open connections", async () => {
+    const service = await startService();
+    const { id } = await withPost(service);
+    const voter = await service.register();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    await raw(`${service.url}/healthz`, { agent });
+    const lock = await lockPost(service.db, id);
+    const running = raw(`${service.url}/api/v1/posts/${id}/upvote`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${voter.key}` },
+      agent,
+    });
+    const overGrpc = service
+      .connect(PostService, "grpc")
+      .downvotePost({ id: BigInt(id) }, { headers: { authorization: `Bearer ${(await service.register()).key}` } });
+    await someoneWaits(service.db);
+    const closed = service.app.close();
+    await expect(fetch(`${service.url}/healthz`)).rejects.toThrow();
+    await lock.release();
+    const reply = await running;
+    expect([reply.status, reply.headers.connection]).toEqual([200, "close"]);
+    expect((await overGrpc).result?.yourVote).toBe(-1);
+    await closed;
+    agent.destroy();
+    expect(await service.db.rows("SELECT COUNT(*) AS n FROM votes")).toEqual([{ n: 2 }]);
+  });
+
+  it("cuts what is not done within the drain time, and nothing of it has happened", async () => {
+    const service = await startService({ config: { drainTimeoutMs: 200 } });
+    const { id } = await withPost(service);
+    const voter = await service.register();
+    const lock = await lockPost(service.db, id);
+    const headers = { authorization: `Bearer ${voter.key}` };
+    const overRest = raw(`${service.url}/api/v1/posts/${id}/upvote`, { method: "POST", headers }).catch(() => "cut");
+    const overGrpc = service
+      .connect(PostService, "grpc")
+      .upvotePost({ id: BigInt(id) }, { headers })
+      .catch((error) => ConnectError.from(error).code);
+    await someoneWaits(service.db);
+    const closed = service.app.close();
+    expect(await overRest).toBe("cut");
+    expect([Code.Unavailable, Code.Aborted, Code.Internal, Code.Canceled]).toContain(await overGrpc);
+    await lock.release();
+    await closed;
+    expect(await service.db.rows("SELECT * FROM votes")).toEqual([]);
+  });
+});

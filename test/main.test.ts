@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { askRest } from "./support/service.ts";
+import { waitUntil } from "./support/wait.ts";
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+/** The process as `npm start` runs it, on a private database in `dataDir`. */
+class Process {
+  readonly child: ChildProcess;
+  output = "";
+  readonly exited: Promise<number | null>;
+
+  constructor(dataDir: string, environment: Record<string, string> = {}) {
+    const env = { PATH: process.env.PATH ?? "", STOA_DATA_DIR: dataDir, STOA_PORT: "0", ...environment };
+    this.child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text) => {
+        this.output += text;
+      });
+    }
+    this.exited = new Promise((resolve) => this.child.once("exit", resolve));
+  }
+
+  /** The address that it prints when it is up. */
+  async url(): Promise<string> {
+    await waitUntil(`the service to come up; it says:\n${this.output}`, () => {
+      if (this.child.exitCode !== null) throw new Error(this.output);
+      return this.output.includes("Stoa answers at ");
+    });
+    return /Stoa answers at (\S+)/.exec(this.output)?.[1] as string;
+  }
+}
+
+/** Processes whose command line holds `text`. */
+function processesWith(text: string): number[] {
+  const found: number[] = [];
+  for (const pid of readdirSync("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    try {
+      if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text)) found.push(Number(pid));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return found;
+}
+
+describe("the service as a process", () => {
+  let dataDir: string;
+  const processes: Process[] = [];
+  let key: string;
+  const start = (environment?: Record<string, string>) => {
+    const started = new Process(dataDir, environment);
+    processes.push(started);
+    return started;
+  };
+
+  beforeAll(() => {
+    dataDir = mkdtempSync(join(tmpdir(), "stoa-main-"));
+  });
+  afterEach(async () => {
+    for (const each of processes.splice(0)) {
+      each.child.kill("SIGINT");
+      await each.exited;
+    }
+  });
+  afterAll(() => rmSync(dataDir, { recursive: true }));
+
+  it("comes up on an empty folder, serves, and stops cleanly on Ctrl-C with its database", async () => {
+    const first = start();
+    const url = await first.url();
+    const registered = await askRest(url, "agents/register", { body: { name: "Ada" } });
+    key = registered.body.api_key;
+    expect((await askRest(url, "posts", { key, body: { title: "Kept" } })).status).toBe(201);
+    expect(processesWith(dataDir).length).toBeGreaterThan(0);
+    first.child.kill("SIGINT");
+    expect(await first.exited).toBe(0);
+    expect(processesWith(dataDir)).toEqual([]);
+    expect(first.output).not.toContain(key);
+  });
+
+  it("is up again in under three seconds, with everything there", async () => {
+    const begun = performance.now();
+    const url = await start().url();
+    expect(performance.now() - begun).toBeLessThan(3000);
+    expect((await askRest(url, "agents/me", { key })).body.agent).toMatchObject({ name: "Ada", posts: 1 });
+  });
+
+  it("loses nothing when it is killed, and leaves no second database behind on the next start", async () => {
+    const killed = start();
+    const posted = await askRest(await killed.url(), "posts", { key, body: { title: "Acknowledged" } });
+    killed.child.kill("SIGKILL");
+    await killed.exited;
+    const orphans = processesWith(dataDir);
+    expect(orphans).toHaveLength(1);
+    const url = await start().url();
+    expect((await askRest(url, `posts/${posted.body.post.id}`)).body.post.title).toBe("Acknowledged");
+    const databases = processesWith(join(dataDir, "mysql"));
+    expect(databases).toHaveLength(1);
+    expect(databases).not.toEqual(orphans);
+  });
+
+  it("says so clearly when it is started twice on one folder", async () => {
+    const first = start();
+    await first.url();
+    const second = start();
+    expect(await second.exited).toBe(1);
+    expect(second.output).toMatch(new RegExp(`in use by process ${first.child.pid}`));
+    expect((await askRest(await first.url(), "/readyz")).status).toBe(200);
+  });
+
+  it("answers 503 while its database is away, and serves again when it is back", async () => {
+    const running = start();
+    const url = await running.url();
+    const [database = 0] = processesWith(join(dataDir, "mysql"));
+    process.kill(database, "SIGKILL");
+    // Each reply in between is either good or an honest 503.
+    const statuses = new Set<number>();
+    await waitUntil("a reply of the new database", async () => {
+      const { status, body } = await askRest(url, "posts", { key, body: { title: "Through the storm" } });
+      statuses.add(status);
+      if (status === 503) expect(body).toMatchObject({ ok: false, error: "unavailable", retry_after_seconds: 1 });
+      return status === 201 && !processesWith(join(dataDir, "mysql")).includes(database);
+    });
+    expect([...statuses].filter((status) => status !== 201 && status !== 503)).toEqual([]);
+    await waitUntil("readiness", async () => (await askRest(url, "/readyz")).status === 200);
+  });
+
+  it("stops with one line that names a bad setting", async () => {
+    const bad = start({ STOA_PORT: "http" });
+    expect(await bad.exited).toBe(1);
+    expect(bad.output).toBe('STOA_PORT must be an integer from 0 to 65535, not "http".\n');
+  });
+
+  it("gives up a start that is interrupted, and leaves nothing running", async () => {
+    const interrupted = start();
+    await waitUntil("its first line", () => interrupted.output.includes("starting"));
+    interrupted.child.kill("SIGTERM");
+    await interrupted.exited;
+    expect(processesWith(dataDir)).toEqual([]);
+  });
+});
