@@ -1,0 +1,153 @@
+import { CanonicalError, canonicalize, type Json } from "./canonical.ts";
+import { findMalformedMember, type ReceiptDocument, zeroHash } from "./document.ts";
+
+/** Why a receipt does not verify. */
+export type Fault =
+  /** The bytes are not UTF-8. */
+  | "not_utf8"
+  /** The bytes are not one JSON text. */
+  | "not_json"
+  /** They are JSON, but not in canonical form: order, white space, number, escape, a key twice, a lone surrogate. */
+  | "not_canonical"
+  /** A member of the document is missing, of the wrong type or out of its range. */
+  | "bad_document"
+  /** The bytes do not hash to the hash that was recorded. */
+  | "wrong_hash"
+  /** A receipt was left out: its seq is beyond the one expected. */
+  | "gap"
+  /** A receipt comes again: its seq is below the one expected. */
+  | "repeat"
+  /** prev_hash is not the hash of the receipt before. */
+  | "wrong_prev_hash"
+  /** body.count is not seq - 1, or a daily's head_seq is not. */
+  | "wrong_count"
+  /** body.head is not prev_hash. */
+  | "wrong_head"
+  /** ts is older than the receipt's before. */
+  | "wrong_ts"
+  /** The chain ends before the head that was promised. */
+  | "truncated";
+
+/** The first receipt that does not verify. */
+export interface Finding {
+  seq: number;
+  fault: Fault;
+  /** For people: what was found and what was expected. */
+  message: string;
+}
+
+/** The state of a verification: the last receipt that was found good. */
+export interface Link {
+  seq: number;
+  hash: string;
+  /** Undefined before the first receipt, and where only the hash of the last one is known. */
+  ts?: string | undefined;
+}
+
+/** Before receipt 1. */
+export const chainStart: Link = { seq: 0, hash: zeroHash };
+
+/** A receipt as it comes from a store or a stream: nothing of it is believed yet. */
+export interface Claim {
+  /** The canonical bytes. */
+  bytes: Uint8Array;
+  /** SHA-256 of `bytes`, computed by the verifier itself, in lower-case hexadecimal. */
+  computedHash: string;
+  /** What the source recorded beside the bytes, where it did. */
+  seq?: number | undefined;
+  hash?: string | undefined;
+  prevHash?: string | undefined;
+}
+
+export type Verdict = { ok: true; link: Link; document: ReceiptDocument } | { ok: false; finding: Finding };
+
+/**
+ * Checks the receipt that must follow `previous`. It computes no hash itself, so that it serves synchronous hashes and
+ * WebCrypto's alike. Every rule of FORMAT.md is here and nowhere else; the first that is broken is the finding.
+ */
+export function verifyNext(previous: Link, claim: Claim): Verdict {
+  const expected = previous.seq + 1;
+  const fail = (fault: Fault, message: string): Verdict => ({ ok: false, finding: { seq: expected, fault, message } });
+
+  if (claim.seq !== undefined && claim.seq !== expected) {
+    const fault = claim.seq > expected ? "gap" : "repeat";
+    return fail(fault, `receipt ${claim.seq} comes where ${expected} is due`);
+  }
+  if (claim.hash !== undefined && claim.hash !== claim.computedHash) {
+    return fail("wrong_hash", `the bytes hash to ${claim.computedHash}; recorded is ${claim.hash}`);
+  }
+  const read = readDocument(claim.bytes);
+  if ("fault" in read) return fail(read.fault, read.message);
+  const { document } = read;
+  if (document.seq !== expected) {
+    return fail(document.seq > expected ? "gap" : "repeat", `the document says seq ${document.seq}, not ${expected}`);
+  }
+  if (document.prev_hash !== previous.hash) {
+    return fail("wrong_prev_hash", `prev_hash is ${document.prev_hash}; the receipt before hashes to ${previous.hash}`);
+  }
+  if (claim.prevHash !== undefined && claim.prevHash !== document.prev_hash) {
+    return fail(
+      "wrong_prev_hash",
+      `recorded beside the document is prev_hash ${claim.prevHash}, not the document's own`,
+    );
+  }
+  const { body } = document;
+  if (body.count !== expected - 1) return fail("wrong_count", `body.count is ${body.count}, not ${expected - 1}`);
+  if (body.type === "daily" && body.head_seq !== expected - 1) {
+    return fail("wrong_count", `body.head_seq is ${body.head_seq}, not ${expected - 1}`);
+  }
+  if (body.head !== document.prev_hash) return fail("wrong_head", `body.head is ${body.head}, not prev_hash`);
+  if (previous.ts !== undefined && document.ts < previous.ts) {
+    return fail("wrong_ts", `ts is ${document.ts}, older than ${previous.ts} of the receipt before`);
+  }
+  return { ok: true, link: { seq: expected, hash: claim.computedHash, ts: document.ts }, document };
+}
+
+/** Checks that a chain which ended at `last` reaches the head that was promised, and is the same there. */
+export function verifyEnd(last: Link, head: { seq: number; hash: string }): Finding | undefined {
+  if (last.seq < head.seq) {
+    return { seq: last.seq + 1, fault: "truncated", message: `the chain ends at ${last.seq}; its head is ${head.seq}` };
+  }
+  if (last.seq > head.seq) {
+    return {
+      seq: head.seq + 1,
+      fault: "gap",
+      message: `there are receipts up to ${last.seq}; the head is ${head.seq}`,
+    };
+  }
+  if (last.hash !== head.hash) {
+    return {
+      seq: last.seq,
+      fault: "wrong_hash",
+      message: `the head's hash is ${head.hash}; the receipt's is ${last.hash}`,
+    };
+  }
+  return undefined;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function readDocument(bytes: Uint8Array): { document: ReceiptDocument } | { fault: Fault; message: string } {
+  let text: string;
+  let value: Json;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return { fault: "not_utf8", message: "the bytes are not UTF-8" };
+  }
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { fault: "not_json", message: "the bytes are not JSON" };
+  }
+  try {
+    // JSON.parse keeps the last of two members with one name, so a key that comes twice does not survive this either.
+    if (canonicalize(value) !== text) return { fault: "not_canonical", message: "the bytes are not in canonical form" };
+  } catch (error) {
+    if (!(error instanceof CanonicalError)) throw error;
+    return { fault: "not_canonical", message: `the document has no canonical form: ${error.message}` };
+  }
+  const member = findMalformedMember(value);
+  if (member !== undefined) return { fault: "bad_document", message: `${member} is missing or malformed` };
+  return { document: value as unknown as ReceiptDocument };
+}
