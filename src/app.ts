@@ -4,6 +4,8 @@ import { Board } from "./board/board.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
 import { createServer } from "./http/server.ts";
+import { DailyClock } from "./ledger/daily-clock.ts";
+import { Ledger } from "./ledger/ledger.ts";
 import { createServiceTable } from "./services/table.ts";
 import { Database } from "./store/database.ts";
 import { ensureDatabase } from "./store/ensure-database.ts";
@@ -47,15 +49,25 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     cleanUp.push(() => db.close());
     await migrateAs(config.migrationDatabase ?? database, log);
 
-    const board = new Board(db, overrides.now ?? Date.now);
+    const now = overrides.now ?? Date.now;
+    const board = new Board(db, now);
+    const ledger = await Ledger.open({ db, now, log, epoch: config.ledgerEpoch });
+    const clock = new DailyClock(ledger, now, log);
+    cleanUp.push(() => clock.stop());
     // The addresses that are handed out may hold the port, which the system may choose: the table reads it when asked.
     const scheme = config.tls ? "https" : "http";
     let url = `${scheme}://${hostInUrl(config.host)}:${config.port}`;
-    const table = createServiceTable(board, () => config.siteUrl ?? url);
+    const table = createServiceTable({
+      board,
+      ledger,
+      siteUrl: () => config.siteUrl ?? url,
+      operatorToken: config.operatorToken,
+    });
     const server = await createServer({
       table,
       log,
-      checkReady: () => checkReady(db),
+      checkReady: () => checkReady(db, ledger),
+      beforeDrain: () => ledger.stop(),
       port: {
         tls: config.tls,
         headersTimeoutMs: overrides.timeouts?.headersMs ?? 10_000,
@@ -98,11 +110,15 @@ async function migrateAs(address: DatabaseConfig, log: FastifyBaseLogger): Promi
   }
 }
 
-/** The database answers and its schema is the one that this program was written for. */
-async function checkReady(db: Database): Promise<void> {
+/**
+ * The database answers and its schema is the one that this program was written for.
+ * @returns what the operator should look at although the service can serve
+ */
+async function checkReady(db: Database, ledger: Ledger): Promise<string | undefined> {
   const state = await schemaState(db);
   if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
   if (state.kind === "other") throw new StoaError("unavailable", state.reason);
+  return ledger.alarm;
 }
 
 function hostInUrl(host: string): string {

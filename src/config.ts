@@ -14,6 +14,10 @@ export interface Config {
   migrationDatabase: DatabaseConfig | undefined;
   databaseConnections: number;
   dataDir: string;
+  /** The bearer token of internal services; undefined means that there is no operator service. */
+  operatorToken: string | undefined;
+  /** The date that is day 1 of the ledger; undefined means that of the first start. */
+  ledgerEpoch: string | undefined;
   /** PEM texts; undefined means no TLS. */
   tls: { cert: string; key: string } | undefined;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
@@ -66,6 +70,8 @@ export function readConfig(environment: Environment): Config {
     migrationDatabase,
     databaseConnections: read("STOA_DATABASE_CONNECTIONS", integerBetween(1, 1000)) ?? 32,
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),
+    operatorToken: read("STOA_OPERATOR_TOKEN", parseToken),
+    ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
@@ -74,9 +80,10 @@ export function readConfig(environment: Environment): Config {
 
 /** The settings as they may be shown: without passwords and keys. */
 export function describeConfig(config: Config): Record<string, unknown> {
-  const { tls, database, migrationDatabase, ...plain } = config;
+  const { tls, database, migrationDatabase, operatorToken, ...plain } = config;
   return {
     ...plain,
+    operator: operatorToken !== undefined,
     tls: tls !== undefined,
     database: database ? describeDatabase(database) : "private",
     ...(migrationDatabase ? { migrationDatabase: describeDatabase(migrationDatabase) } : {}),
@@ -118,6 +125,19 @@ function parseSiteUrl(text: string): string {
     throw new Error("must be an http or https address of plain characters, such as https://stoa.example");
   }
   return text.replace(/\/+$/, "");
+}
+
+function parseToken(text: string): string {
+  if (!/^[\x21-\x7e]{32,}$/.test(text)) throw new Error("must be at least 32 visible ASCII characters");
+  return text;
+}
+
+function parseDate(text: string): string {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text) {
+    throw new Error(`must be a date, YYYY-MM-DD, not ${JSON.stringify(text)}`);
+  }
+  return text;
 }
 
 function parseDatabaseUrl(text: string): DatabaseConfig {

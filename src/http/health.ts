@@ -2,13 +2,13 @@ import type { FastifyInstance } from "fastify";
 
 /**
  * /healthz says that the process runs; /readyz that it can serve.
- * @param checkReady throws `StoaError` `unavailable` with the reason otherwise
+ * @param checkReady throws `StoaError` `unavailable` with the reason otherwise; returns a warning, if there is one
  */
-export function addHealthRoutes(app: FastifyInstance, checkReady: () => Promise<void>): void {
+export function addHealthRoutes(app: FastifyInstance, checkReady: () => Promise<string | undefined>): void {
   app.get("/healthz", async (_request, reply) => reply.header("cache-control", "no-store").send({ ok: true }));
   app.get("/readyz", async (_request, reply) => {
     reply.header("cache-control", "no-store");
-    await checkReady();
-    return reply.send({ ok: true });
+    const warning = await checkReady();
+    return reply.send({ ok: true, ...(warning === undefined ? {} : { warning }) });
   });
 }

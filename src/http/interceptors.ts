@@ -1,4 +1,10 @@
-import { ConnectError, type ContextKey, type Interceptor } from "@connectrpc/connect";
+import {
+  ConnectError,
+  type ContextKey,
+  type Interceptor,
+  type StreamRequest,
+  type UnaryRequest,
+} from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { StoaError } from "../errors.ts";
 import { toConnectError } from "./error-mapping.ts";
@@ -6,23 +12,39 @@ import { logKey } from "./log.ts";
 import { accessOf } from "./services.ts";
 import { findViolation } from "./validation.ts";
 
+type AnyRequest = UnaryRequest | StreamRequest;
+
 /** The chain that every call runs through, whatever its protocol; the first is the outermost. */
 export function createInterceptors(callerKey: ContextKey<unknown>): Interceptor[] {
   return [mapErrors, requireCaller(callerKey), validate];
 }
 
-/** Every failure leaves as a Connect error; unknown ones are logged here, once. */
+/** Every failure leaves as a Connect error, be it before a stream begins or in its midst. */
 const mapErrors: Interceptor = (next) => async (request) => {
   try {
-    return await next(request);
+    const response = await next(request);
+    if (!response.stream) return response;
+    return { ...response, message: mapErrorsOf(response.message, request) };
   } catch (error) {
-    if (!(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal")) {
-      const rpc = `${request.service.typeName}/${request.method.name}`;
-      request.contextValues.get(logKey)?.error({ err: error, rpc }, "a call failed");
-    }
-    throw toConnectError(error);
+    throw mapError(error, request);
   }
 };
+
+async function* mapErrorsOf<T>(messages: AsyncIterable<T>, request: AnyRequest): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw mapError(error, request);
+  }
+}
+
+/** Unknown failures are logged here, once. */
+function mapError(error: unknown, { service, method, contextValues }: AnyRequest): ConnectError {
+  if (!(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal")) {
+    contextValues.get(logKey)?.error({ err: error, rpc: `${service.typeName}/${method.name}` }, "a call failed");
+  }
+  return toConnectError(error);
+}
 
 /** Enforces the contract's access rule: whoever comes without having been authenticated before goes no further. */
 function requireCaller(callerKey: ContextKey<unknown>): Interceptor {
@@ -34,11 +56,21 @@ function requireCaller(callerKey: ContextKey<unknown>): Interceptor {
   };
 }
 
-/** Runs the field rules on the message of a call. Of streaming calls only server-streaming ones exist here: one message. */
+/** Runs the field rules on each message of a call. */
 const validate: Interceptor = (next) => async (request) => {
-  if (!request.stream) {
-    const violation = findViolation(request.method.input, request.message);
-    if (violation !== undefined) throw violation;
-  }
+  if (request.stream) return next({ ...request, message: validateEach(request) });
+  check(request, request.message);
   return next(request);
 };
+
+async function* validateEach(request: StreamRequest) {
+  for await (const message of request.message) {
+    check(request, message);
+    yield message;
+  }
+}
+
+function check({ method }: AnyRequest, message: UnaryRequest["message"]): void {
+  const violation = findViolation(method.input, message);
+  if (violation !== undefined) throw violation;
+}

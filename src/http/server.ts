@@ -21,8 +21,13 @@ import type { ServiceTable } from "./services.ts";
 
 export interface ServerOptions {
   table: ServiceTable;
-  /** Throws `StoaError` `unavailable` with the reason when the service cannot serve. */
-  checkReady(): Promise<void>;
+  /**
+   * Throws `StoaError` `unavailable` with the reason when the service cannot serve; returns what the operator should look
+   * at although it can.
+   */
+  checkReady(): Promise<string | undefined>;
+  /** Called when the service begins to stop: what would go on without end ends now. */
+  beforeDrain?(): void;
   log: FastifyBaseLogger;
   port: Omit<PortOptions, "clientErrorReply">;
 }
@@ -38,7 +43,13 @@ export interface Server {
 const bodyLimit = 256 * 1024;
 
 /** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, and the health routes. */
-export async function createServer({ table, checkReady, log, port: portOptions }: ServerOptions): Promise<Server> {
+export async function createServer({
+  table,
+  checkReady,
+  beforeDrain,
+  log,
+  port: portOptions,
+}: ServerOptions): Promise<Server> {
   const port = new Port({ ...portOptions, clientErrorReply: refuseUnparsable });
   const app = fastify({
     serverFactory: port.serverFactory as never,
@@ -65,10 +76,11 @@ export async function createServer({ table, checkReady, log, port: portOptions }
   await app.register(async (rpc) => addRpcRoutes(rpc, { table, interceptors, readMaxBytes: bodyLimit }));
   addHealthRoutes(app, async () => {
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
-    await checkReady();
+    return checkReady();
   });
   app.addHook("preClose", async () => {
     closing = true;
+    beforeDrain?.();
     await port.drained();
   });
 

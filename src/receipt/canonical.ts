@@ -15,45 +15,80 @@ export class CanonicalError extends Error {
 /** Documents are shallow; a value nested deeper than this has no canonical form here, and cannot exhaust the stack. */
 const maxDepth = 200;
 
+/** The names and indices from the outermost value to the one being written. */
+type Path = (string | number)[];
+
 /**
  * The canonical text of a JSON value by RFC 8785 (JCS): no white space; members sorted by the UTF-16 code units of their
  * names, at every level; numbers and strings as ECMAScript's JSON.stringify writes them. Its UTF-8 is what is hashed.
- * @throws CanonicalError for what JCS cannot express: a lone surrogate, a number that is not finite, no JSON at all.
+ * @throws CanonicalError for what JCS cannot express: a lone surrogate, a number that is not finite, no JSON at all; and
+ * for a value that is nested deeper than 200 levels.
  */
 export function canonicalize(value: Json): string {
-  return write(value, "", 0);
+  return write(value, []);
 }
 
-function write(value: Json, path: string, depth: number): string {
-  if (depth > maxDepth) throw new CanonicalError(path, `a value is nested deeper than ${maxDepth} levels`);
+function write(value: Json, path: Path): string {
+  if (path.length > maxDepth) throw noForm(path, `a value is nested deeper than ${maxDepth} levels`);
   switch (typeof value) {
     case "boolean":
-      return String(value);
+      return value ? "true" : "false";
     case "string":
       return writeString(value, path);
     case "number":
-      // JCS takes ECMAScript's Number::toString; -0 becomes 0 there, and so in JSON.stringify.
-      if (!Number.isFinite(value)) throw new CanonicalError(path, "a number is not finite");
-      return JSON.stringify(value);
-    case "object": {
+      // JCS takes ECMAScript's Number::toString, which writes -0 as 0.
+      if (!Number.isFinite(value)) throw noForm(path, "a number is not finite");
+      return String(value);
+    case "object":
       if (value === null) return "null";
-      if (Array.isArray(value))
-        return `[${value.map((element, index) => write(element, `${path}[${index}]`, depth + 1)).join(",")}]`;
-      const members = Object.keys(value)
-        // The default order compares UTF-16 code units, as JCS asks.
-        .sort()
-        .map((name) => {
-          const at = path === "" ? name : `${path}.${name}`;
-          return `${writeString(name, at)}:${write(value[name] as Json, at, depth + 1)}`;
-        });
-      return `{${members.join(",")}}`;
-    }
+      return Array.isArray(value) ? writeArray(value, path) : writeObject(value, path);
     default:
-      throw new CanonicalError(path, `a value of type ${typeof value} is not JSON`);
+      throw noForm(path, `a value of type ${typeof value} is not JSON`);
   }
 }
 
-function writeString(text: string, path: string): string {
-  if (!text.isWellFormed()) throw new CanonicalError(path, "a string holds a lone surrogate");
+function writeArray(elements: Json[], path: Path): string {
+  let text = "";
+  for (let index = 0; index < elements.length; index++) {
+    path.push(index);
+    // An element left out of a sparse array is undefined here, and so refused.
+    text += `${index === 0 ? "" : ","}${write(elements[index] as Json, path)}`;
+    path.pop();
+  }
+  return `[${text}]`;
+}
+
+function writeObject(members: { [name: string]: Json }, path: Path): string {
+  let text = "";
+  for (const name of sortedNames(members)) {
+    path.push(name);
+    text += `${text === "" ? "" : ","}${writeString(name, path)}:${write(members[name] as Json, path)}`;
+    path.pop();
+  }
+  return `{${text}}`;
+}
+
+/** Most objects come from canonical text and are in order already, and looking is cheaper than sorting. */
+function sortedNames(members: { [name: string]: Json }): string[] {
+  const names = Object.keys(members);
+  for (let index = 1; index < names.length; index++) {
+    // `<` and the default order of sort compare UTF-16 code units, as JCS asks.
+    if ((names[index] as string) < (names[index - 1] as string)) return names.sort();
+  }
+  return names;
+}
+
+/** All but the characters that must be escaped, and surrogates, which may stand alone. */
+const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
+
+function writeString(text: string, path: Path): string {
+  if (plain.test(text)) return `"${text}"`;
+  if (!text.isWellFormed()) throw noForm(path, "a string holds a lone surrogate");
   return JSON.stringify(text);
+}
+
+function noForm(path: Path, message: string): CanonicalError {
+  let at = "";
+  for (const step of path) at += typeof step === "number" ? `[${step}]` : at === "" ? step : `.${step}`;
+  return new CanonicalError(at, message);
 }

@@ -1,5 +1,5 @@
 import { CanonicalError, canonicalize, type Json } from "./canonical.ts";
-import { findMalformedMember, type ReceiptDocument, zeroHash } from "./document.ts";
+import { findMalformedMember, isHash, type ReceiptDocument, zeroHash } from "./document.ts";
 
 /** Why a receipt does not verify. */
 export type Fault =
@@ -74,7 +74,7 @@ export function verifyNext(previous: Link, claim: Claim): Verdict {
     return fail(fault, `receipt ${claim.seq} comes where ${expected} is due`);
   }
   if (claim.hash !== undefined && claim.hash !== claim.computedHash) {
-    return fail("wrong_hash", `the bytes hash to ${claim.computedHash}; recorded is ${claim.hash}`);
+    return fail("wrong_hash", `the bytes hash to ${claim.computedHash}; recorded is ${printable(claim.hash)}`);
   }
   const read = readDocument(claim.bytes);
   if ("fault" in read) return fail(read.fault, read.message);
@@ -88,7 +88,7 @@ export function verifyNext(previous: Link, claim: Claim): Verdict {
   if (claim.prevHash !== undefined && claim.prevHash !== document.prev_hash) {
     return fail(
       "wrong_prev_hash",
-      `recorded beside the document is prev_hash ${claim.prevHash}, not the document's own`,
+      `recorded beside the document is prev_hash ${printable(claim.prevHash)}, not the document's own`,
     );
   }
   const { body } = document;
@@ -119,7 +119,7 @@ export function verifyEnd(last: Link, head: { seq: number; hash: string }): Find
     return {
       seq: last.seq,
       fault: "wrong_hash",
-      message: `the head's hash is ${head.hash}; the receipt's is ${last.hash}`,
+      message: `the head's hash is ${printable(head.hash)}; the receipt's is ${last.hash}`,
     };
   }
   return undefined;
@@ -137,8 +137,10 @@ function readDocument(bytes: Uint8Array): { document: ReceiptDocument } | { faul
   }
   try {
     value = JSON.parse(text);
-  } catch {
-    return { fault: "not_json", message: "the bytes are not JSON" };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { fault: "not_json", message: "the bytes are not JSON" };
+    // Not every engine's JSON.parse is free of recursion.
+    return { fault: "not_canonical", message: "the document is nested deeper than this engine reads" };
   }
   try {
     // JSON.parse keeps the last of two members with one name, so a key that comes twice does not survive this either.
@@ -150,4 +152,9 @@ function readDocument(bytes: Uint8Array): { document: ReceiptDocument } | { faul
   const member = findMalformedMember(value);
   if (member !== undefined) return { fault: "bad_document", message: `${member} is missing or malformed` };
   return { document: value as unknown as ReceiptDocument };
+}
+
+/** What a source says is a hash may be anything, and messages end up on terminals. */
+function printable(hash: string): string {
+  return isHash(hash) ? hash : "no hash";
 }

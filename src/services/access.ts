@@ -1,35 +1,64 @@
+import { createHash, timingSafeEqual } from "node:crypto";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { type Caller, findCaller } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { StoaError } from "../errors.ts";
 
-/** Under this key a call's context holds the agent that calls. */
-export const callerKey = createContextKey<Caller | undefined>(undefined, { description: "the agent that calls" });
+/** An internal service that holds the operator token. */
+export const operator = Symbol("operator");
+
+/** Under this key a call's context holds who calls, where the operation asks for that. */
+export const callerKey = createContextKey<Caller | typeof operator | undefined>(undefined, {
+  description: "who calls",
+});
 
 /** The agent that calls; only for operations whose access is `agent`. @throws StoaError `unauthorized`. */
 export function callerOf(context: HandlerContext): Caller {
   const caller = context.values.get(callerKey);
-  if (caller === undefined) throw unauthorized();
+  if (caller === undefined || caller === operator) throw unauthorized(Access.AGENT);
   return caller;
 }
 
-/**
- * Finds the agent whose key the value of the Authorization header holds.
- * @throws StoaError `unauthorized`, the same for a missing, malformed and unknown key
- */
-export async function authenticate(
-  board: Board,
-  access: Access,
-  authorization: string | null,
-  signal: AbortSignal,
-): Promise<Caller> {
-  const [, key] = /^Bearer +([^ ]+) *$/i.exec(authorization ?? "") ?? [];
-  const caller = key !== undefined && access === Access.AGENT ? await findCaller(board.read(signal), key) : undefined;
-  if (caller === undefined) throw unauthorized();
-  return caller;
+/** Who is behind an Authorization header, for operations that ask. */
+export class Authenticator {
+  readonly #board: Board;
+  readonly #operatorToken: Buffer | undefined;
+
+  constructor(board: Board, operatorToken: string | undefined) {
+    this.#board = board;
+    this.#operatorToken = operatorToken === undefined ? undefined : digest(operatorToken);
+  }
+
+  /** @throws StoaError `unauthorized`, the same for a missing, malformed and unknown key or token */
+  async authenticate(
+    access: Access,
+    authorization: string | null,
+    signal: AbortSignal,
+  ): Promise<Caller | typeof operator> {
+    const [, secret] = /^Bearer +([^ ]+) *$/i.exec(authorization ?? "") ?? [];
+    if (secret === undefined) throw unauthorized(access);
+    if (access === Access.OPERATOR) {
+      // Digests are of one length and compared in constant time: how near a guess comes does not show.
+      if (this.#operatorToken === undefined || !timingSafeEqual(digest(secret), this.#operatorToken)) {
+        throw unauthorized(access);
+      }
+      return operator;
+    }
+    const caller = await findCaller(this.#board.read(signal), secret);
+    if (caller === undefined) throw unauthorized(access);
+    return caller;
+  }
 }
 
-function unauthorized(): StoaError {
-  return new StoaError("unauthorized", "This needs a valid API key: Authorization: Bearer <api_key>.");
+function digest(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+function unauthorized(access: Access): StoaError {
+  const what = access === Access.OPERATOR ? "the operator token" : "a valid API key";
+  return new StoaError(
+    "unauthorized",
+    `This needs ${what}: Authorization: Bearer <${access === Access.OPERATOR ? "token" : "api_key"}>.`,
+  );
 }

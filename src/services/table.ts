@@ -1,28 +1,51 @@
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Access } from "../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Board } from "../board/board.ts";
-import { authenticate, callerKey } from "./access.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { Authenticator, callerKey } from "./access.ts";
 import { createAgentService } from "./agents.ts";
 import { createCommentService } from "./comments.ts";
 import { createCommunityService } from "./communities.ts";
+import { createLedgerService } from "./ledger.ts";
+import { createLedgerOperatorService } from "./ledger-operator.ts";
 import { Messages } from "./messages.ts";
 import { createPostService } from "./posts.ts";
+import { ReceiptMessages } from "./receipts.ts";
+
+export interface ServiceOptions {
+  board: Board;
+  ledger: Ledger;
+  /** Gives the public root address, without a slash at its end. */
+  siteUrl: () => string;
+  /** Without one there is no operator service. */
+  operatorToken: string | undefined;
+}
 
 /** Every service of the contract with its implementation, and how their callers are known. */
-export function createServiceTable(board: Board, siteUrl: () => string) {
+export function createServiceTable({ board, ledger, siteUrl, operatorToken }: ServiceOptions) {
   const messages = new Messages(siteUrl);
+  const receipts = new ReceiptMessages(siteUrl);
+  const authenticator = new Authenticator(board, operatorToken);
+  const operatorService = {
+    service: LedgerOperatorService,
+    implementation: createLedgerOperatorService(ledger, receipts),
+  };
   return {
     services: [
       { service: AgentService, implementation: createAgentService(board, messages) },
       { service: CommunityService, implementation: createCommunityService(board, messages) },
       { service: PostService, implementation: createPostService(board, messages) },
       { service: CommentService, implementation: createCommentService(board, messages) },
+      { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
+      ...(operatorToken === undefined ? [] : [operatorService]),
     ],
     authenticate: (access: Access, authorization: string | null, signal: AbortSignal) =>
-      authenticate(board, access, authorization, signal),
+      authenticator.authenticate(access, authorization, signal),
     callerKey,
   };
 }

@@ -30,7 +30,7 @@ describe("migrations", () => {
     const lines: string[] = [];
     await Promise.all(replicas.map((replica) => migrate(replica, { log: (line) => lines.push(line) })));
     await Promise.all(replicas.map((replica) => replica.close()));
-    expect(lines).toEqual(["migrating the database: 0001_board"]);
+    expect(lines).toEqual(["migrating the database: 0001_board", "migrating the database: 0002_ledger"]);
     expect(await schemaState(db)).toEqual({ kind: "current" });
     expect(await test.rows("SELECT name FROM communities")).toEqual([{ name: "general" }]);
     expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);

@@ -90,6 +90,8 @@ export function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Con
     migrationDatabase: undefined,
     databaseConnections: 16,
     dataDir: "/nonexistent",
+    operatorToken: undefined,
+    ledgerEpoch: undefined,
     tls: undefined,
     logLevel: "info",
     drainTimeoutMs: 5_000,

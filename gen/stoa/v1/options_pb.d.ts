@@ -3,7 +3,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenExtension, GenFile } from "@bufbuild/protobuf/codegenv2";
-import type { MessageOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MessageOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file stoa/v1/options.proto.
@@ -66,4 +66,18 @@ export declare const success_status: GenExtension<MethodOptions, number>;
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export declare const refuse_unknown_properties: GenExtension<MessageOptions, boolean>;
+
+/**
+ * The id of a server-sent event, where the message is streamed as such.
+ *
+ * @generated from extension: bool event_id = 50004;
+ */
+export declare const event_id: GenExtension<FieldOptions, boolean>;
+
+/**
+ * In a request for a stream: the header Last-Event-ID of a client that reconnects, plus one, stands for this field.
+ *
+ * @generated from extension: bool resumes_stream = 50005;
+ */
+export declare const resumes_stream: GenExtension<FieldOptions, boolean>;
 

@@ -9,7 +9,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file stoa/v1/options.proto.
  */
 export const file_stoa_v1_options = /*@__PURE__*/
-  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAzpJCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgOMg8uc3RvYS52MS5BY2Nlc3NSBmFjY2VzczpHCg5zdWNjZXNzX3N0YXR1cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKAVSDXN1Y2Nlc3NTdGF0dXM6XQoZcmVmdXNlX3Vua25vd25fcHJvcGVydGllcxIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjThgMgASgIUhdyZWZ1c2VVbmtub3duUHJvcGVydGllc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAzpJCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgOMg8uc3RvYS52MS5BY2Nlc3NSBmFjY2VzczpHCg5zdWNjZXNzX3N0YXR1cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKAVSDXN1Y2Nlc3NTdGF0dXM6XQoZcmVmdXNlX3Vua25vd25fcHJvcGVydGllcxIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjThgMgASgIUhdyZWZ1c2VVbmtub3duUHJvcGVydGllczo6CghldmVudF9pZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoCFIHZXZlbnRJZDpGCg5yZXN1bWVzX3N0cmVhbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1YYDIAEoCFINcmVzdW1lc1N0cmVhbWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the enum stoa.v1.Access.
@@ -46,4 +46,20 @@ export const success_status = /*@__PURE__*/
  */
 export const refuse_unknown_properties = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 2);
+
+/**
+ * The id of a server-sent event, where the message is streamed as such.
+ *
+ * @generated from extension: bool event_id = 50004;
+ */
+export const event_id = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 3);
+
+/**
+ * In a request for a stream: the header Last-Event-ID of a client that reconnects, plus one, stands for this field.
+ *
+ * @generated from extension: bool resumes_stream = 50005;
+ */
+export const resumes_stream = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 4);
 

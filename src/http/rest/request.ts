@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import type { Message } from "@bufbuild/protobuf";
+import { getOption, hasOption, type Message } from "@bufbuild/protobuf";
+import { resumes_stream } from "../../../gen/stoa/v1/options_pb.js";
 import { badInput, StoaError } from "../../errors.ts";
 import { type Binding, fieldAt } from "./bindings.ts";
 import { decodeMessage, type Input, UrlText } from "./decode.ts";
@@ -19,17 +20,27 @@ export interface RequestParts {
   /** The raw query, without the question mark. */
   query: string;
   body: Buffer | undefined;
+  /** The id of the last event that a client which reconnects has seen. */
+  lastEventId?: string | undefined;
 }
 
 /**
  * Reads the message of a REST request. The path wins over the query, and both over the body.
  * @throws StoaError `bad_json`, `bad_input`
  */
-export function readRequest(binding: Binding, { captured, query, body }: RequestParts): Message {
+export function readRequest(binding: Binding, { captured, query, body, lastEventId }: RequestParts): Message {
   const input = readBody(binding, body);
   for (const each of captured) put(input, each.field, new UrlText([decodeVariable(each)]));
   if (binding.body !== "*") addQuery(input, binding, query);
+  if (lastEventId !== undefined) resume(input, binding, lastEventId);
   return decodeMessage(binding.rpc.input, input);
+}
+
+/** Where the contract has a field for it, a client that reconnects goes on behind the last event it has seen. */
+function resume(input: Input, { rpc }: Binding, lastEventId: string): void {
+  const field = rpc.input.fields.find((each) => hasOption(each, resumes_stream) && getOption(each, resumes_stream));
+  if (field === undefined || !/^\d{1,16}$/.test(lastEventId)) return;
+  input.set(field.name, new UrlText([String(BigInt(lastEventId) + 1n)]));
 }
 
 function decodeVariable(captured: Captured): string {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { create, type Message } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
@@ -9,17 +9,19 @@ import { toStoaError } from "../error-mapping.ts";
 import { logKey } from "../log.ts";
 import { accessOf, type ServiceTable } from "../services.ts";
 import { type Binding, bindingsOf } from "./bindings.ts";
-import { createUnaryCall } from "./call.ts";
+import { type CallInit, createUnaryCall } from "./call.ts";
 import { encodeMessage } from "./encode.ts";
 import type { Captured } from "./path-template.ts";
 import { readRequest, splitTarget } from "./request.ts";
+import { sendStream, wantsEvents } from "./stream.ts";
+import { createStreamCall, isServerStreaming } from "./stream-call.ts";
 
 /** A binding and what it takes to serve it. */
 interface Endpoint {
   binding: Binding;
   access: Access;
-  call: ReturnType<typeof createUnaryCall>;
-  write: (reply: FastifyReply, message: Message) => FastifyReply;
+  /** Makes the call and sends its reply. */
+  serve: (message: Message, init: CallInit, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 }
 
 /** Which endpoint a request is for, and what is known of the call before its body is read. */
@@ -48,6 +50,10 @@ export function addRestRoutes(app: FastifyInstance, table: ServiceTable, interce
       app.route({
         method,
         url,
+        // A stream goes out as it comes, and has no end that a HEAD could wait for.
+        ...(endpoints.some(({ binding }) => isServerStreaming(binding.rpc))
+          ? { compress: false, exposeHeadRoute: false }
+          : {}),
         // Credentials come before the body: who lacks them is answered before it is read.
         onRequest: async (request, reply) => {
           const target = findTarget(endpoints, request.originalUrl);
@@ -72,23 +78,26 @@ export function addRestRoutes(app: FastifyInstance, table: ServiceTable, interce
 
 async function serve(request: RestRequest, reply: FastifyReply, { callerKey }: ServiceTable): Promise<FastifyReply> {
   const { endpoint, captured, query, caller } = request.target;
-  const message = readRequest(endpoint.binding, { captured, query, body: request.body as Buffer | undefined });
+  const message = readRequest(endpoint.binding, {
+    captured,
+    query,
+    body: request.body as Buffer | undefined,
+    lastEventId: wantsEvents(request) ? (request.raw.headers["last-event-id"] as string | undefined) : undefined,
+  });
   const values = createContextValues().set(logKey, request.log);
   if (endpoint.access !== Access.PUBLIC) values.set(callerKey, caller);
-  let response: Awaited<ReturnType<Endpoint["call"]>>;
+  const init: CallInit = {
+    method: request.method,
+    url: request.originalUrl,
+    headers: () => toHeaders(request.raw.headers),
+    signal: cancellation(request, reply),
+    values,
+  };
   try {
-    response = await endpoint.call(message, {
-      method: request.method,
-      url: request.originalUrl,
-      headers: () => toHeaders(request.raw.headers),
-      signal: cancellation(request, reply),
-      values,
-    });
+    return await endpoint.serve(message, init, request, reply);
   } catch (error) {
     throw toStoaError(error);
   }
-  if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
-  return endpoint.write(reply, response.message);
 }
 
 function endpointsOf({ services }: ServiceTable, interceptors: readonly Interceptor[]): Endpoint[] {
@@ -96,10 +105,39 @@ function endpointsOf({ services }: ServiceTable, interceptors: readonly Intercep
     bindingsOf(service).map((binding) => ({
       binding,
       access: accessOf(binding.rpc),
-      call: createUnaryCall(binding.rpc, implementation, interceptors),
-      write: createWriter(binding),
+      serve: isServerStreaming(binding.rpc)
+        ? serveStream(binding, createStreamCall(binding.rpc, implementation, interceptors))
+        : serveUnary(binding, createUnaryCall(binding.rpc, implementation, interceptors)),
     })),
   );
+}
+
+function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>): Endpoint["serve"] {
+  const write = createWriter(binding);
+  return async (message, init, request, reply) => {
+    const response = await call(message, init);
+    if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
+    const tag = response.headers?.get("etag");
+    if (tag && matches(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
+    return write(reply, response.message);
+  };
+}
+
+function serveStream(binding: Binding, call: ReturnType<typeof createStreamCall>): Endpoint["serve"] {
+  const { desc, select } = responseOf(binding);
+  return async (message, init, request, reply) =>
+    sendStream(request, reply, desc, map(await call(message, init), select));
+}
+
+async function* map<T, U>(items: AsyncIterable<T>, change: (item: T) => U): AsyncGenerator<U> {
+  for await (const item of items) yield change(item);
+}
+
+/** Whether a client that sends If-None-Match has this very reply (RFC 9110, section 13.1.2). */
+function matches(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const tags = ifNoneMatch.split(",").map((each) => each.trim().replace(/^W\//, ""));
+  return tags.includes("*") || tags.includes(tag);
 }
 
 /** The endpoints by route of the router and by method. Those that share both differ in their verbs; no verb comes last. */
@@ -152,8 +190,8 @@ async function answerPreflight(_request: FastifyRequest, reply: FastifyReply): P
   return reply.header("access-control-max-age", "86400").code(204).send();
 }
 
-/** How a binding's responses are written: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
-function createWriter({ rpc, responseBody, status }: Binding): (reply: FastifyReply, message: Message) => FastifyReply {
+/** The message that a binding responds with, all of the RPC's or one field of it. */
+function responseOf({ rpc, responseBody }: Binding): { desc: DescMessage; select: (message: Message) => Message } {
   const desc = responseBody === undefined ? rpc.output : responseBody.message;
   if (desc === undefined || (responseBody !== undefined && responseBody.fieldKind !== "message")) {
     throw new Error(`${rpc.parent.typeName}.${rpc.name}: response_body must name a message field.`);
@@ -163,6 +201,13 @@ function createWriter({ rpc, responseBody, status }: Binding): (reply: FastifyRe
     const value = (message as Message & Record<string, unknown>)[responseBody.localName];
     return (value as Message | undefined) ?? create(desc);
   };
+  return { desc, select };
+}
+
+/** How a binding's responses are written: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
+function createWriter(binding: Binding): (reply: FastifyReply, message: Message) => FastifyReply {
+  const { desc, select } = responseOf(binding);
+  const { status } = binding;
   if (desc.typeName === "google.api.HttpBody") {
     return (reply, message) => {
       const { contentType, data } = select(message) as Message & { contentType: string; data: Uint8Array };

@@ -1,0 +1,95 @@
+import { Readable } from "node:stream";
+import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { event_id } from "../../../gen/stoa/v1/options_pb.js";
+import { toErrorBody, toStoaError } from "../error-mapping.ts";
+import { encodeMessage } from "./encode.ts";
+
+/** How long a stream may be silent before the client hears that it is alive, in milliseconds. */
+const heartbeatMs = 15_000;
+/** How long the reply's head waits for a first message or failure, in milliseconds; a failure then has its own status. */
+const headMs = 250;
+
+export function wantsEvents({ headers }: FastifyRequest): boolean {
+  return /(?:^|,)\s*text\/event-stream\b/i.test(headers.accept ?? "");
+}
+
+/**
+ * Sends messages as they come: newline-delimited JSON, one message a line, the last line of a stream that fails being the
+ * Error shape; or, where the client accepts text/event-stream, server-sent events, of which the field marked `event_id` is
+ * the id. The next message is asked for when the client has taken the one before.
+ * @throws what the stream fails with before its first message
+ */
+export async function sendStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  desc: DescMessage,
+  messages: AsyncIterable<Message>,
+): Promise<FastifyReply> {
+  const events = wantsEvents(request);
+  const iterator = messages[Symbol.asyncIterator]();
+  const first = iterator.next();
+  // Where the client goes away before anything is sent, nobody reads this.
+  first.catch(() => {});
+  await Promise.race([first, new Promise((resolve) => setTimeout(resolve, headMs))]);
+
+  const chunks = events ? toEvents(desc, iterator, first) : toLines(desc, iterator, first);
+  return (
+    reply
+      .code(200)
+      .header("content-type", events ? "text/event-stream" : "application/x-ndjson; charset=utf-8")
+      .header("cache-control", "no-store")
+      // Proxies that collect replies (nginx) shall not collect this one.
+      .header("x-accel-buffering", "no")
+      .send(Readable.from(chunks, { objectMode: false, highWaterMark: 65_536 }))
+  );
+}
+
+type Result = Promise<IteratorResult<Message, unknown>>;
+
+async function* toLines(desc: DescMessage, iterator: AsyncIterator<Message>, first: Result): AsyncGenerator<string> {
+  try {
+    for (let next = await first; next.done !== true; next = await iterator.next()) {
+      yield `${JSON.stringify(encodeMessage(desc, next.value))}\n`;
+    }
+  } catch (error) {
+    yield `${toErrorBody(toStoaError(error))}\n`;
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+async function* toEvents(desc: DescMessage, iterator: AsyncIterator<Message>, first: Result): AsyncGenerator<string> {
+  const idField = desc.fields.find((field) => hasOption(field, event_id) && getOption(field, event_id));
+  try {
+    let pending = first;
+    for (;;) {
+      const next = await orSilence(pending);
+      if (next === undefined) {
+        yield ": still here\n\n";
+        continue;
+      }
+      if (next.done === true) return;
+      const id = idField && (next.value as Message & Record<string, unknown>)[idField.localName];
+      yield `${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(encodeMessage(desc, next.value))}\n\n`;
+      pending = iterator.next();
+    }
+  } catch (error) {
+    yield `event: error\ndata: ${toErrorBody(toStoaError(error))}\n\n`;
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** The result, or undefined when it does not come before a heartbeat is due. */
+async function orSilence<T>(promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), heartbeatMs);
+  });
+  try {
+    return await Promise.race([promise, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,66 @@
+import { createHash } from "node:crypto";
+import { canonicalize, type Json } from "../receipt/canonical.ts";
+import type { ReceiptBody, ReceiptDocument } from "../receipt/document.ts";
+import type { Tx } from "../store/database.ts";
+import { type Head, insertReceipt, type ReceiptRow } from "../store/receipts.ts";
+
+/** What a caller decides of a receipt; the rest follows from the head, the clock and the epoch. */
+export interface Seal {
+  book: string | null;
+  actor: { agent: string; seat: string };
+  evidence: { [name: string]: Json };
+  /** Makes the body from what every body holds. */
+  body(relation: { count: number; head: string }): ReceiptBody;
+}
+
+/** What the service seals by itself. */
+export const clerk = { agent: "stoa", seat: "clerk" };
+
+export const dayMs = 86_400_000;
+
+/** SHA-256 in lower-case hexadecimal. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** The UTC date of a time in milliseconds since 1970, as YYYY-MM-DD. */
+export function dateOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** The start of a UTC date, in milliseconds since 1970. */
+export function startOf(date: string): number {
+  return Date.parse(`${date}T00:00:00.000Z`);
+}
+
+/**
+ * Appends a receipt to the head, which this transaction must have locked. Its time is `now`, or the head's where the clock
+ * has jumped back: no receipt is older than the one before it.
+ * @param epoch the date that is city_day 1
+ */
+export async function append(tx: Tx, head: Head, epoch: string, now: number, seal: Seal): Promise<ReceiptRow> {
+  const ts = Math.max(now, head.ts);
+  const seq = head.seq + 1;
+  const document: ReceiptDocument = {
+    v: 1,
+    seq,
+    kind: "seal",
+    ts: new Date(ts).toISOString(),
+    city_day: cityDay(ts, epoch),
+    book: seal.book,
+    actor: seal.actor,
+    prev_hash: head.hash,
+    refs: [],
+    evidence: seal.evidence,
+    body: seal.body({ count: head.seq, head: head.hash }),
+  };
+  const canonical = Buffer.from(canonicalize(document as unknown as Json));
+  const receipt = { seq, hash: sha256(canonical), prev_hash: head.hash, canonical };
+  await insertReceipt(tx, receipt, ts);
+  return receipt;
+}
+
+/** Whole days since the epoch, which is day 1. */
+function cityDay(ts: number, epoch: string): number {
+  return Math.floor((startOf(dateOf(ts)) - startOf(epoch)) / dayMs) + 1;
+}

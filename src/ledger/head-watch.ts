@@ -1,0 +1,59 @@
+import type { Queryable } from "../store/database.ts";
+import { readHead } from "../store/receipts.ts";
+
+/** How often the head is looked at while somebody waits: another replica's receipt is seen within this, in milliseconds. */
+const pollMs = 250;
+
+interface Waiter {
+  after: number;
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
+/** Tells followers when the chain has grown. The database is asked once for all of them, and only while somebody waits. */
+export class HeadWatch {
+  readonly #db: Queryable;
+  readonly #waiters = new Set<Waiter>();
+  #polling = false;
+
+  constructor(db: Queryable) {
+    this.#db = db;
+  }
+
+  /**
+   * Resolves when there is a receipt after `after`, sealed by any replica.
+   * @throws the signal's reason, and what the database fails with
+   */
+  beyond(after: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const abort = () => reject(signal.reason);
+    const waiter = { after, resolve, reject };
+    signal.addEventListener("abort", abort, { once: true });
+    this.#waiters.add(waiter);
+    if (!this.#polling) void this.#poll();
+    return promise.finally(() => {
+      signal.removeEventListener("abort", abort);
+      this.#waiters.delete(waiter);
+    });
+  }
+
+  /** A receipt was sealed here: its followers need not wait for the next look. */
+  notify(seq: number): void {
+    for (const waiter of this.#waiters) if (waiter.after < seq) waiter.resolve();
+  }
+
+  async #poll(): Promise<void> {
+    this.#polling = true;
+    while (this.#waiters.size > 0) {
+      try {
+        this.notify((await readHead(this.#db)).seq);
+      } catch (error) {
+        // Followers hear of it, rather than of nothing at all, and come again.
+        for (const waiter of this.#waiters) waiter.reject(error);
+      }
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+    this.#polling = false;
+  }
+}

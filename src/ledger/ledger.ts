@@ -1,0 +1,193 @@
+import { notFound, StoaError } from "../errors.ts";
+import { chainStart, type Finding, type Link } from "../receipt/verify.ts";
+import type { Database, Queryable } from "../store/database.ts";
+import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
+import { type Calendar, insertCalendar, listSealedDays, readCalendar } from "../store/seals.ts";
+import { dateOf, dayMs, startOf } from "./chain.ts";
+import { HeadWatch } from "./head-watch.ts";
+import { checkSealable, type Sealing, sealDay, sealGenesis } from "./seals.ts";
+import { type StreamQuery, streamReceipts } from "./stream.ts";
+import { type Verified, verifyFrom } from "./verification.ts";
+import { type Report, VerificationDesk } from "./verification-desk.ts";
+
+export type { ReceiptRow } from "../store/receipts.ts";
+export type { Report } from "./verification-desk.ts";
+
+/** What the ledger tells the operator. */
+export interface LedgerLog {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface LedgerOptions {
+  db: Database;
+  /** The time in milliseconds since 1970 (UTC). */
+  now: () => number;
+  log: LedgerLog;
+  /** The date that is city_day 1; by default the date of the first start. */
+  epoch?: string | undefined;
+}
+
+const never = new AbortController().signal;
+
+/** The chain of receipts: sealing, reading, verifying and following it. */
+export class Ledger {
+  readonly #db: Database;
+  readonly #now: () => number;
+  readonly #log: LedgerLog;
+  readonly #calendar: Calendar;
+  readonly #watch: HeadWatch;
+  readonly #desk: VerificationDesk;
+  readonly #stopping = new AbortController();
+  #alarm: string | undefined;
+
+  private constructor({ db, now, log }: LedgerOptions, calendar: Calendar) {
+    this.#db = db;
+    this.#now = now;
+    this.#log = log;
+    this.#calendar = calendar;
+    this.#watch = new HeadWatch(db.reader(this.#stopping.signal));
+    this.#desk = new VerificationDesk(db.reader(this.#stopping.signal), (verified) => this.#note(verified));
+  }
+
+  /**
+   * Opens the ledger; the first time it settles the epoch and seals receipt 1.
+   * @throws Error when the configured epoch is not the one that the ledger began with
+   */
+  static async open(options: LedgerOptions): Promise<Ledger> {
+    const { db, now, log, epoch: configured } = options;
+    const calendar = await db.transaction(never, async (tx) => {
+      const time = now();
+      const today = dateOf(time);
+      const epoch = configured ?? today;
+      // Sealing locks the head: of several first starts one settles the calendar, and the others find it.
+      const receipt = await sealGenesis({ tx, now: time, epoch });
+      const settled = await readCalendar(tx);
+      if (settled !== undefined) return settled;
+      if (receipt === undefined) throw new Error("The row of ledger_epoch is gone; restore it from a backup.");
+      if (epoch > today) throw new Error(`STOA_LEDGER_EPOCH is ${epoch}, a day that has not come yet.`);
+      const first = { epoch, first_day: today };
+      await insertCalendar(tx, first);
+      log.info({ seq: receipt.seq, hash: receipt.hash }, "sealed the first receipt");
+      return first;
+    });
+    const { epoch } = calendar;
+    if (configured !== undefined && configured !== epoch) {
+      throw new Error(`STOA_LEDGER_EPOCH is ${configured}, but this ledger began with ${epoch}, which cannot change.`);
+    }
+    return new Ledger(options, calendar);
+  }
+
+  /** Why the chain does not verify, as far as it is known here; undefined while it does. */
+  get alarm(): string | undefined {
+    return this.#alarm;
+  }
+
+  /** Ends every stream with `unavailable`, and gives up verifications. */
+  stop(): void {
+    this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
+  }
+
+  /** Runs one unit of work that seals; its followers hear of it once it is committed. */
+  async write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>): Promise<Reply> {
+    const reply = await this.#db.transaction(signal, (tx) =>
+      work({ tx, now: this.#now(), epoch: this.#calendar.epoch }),
+    );
+    this.#watch.notify(Number.POSITIVE_INFINITY);
+    return reply;
+  }
+
+  /** @throws StoaError `not_found` */
+  async get(signal: AbortSignal, seq: number): Promise<ReceiptRow> {
+    const row = await findReceipt(this.#db.reader(signal), seq);
+    if (row === undefined) throw notFound("There is no receipt of this seq.");
+    return row;
+  }
+
+  /** A page of receipts. @throws StoaError `not_found` beyond the head */
+  async list(
+    signal: AbortSignal,
+    from: number,
+    limit: number,
+  ): Promise<{ receipts: ReceiptRow[]; nextFrom: number | undefined; headSeq: number }> {
+    const db = this.#db.reader(signal);
+    const head = await readHead(db);
+    if (from > head.seq) throw notFound("There is no receipt of this seq yet.", "from");
+    const receipts = await listReceipts(db, from, limit);
+    const next = from + limit;
+    return { receipts, nextFrom: next <= head.seq ? next : undefined, headSeq: head.seq };
+  }
+
+  /** Receipts in order, followed live where asked; see `streamReceipts`. */
+  stream(signal: AbortSignal, query: StreamQuery): AsyncGenerator<ReceiptRow, void> {
+    const either = AbortSignal.any([signal, this.#stopping.signal]);
+    return streamReceipts(this.#db.reader(either), this.#watch, query, either);
+  }
+
+  /**
+   * Verifies the chain from receipt `from` on; 0 and 1 mean the start.
+   * @throws StoaError `not_found` beyond the head; `unavailable` when another verification takes too long
+   */
+  async verify(signal: AbortSignal, from: number): Promise<Report> {
+    const head = await readHead(this.#db.reader(signal));
+    if (from > Math.max(head.seq, 1)) throw notFound("There is no receipt of this seq yet.", "from");
+    return this.#desk.verify(Math.max(from, 1), signal);
+  }
+
+  /**
+   * Seals one day that is over, by hand; `reply` makes the reply within the unit of work.
+   * @throws StoaError `bad_input` for a day that cannot be sealed, `exists` for one that is
+   */
+  async sealDaily<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
+    const db = this.#db.reader(signal);
+    checkSealable(date, this.#calendar.first_day, this.#now());
+    const sealed = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
+    if ((await listSealedDays(db, date))[0] === date) throw sealed();
+    const before = await verifyFrom(db, chainStart);
+    const { made, verified } = await this.write(signal, async (sealing) => {
+      const outcome = await sealDay(sealing, date, before);
+      if (outcome.receipt === undefined) throw sealed();
+      return { made: reply(outcome.receipt), verified: outcome.verified };
+    });
+    this.#note(verified);
+    return made;
+  }
+
+  /**
+   * Seals, in order, every day since the first receipt's that is over and not sealed. Of any number of replicas that do
+   * this at once, one seals each day.
+   */
+  async sealDueDays(signal: AbortSignal): Promise<void> {
+    const db = this.#db.reader(signal);
+    const due = await this.#dueDays(db);
+    let verified: Verified = { link: chainStart, count: 0, finding: undefined };
+    for (const date of due) {
+      if (verified.finding === undefined) verified = await verifyFrom(db, verified.link);
+      const before = verified;
+      const outcome = await this.write(signal, (sealing) => sealDay(sealing, date, before));
+      verified = outcome.verified;
+      this.#note(verified);
+      const { receipt } = outcome;
+      if (receipt !== undefined) this.#log.info({ seq: receipt.seq, hash: receipt.hash, date }, "sealed a day");
+    }
+  }
+
+  async #dueDays(db: Queryable): Promise<string[]> {
+    const first = this.#calendar.first_day;
+    const sealed = new Set(await listSealedDays(db, first));
+    const today = dateOf(this.#now());
+    const due: string[] = [];
+    for (let date = first; date < today; date = dateOf(startOf(date) + dayMs)) if (!sealed.has(date)) due.push(date);
+    return due;
+  }
+
+  /** Raises the alarm when a verification found something; a good one of the whole chain takes it back. */
+  #note({ finding, link }: { finding: Finding | undefined; link: Link }): void {
+    if (finding === undefined) {
+      this.#alarm = undefined;
+      return;
+    }
+    this.#alarm = `The ledger does not verify: receipt ${finding.seq}, ${finding.fault}: ${finding.message}.`;
+    this.#log.error({ seq: finding.seq, fault: finding.fault, lastGood: link.seq }, this.#alarm);
+  }
+}

@@ -1,0 +1,58 @@
+import { notFound } from "../errors.ts";
+import type { Queryable } from "../store/database.ts";
+import { listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
+import type { HeadWatch } from "./head-watch.ts";
+
+/** Receipts that are read at once for one stream, which holds no more than these in memory. */
+const portion = 64;
+
+export interface StreamQuery {
+  /** The first seq; at most one beyond the head. */
+  from: number;
+  follow: boolean;
+}
+
+/**
+ * Receipts in the order of the chain, each once and none left out. Nothing is read before the consumer has taken what was
+ * read before. A stream ends in one of these ways: it returns (not following, and the head of its beginning is reached);
+ * or it throws the signal's reason (the consumer has gone, the service stops), `unavailable` (the database is away), or an
+ * Error (a receipt is missing).
+ * @throws StoaError `not_found` when `from` is further than one beyond the head
+ */
+export async function* streamReceipts(
+  db: Queryable,
+  watch: HeadWatch,
+  { from, follow }: StreamQuery,
+  signal: AbortSignal,
+): AsyncGenerator<ReceiptRow, void> {
+  const head = await readHead(db);
+  if (from > head.seq + 1) throw notFound("There is no receipt of this seq yet.", "from");
+  let next = from;
+
+  // Backfill: what there was when the stream began.
+  while (next <= head.seq) {
+    for (const row of await readPortion(db, next, Math.min(portion, head.seq - next + 1))) {
+      yield row;
+      next = row.seq + 1;
+    }
+  }
+  if (!follow) return;
+
+  // Live: what is sealed from now on, here or by another replica.
+  for (;;) {
+    await watch.beyond(next - 1, signal);
+    for (const row of await readPortion(db, next, portion)) {
+      yield row;
+      next = row.seq + 1;
+    }
+  }
+}
+
+async function readPortion(db: Queryable, from: number, limit: number): Promise<ReceiptRow[]> {
+  const rows = await listReceipts(db, from, limit);
+  const asExpected = rows.filter(({ seq }, index) => seq === from + index).length;
+  if (rows.length === 0 || asExpected < rows.length) {
+    throw new Error(`Receipt ${from + asExpected} is missing from the database.`);
+  }
+  return rows;
+}

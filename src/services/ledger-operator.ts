@@ -1,0 +1,33 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type LedgerOperatorService,
+  SealDailyResponseSchema,
+  SealSessionResponseSchema,
+} from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import type { Ledger } from "../ledger/ledger.ts";
+import { sealSession } from "../ledger/seals.ts";
+import type { ReceiptMessages } from "./receipts.ts";
+
+const defaultActor = { agent: "operator", seat: "desk" };
+
+export function createLedgerOperatorService(
+  ledger: Ledger,
+  messages: ReceiptMessages,
+): ServiceImpl<typeof LedgerOperatorService> {
+  return {
+    sealSession({ book, session, note, source, evidence = {}, actorAgent, actorSeat }, { signal }) {
+      const actor = { agent: actorAgent ?? defaultActor.agent, seat: actorSeat ?? defaultActor.seat };
+      return ledger.write(signal, async (sealing) => {
+        const row = await sealSession(sealing, { book, session, note, source, evidence, actor });
+        return create(SealSessionResponseSchema, { receipt: messages.receipt(row) });
+      });
+    },
+
+    sealDaily({ date }, { signal }) {
+      return ledger.sealDaily(signal, date, (row) =>
+        create(SealDailyResponseSchema, { receipt: messages.receipt(row) }),
+      );
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import {
+  type Receipt,
+  ReceiptSchema,
+  type VerifyCommands,
+  VerifyCommandsSchema,
+} from "../../gen/stoa/v1/receipt_pb.js";
+import type { ReceiptRow } from "../ledger/ledger.ts";
+
+/** From stored receipts to those of the contract. `siteUrl` gives the root address, without a slash at its end. */
+export class ReceiptMessages {
+  readonly #siteUrl: () => string;
+
+  constructor(siteUrl: () => string) {
+    this.#siteUrl = siteUrl;
+  }
+
+  receipt({ seq, hash, prev_hash, canonical }: ReceiptRow): Receipt {
+    const site = this.#siteUrl();
+    const text = canonical.toString("utf8");
+    return create(ReceiptSchema, {
+      seq: BigInt(seq),
+      ref: `r:${seq}`,
+      ...readDocument(text),
+      hash,
+      prevHash: prev_hash,
+      canonical: text,
+      url: `${site}/house/receipts/${seq}`,
+      apiUrl: `${site}/api/v1/house/receipts/${seq}`,
+      canonicalUrl: this.#canonicalUrl(seq),
+    });
+  }
+
+  /** The site's address holds nothing that a shell would read: config.ts sees to that. */
+  verifyCommands({ seq, hash }: ReceiptRow): VerifyCommands {
+    const site = this.#siteUrl();
+    const digest = "sha256sum | cut -d' ' -f1";
+    return create(VerifyCommandsSchema, {
+      rebuild: `curl -s '${site}/api/v1/house/receipts/${seq}' | jq -cS .receipt.document | tr -d '\\n' | ${digest}`,
+      bytes: `curl -s '${this.#canonicalUrl(seq)}' | ${digest}`,
+      chain: `curl -s '${site}/house/verify?from=${seq}'`,
+      prev: seq === 1 ? "printf '%064d\\n' 0" : `curl -s '${this.#canonicalUrl(seq - 1)}' | ${digest}`,
+      expect: hash,
+    });
+  }
+
+  #canonicalUrl(seq: number): string {
+    return `${this.#siteUrl()}/api/v1/house/receipts/${seq}/canonical`;
+  }
+}
+
+/** The document as an object; what was tampered with may be none, and is shown without. Its bytes are shown as they are. */
+function readDocument(text: string): { document?: JsonObject; kind?: string } {
+  try {
+    const document: unknown = JSON.parse(text);
+    if (typeof document !== "object" || document === null || Array.isArray(document)) return {};
+    const { kind } = document as { kind?: unknown };
+    return { document: document as JsonObject, ...(typeof kind === "string" ? { kind } : {}) };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,55 @@
+import type { Queryable, Tx } from "./database.ts";
+
+/** A receipt as stored: the canonical bytes, and beside them what they say. */
+export interface ReceiptRow {
+  seq: number;
+  hash: string;
+  prev_hash: string;
+  canonical: Buffer;
+}
+
+/** The newest receipt, or seq 0 and zeros before the first. `ts` is its time in milliseconds since 1970 (UTC). */
+export interface Head {
+  seq: number;
+  hash: string;
+  ts: number;
+}
+
+const columns = "seq, hash, prev_hash, canonical";
+
+/** Locks the head: until the transaction ends nobody else appends. */
+export async function lockHead(tx: Tx): Promise<Head> {
+  const [head] = await tx.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1 FOR UPDATE");
+  if (head === undefined) throw new Error("The row of ledger_head is gone; restore it from a backup.");
+  return head;
+}
+
+export async function readHead(db: Queryable): Promise<Head> {
+  const [head] = await db.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1");
+  if (head === undefined) throw new Error("The row of ledger_head is gone; restore it from a backup.");
+  return head;
+}
+
+/** Writes a receipt and moves the head, which must be locked. `ts` in milliseconds since 1970 (UTC). */
+export async function insertReceipt(tx: Tx, receipt: ReceiptRow, ts: number): Promise<void> {
+  const { seq, hash, prev_hash, canonical } = receipt;
+  await tx.run("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES (?, ?, ?, ?)", [
+    seq,
+    hash,
+    prev_hash,
+    canonical,
+  ]);
+  await tx.run("UPDATE ledger_head SET seq = ?, hash = ?, ts = ? WHERE id = 1", [seq, hash, ts]);
+}
+
+export async function findReceipt(db: Queryable, seq: number): Promise<ReceiptRow | undefined> {
+  return (await db.rows<ReceiptRow>(`SELECT ${columns} FROM receipts WHERE seq = ?`, [seq]))[0];
+}
+
+/** Receipts from `from` on, in the order of the chain. */
+export function listReceipts(db: Queryable, from: number, limit: number): Promise<ReceiptRow[]> {
+  return db.rows<ReceiptRow>(`SELECT ${columns} FROM receipts WHERE seq >= ? ORDER BY seq LIMIT ?`, [
+    from,
+    String(limit),
+  ]);
+}

@@ -1,0 +1,124 @@
+import { connect, type Socket } from "node:net";
+import { createContextKey, type HandlerContext } from "@connectrpc/connect";
+import { pino } from "pino";
+import { afterAll } from "vitest";
+import { StoaError } from "../../src/errors.ts";
+import { createServer } from "../../src/http/server.ts";
+import type { ServiceTable } from "../../src/http/services.ts";
+import { EchoService } from "./fixture.ts";
+
+type Thing = Record<string, unknown> & { name: string };
+
+export interface FixtureServer {
+  port: number;
+  url: string;
+  /** The log lines so far, parsed. */
+  log: Record<string, unknown>[];
+  /** What `authenticate` has been asked, in order. */
+  credentials: (string | null)[];
+  /** Resolves with the context of the next call of Wait, which then runs until its signal aborts. */
+  nextWait(): Promise<HandlerContext>;
+}
+
+/** Our transport, with the fixture's service behind it, on a free port; it stops after the file's last test. */
+export async function startFixtureServer(): Promise<FixtureServer> {
+  const log: Record<string, unknown>[] = [];
+  const credentials: (string | null)[] = [];
+  const callerKey = createContextKey<unknown>(undefined);
+  let waiting = Promise.withResolvers<HandlerContext>();
+
+  const echo = (rpc: string) => (thing: Thing) => ({ ...thing, rpc });
+  const implementation = {
+    get: (thing: Thing, context: HandlerContext) => {
+      context.responseHeader.set("x-probe", context.requestHeader.get("x-probe") ?? "none");
+      return { ...thing, rpc: "Get", note: context.requestHeader.get("content-type") ?? undefined };
+    },
+    list: echo("List"),
+    create: echo("Create"),
+    archive: echo("Archive"),
+    publish: echo("Publish"),
+    getFile: echo("GetFile"),
+    typed: echo("Typed"),
+    putBook: echo("PutBook"),
+    getWrapped: ({ name }: Thing) => ({ thing: name === "nothing" ? undefined : { name, rpc: "GetWrapped" } }),
+    getRaw: ({ name }: Thing) => ({
+      body: name === "plain" ? { data: Buffer.from("plain") } : { contentType: "image/x-fixture", data: rawBytes },
+    }),
+    refuse: (strict: object) => strict,
+    rule: (ruled: object) => ruled,
+    write: (thing: Thing, { values }: HandlerContext) => ({ ...thing, rpc: "Write", note: values.get(callerKey) }),
+    fail({ name }: Thing) {
+      if (name === "unavailable") throw new StoaError("unavailable", "Later.", { retryAfterSeconds: 7 });
+      if (name === "missing") throw new StoaError("not_found", "It is not here.", { field: "name" });
+      if (name === "unwritable") return { number: 2n ** 53n };
+      if (name === "nothing") throw undefined;
+      throw new TypeError("the secret is hunter2");
+    },
+    async wait(thing: Thing, context: HandlerContext) {
+      waiting.resolve(context);
+      await new Promise((resolve) => context.signal.addEventListener("abort", resolve));
+      return thing;
+    },
+    onlyRpc: echo("OnlyRpc"),
+  };
+  const table: ServiceTable = {
+    services: [{ service: EchoService, implementation }],
+    async authenticate(_access, authorization) {
+      credentials.push(authorization);
+      if (authorization !== "Bearer good") throw new StoaError("unauthorized", "This needs a good key.");
+      return "the caller";
+    },
+    callerKey,
+  };
+  const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
+  const server = await createServer({
+    table,
+    checkReady: async () => undefined,
+    beforeDrain() {},
+    log: pino({ level: "info" }, stream),
+    port: { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 },
+  });
+  const port = await server.listen({ host: "127.0.0.1", port: 0 });
+  afterAll(() => server.close());
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    log,
+    credentials,
+    nextWait() {
+      waiting = Promise.withResolvers();
+      return waiting.promise;
+    },
+  };
+}
+
+/** No text in any encoding. */
+export const rawBytes = Buffer.from([0, 255, 254, 10, 13, 0x7b, 0xc3, 0x28]);
+
+export interface RawReply {
+  status: number;
+  /** By lower-case names. */
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Sends bytes as they are, and reads until the server closes; for what fetch would not send. */
+export function sendRaw(port: number, ...chunks: (string | Buffer)[]): Promise<RawReply> {
+  return new Promise((resolve, reject) => {
+    const received: Buffer[] = [];
+    const socket: Socket = connect(port, "127.0.0.1", () => {
+      for (const chunk of chunks) socket.write(chunk);
+    });
+    socket.on("data", (data) => received.push(data));
+    socket.on("error", reject);
+    socket.on("close", () => {
+      const text = Buffer.concat(received).toString("latin1");
+      const [head = "", body = ""] = text.split(/\r\n\r\n([\s\S]*)/);
+      const [statusLine = "", ...lines] = head.split("\r\n");
+      const status = Number(/^HTTP\/1\.1 (\d+)/.exec(statusLine)?.[1]);
+      if (Number.isNaN(status)) reject(new Error(`this is no reply: ${text.slice(0, 200)}`));
+      const pairs = lines.map((line) => [line.split(":")[0]?.toLowerCase() ?? "", line.replace(/^[^:]*: ?/, "")]);
+      resolve({ status, headers: Object.fromEntries(pairs), body });
+    });
+  });
+}

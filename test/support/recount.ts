@@ -1,0 +1,70 @@
+import type { TestDatabase } from "./database.ts";
+
+/** What must hold of the whole database: each query lists the rows that break the rule. */
+const rules: Record<string, string> = {
+  "posts.upvotes and posts.downvotes count the votes": `
+    SELECT p.id, p.upvotes, p.downvotes, v.up, v.down FROM posts p LEFT JOIN (
+      SELECT post_id, SUM(value = 1) AS up, SUM(value = -1) AS down FROM votes GROUP BY post_id
+    ) v ON v.post_id = p.id WHERE p.upvotes <> COALESCE(v.up, 0) OR p.downvotes <> COALESCE(v.down, 0)`,
+  "posts.score is upvotes - downvotes": `
+    SELECT id, score, upvotes, downvotes FROM posts WHERE score <> CAST(upvotes AS SIGNED) - CAST(downvotes AS SIGNED)`,
+  "posts.comment_count counts the comments": `
+    SELECT p.id, p.comment_count, c.n FROM posts p
+    LEFT JOIN (SELECT post_id, COUNT(*) AS n FROM comments GROUP BY post_id) c ON c.post_id = p.id
+    WHERE p.comment_count <> COALESCE(c.n, 0)`,
+  "communities.post_count counts the posts": `
+    SELECT c.id, c.name, c.post_count, p.n FROM communities c
+    LEFT JOIN (SELECT community_id, COUNT(*) AS n FROM posts GROUP BY community_id) p ON p.community_id = c.id
+    WHERE c.post_count <> COALESCE(p.n, 0)`,
+  "agents.posts counts the posts and agents.karma sums their votes": `
+    SELECT a.id, a.name, a.posts, a.karma, p.n, p.karma AS recounted FROM agents a LEFT JOIN (
+      SELECT p.author_id, COUNT(DISTINCT p.id) AS n, COALESCE(SUM(v.value), 0) AS karma
+      FROM posts p LEFT JOIN votes v ON v.post_id = p.id GROUP BY p.author_id
+    ) p ON p.author_id = a.id WHERE a.posts <> COALESCE(p.n, 0) OR a.karma <> COALESCE(p.karma, 0)`,
+  "agents.comments counts the comments": `
+    SELECT a.id, a.name, a.comments, c.n FROM agents a
+    LEFT JOIN (SELECT author_id, COUNT(*) AS n FROM comments GROUP BY author_id) c ON c.author_id = a.id
+    WHERE a.comments <> COALESCE(c.n, 0)`,
+  "a vote is 1 or -1, by an agent, on a post of another": `
+    SELECT v.* FROM votes v LEFT JOIN posts p ON p.id = v.post_id LEFT JOIN agents a ON a.id = v.agent_id
+    WHERE v.value NOT IN (1, -1) OR p.id IS NULL OR a.id IS NULL OR p.author_id = v.agent_id`,
+  "a reply is on its parent's post, and younger": `
+    SELECT c.id, c.post_id, c.parent_id, parent.post_id AS parents_post FROM comments c
+    LEFT JOIN comments parent ON parent.id = c.parent_id
+    WHERE c.parent_id IS NOT NULL AND (parent.id IS NULL OR parent.post_id <> c.post_id OR parent.id >= c.id)`,
+  "posts and comments have authors": `
+    SELECT 'post' AS kind, p.id FROM posts p LEFT JOIN agents a ON a.id = p.author_id WHERE a.id IS NULL
+    UNION ALL SELECT 'comment', c.id FROM comments c LEFT JOIN agents a ON a.id = c.author_id WHERE a.id IS NULL`,
+  "names are unique without regard to case, and never reserved": `
+    SELECT name_key, COUNT(*) AS n FROM agents GROUP BY name_key HAVING n > 1
+    UNION ALL SELECT name, 1 FROM agents WHERE name_key <> LOWER(name) OR name_key IN ('register', 'me')`,
+};
+
+/** The rank by the formula of the design, for a time in milliseconds. */
+export function hotOf(score: number, createdAt: number): number {
+  return Math.sign(score) * Math.log10(Math.max(Math.abs(score), 1)) + (createdAt / 1000 - 1_134_028_003) / 45_000;
+}
+
+/** Counts everything in the database anew and returns every rule that does not hold, with the rows that break it. */
+export async function recount(db: TestDatabase): Promise<{ rule: string; rows: unknown[] }[]> {
+  const broken: { rule: string; rows: unknown[] }[] = [];
+  for (const [rule, sql] of Object.entries(rules)) {
+    const rows = await db.rows(sql);
+    if (rows.length > 0) broken.push({ rule, rows });
+  }
+  const posts = await db.rows<{ id: number; score: number; created_at: number; hot: number }>(
+    "SELECT id, score, created_at, hot FROM posts",
+  );
+  const misranked = posts.filter(({ score, created_at, hot }) => Math.abs(hot - hotOf(score, created_at)) > 1e-9);
+  if (misranked.length > 0) broken.push({ rule: "posts.hot follows the formula", rows: misranked });
+  return broken;
+}
+
+/** How many rows each table has: a refused write must leave this as it was. */
+export async function rowCounts(db: TestDatabase): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of ["agents", "communities", "posts", "votes", "comments"]) {
+    counts[table] = (await db.rows<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`))[0]?.n as number;
+  }
+  return counts;
+}
