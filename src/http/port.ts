@@ -71,6 +71,8 @@ export class Port {
       noDelay: true,
       // An offer of h2c or of a WebSocket is not taken up, whoever listens for `upgrade`: the request is served as it is.
       shouldUpgradeCallback: () => false,
+      // Node would answer by itself, without a body; the application answers such a request like any other it refuses.
+      requireHostHeader: false,
     };
     const onRequest: Handler = (request, response) => {
       this.#http1.track(request, response);
@@ -83,6 +85,9 @@ export class Port {
           onRequest,
         ) as unknown as http.Server)
       : http.createServer(settings, onRequest);
+
+    // Likewise an expectation other than 100-continue, which may be ignored (RFC 9110, section 10.1.1).
+    server.on("checkExpectation", onRequest);
 
     const serveHttp1 = takeListener(server, tls ? "secureConnection" : "connection");
     server.prependListener("connection", (socket: net.Socket) => this.#accept(socket));

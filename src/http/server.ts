@@ -61,6 +61,7 @@ export async function createServer({
     bodyLimit,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 65_536 },
+    rewriteUrl: ({ url = "/" }) => routable(url),
     frameworkErrors: (error, request, reply) => {
       reply.header("x-request-id", request.id);
       const known = fromFastifyError(error) ?? new StoaError("internal", "Something went wrong here.");
@@ -98,8 +99,9 @@ function addCommonHooks(app: FastifyInstance, isClosing: () => boolean): void {
     reply.header("x-request-id", request.id);
     if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
     // Connect makes a URL of it, and would leave the request without an answer where it cannot.
-    if (!URL.canParse(`http://${request.headers.host ?? request.headers[":authority"] ?? "localhost"}`)) {
-      throw badInput(undefined, "The Host header is malformed.");
+    const host = request.headers.host ?? request.headers[":authority"];
+    if (host === undefined ? request.raw.httpVersion === "1.1" : !URL.canParse(`http://${host}`)) {
+      throw badInput(undefined, "The Host header is missing or malformed.");
     }
     // What no route takes is answered before its body is read.
     if (request.is404) return answerNotFound(request, reply);
@@ -114,6 +116,20 @@ function addCommonHooks(app: FastifyInstance, isClosing: () => boolean): void {
   app.addHook("onRequestAbort", async (request) => {
     request.log.info({ method: request.method, route: request.routeOptions.url }, "request aborted");
   });
+}
+
+/**
+ * The router refuses a path whose percent-encoding is broken, before any route is known. It gets one that it takes; the
+ * facade reads the original, and finds the fault in the field where it belongs.
+ */
+function routable(url: string): string {
+  const [path = ""] = url.split("?", 1);
+  try {
+    decodeURI(path);
+    return url;
+  } catch {
+    return path.replaceAll("%", "%25") + url.slice(path.length);
+  }
 }
 
 function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

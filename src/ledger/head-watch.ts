@@ -6,7 +6,7 @@ const pollMs = 250;
 
 interface Waiter {
   after: number;
-  resolve(): void;
+  resolve(seq: number): void;
   reject(reason: unknown): void;
 }
 
@@ -15,18 +15,21 @@ export class HeadWatch {
   readonly #db: Queryable;
   readonly #waiters = new Set<Waiter>();
   #polling = false;
+  /** Ends the pause before the next look; undefined while a look is under way. */
+  #endPause: (() => void) | undefined;
+  #lookAgain = false;
 
   constructor(db: Queryable) {
     this.#db = db;
   }
 
   /**
-   * Resolves when there is a receipt after `after`, sealed by any replica.
+   * Resolves when there is a receipt after `after`, sealed by any replica, with the seq of the newest.
    * @throws the signal's reason, and what the database fails with
    */
-  beyond(after: number, signal: AbortSignal): Promise<void> {
+  beyond(after: number, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
     const abort = () => reject(signal.reason);
     const waiter = { after, resolve, reject };
     signal.addEventListener("abort", abort, { once: true });
@@ -39,21 +42,35 @@ export class HeadWatch {
   }
 
   /** A receipt was sealed here: its followers need not wait for the next look. */
-  notify(seq: number): void {
-    for (const waiter of this.#waiters) if (waiter.after < seq) waiter.resolve();
+  notify(): void {
+    this.#lookAgain = true;
+    this.#endPause?.();
   }
 
   async #poll(): Promise<void> {
     this.#polling = true;
     while (this.#waiters.size > 0) {
+      this.#lookAgain = false;
       try {
-        this.notify((await readHead(this.#db)).seq);
+        const { seq } = await readHead(this.#db);
+        for (const waiter of this.#waiters) if (waiter.after < seq) waiter.resolve(seq);
       } catch (error) {
         // Followers hear of it, rather than of nothing at all, and come again.
         for (const waiter of this.#waiters) waiter.reject(error);
       }
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      if (!this.#lookAgain) await this.#pause();
     }
     this.#polling = false;
+  }
+
+  async #pause(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pollMs);
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#endPause = undefined;
   }
 }

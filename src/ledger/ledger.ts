@@ -93,7 +93,7 @@ export class Ledger {
     const reply = await this.#db.transaction(signal, (tx) =>
       work({ tx, now: this.#now(), epoch: this.#calendar.epoch }),
     );
-    this.#watch.notify(Number.POSITIVE_INFINITY);
+    this.#watch.notify();
     return reply;
   }
 

@@ -25,26 +25,21 @@ export async function* streamReceipts(
   { from, follow }: StreamQuery,
   signal: AbortSignal,
 ): AsyncGenerator<ReceiptRow, void> {
-  const head = await readHead(db);
-  if (from > head.seq + 1) throw notFound("There is no receipt of this seq yet.", "from");
+  let head = (await readHead(db)).seq;
+  if (from > head + 1) throw notFound("There is no receipt of this seq yet.", "from");
   let next = from;
-
-  // Backfill: what there was when the stream began.
-  while (next <= head.seq) {
-    for (const row of await readPortion(db, next, Math.min(portion, head.seq - next + 1))) {
-      yield row;
-      next = row.seq + 1;
-    }
-  }
-  if (!follow) return;
-
-  // Live: what is sealed from now on, here or by another replica.
   for (;;) {
-    await watch.beyond(next - 1, signal);
-    for (const row of await readPortion(db, next, portion)) {
-      yield row;
-      next = row.seq + 1;
+    // Backfill: what there is up to the head that is known.
+    while (next <= head) {
+      for (const row of await readPortion(db, next, Math.min(portion, head - next + 1))) {
+        yield row;
+        next = row.seq + 1;
+      }
     }
+    if (!follow) return;
+
+    // Live: what is sealed from now on, here or by another replica.
+    head = await watch.beyond(head, signal);
   }
 }
 

@@ -67,7 +67,8 @@ export function listNew(db: Queryable, page: FeedPage): Promise<PostRow[]> {
 export async function listTop(db: Queryable, page: FeedPage, since?: number): Promise<PostRow[]> {
   if (since === undefined) return listInOrder(db, top, top.index, page);
   // Two plans. Few posts in the window: read them by time and sort. Many: read by score and skip those outside, of which
-  // there are about `size / window` for each post inside. The one costs `window` reads, the other `wanted * size / window`.
+  // there are about `size / window` for each post inside, unless the window's posts score far below the others. The one
+  // costs `window` reads, the other `wanted * size / window`: either way, about the bound, after as many to find out.
   const wanted = page.limit + ("offset" in page.start ? page.start.offset : 0);
   const bound = Math.ceil(Math.sqrt(wanted * (await countAbout(db, page.communityId))));
   const large = await hasMoreSince(db, page.communityId, since, bound);

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
-import { createContextValues, type Interceptor } from "@connectrpc/connect";
+import { ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import { notFound } from "../../errors.ts";
@@ -96,7 +96,8 @@ async function serve(request: RestRequest, reply: FastifyReply, { callerKey }: S
   try {
     return await endpoint.serve(message, init, request, reply);
   } catch (error) {
-    throw toStoaError(error);
+    // What the chain lets out has been logged, and is a Connect error; anything else is for the error handler to log.
+    throw error instanceof ConnectError ? toStoaError(error) : error;
   }
 }
 

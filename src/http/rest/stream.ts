@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
 import { toErrorBody, toStoaError } from "../error-mapping.ts";
@@ -33,7 +34,12 @@ export async function sendStream(
   first.catch(() => {});
   await Promise.race([first, new Promise((resolve) => setTimeout(resolve, headMs))]);
 
-  const chunks = events ? toEvents(desc, iterator, first) : toLines(desc, iterator, first);
+  const describe = (error: unknown) => {
+    // What the chain lets out has been logged, and is a Connect error.
+    if (!(error instanceof ConnectError)) request.log.error({ err: error }, "a stream failed");
+    return toErrorBody(toStoaError(error));
+  };
+  const chunks = (events ? toEvents : toLines)(desc, iterator, first, describe);
   return (
     reply
       .code(200)
@@ -47,19 +53,29 @@ export async function sendStream(
 
 type Result = Promise<IteratorResult<Message, unknown>>;
 
-async function* toLines(desc: DescMessage, iterator: AsyncIterator<Message>, first: Result): AsyncGenerator<string> {
+async function* toLines(
+  desc: DescMessage,
+  iterator: AsyncIterator<Message>,
+  first: Result,
+  describe: (error: unknown) => string,
+): AsyncGenerator<string> {
   try {
     for (let next = await first; next.done !== true; next = await iterator.next()) {
       yield `${JSON.stringify(encodeMessage(desc, next.value))}\n`;
     }
   } catch (error) {
-    yield `${toErrorBody(toStoaError(error))}\n`;
+    yield `${describe(error)}\n`;
   } finally {
     await iterator.return?.();
   }
 }
 
-async function* toEvents(desc: DescMessage, iterator: AsyncIterator<Message>, first: Result): AsyncGenerator<string> {
+async function* toEvents(
+  desc: DescMessage,
+  iterator: AsyncIterator<Message>,
+  first: Result,
+  describe: (error: unknown) => string,
+): AsyncGenerator<string> {
   const idField = desc.fields.find((field) => hasOption(field, event_id) && getOption(field, event_id));
   try {
     let pending = first;
@@ -75,7 +91,7 @@ async function* toEvents(desc: DescMessage, iterator: AsyncIterator<Message>, fi
       pending = iterator.next();
     }
   } catch (error) {
-    yield `event: error\ndata: ${toErrorBody(toStoaError(error))}\n\n`;
+    yield `event: error\ndata: ${describe(error)}\n\n`;
   } finally {
     await iterator.return?.();
   }

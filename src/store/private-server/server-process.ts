@@ -25,6 +25,7 @@ export interface ServerProcess {
 
 // Recovery after a crash may read a whole redo log; a server that still runs is given the time.
 const startBoundMs = 10 * 60_000;
+const comesUpMs = 10_000;
 const pollMs = 25;
 const noticeMs = 10_000;
 const stopBoundMs = 60_000;
@@ -78,8 +79,9 @@ async function untilAnswering(run: ServerProcess, launch: Launch, serverLog: Ser
   const started = performance.now();
   let notice = started + noticeMs;
   for (;;) {
-    if (await answers(launch.socketPath)) return;
-    signal.throwIfAborted();
+    if (await answers(launch.socketPath)) return signal.throwIfAborted();
+    // MariaDB can hang for good on a SIGTERM that comes before it is up: a server that comes up soon is waited for.
+    if (performance.now() - started > comesUpMs) signal.throwIfAborted();
     if (how !== undefined) throw new Error(`the database server did not start (${how}); ${serverLog.lastLines()}`);
     const now = performance.now();
     if (now - started > startBoundMs) throw new Error(`the database server does not answer; ${serverLog.lastLines()}`);

@@ -1,0 +1,458 @@
+import { create, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { StoaError } from "../../../src/errors.ts";
+import { decodeMessage, type Input, UrlText } from "../../../src/http/rest/decode.ts";
+import { encodeMessage } from "../../../src/http/rest/encode.ts";
+import { parseJson } from "../../../src/http/rest/json.ts";
+import { fixtureMessage } from "../../support/fixture.ts";
+import { anyMessage } from "../../support/fixture-messages.ts";
+
+type Fields = Record<string, unknown>;
+
+const decodeText = (desc: DescMessage, text: string) =>
+  decodeMessage(desc, parseJson(text) as Input) as unknown as Fields;
+const encode = (desc: DescMessage, init: Fields) => encodeMessage(desc, create(desc, init));
+
+/** The fault that a text has as a message: what `bad_input` names, or a failure of the test. */
+function faultOf(read: () => unknown): string | undefined {
+  try {
+    read();
+  } catch (error) {
+    expect(error).toBeInstanceOf(StoaError);
+    expect((error as StoaError).code).toBe("bad_input");
+    return (error as StoaError).field;
+  }
+  throw new Error("it was taken");
+}
+
+const Scalars = fixtureMessage("Scalars");
+const Optionals = fixtureMessage("Optionals");
+const Lists = fixtureMessage("Lists");
+const Maps = fixtureMessage("Maps");
+const Node = fixtureMessage("Node");
+const Choice = fixtureMessage("Choice");
+const WellKnown = fixtureMessage("WellKnown");
+const Strict = fixtureMessage("Strict");
+const Thing = fixtureMessage("Thing");
+
+describe("a message", () => {
+  it.each([Scalars, Optionals, Lists, Maps, Node, Choice, WellKnown, Strict, Thing])(
+    "comes back from REST JSON as it was: $name",
+    (desc) => {
+      fc.assert(
+        fc.property(anyMessage(desc), (message) => {
+          const text = JSON.stringify(encodeMessage(desc, message));
+          expect(decodeText(desc, text)).toEqual(message);
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
+
+  it("has all its plain fields, by their names in the contract", () => {
+    expect(encode(Scalars, {})).toEqual({
+      a_double: 0,
+      a_float: 0,
+      an_int32: 0,
+      an_int64: 0,
+      a_uint32: 0,
+      a_uint64: 0,
+      a_sint32: 0,
+      a_sint64: 0,
+      a_fixed32: 0,
+      a_fixed64: 0,
+      a_sfixed32: 0,
+      a_sfixed64: 0,
+      a_bool: false,
+      a_string: "",
+      a_bytes: "",
+      a_color: "unspecified",
+      a_bare: "nothing",
+    });
+  });
+
+  it("has an explicit null for every optional field that is unset, and none for one that is 0 or empty", () => {
+    const output = encode(Optionals, {});
+    expect(Object.keys(output)).toEqual(Optionals.fields.map(({ name }) => name));
+    expect(new Set(Object.values(output))).toEqual(new Set([null]));
+    expect(encode(Optionals, { anInt64: 0n, aString: "", aBool: false, aColor: 0 })).toMatchObject({
+      an_int64: 0,
+      a_string: "",
+      a_bool: false,
+      a_color: "unspecified",
+      a_double: null,
+    });
+  });
+
+  it("has an explicit null for every unset message and member of a oneof, and empty lists and maps", () => {
+    expect(encode(Node, {})).toEqual({ name: "", child: null, children: [], named: {}, weight: null });
+    expect(encode(Choice, { choice: { case: "number", value: 0n } })).toEqual({
+      before: "",
+      text: null,
+      number: 0,
+      color: null,
+      node: null,
+      flag: null,
+      data: null,
+      wrapped: null,
+      time: null,
+      struct: null,
+      after: "",
+    });
+    const wellKnown = encode(WellKnown, {});
+    expect(wellKnown).toMatchObject({ time: null, struct: null, value: null, wrapped_int64: null, times: [] });
+  });
+
+  it("writes enum values in lower case without their prefix, the first of names that share a number", () => {
+    expect(encode(Lists, { aColor: [1, 2, -3], aBare: [1] })).toMatchObject({
+      a_color: ["red", "dark_green", "below"],
+      a_bare: ["something"],
+    });
+  });
+
+  it("writes times in RFC 3339 UTC with milliseconds, cutting what is finer", () => {
+    const times = [
+      { seconds: 0n, nanos: 0 },
+      { seconds: 1700000000n, nanos: 123_999_999 },
+      { seconds: -1n, nanos: 500_000_000 },
+      { seconds: -62135596800n, nanos: 0 },
+      { seconds: 253402300799n, nanos: 999_999_999 },
+    ];
+    expect(encode(WellKnown, { times }).times).toEqual([
+      "1970-01-01T00:00:00.000Z",
+      "2023-11-14T22:13:20.123Z",
+      "1969-12-31T23:59:59.500Z",
+      "0001-01-01T00:00:00.000Z",
+      "9999-12-31T23:59:59.999Z",
+    ]);
+  });
+
+  it("writes int64 and its wrapper as numbers, Struct as the object it is, the rest as proto JSON does", () => {
+    const output = encode(WellKnown, {
+      wrappedInt64: 9007199254740991n,
+      wrappedList: [{ value: -5n }],
+      duration: { seconds: 1n, nanos: 500_000_000 },
+      struct: { a: [1, null, { b: "c" }] },
+      mask: { paths: ["a_b", "c"] },
+    });
+    expect(output).toMatchObject({
+      wrapped_int64: 9007199254740991,
+      wrapped_list: [-5],
+      duration: "1.500s",
+      struct: { a: [1, null, { b: "c" }] },
+      mask: "aB,c",
+    });
+  });
+
+  it("writes NaN and the infinities as strings, which JSON has no numbers for", () => {
+    const values = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e308];
+    expect(encode(Lists, { aDouble: values }).a_double).toEqual(["NaN", "Infinity", "-Infinity", 1e308]);
+  });
+
+  it.each(["anInt64", "aUint64", "aSint64", "aFixed64", "aSfixed64"])(
+    "is not written with %s beyond 2^53-1",
+    (name) => {
+      expect(encode(Scalars, { [name]: 2n ** 53n - 1n })).toBeDefined();
+      expect(() => encode(Scalars, { [name]: 2n ** 53n })).toThrow(RangeError);
+      expect(() => encode(Optionals, { [name]: 2n ** 53n + 1n })).toThrow(RangeError);
+      expect(() => encode(Lists, { [name]: [0n, 2n ** 63n - 1n] })).toThrow(RangeError);
+      if (/^(an|aS)/.test(name)) expect(() => encode(Scalars, { [name]: -(2n ** 53n) })).toThrow(RangeError);
+    },
+  );
+
+  it("is not written with a time beyond RFC 3339, or an enum number without a name", () => {
+    expect(() => encode(WellKnown, { time: { seconds: 253402300800n, nanos: 0 } })).toThrow(RangeError);
+    expect(() => encode(WellKnown, { time: { seconds: -62135596801n, nanos: 0 } })).toThrow(RangeError);
+    expect(() => encode(WellKnown, { time: { seconds: 2n ** 62n, nanos: 0 } })).toThrow(RangeError);
+    expect(() => encode(Scalars, { aColor: 99 })).toThrow(RangeError);
+  });
+});
+
+/** JSON texts that are no value of a field of this kind. */
+function wrongTexts(field: DescField): string[] {
+  const notIt = ["[]", "{}", "[1]", '{"value":1}'];
+  if (field.enum) {
+    const names = ['"RED"', '"COLOR_RED"', '"color_red"', '"mauve"', '""', '"unspecified"', '"nothing"', '"__proto__"'];
+    return [...notIt, ...names, "0", "1", "true", '"1"', '" red"'];
+  }
+  if (field.message) return ["1", '"x"', "true", "[]", "[{}]"];
+  const scalar = field.scalar as ScalarType;
+  if (scalar === ScalarType.STRING) return [...notIt, "1", "true", "false", '"\\ud800"', '"x\\udc00y"'];
+  if (scalar === ScalarType.BYTES) return [...notIt, "1", "true", '"*"', '"a"', '"ä"'];
+  if (scalar === ScalarType.BOOL) return [...notIt, "1", "0", '"true"', '"false"', '""'];
+  const notNumbers = [...notIt, '"1"', '""', '"0"', "true", "false"];
+  if (scalar === ScalarType.DOUBLE) return [...notNumbers, "1e400", "-1e309", '"1.5"', '"nan"', '"+Infinity"'];
+  if (scalar === ScalarType.FLOAT) return [...notNumbers, "1e400", "1e39", "-3.5e38", '"1.5"'];
+  const unsigned = ["-1", "-1.0"];
+  const fractions = ["1.5", "1e-1", "0.1", "1e400", "1e99999999999", "-1e400", '"NaN"'];
+  switch (scalar) {
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return [...notNumbers, ...fractions, ...unsigned, "4294967296", "1e10"];
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return [...notNumbers, ...fractions, ...unsigned, "9007199254740992", "18446744073709551615"];
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+      return [
+        ...[...notNumbers, ...fractions, "9007199254740992", "9007199254740993", "9007199254740991.4"],
+        ...["-9007199254740992", "9223372036854775808", "9".repeat(400)],
+      ];
+    default:
+      return [...notNumbers, ...fractions, "2147483648", "-2147483649"];
+  }
+}
+
+/** The first value of the list is good for the kind of field. */
+function goodText(field: DescField): string {
+  if (field.enum) return `"${field.enum.name === "Color" ? "red" : "something"}"`;
+  if (field.message) return "{}";
+  if (field.scalar === ScalarType.STRING) return '"x"';
+  if (field.scalar === ScalarType.BYTES) return '"AA=="';
+  return field.scalar === ScalarType.BOOL ? "true" : "1";
+}
+
+describe("a value of the wrong type", () => {
+  it.each([...Scalars.fields, ...Optionals.fields])("is refused by its name: $parent.name $name", (field) => {
+    expect(() => decodeText(field.parent, `{"${field.name}":${goodText(field)}}`)).not.toThrow();
+    for (const text of wrongTexts(field)) {
+      expect(
+        faultOf(() => decodeText(field.parent, `{"${field.name}":${text}}`)),
+        text,
+      ).toBe(field.name);
+    }
+  });
+
+  it.each(Lists.fields)("is refused in a list by its index: $name", (field) => {
+    const good = goodText(field);
+    for (const text of [...wrongTexts(field), "null"]) {
+      const json = `{"${field.name}":[${good},${text},${good}]}`;
+      expect(
+        faultOf(() => decodeText(Lists, json)),
+        text,
+      ).toBe(`${field.name}[1]`);
+    }
+    for (const text of [good, '"[]"', "true"]) {
+      expect(
+        faultOf(() => decodeText(Lists, `{"${field.name}":${text}}`)),
+        text,
+      ).toBe(field.name);
+    }
+    expect(faultOf(() => decodeText(Lists, `{"${field.name}":{"0":${good}}}`))).toBe(field.name);
+  });
+
+  it.each(Maps.fields)("is refused in a map by its key: $name", (field) => {
+    const key = field.name === "by_bool" ? "true" : "7";
+    for (const text of field.name === "by_sfixed64" ? ["1", "{}", '"x"'] : [...wrongTexts(field), "null"]) {
+      expect(
+        faultOf(() => decodeText(Maps, `{"${field.name}":{"${key}":${text}}}`)),
+        text,
+      ).toBe(`${field.name}.${key}`);
+    }
+    for (const text of ["[]", "1", '"x"', "true"]) {
+      expect(
+        faultOf(() => decodeText(Maps, `{"${field.name}":${text}}`)),
+        text,
+      ).toBe(field.name);
+    }
+  });
+
+  it.each([
+    ["by_int32", ["", "x", "01", "+1", "-0", "1.0", "1e1", "2147483648", "-2147483649", "__proto__"]],
+    ["by_uint32", ["-1", "4294967296", " 1"]],
+    ["by_int64", ["9007199254740992", "-9007199254740992", "9".repeat(400)]],
+    ["by_fixed64", ["-1"]],
+    ["by_bool", ["True", "1", "", "0"]],
+  ])("is refused as a key of the map %s", (name, keys) => {
+    for (const key of keys) {
+      expect(
+        faultOf(() => decodeText(Maps, `{"${name}":{"${key}":null}}`)),
+        key,
+      ).toBe(`${name}.${key}`);
+    }
+  });
+
+  it("is refused by its path, however deep", () => {
+    const fault = (text: string) => faultOf(() => decodeText(Node, text));
+    expect(fault('{"child":{"name":1}}')).toBe("child.name");
+    expect(fault('{"child":{"child":{"weight":"1"}}}')).toBe("child.child.weight");
+    expect(fault('{"children":[{},{"children":[{"name":[]}]}]}')).toBe("children[1].children[0].name");
+    expect(fault('{"named":{"a b":{"named":{"c":{"name":1}}}}}')).toBe("named.a b.named.c.name");
+    expect(fault('{"children":[{},[]]}')).toBe("children[1]");
+  });
+
+  it.each([
+    ['"2020-01-01"', '"2020-01-01T00:00:00"', '"2020-01-01 00:00:00Z"', '"2020-1-1T00:00:00Z"'],
+    ['"2023-02-29T00:00:00Z"', '"2023-02-30T00:00:00Z"', '"2023-04-31T00:00:00Z"', '"2023-13-01T00:00:00Z"'],
+    ['"2023-01-01T24:00:00Z"', '"2023-01-01T23:60:00Z"', '"2023-01-01T00:00:60Z"', '"2023-00-01T00:00:00Z"'],
+    ['"0000-01-01T00:00:00Z"', '"0001-01-01T00:00:00+01:00"', '"9999-12-31T23:59:59-01:00"', '"2023-01-00T00:00:00Z"'],
+    ['"2023-01-01T00:00:00.Z"', '"2023-01-01T00:00:00.1234567890Z"', '"2023-01-01T00:00:00+24:00"', '"now"', '""'],
+    ['"2023-01-01T00:00:00+0100"', '"2023-01-01T00:00:00,5Z"', '"+2023-01-01T00:00:00Z"', "1700000000", "{}", "[]"],
+  ])("is refused for a time: %s %s %s %s", (...texts) => {
+    for (const text of texts)
+      expect(
+        faultOf(() => decodeText(WellKnown, `{"time":${text}}`)),
+        text,
+      ).toBe("time");
+  });
+
+  it.each([
+    ["2023-02-28T23:59:59Z", 1677628799n, 0],
+    ["2024-02-29T00:00:00+00:00", 1709164800n, 0],
+    ["2023-01-01t01:30:00.5z", 1672536600n, 500_000_000],
+    ["2023-01-01T01:30:00.123456789+01:30", 1672531200n, 123_456_789],
+    ["1969-12-31T23:59:59.25Z", -1n, 250_000_000],
+    ["0001-01-01T00:00:00Z", -62135596800n, 0],
+    ["9999-12-31T23:59:59.999999999Z", 253402300799n, 999_999_999],
+  ])("is not the time %s", (text, seconds, nanos) => {
+    expect(decodeText(WellKnown, `{"time":"${text}"}`).time).toMatchObject({ seconds, nanos });
+  });
+
+  it("is refused for the other well-known types", () => {
+    for (const [name, texts] of Object.entries({
+      duration: ["1", '"1"', '"s"', '"1.0000000000s"', "{}", '"400000000000s"'],
+      struct: ["[]", "1", '"{}"', "true", '{"a":1e400}', '{"a":"\\ud800"}', '{"\\ud800":1}'],
+      value: ["1e400", '"\\ud800"', '{"a":["\\udc00"]}'],
+      list: ["{}", "1", '"[]"', "[1e400]"],
+      mask: ["1", "[]", '"a_b"'],
+      empty: ["1", "[]", '""'],
+      wrapped_int64: ['"1"', "1.5", "{}", '{"value":1}', "9007199254740992"],
+      wrapped_uint32: ["-1", '"1"', "4294967296"],
+      wrapped_string: ["1", '"\\ud800"', "{}"],
+      wrapped_bool: ["1", '"true"'],
+      wrapped_bytes: ["1", '"*"'],
+    })) {
+      for (const text of texts) {
+        expect(
+          faultOf(() => decodeText(WellKnown, `{"${name}":${text}}`)),
+          `${name} ${text}`,
+        ).toBe(name);
+      }
+    }
+  });
+});
+
+describe("what a message is read from", () => {
+  it("may hold null for anything that is absent", () => {
+    for (const desc of [Scalars, Optionals, Lists, Maps, Node, Choice, WellKnown]) {
+      const nulls = Object.fromEntries(desc.fields.map(({ name }) => [name, null]));
+      expect(decodeText(desc, JSON.stringify(nulls))).toEqual(create(desc));
+    }
+  });
+
+  it("may write an integer in any way", () => {
+    for (const text of ["1", "1.0", "1.000", "10e-1", "0.1e1", "1E0"]) {
+      expect(decodeText(Optionals, `{"an_int64":${text},"a_uint32":${text}}`)).toMatchObject({
+        anInt64: 1n,
+        aUint32: 1,
+      });
+    }
+    expect(decodeText(Optionals, '{"an_int64":-0,"an_int32":-0.0}')).toMatchObject({ anInt64: 0n, anInt32: 0 });
+    expect(decodeText(Optionals, '{"an_int64":-9007199254740991}').anInt64).toBe(-9007199254740991n);
+    expect(Object.is(decodeText(Optionals, '{"an_int32":-0}').anInt32, 0)).toBe(true);
+  });
+
+  it("knows its fields by their names in the contract only", () => {
+    expect(decodeText(Optionals, '{"anInt64":1,"AN_INT64":2," an_int64":3}')).toEqual(create(Optionals));
+    expect(decodeText(Node, '{"$typeName":"x","__proto__":{"name":"y"},"constructor":1}')).toEqual(create(Node));
+  });
+
+  it("may use any of the names that share an enum's number", () => {
+    expect(decodeText(Lists, '{"a_color":["red","crimson","below"]}').aColor).toEqual([1, 1, -3]);
+  });
+
+  it("may hold __proto__ as a key of a map or of a Struct", () => {
+    const maps = decodeText(Maps, '{"counts":{"__proto__":1},"by_string":{"__proto__":{"name":"x"}}}');
+    expect(Object.keys(maps.counts as object)).toEqual(["__proto__"]);
+    expect(Object.keys(maps.byString as object)).toEqual(["__proto__"]);
+    const { struct } = decodeText(WellKnown, '{"struct":{"__proto__":{"admin":true}}}') as { struct: object };
+    expect(JSON.stringify(struct)).toBe('{"__proto__":{"admin":true}}');
+    expect("admin" in {}).toBe(false);
+  });
+
+  it("gives at most one member of a oneof; the later one is at fault", () => {
+    expect(faultOf(() => decodeText(Choice, '{"flag":true,"text":"a"}'))).toBe("flag");
+    expect(decodeText(Choice, '{"text":null,"flag":false}').choice).toEqual({ case: "flag", value: false });
+  });
+
+  it("is at fault for its lowest field number, wherever that stands", () => {
+    expect(faultOf(() => decodeText(Strict, '{"third":1,"second":1,"first":1}'))).toBe("first");
+    expect(faultOf(() => decodeText(Strict, '{"third":1,"second":{"number":"1"}}'))).toBe("second.number");
+    expect(faultOf(() => decodeText(Optionals, '{"a_bytes":1,"a_string":1,"a_double":""}'))).toBe("a_double");
+  });
+
+  it("may hold unknown properties, of any kind, where the contract does not refuse them", () => {
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    expect(decodeText(Node, `{"what":${deep},"name":"x","child":{"ever":1e999}}`)).toMatchObject({ name: "x" });
+  });
+
+  it("is at fault for an unknown property where the contract refuses them, after all other faults", () => {
+    expect(faultOf(() => decodeText(Strict, '{"first":"x","fourth":1}'))).toBe("fourth");
+    expect(faultOf(() => decodeText(Strict, '{"fourth":null}'))).toBe("fourth");
+    expect(faultOf(() => decodeText(Strict, '{"__proto__":1}'))).toBe("__proto__");
+    expect(faultOf(() => decodeText(Strict, '{"fourth":1,"third":1}'))).toBe("third");
+    expect(faultOf(() => decodeText(Strict, '{"second":{"what":1}}'))).toBe("second.what");
+  });
+
+  it("may be nested 100 levels deep, and is refused beyond, not crashed on", () => {
+    const nested = (depth: number) => `${'{"child":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
+    expect(decodeText(Node, nested(100))).toBeDefined();
+    for (const depth of [101, 20_000]) {
+      expect(faultOf(() => decodeText(Node, nested(depth)))).toBe(Array(100).fill("child").join("."));
+    }
+    const list = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+    for (const name of ["value", "list"]) {
+      expect(decodeText(WellKnown, `{"${name}":${list(90)}}`)).toBeDefined();
+      expect(faultOf(() => decodeText(WellKnown, `{"${name}":${list(50_000)}}`))).toBe(name);
+    }
+    expect(faultOf(() => decodeText(WellKnown, `{"struct":{"a":${list(50_000)}}}`))).toBe("struct");
+  });
+});
+
+describe("a text of the path or the query", () => {
+  const read = (name: string, ...values: string[]) =>
+    decodeMessage(Thing, new Map([[name, new UrlText(values)]])) as unknown as Fields;
+
+  it.each([
+    [
+      "number",
+      ["010", "+1", "1.0", "", "1e2", " 1", "1 ", "0x1", "-0", "--1", "9007199254740992", "-9007199254740992"],
+    ],
+    ["flag", ["True", "1", "", "yes"]],
+    ["ratio", ["", "1.", ".5", "01", "+1", "0x1", "1e400", "one", " 1"]],
+    ["color", ["RED", "COLOR_RED", "1", "", "unspecified"]],
+    ["since", ["yesterday", "", "2023-01-01"]],
+    ["wait", ["1", "", "1m"]],
+    ["count", ["01", "", "1.0"]],
+  ])("is strict for %s", (name, texts) => {
+    for (const text of texts)
+      expect(
+        faultOf(() => read(name, text)),
+        text,
+      ).toBe(name);
+  });
+
+  it("gives scalars, enums and the well-known types that are written as one text", () => {
+    expect(read("number", "-9007199254740991").number).toBe(-9007199254740991n);
+    expect(read("flag", "false").flag).toBe(false);
+    expect(read("ratio", "-1.5e3").ratio).toBe(-1500);
+    expect(read("color", "dark_green").color).toBe(2);
+    expect(read("name", " 1").name).toBe(" 1");
+    expect(read("since", "2023-01-01T00:00:00Z").since).toMatchObject({ seconds: 1672531200n });
+    expect(read("wait", "1.5s").wait).toMatchObject({ seconds: 1n, nanos: 500_000_000 });
+    expect(read("count", "7").count).toBe(7n);
+  });
+
+  it("gives a list in its order; one fault is named by its index", () => {
+    expect(read("numbers", "3", "1", "2").numbers).toEqual([3n, 1n, 2n]);
+    expect(read("tags", "").tags).toEqual([""]);
+    expect(faultOf(() => read("numbers", "3", "x"))).toBe("numbers[1]");
+  });
+
+  it("comes once for a field that is no list", () => {
+    expect(faultOf(() => read("number", "1", "1"))).toBe("number");
+    expect(faultOf(() => read("name", "a", "a"))).toBe("name");
+  });
+});

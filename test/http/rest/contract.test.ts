@@ -1,0 +1,39 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { createContextKey } from "@connectrpc/connect";
+import { fastify } from "fastify";
+import { expect, it } from "vitest";
+import { addRestRoutes } from "../../../src/http/rest/routes.ts";
+import { BrokenService } from "../../support/fixture.ts";
+
+/** Adds the routes of some RPCs of the broken service. */
+function add(...names: string[]): void {
+  const methods = BrokenService.methods.filter(({ name }) => names.includes(name));
+  expect(methods.length).toBe(names.length);
+  const service = { ...BrokenService, methods } as DescService;
+  const implementation = Object.fromEntries(
+    methods.filter(({ name }) => name !== "NotImplemented").map(({ localName }) => [localName, () => ({})]),
+  );
+  const table = { services: [{ service, implementation }], authenticate: async () => undefined };
+  addRestRoutes(fastify(), { ...table, callerKey: createContextKey<unknown>(undefined) }, []);
+}
+
+it.each([
+  [["UnknownPathField"], "/v1/{nothing}: fixture.v1.Thing has no nothing that a path could hold."],
+  [["MessageInPath"], "/v1/{book}: fixture.v1.Thing has no book that a path could hold."],
+  [["ListInPath"], "/v1/{tags}: fixture.v1.Thing has no tags that a path could hold."],
+  [["MalformedTemplate"], "The path template /v1/{name is malformed"],
+  [["NoPath"], "fixture.v1.BrokenService.NoPath has an HTTP rule without a path."],
+  [["UnknownBody"], "fixture.v1.Thing has no field nothing."],
+  [["UnknownResponseBody"], "fixture.v1.Thing has no field nothing."],
+  [["ScalarResponseBody"], "fixture.v1.BrokenService.ScalarResponseBody: response_body must name a message field."],
+  [["ListResponseBody"], "fixture.v1.BrokenService.ListResponseBody: response_body must name a message field."],
+  [["NoAccess"], "fixture.v1.BrokenService.NoAccess does not say who may call it."],
+  [["NotImplemented"], "fixture.v1.BrokenService.NotImplemented has no implementation."],
+  [["One", "Other"], "Other and One would answer the same paths: /v1/x/:p2"],
+])("a service does not start with %j", (names, message) => {
+  expect(() => add(...names)).toThrow(message);
+});
+
+it("a service starts with one of the two that go ill together", () => {
+  expect(() => add("One")).not.toThrow();
+});

@@ -1,0 +1,667 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type FixtureServer, rawBytes, sendRaw, startFixtureServer } from "../../support/fixture-server.ts";
+import { askRest, type Reply } from "../../support/service.ts";
+
+let server: FixtureServer;
+beforeAll(async () => {
+  server = await startFixtureServer();
+});
+
+const ask = (path: string, options?: Parameters<typeof askRest>[2]) => askRest(server.url, path, options);
+const post = (path: string, body: unknown) => ask(path, { method: "POST", body });
+
+function expectError(reply: Reply, status: number, error: string, field?: string): void {
+  expect([reply.status, reply.body.ok, reply.body.error, reply.body.field]).toEqual([status, false, error, field]);
+  expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(reply.headers.get("x-request-id")).toBeTruthy();
+}
+
+describe("a call", () => {
+  it("is answered with ok first, then every field in the order of the contract", async () => {
+    const response = await fetch(`${server.url}/v1/things/a`);
+    expect(await response.text()).toBe(
+      '{"ok":true,"rpc":"Get","name":"a","number":null,"color":"unspecified","flag":null,"numbers":[],"tags":[],' +
+        '"colors":[],"book":null,"ratio":null,"since":null,"note":null,"labels":{},"extra":null,"books":[],' +
+        '"wait":null,"count":null}',
+    );
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  });
+
+  it("has the status of success that the contract says", async () => {
+    expect((await post("/v1/things/a", {})).status).toBe(201);
+    expect((await ask("/v1/things")).status).toBe(200);
+  });
+
+  it("comes back whole from a body", async () => {
+    const thing = {
+      number: 9007199254740991,
+      color: "dark_green",
+      flag: false,
+      numbers: [1, -2],
+      tags: ["", "ä😀"],
+      colors: ["red"],
+      book: { name: "b", title: "", author: { name: "x", age: null } },
+      ratio: 0.5,
+      since: "2023-01-01T00:00:00.000Z",
+      note: "",
+      labels: { __proto: "1", constructor: "2" },
+      extra: { a: [1, null, { b: "c" }], __proto: {} },
+      books: [],
+      wait: "1.500s",
+      count: 7,
+    };
+    const { body } = await post("/v1/things/a", JSON.stringify(thing).replaceAll("__proto", "__proto__"));
+    const { ok, rpc, name, ...rest } = body;
+    expect([ok, rpc, name]).toEqual([true, "Create", "a"]);
+    expect(JSON.stringify(rest).replaceAll("__proto__", "__proto")).toBe(JSON.stringify(thing));
+  });
+
+  it("is the same over HEAD as over GET, without the body", async () => {
+    const get = await fetch(`${server.url}/v1/things/a`);
+    const head = await fetch(`${server.url}/v1/things/a`, { method: "HEAD" });
+    expect(head.status).toBe(200);
+    expect(head.headers.get("content-length")).toBe(String((await get.text()).length));
+    expect(await head.text()).toBe("");
+    expect((await fetch(`${server.url}/v1/things/`, { method: "HEAD" })).status).toBe(404);
+  });
+
+  it("reads the request's headers and sets the reply's, over both versions of HTTP", async () => {
+    const reply = await ask("/v1/things/a", { headers: { "x-probe": "seen", "content-type": "text/x-odd" } });
+    expect(reply.headers.get("x-probe")).toBe("seen");
+    expect(reply.body.note).toBe("text/x-odd");
+
+    const session = connectHttp2(server.url);
+    const stream = session.request({ ":path": "/v1/things/a", "x-probe": "seen" });
+    const [headers] = await once(stream, "response");
+    expect([headers[":status"], headers["x-probe"]]).toEqual([200, "seen"]);
+    session.destroy();
+  });
+
+  it("may name its address whole in the request line", async () => {
+    const head = `GET ${server.url}/v1/all/x/things?number=3 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+    const { status, body } = await sendRaw(server.port, head);
+    expect([status, JSON.parse(body).name, JSON.parse(body).number]).toEqual([200, "x", 3]);
+  });
+
+  it("tells its implementation when the client goes away", async () => {
+    const waiting = server.nextWait();
+    const socket = connect(server.port, "127.0.0.1", () => socket.write("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n"));
+    const { signal } = await waiting;
+    expect(signal.aborted).toBe(false);
+    const aborted = once(signal, "abort");
+    socket.destroy();
+    await aborted;
+    expect(signal.reason).toMatchObject({ rawMessage: "the client went away" });
+  });
+});
+
+describe("where a message comes from", () => {
+  it("the path wins over the body", async () => {
+    const { body } = await post("/v1/things/path", { name: "body", number: 1 });
+    expect([body.name, body.number]).toEqual(["path", 1]);
+  });
+
+  it("the path wins over the query", async () => {
+    const { body } = await ask("/v1/things/path?name=query&number=1");
+    expect([body.name, body.number]).toEqual(["path", 1]);
+    expect((await ask("/v1/things/path?name=a&name=b&name=%zz")).body.name).toBe("path");
+  });
+
+  it("a body of all fields leaves the query unread", async () => {
+    const { body } = await post("/v1/things/a?number=1&flag=%zz", { number: 2 });
+    expect([body.number, body.flag]).toEqual([2, null]);
+  });
+
+  it("a body of one field leaves the others to the query, and its own to nobody else", async () => {
+    const path = "/v1/things/a?number=1&book.title=query&book.author.age=x";
+    const { status, body } = await ask(path, { method: "PUT", body: { title: "body" } });
+    expect([status, body.number, body.book.title]).toEqual([201, 1, "body"]);
+    const list = await ask("/v1/things/a/tags?tags=c", { method: "PUT", body: ["a", "b"] });
+    expect(list.body.tags).toEqual(["a", "b"]);
+    expectError(await ask("/v1/things/a/tags", { method: "PUT", body: { a: 1 } }), 400, "bad_input", "tags");
+    expectError(await ask("/v1/things/a", { method: "PUT", body: [] }), 400, "bad_input", "book");
+    expect((await ask("/v1/things/a", { method: "PUT", body: "null" })).body.book).toBe(null);
+  });
+
+  it("a variable of a nested field is put into the body's object, also where that is absent or null", async () => {
+    const put = (body: unknown) => ask("/v1/books/path", { method: "PUT", body });
+    expect((await put({ name: "body", title: "t" })).body.book).toEqual({ name: "path", title: "t", author: null });
+    expect((await put("null")).body.book.name).toBe("path");
+    const author = await post("/v1/books/b/authors/c", { book: { author: { age: 5 } } });
+    expect(author.body.book).toEqual({ name: "b", title: "", author: { name: "c", age: 5 } });
+    expect((await post("/v1/books/b/authors/c", {})).body.book.author.name).toBe("c");
+    expectError(await put("[]"), 400, "bad_input", "book");
+    expectError(await post("/v1/books/b/authors/c", { book: 1 }), 400, "bad_input", "book");
+    expectError(await post("/v1/books/b/authors/c", { book: { author: "x" } }), 400, "bad_input", "book.author");
+  });
+
+  it("every binding of an RPC reaches it", async () => {
+    const replies = await Promise.all([
+      ask("/v1/things"),
+      ask("/v1/all/x/things"),
+      post("/v1/things:search", {}),
+      ask("/v1/things/x", { method: "PATCH" }),
+      ask("/v1/things/x", { method: "DELETE" }),
+    ]);
+    expect(replies.map(({ body }) => body.rpc)).toEqual(["List", "List", "List", "Create", "Create"]);
+  });
+
+  it.each([
+    ["POST", "/v1/things/x:archive", "Archive", "x"],
+    ["POST", "/v1/things/x:publish", "Publish", "x"],
+    ["POST", "/v1/things/x:y:publish", "Publish", "x:y"],
+    ["POST", "/v1/things/x:other", "Create", "x:other"],
+    ["POST", "/v1/things/:archive", "Create", ":archive"],
+    ["POST", "/v1/things/x%3Aarchive", "Create", "x:archive"],
+    ["GET", "/v1/things/x:archive", "Get", "x:archive"],
+    ["GET", "/v1/files/a/b%20c/d%2Fe", "GetFile", "files/a/b c/d%2Fe"],
+    ["GET", "/v1/files", "GetFile", "files"],
+    ["GET", "/v1/shelves/1/books/a%2Fb", "GetFile", "shelves/1/books/a%2Fb"],
+    ["GET", "/v1/any/1/x/2/3", "GetFile", "x"],
+    ["GET", "/v1/any/1/x", "GetFile", "x"],
+    ["GET", "/v1/things/a%2Fb", "Get", "a/b"],
+    ["GET", "/v1/things/%2F", "Get", "/"],
+    ["GET", "/v1/things/%F0%9F%98%80+%25", "Get", "😀+%"],
+    ["GET", `/v1/things/${"x".repeat(8000)}`, "Get", "x".repeat(8000)],
+    ["GET", "/v1/th%69ngs/x", "Get", "x"],
+  ])("%s %s is %s of %j", async (method, path, rpc, name) => {
+    const { body } = await ask(path, { method, ...(method === "POST" ? { body: {} } : {}) });
+    expect([body.rpc, body.name]).toEqual([rpc, name]);
+  });
+
+  it("values of the path are read strictly, as the type of their field", async () => {
+    const { body } = await ask("/v1/typed/-5/dark_green/true");
+    expect([body.number, body.color, body.flag]).toEqual([-5, "dark_green", true]);
+    expectError(await ask("/v1/typed/05/red/true"), 400, "bad_input", "number");
+    expectError(await ask("/v1/typed/x/mauve/maybe"), 400, "bad_input", "number");
+    expectError(await ask("/v1/typed/5/RED/maybe"), 400, "bad_input", "color");
+    expectError(await ask("/v1/typed/5/red/1"), 400, "bad_input", "flag");
+  });
+});
+
+describe("the query", () => {
+  it("names nested fields with dots, and gives lists by repetition", async () => {
+    const { body } = await ask(
+      "/v1/things?book.title=t&book.author.age=3&tags=b&numbers=2&tags=a&numbers=1&colors=red",
+    );
+    expect(body.book).toEqual({ name: "", title: "t", author: { name: "", age: 3 } });
+    expect([body.tags, body.numbers, body.colors]).toEqual([["b", "a"], [2, 1], ["red"]]);
+  });
+
+  it("reads + and %20 as a space, and an absent value as empty", async () => {
+    const { body } = await ask("/v1/things?note=a+b%20c%2B&name&&=x&tags=");
+    expect([body.note, body.name, body.tags]).toEqual(["a b c+", "", [""]]);
+    expect((await ask("/v1/things?n%6Fte=x")).body.note).toBe("x");
+  });
+
+  it("may hold what names no field that a text could give: it is ignored", async () => {
+    const { status, body } = await ask(
+      "/v1/things?utm=1&utm=2&what=%zz&%zz=1&Note=1&note.x=1&book=1&labels=1&labels.a=1&extra=1&books.name=1&__proto__=1" +
+        "&toString=1&rpc.length=1&book..name=1&.=1",
+    );
+    expect([status, body.note, body.book, body.labels, body.extra, body.books]).toEqual([
+      200,
+      null,
+      null,
+      {},
+      null,
+      [],
+    ]);
+  });
+
+  it.each([
+    ["number=1&number=1", "number"],
+    ["note=a&note=", "note"],
+    ["book.title=a&book.title=a", "book.title"],
+    ["note=%zz", "note"],
+    ["note=%", "note"],
+    ["note=%ff", "note"],
+    ["note=%ED%A0%80", "note"],
+    ["tags=a&tags=%zz", "tags"],
+    ["book.author.name=%C3", "book.author.name"],
+    ["book.author.age=x", "book.author.age"],
+    ["color=RED", "color"],
+    ["color=COLOR_RED", "color"],
+    ["color=1", "color"],
+    ["color=unspecified", "color"],
+    ["colors=red&colors=mauve", "colors[1]"],
+    ["numbers=1&numbers=", "numbers[1]"],
+    ["flag=1", "flag"],
+    ["flag=", "flag"],
+    ["ratio=1,5", "ratio"],
+    ["since=2023-02-30T00:00:00Z", "since"],
+    ["flag=x&number=x", "number"],
+    ...["010", "%2B1", "1.0", "", "1e2", "9007199254740992", "-9007199254740992", "+1", "1+", "0x1", "-0", "١"].map(
+      (text) => [`number=${text}`, "number"],
+    ),
+  ])("%s is refused by the field's name", async (query, field) => {
+    expectError(await ask(`/v1/things?${query}`), 400, "bad_input", field);
+  });
+
+  it("takes the largest integers that JSON holds exactly", async () => {
+    expect((await ask("/v1/things?number=9007199254740991")).body.number).toBe(9007199254740991);
+    expect((await ask("/v1/things?number=-9007199254740991")).body.number).toBe(-9007199254740991);
+  });
+});
+
+describe("a response", () => {
+  it("is the field that response_body names; without it the whole message", async () => {
+    expect((await ask("/v1/wrapped/x")).body).toMatchObject({ ok: true, rpc: "GetWrapped", name: "x" });
+    expect((await ask("/v1/unwrapped/x")).body).toMatchObject({ ok: true, thing: { name: "x" } });
+    expect((await ask("/v1/wrapped/nothing")).body).toMatchObject({ ok: true, name: "" });
+    expect((await ask("/v1/unwrapped/nothing")).body).toEqual({ ok: true, thing: null });
+  });
+
+  it("of a google.api.HttpBody is its bytes as they are", async () => {
+    const response = await fetch(`${server.url}/v1/raw/x`);
+    expect(response.headers.get("content-type")).toBe("image/x-fixture");
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(rawBytes);
+    const plain = await fetch(`${server.url}/v1/raw/plain`);
+    expect([plain.headers.get("content-type"), await plain.text()]).toEqual(["application/octet-stream", "plain"]);
+  });
+
+  it.each([
+    ["gzip", gunzipSync],
+    ["br", brotliDecompressSync],
+  ])("over 1 KiB is compressed by %s when asked", async (encoding, decompress) => {
+    const get = async (size: number, accept: string) => {
+      const head = `Host: a\r\nConnection: close\r\nAccept-Encoding: ${accept}\r\n\r\n`;
+      const reply = await sendRaw(server.port, `GET /v1/things/${"x".repeat(size)} HTTP/1.1\r\n${head}`);
+      return { encoding: reply.headers["content-encoding"], body: dechunk(reply.headers, reply.body) };
+    };
+    const large = await get(2000, encoding);
+    expect(large.encoding).toBe(encoding);
+    expect(JSON.parse(decompress(large.body).toString()).name).toBe("x".repeat(2000));
+    expect((await get(10, encoding)).encoding).toBeUndefined();
+    expect((await get(2000, "identity")).encoding).toBeUndefined();
+  });
+
+  it("carries a request id: the client's where it is sane, else a new one; errors too", async () => {
+    const idOf = async (path: string, id?: string) =>
+      (await ask(path, id === undefined ? {} : { headers: { "x-request-id": id } })).headers.get("x-request-id");
+    for (const path of [
+      "/v1/things/a",
+      "/v1/things?number=x",
+      "/nowhere",
+      "/v1/fail/x",
+      "/v1/raw/x".slice(0, 0) || "/",
+    ]) {
+      expect(await idOf(path, "Abc-1.2_3:4/5+6=")).toBe("Abc-1.2_3:4/5+6=");
+      for (const insane of ["", "a b", "ä", "<x>", '"', "x".repeat(129)]) {
+        const id = await idOf(path, insane);
+        expect(id).toMatch(/^[\w-]{8,}$/);
+        expect(id).not.toBe(insane);
+      }
+      expect(await idOf(path)).not.toBe(await idOf(path));
+    }
+  });
+});
+
+function dechunk(headers: Record<string, string>, body: string): Buffer {
+  let rest = Buffer.from(body, "latin1");
+  if (headers["transfer-encoding"] !== "chunked") return rest;
+  const chunks: Buffer[] = [];
+  for (;;) {
+    const lineEnd = rest.indexOf("\r\n");
+    const size = Number.parseInt(rest.subarray(0, lineEnd).toString(), 16);
+    if (size === 0) return Buffer.concat(chunks);
+    chunks.push(rest.subarray(lineEnd + 2, lineEnd + 2 + size));
+    rest = rest.subarray(lineEnd + 4 + size);
+  }
+}
+
+describe("a body", () => {
+  it.each([
+    undefined,
+    "application/json",
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data",
+    "application/grpc-nothing",
+    "x;;=//",
+    ";",
+    "/",
+    "application/json; charset=utf-16",
+    "application/json; charset",
+  ])("is JSON whatever its content type: %s", async (contentType) => {
+    for (const path of ["/v1/things/a", "/v1/private/a/write"]) {
+      const head = [
+        `POST ${path} HTTP/1.1`,
+        "Host: a",
+        "Connection: close",
+        "Content-Length: 12",
+        "Authorization: Bearer good",
+        ...(contentType === undefined ? [] : [`Content-Type: ${contentType}`]),
+      ].join("\r\n");
+      const reply = await sendRaw(server.port, `${head}\r\n\r\n{"number":5}`);
+      expect([reply.status < 300, JSON.parse(reply.body).number]).toEqual([true, 5]);
+    }
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["white space", " \n"],
+    ["no JSON", "{"],
+    ["a form", "number=5"],
+    ["a byte order mark", "\ufeff{}"],
+    ["invalid UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ["a surrogate in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
+    ["UTF-16", Buffer.from("{}", "utf16le")],
+    ["a key twice", '{"number":1,"number":1}'],
+    ["a key twice, once escaped", '{"number":1,"n\\u0075mber":1}'],
+    ["an unknown key twice, deep", '{"what":[{"a":1,"a":2}]}'],
+    ["more than one value", "{}{}"],
+    ["a comment", "{} // x"],
+    ["no end of 100,000 arrays", "[".repeat(100_000)],
+  ])("of %s is bad_json", async (_name, body) => {
+    expectError(await post("/v1/things/a", body), 400, "bad_json");
+    expectError(await ask("/v1/things/a", { method: "PUT", body }), 400, "bad_json");
+  });
+
+  it("that is absent is bad_json where there are body fields", async () => {
+    expectError(await ask("/v1/things/a", { method: "POST" }), 400, "bad_json");
+  });
+
+  it.each(["[]", "1", "null", '"{}"', "true"])("of %s is bad_input", async (body) => {
+    expectError(await post("/v1/things/a", body), 400, "bad_input");
+  });
+
+  it.each([
+    ['{"note":"\\ud800"}', "note"],
+    ['{"tags":["a","\\udc00"]}', "tags[1]"],
+    ['{"book":{"author":{"name":"x\\ud800"}}}', "book.author.name"],
+    ['{"books":[{},{"title":"\\ud800"}]}', "books[1].title"],
+    ['{"labels":{"a":"\\ud800"}}', "labels.a"],
+    ['{"extra":{"a":["\\ud800"]}}', "extra"],
+  ])("with a lone surrogate in it is bad_input: %s", async (body, field) => {
+    expectError(await post("/v1/things/a", body), 400, "bad_input", field);
+  });
+
+  it("is ignored where the rule has none, whatever it holds", async () => {
+    for (const body of ["", "garbage", Buffer.from([0xff]), '{"number":1}', "{", '{"a":1,"a":1}']) {
+      const { status, body: reply } = await post("/v1/things/a:archive?number=7", body);
+      expect([status, reply.number]).toEqual([200, 7]);
+    }
+    const odd = { "content-type": "x;;=//" };
+    expect((await ask("/v1/things/a", { method: "DELETE", body: "{", headers: odd })).status).toBe(201);
+    const get = "GET /v1/things/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 1\r\n\r\n{";
+    expect((await sendRaw(server.port, get)).status).toBe(200);
+  });
+
+  it("may be sent in chunks", async () => {
+    const head = "POST /v1/things/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const { status, body } = await sendRaw(server.port, head, '3\r\n{"n\r\n', 'a\r\number":50}\r\n', "0\r\n\r\n");
+    expect([status, JSON.parse(body).number]).toEqual([201, 50]);
+    const empty = await sendRaw(server.port, head, "0\r\n\r\n");
+    expect([empty.status, JSON.parse(empty.body).error]).toEqual([400, "bad_json"]);
+  });
+
+  const limit = 262_144;
+  const bodyOf = (size: number) => `{"note":"${"x".repeat(size - 11)}"}`;
+
+  it("may be 262,144 bytes long, and not one more", async () => {
+    expect(Buffer.byteLength(bodyOf(limit))).toBe(limit);
+    expect((await post("/v1/things/a", bodyOf(limit))).status).toBe(201);
+    expectError(await post("/v1/things/a", bodyOf(limit + 1)), 413, "too_large");
+    expect((await post("/v1/things/a:archive", bodyOf(limit))).status).toBe(200);
+  });
+
+  it("is as limited in chunks", async () => {
+    const stream = (size: number) => new Blob([bodyOf(size)]).stream();
+    const send = (size: number) =>
+      fetch(`${server.url}/v1/things/a`, { method: "POST", body: stream(size), duplex: "half" } as RequestInit);
+    expect((await send(limit)).status).toBe(201);
+    const reply = await send(limit + 1);
+    expect([reply.status, ((await reply.json()) as { error: string }).error]).toEqual([413, "too_large"]);
+  });
+
+  it.each([
+    ["Content-Length: 5242880", (body: string) => body],
+    ["Transfer-Encoding: chunked", (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
+  ])("of 5 MiB is answered so that its sender can read the reply (%s)", async (header, frame) => {
+    const head = `POST /v1/things/a HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`;
+    const after = "GET /v1/things/after HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    const reply = await sendRaw(server.port, head, frame(bodyOf(5 * 1024 * 1024)), after);
+    expect(reply.status).toBe(413);
+    expect(reply.body).toContain('"error":"too_large"');
+  });
+});
+
+describe("the first fault is told", () => {
+  const huge = "x".repeat(300_000);
+  const write = "/v1/private/a/write";
+
+  it("no such address before no credentials", async () => {
+    for (const path of ["/v1/private//write", "/v1/private/a/write/", "//v1/private/a/write", "/v1/private/a/other"]) {
+      expectError(await ask(path, { method: "POST", body: huge }), 404, "not_found");
+    }
+    expectError(await ask(write), 404, "not_found");
+  });
+
+  it("no credentials before the size of the body, and before all else", async () => {
+    for (const body of [huge, "{", "[]", '{"number":"x"}']) {
+      const reply = await ask(write, { method: "POST", body, headers: { "content-type": "x;;=//" } });
+      expectError(reply, 401, "unauthorized");
+      expect(reply.headers.get("www-authenticate")).toBe("Bearer");
+      expectError(await ask(write, { method: "POST", key: "bad", body }), 401, "unauthorized");
+      expectError(await ask("/v1/private/a/touch?number=%zz", { method: "POST", body }), 401, "unauthorized");
+    }
+  });
+
+  it("the size of the body before its JSON, its JSON before the fields", async () => {
+    expectError(await ask(write, { method: "POST", key: "good", body: huge }), 413, "too_large");
+    expectError(await ask(write, { method: "POST", key: "good", body: '{"number":"x"' }), 400, "bad_json");
+    expectError(await ask(write, { method: "POST", key: "good", body: '{"number":"x"}' }), 400, "bad_input", "number");
+    const { body } = await ask(write, { method: "POST", key: "good", body: '{"number":5}' });
+    expect([body.number, body.note]).toEqual([5, "the caller"]);
+  });
+
+  it("the JSON of the body before the values of the query", async () => {
+    expectError(await ask("/v1/things/a?number=x", { method: "PUT", body: "{" }), 400, "bad_json");
+  });
+
+  it("the lowest field number, then unknown properties, then the rules of the contract", async () => {
+    expectError(await post("/v1/strict", { third: 1, first: 2, fourth: 3 }), 400, "bad_input", "first");
+    expectError(await post("/v1/strict", { third: 1, fourth: 3 }), 400, "bad_input", "third");
+    expectError(await post("/v1/strict", { fourth: 3 }), 400, "bad_input", "fourth");
+    expectError(await post("/v1/ruled", { number: "x" }), 400, "bad_input", "number");
+    expectError(await post("/v1/ruled", { number: 0 }), 400, "bad_input", "title");
+    expectError(await post("/v1/ruled", { title: "abcdef", number: 0 }), 400, "bad_input", "title");
+    expectError(await post("/v1/ruled", { title: "😀😀😀😀😀", number: 0 }), 400, "bad_input", "number");
+    expect((await post("/v1/ruled", { title: "😀😀😀😀😀", number: 1, what: 1 })).status).toBe(200);
+  });
+
+  it("credentials are not looked at where the operation is public", async () => {
+    const before = server.credentials.length;
+    expect((await ask("/v1/things", { key: "bad" })).status).toBe(200);
+    expect(server.credentials.length).toBe(before);
+  });
+});
+
+describe("no such address", () => {
+  it.each([
+    ["GET", "/v1/things/"],
+    ["GET", "/v1//things"],
+    ["GET", "//v1/things"],
+    ["GET", "/v1/things//"],
+    ["GET", "/v1/all//things"],
+    ["GET", "/v1/all/x/things/"],
+    ["GET", "/v1/typed/1//true"],
+    ["GET", "/v1/files/"],
+    ["GET", "/v1/files/a//b"],
+    ["GET", "/v1/files/a/"],
+    ["GET", "/v1/nothing"],
+    ["GET", "/V1/things"],
+    ["GET", "/"],
+    ["POST", "/v1/things"],
+    ["POST", "/v1/things/"],
+    ["PUT", "/v1/things"],
+    ["POST", "/v1/only-rpc"],
+    ["DELETE", "/v1/strict"],
+    ["OPTIONS", "/v1/strict"],
+    ["PROPFIND", "/v1/things"],
+  ])("%s %s", async (method, path) => {
+    expectError(await ask(path, { method, ...(method === "GET" ? {} : { body: "{" }) }), 404, "not_found");
+  });
+});
+
+describe("a failure", () => {
+  it("of the implementation's own keeps its code, field and wait", async () => {
+    expectError(await ask("/v1/fail/missing"), 404, "not_found", "name");
+    const unavailable = await ask("/v1/fail/unavailable");
+    expect([unavailable.status, unavailable.body, unavailable.headers.get("retry-after")]).toEqual([
+      503,
+      { ok: false, error: "unavailable", message: "Later.", retry_after_seconds: 7 },
+      "7",
+    ]);
+  });
+
+  it.each([
+    ["x", "hunter2"],
+    ["unwritable", "9007199254740992"],
+  ])("that nobody expected (%s) is a bare internal, logged once under its request id", async (name, secret) => {
+    const reply = await ask(`/v1/fail/${name}`);
+    expectError(reply, 500, "internal");
+    expect(JSON.stringify(reply.body)).not.toContain(secret);
+    const id = reply.headers.get("x-request-id");
+    const lines = server.log.filter(({ reqId, err }) => reqId === id && err !== undefined);
+    expect(lines.map(({ err }) => (err as Error).message)).toEqual([expect.stringContaining(secret)]);
+  });
+
+  it("that is no error at all is internal too", async () => {
+    expectError(await ask("/v1/fail/nothing"), 500, "internal");
+  });
+
+  it("of the path's percent-encoding is bad_input", async () => {
+    for (const path of ["/v1/things/%zz", "/v1/things/%", "/v1/things/%ff", "/v1/files/a/%C3"]) {
+      const { status, body } = await ask(path);
+      expect([status, body.error]).toEqual([400, "bad_input"]);
+    }
+  });
+});
+
+describe("a hostile request", () => {
+  const get = (...lines: string[]) =>
+    `${["GET /v1/things/a HTTP/1.1", ...lines, "Connection: close"].join("\r\n")}\r\n\r\n`;
+
+  it.each([
+    ["two Host headers", get("Host: a", "Host: b")],
+    ["a Host header that is no host", get("Host: a b")],
+    ["a Host header with a user", get("Host: x@[::")],
+    ["an empty Host header", get("Host:")],
+    ["headers of 100 KB", get("Host: a", `X-Large: ${"x".repeat(100_000)}`)],
+    ["a thousand headers", get("Host: a", ...Array.from({ length: 3000 }, (_, index) => `X-${index}: 1`))],
+    ["an address of 100 KB", get("Host: a").replace("/a ", `/${"x".repeat(100_000)} `)],
+    ["no HTTP at all", "hello\r\n\r\n"],
+    ["another version of HTTP", get("Host: a").replace("HTTP/1.1", "HTTP/9.9")],
+    ["a negative length", get("Host: a", "Content-Length: -1")],
+    ["two lengths", get("Host: a", "Content-Length: 1", "Content-Length: 2")],
+    ["a length and chunks", get("Host: a", "Content-Length: 1", "Transfer-Encoding: chunked")],
+    ["a header without a name", get("Host: a", ": x")],
+    ["a NUL in a header", get("Host: a", "X-Nul: \0")],
+    ["a NUL in the address", get("Host: a").replace("/a ", "/\0 ")],
+  ])("with %s is answered in the Error shape, if not served", async (_name, request) => {
+    const { status, headers, body } = await sendRaw(server.port, request);
+    expect(status).toBeLessThan(500);
+    expect(headers["x-request-id"]).toBeTruthy();
+    const reply = JSON.parse(dechunk(headers, body).toString());
+    if (status < 300) expect(reply.ok).toBe(true);
+    else expect(reply).toMatchObject({ ok: false, error: expect.stringMatching(/^bad_input|too_large|not_found$/) });
+  });
+
+  it("with no Host header is refused in the Error shape", async () => {
+    const { headers, body } = await sendRaw(server.port, get());
+    expect(headers["x-request-id"]).toBeTruthy();
+    expect(JSON.parse(dechunk(headers, body).toString())).toMatchObject({ ok: false, error: "bad_input" });
+  });
+
+  it("with an expectation that nobody knows is served as if it had none", async () => {
+    const { headers, body } = await sendRaw(server.port, get("Host: a", "Expect: weird"));
+    expect(headers["x-request-id"]).toBeTruthy();
+    expect(JSON.parse(dechunk(headers, body).toString())).toHaveProperty("ok");
+  });
+
+  it("with broken percent-encoding in the path is answered 401 first, and then by the field's name", async () => {
+    expectError(await ask("/v1/private/%zz/write", { method: "POST" }), 401, "unauthorized");
+    expectError(await ask("/v1/things/%zz"), 400, "bad_input", "name");
+  });
+
+  it("never makes the server fail, whatever JSON it holds", async () => {
+    const names = [
+      "number",
+      "color",
+      "numbers",
+      "book",
+      "since",
+      "labels",
+      "extra",
+      "books",
+      "wait",
+      "count",
+      "__proto__",
+    ];
+    const value = fc.oneof(
+      fc.jsonValue({ stringUnit: "binary" }).map((each) => JSON.stringify(each)),
+      fc.constantFrom("1e400", '"\\ud800"', "-0", "9007199254740993", '{"fields":1}', '{"kind":{}}', "[[[[[]]]]]"),
+      fc.constantFrom('{"$typeName":"fixture.v1.Book"}', '{"name":{"name":1}}', '{"__proto__":{"name":"x"}}'),
+      fc.nat(3000).map((depth) => `${'{"author":'.repeat(depth)}1${"}".repeat(depth)}`),
+      fc.nat(3000).map((depth) => "[".repeat(depth) + "]".repeat(depth)),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.tuple(fc.constantFrom(...names), value), { selector: ([name]) => name }),
+        async (members) => {
+          const text = `{${members.map(([name, each]) => `"${name}":${each}`).join(",")}}`;
+          const { status, body } = await post("/v1/things/a", text);
+          expect([201, 400], text).toContain(status);
+          expect(body.ok).toBe(status === 201);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("never makes the server fail, whatever query or path it holds", async () => {
+    const piece = fc.constantFrom(
+      "&",
+      "=",
+      "%",
+      "%zz",
+      "%00",
+      "%ff",
+      "+",
+      ".",
+      "/",
+      "//",
+      ":",
+      "number",
+      "book",
+      "tags",
+      "name",
+      "1",
+      "?",
+      ";",
+      "%2F",
+      "~",
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(piece, { maxLength: 10 }),
+        fc.constantFrom("/v1/things?", "/v1/things/", "/v1/files/", "/v1/typed/"),
+        async (pieces, start) => {
+          const { status } = await sendRaw(
+            server.port,
+            get("Host: a").replace("/v1/things/a", start + pieces.join("")),
+          );
+          expect([200, 400, 404]).toContain(status);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,283 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { JsonNumber, JsonSyntaxError, type JsonValue, parseJson } from "../../../src/http/rest/json.ts";
+
+/** What JSON.parse gives for the same text. */
+function plain(value: JsonValue): unknown {
+  if (value instanceof JsonNumber) return value.toNumber();
+  if (Array.isArray(value)) return value.map(plain);
+  if (!(value instanceof Map)) return value;
+  return Object.fromEntries([...value].map(([key, member]) => [key, plain(member)]));
+}
+
+/** Whether JSON.parse takes the text, and what it gives. */
+function oracle(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function expectAsOracle(text: string): void {
+  const expected = oracle(text);
+  if (expected === undefined) expect(() => parseJson(text), text).toThrow(JsonSyntaxError);
+  else expect(plain(parseJson(text)), text).toEqual(expected.value);
+}
+
+describe("parseJson", () => {
+  it("reads what JSON.parse reads, with any white space", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: "binary" }), fc.constantFrom(undefined, "\t", " \r\n"), (value, space) => {
+        expectAsOracle(JSON.stringify(value, undefined, space));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("reads any string that JSON.stringify writes, lone surrogates too", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)) }), (text) => {
+        expect(parseJson(JSON.stringify(text))).toBe(text);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("agrees with JSON.parse on any text of JSON's own pieces", () => {
+    const pieces = [
+      "{",
+      "}",
+      "[",
+      "]",
+      ",",
+      ":",
+      '"',
+      "\\",
+      "\\u00",
+      "e",
+      "E",
+      "-",
+      "+",
+      ".",
+      "0",
+      "1",
+      "12",
+      " ",
+      "\n",
+    ];
+    const piece = fc.constantFrom(
+      ...pieces,
+      "true",
+      "false",
+      "null",
+      "nul",
+      '"a"',
+      '"b":',
+      "\u00a0",
+      "/",
+      "'",
+      "\u0000",
+    );
+    // Too few for a key that comes twice, which is where we differ.
+    const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(""));
+    let valid = 0;
+    fc.assert(
+      fc.property(text, (each) => {
+        expectAsOracle(each);
+        if (oracle(each) !== undefined) valid++;
+      }),
+      { numRuns: 30_000 },
+    );
+    expect(valid).toBeGreaterThan(100);
+  });
+
+  it("agrees with JSON.parse when one character of a text is changed, left out or added", () => {
+    // No single change makes two of these keys alike.
+    const text = JSON.stringify({ a: [1, -2.5e3, true, null], bbb: { ccccc: '"\\\u0001é', ddddddd: [] }, eeeee: {} });
+    const character = fc.constantFrom(...'{}[],:"\\-+.eE019 tfnu\n\u0000x');
+    fc.assert(
+      fc.property(fc.nat(text.length), fc.nat(1), character, (at, removed, added) => {
+        expectAsOracle(text.slice(0, at) + added + text.slice(at + removed));
+        expectAsOracle(text.slice(0, at) + text.slice(at + 1));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("refuses a text that is cut off at any position", () => {
+    const text = '{"a":[1.5e+10,"\\u0041\\n",{"b":null,"c":true}],"d":{},"e":[[]],"f":-0}';
+    expect(() => parseJson(text)).not.toThrow();
+    for (let end = 0; end < text.length; end++) {
+      expect(() => parseJson(text.slice(0, end)), text.slice(0, end)).toThrow(JsonSyntaxError);
+    }
+  });
+
+  it.each(["{} x", "{}{}", "1 2", "[]]", "null,", '"a""b"', "true\u0000", "{}\u00a0", "{}\ufeff"])(
+    "refuses what follows the value: %j",
+    (text) => {
+      expect(() => parseJson(text)).toThrow(JsonSyntaxError);
+    },
+  );
+
+  it.each(["", " ", "\ufeff{}", "\u00a0{}", "\f1", "// a\n1", "{a:1}", "{'a':1}", "[1,]", '{"a":1,}', "[,1]", "NaN"])(
+    "refuses %j",
+    (text) => {
+      expect(() => parseJson(text)).toThrow(JsonSyntaxError);
+    },
+  );
+
+  it.each(["01", "-", "+1", ".5", "1.", "1e", "1e+", "0x10", "-01", "1_000", "Infinity", "--1"])(
+    "refuses the number %s",
+    (text) => {
+      expect(() => parseJson(text)).toThrow(JsonSyntaxError);
+      expect(() => parseJson(`[${text}]`)).toThrow(JsonSyntaxError);
+    },
+  );
+
+  it("refuses every control character in a string, and takes it escaped", () => {
+    for (let code = 0; code < 0x20; code++) {
+      const character = String.fromCharCode(code);
+      expect(() => parseJson(`"a${character}b"`)).toThrow(JsonSyntaxError);
+      expect(() => parseJson(`"a\\${character}b"`)).toThrow(JsonSyntaxError);
+      expect(parseJson(`"\\u${code.toString(16).padStart(4, "0")}"`)).toBe(character);
+    }
+    expect(parseJson('"\u007f\u2028"')).toBe("\u007f\u2028");
+  });
+
+  it.each(['"\\x41"', '"\\u12"', '"\\u12g4"', '"\\', '"\\"', '"abc', '"\\u"'])(
+    "refuses the broken string %s",
+    (text) => {
+      expect(() => parseJson(text)).toThrow(JsonSyntaxError);
+    },
+  );
+
+  it("keeps lone surrogates, escaped or not", () => {
+    expect(parseJson('"\\ud800"')).toBe("\ud800");
+    expect(parseJson('"\udc00x"')).toBe("\udc00x");
+  });
+
+  it.each([
+    '{"a":1,"a":1}',
+    '{"a":1,"\\u0061":2}',
+    '{"":1,"b":2,"":3}',
+    '{"__proto__":1,"__proto__":1}',
+    '{"a":{"b":1,"b":2}}',
+    '[{"c":1},{"a":1,"b":[],"a":null}]',
+    '[[[{"x":{"y":[{"z":1,"\\u007a":1}]}}]]]',
+    '{"\\ud83d\\ude00":1,"😀":2}',
+  ])("refuses a key that comes twice: %s", (text) => {
+    expect(() => JSON.parse(text)).not.toThrow();
+    expect(() => parseJson(text)).toThrow(/comes twice/);
+  });
+
+  it("takes the same key in different objects", () => {
+    expect(plain(parseJson('{"a":{"a":1},"b":[{"a":2},{"a":3}]}'))).toEqual({ a: { a: 1 }, b: [{ a: 2 }, { a: 3 }] });
+  });
+
+  it("holds __proto__, constructor and the like as plain keys", () => {
+    const value = parseJson('{"__proto__":{"admin":true},"constructor":1,"toString":2,"hasOwnProperty":3}');
+    expect([...(value as Map<string, JsonValue>).keys()]).toEqual([
+      "__proto__",
+      "constructor",
+      "toString",
+      "hasOwnProperty",
+    ]);
+    expect("admin" in {}).toBe(false);
+    expect((value as unknown as { admin?: unknown }).admin).toBeUndefined();
+  });
+
+  it("reads 100,000 levels of nesting, and refuses them unclosed", () => {
+    const depth = 100_000;
+    let value = parseJson("[".repeat(depth) + "]".repeat(depth));
+    let arrays = 0;
+    while (Array.isArray(value)) {
+      arrays++;
+      value = value[0] as JsonValue;
+    }
+    expect(arrays).toBe(depth);
+    expect(parseJson(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`)).toBeInstanceOf(Map);
+    expect(() => parseJson("[".repeat(depth))).toThrow(JsonSyntaxError);
+    expect(() => parseJson('{"a":'.repeat(depth))).toThrow(JsonSyntaxError);
+    expect(() => parseJson(`${"[".repeat(depth)}${"}".repeat(depth)}`)).toThrow(JsonSyntaxError);
+  });
+
+  it("reads strings, keys and escapes of 256 KiB", () => {
+    const length = 256 * 1024;
+    const long = "ä".repeat(length);
+    expect(parseJson(`"${long}"`)).toBe(long);
+    expect(parseJson(`{"${long}":"${"\\n".repeat(length)}"}`)).toEqual(new Map([[long, "\n".repeat(length)]]));
+  });
+});
+
+describe("JsonNumber", () => {
+  const number = (text: string) => parseJson(text) as JsonNumber;
+
+  it.each([
+    ["0", 0n],
+    ["-0", 0n],
+    ["0.0", 0n],
+    ["0e5", 0n],
+    ["0e-5", 0n],
+    ["1", 1n],
+    ["1.0", 1n],
+    ["1.000", 1n],
+    ["0.1e1", 1n],
+    ["10e-1", 1n],
+    ["1e2", 100n],
+    ["1E+2", 100n],
+    ["-1.50e1", -15n],
+    ["100", 100n],
+    ["1200e-2", 12n],
+    ["9007199254740991.0", 9007199254740991n],
+    ["9007199254740993", 9007199254740993n],
+    ["-9007199254740993", -9007199254740993n],
+    ["9223372036854775807", 9223372036854775807n],
+    ["0.0000000000000000000000000000000000000000000000001e49", 1n],
+    ["123456789012345678901234567890.5e1", 1234567890123456789012345678905n],
+  ])("reads %s as the integer %s", (text, expected) => {
+    expect(number(text).toInteger()).toBe(expected);
+  });
+
+  it.each(["1.5", "0.1", "1e-1", "15e-1", "9007199254740991.4", "1e-400", "1.0000000000000000000000000000001", "-0.5"])(
+    "does not read %s as an integer",
+    (text) => {
+      expect(number(text).toInteger()).toBeUndefined();
+    },
+  );
+
+  it("agrees with exact arithmetic on any digits and exponent", () => {
+    const digits = fc.stringMatching(/^(0|[1-9]\d{0,12})(\.\d{1,12})?$/);
+    fc.assert(
+      fc.property(fc.constantFrom("", "-"), digits, fc.integer({ min: -15, max: 15 }), (sign, text, exponent) => {
+        const [whole = "", fraction = ""] = text.split(".");
+        // The value times 10^30 is an integer for all of these.
+        const scaled = BigInt(whole + fraction) * 10n ** BigInt(30 - fraction.length + exponent);
+        const expected = scaled % 10n ** 30n === 0n ? scaled / 10n ** 30n : undefined;
+        const signed = expected === undefined || sign === "" ? expected : -expected;
+        expect(number(`${sign}${text}e${exponent}`).toInteger()).toBe(signed);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it.each(["1e400", "1e99999999999", `1e${"9".repeat(400)}`, "9".repeat(400), `-${"9".repeat(400)}`])(
+    "reads %s as an integer that no field holds",
+    (text) => {
+      const value = number(text).toInteger() as bigint;
+      expect(value > 2n ** 64n || value < -(2n ** 64n)).toBe(true);
+    },
+  );
+
+  it.each([
+    ["zeros before the last digit", `1${"0".repeat(262_000)}1`],
+    ["a fraction of zeros", `0.${"0".repeat(262_000)}1`],
+    ["zeros at the end", `1${"0".repeat(262_000)}`],
+    ["nines", "9".repeat(262_000)],
+    ["a long exponent", `1e${"0".repeat(262_000)}1`],
+  ])("reads 256 KiB of digits in no time: %s", (_name, text) => {
+    const before = performance.now();
+    number(text).toInteger();
+    expect(performance.now() - before).toBeLessThan(1_000);
+  });
+});
