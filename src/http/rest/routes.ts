@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
@@ -9,19 +8,18 @@ import { toStoaError } from "../error-mapping.ts";
 import { logKey } from "../log.ts";
 import { accessOf, type ServiceTable } from "../services.ts";
 import { type Binding, bindingsOf } from "./bindings.ts";
-import { type CallInit, createUnaryCall } from "./call.ts";
-import { encodeMessage } from "./encode.ts";
+import type { CallInit } from "./call.ts";
 import type { Captured } from "./path-template.ts";
 import { readRequest, splitTarget } from "./request.ts";
-import { sendStream, wantsEvents } from "./stream.ts";
-import { createStreamCall, isServerStreaming } from "./stream-call.ts";
+import { createServe, type Serve } from "./serve.ts";
+import { wantsEvents } from "./stream.ts";
+import { isServerStreaming } from "./stream-call.ts";
 
 /** A binding and what it takes to serve it. */
 interface Endpoint {
   binding: Binding;
   access: Access;
-  /** Makes the call and sends its reply. */
-  serve: (message: Message, init: CallInit, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+  serve: Serve;
 }
 
 /** Which endpoint a request is for, and what is known of the call before its body is read. */
@@ -106,39 +104,9 @@ function endpointsOf({ services }: ServiceTable, interceptors: readonly Intercep
     bindingsOf(service).map((binding) => ({
       binding,
       access: accessOf(binding.rpc),
-      serve: isServerStreaming(binding.rpc)
-        ? serveStream(binding, createStreamCall(binding.rpc, implementation, interceptors))
-        : serveUnary(binding, createUnaryCall(binding.rpc, implementation, interceptors)),
+      serve: createServe(binding, implementation, interceptors),
     })),
   );
-}
-
-function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>): Endpoint["serve"] {
-  const write = createWriter(binding);
-  return async (message, init, request, reply) => {
-    const response = await call(message, init);
-    if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
-    const tag = response.headers?.get("etag");
-    if (tag && matches(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
-    return write(reply, response.message);
-  };
-}
-
-function serveStream(binding: Binding, call: ReturnType<typeof createStreamCall>): Endpoint["serve"] {
-  const { desc, select } = responseOf(binding);
-  return async (message, init, request, reply) =>
-    sendStream(request, reply, desc, map(await call(message, init), select));
-}
-
-async function* map<T, U>(items: AsyncIterable<T>, change: (item: T) => U): AsyncGenerator<U> {
-  for await (const item of items) yield change(item);
-}
-
-/** Whether a client that sends If-None-Match has this very reply (RFC 9110, section 13.1.2). */
-function matches(ifNoneMatch: string | undefined, tag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const tags = ifNoneMatch.split(",").map((each) => each.trim().replace(/^W\//, ""));
-  return tags.includes("*") || tags.includes(tag);
 }
 
 /** The endpoints by route of the router and by method. Those that share both differ in their verbs; no verb comes last. */
@@ -189,37 +157,4 @@ function allowAnyOrigin(reply: FastifyReply): FastifyReply {
 async function answerPreflight(_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   allowAnyOrigin(reply).header("access-control-allow-methods", "GET, HEAD").header("access-control-allow-headers", "*");
   return reply.header("access-control-max-age", "86400").code(204).send();
-}
-
-/** The message that a binding responds with, all of the RPC's or one field of it. */
-function responseOf({ rpc, responseBody }: Binding): { desc: DescMessage; select: (message: Message) => Message } {
-  const desc = responseBody === undefined ? rpc.output : responseBody.message;
-  if (desc === undefined || (responseBody !== undefined && responseBody.fieldKind !== "message")) {
-    throw new Error(`${rpc.parent.typeName}.${rpc.name}: response_body must name a message field.`);
-  }
-  const select = (message: Message): Message => {
-    if (responseBody === undefined) return message;
-    const value = (message as Message & Record<string, unknown>)[responseBody.localName];
-    return (value as Message | undefined) ?? create(desc);
-  };
-  return { desc, select };
-}
-
-/** How a binding's responses are written: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
-function createWriter(binding: Binding): (reply: FastifyReply, message: Message) => FastifyReply {
-  const { desc, select } = responseOf(binding);
-  const { status } = binding;
-  if (desc.typeName === "google.api.HttpBody") {
-    return (reply, message) => {
-      const { contentType, data } = select(message) as Message & { contentType: string; data: Uint8Array };
-      return reply
-        .code(status)
-        .header("content-type", contentType || "application/octet-stream")
-        .send(Buffer.from(data));
-    };
-  }
-  return (reply, message) => {
-    const json = JSON.stringify({ ok: true, ...encodeMessage(desc, select(message)) });
-    return reply.code(status).header("content-type", "application/json; charset=utf-8").send(json);
-  };
 }

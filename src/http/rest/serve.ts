@@ -1,0 +1,90 @@
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Implementation } from "../services.ts";
+import type { Binding } from "./bindings.ts";
+import { type CallInit, createUnaryCall } from "./call.ts";
+import { encodeMessage } from "./encode.ts";
+import { sendStream } from "./stream.ts";
+import { createStreamCall, isServerStreaming } from "./stream-call.ts";
+
+/** Makes the call of a binding and sends its reply. */
+export type Serve = (
+  message: Message,
+  init: CallInit,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply>;
+
+/** @throws Error for an RPC that REST cannot serve, or one without an implementation: the service does not start then */
+export function createServe(
+  binding: Binding,
+  implementation: Implementation,
+  interceptors: readonly Interceptor[],
+): Serve {
+  const { rpc } = binding;
+  return isServerStreaming(rpc)
+    ? serveStream(binding, createStreamCall(rpc, implementation, interceptors))
+    : serveUnary(binding, createUnaryCall(rpc, implementation, interceptors));
+}
+
+function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>): Serve {
+  const write = createWriter(binding);
+  return async (message, init, request, reply) => {
+    const response = await call(message, init);
+    if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
+    const tag = response.headers?.get("etag");
+    if (tag && matches(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
+    return write(reply, response.message);
+  };
+}
+
+function serveStream(binding: Binding, call: ReturnType<typeof createStreamCall>): Serve {
+  const { desc, select } = responseOf(binding);
+  return async (message, init, request, reply) =>
+    sendStream(request, reply, desc, map(await call(message, init), select));
+}
+
+async function* map<T, U>(items: AsyncIterable<T>, change: (item: T) => U): AsyncGenerator<U> {
+  for await (const item of items) yield change(item);
+}
+
+/** Whether a client that sends If-None-Match has this very reply (RFC 9110, section 13.1.2). */
+function matches(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const tags = ifNoneMatch.split(",").map((each) => each.trim().replace(/^W\//, ""));
+  return tags.includes("*") || tags.includes(tag);
+}
+
+/** The message that a binding responds with, all of the RPC's or one field of it. */
+function responseOf({ rpc, responseBody }: Binding): { desc: DescMessage; select: (message: Message) => Message } {
+  const desc = responseBody === undefined ? rpc.output : responseBody.message;
+  if (desc === undefined || (responseBody !== undefined && responseBody.fieldKind !== "message")) {
+    throw new Error(`${rpc.parent.typeName}.${rpc.name}: response_body must name a message field.`);
+  }
+  const select = (message: Message): Message => {
+    if (responseBody === undefined) return message;
+    const value = (message as Message & Record<string, unknown>)[responseBody.localName];
+    return (value as Message | undefined) ?? create(desc);
+  };
+  return { desc, select };
+}
+
+/** How a binding's responses are written: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
+function createWriter(binding: Binding): (reply: FastifyReply, message: Message) => FastifyReply {
+  const { desc, select } = responseOf(binding);
+  const { status } = binding;
+  if (desc.typeName === "google.api.HttpBody") {
+    return (reply, message) => {
+      const { contentType, data } = select(message) as Message & { contentType: string; data: Uint8Array };
+      return reply
+        .code(status)
+        .header("content-type", contentType || "application/octet-stream")
+        .send(Buffer.from(data));
+    };
+  }
+  return (reply, message) => {
+    const json = JSON.stringify({ ok: true, ...encodeMessage(desc, select(message)) });
+    return reply.code(status).header("content-type", "application/json; charset=utf-8").send(json);
+  };
+}
