@@ -18,9 +18,16 @@ export interface ServiceTable {
   callerKey: ContextKey<unknown>;
 }
 
+const accesses = new WeakMap<DescMethod, Access>();
+
 /** Who may call an RPC. @throws Error when the contract does not say: the service does not start then. */
 export function accessOf(rpc: DescMethod): Access {
-  const value = getOption(rpc, access);
-  if (value === Access.UNSPECIFIED) throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
+  let value = accesses.get(rpc);
+  if (value === undefined) {
+    value = getOption(rpc, access);
+    if (value === Access.UNSPECIFIED)
+      throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
+    accesses.set(rpc, value);
+  }
   return value;
 }

@@ -7,13 +7,13 @@ export type Fault =
   | "not_utf8"
   /** The bytes are not one JSON text. */
   | "not_json"
-  /** They are JSON, but not in canonical form: order, white space, number, escape, a key twice, a lone surrogate. */
+  /** They are JSON, but not in canonical form: order, white space, number, escape, depth, a key twice, half a character. */
   | "not_canonical"
-  /** A member of the document is missing, of the wrong type or out of its range. */
+  /** A member of the document is missing or malformed, or it is a genesis without being receipt 1, or the reverse. */
   | "bad_document"
-  /** The bytes do not hash to the hash that was recorded. */
+  /** The bytes do not hash to the hash that was recorded, or the last ones not to the head's. */
   | "wrong_hash"
-  /** A receipt was left out: its seq is beyond the one expected. */
+  /** A receipt was left out: its seq is beyond the one expected. Or the chain goes on beyond its head. */
   | "gap"
   /** A receipt comes again: its seq is below the one expected. */
   | "repeat"

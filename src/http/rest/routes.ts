@@ -63,8 +63,9 @@ export function addRestRoutes(app: FastifyInstance, table: ServiceTable, interce
             target.caller = await table.authenticate(access, authorization, cancellation(request, reply));
           }
           (request as RestRequest).target = target;
-          // Fastify would refuse a malformed content type before any parser.
-          request.headers = { "content-type": undefined };
+          // Fastify would refuse a malformed content type before any parser. (Set where there is a body alone: it makes
+          // every look at the headers dearer.)
+          if (request.raw.headers["content-type"] !== undefined) request.headers = { "content-type": undefined };
         },
         handler: (request, reply) => serve(request as RestRequest, reply, table),
       });

@@ -2,8 +2,9 @@ import { create, type DescField, type DescMessage, ScalarType } from "@bufbuild/
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StoaError } from "../../../src/errors.ts";
-import { decodeMessage, type Input, UrlText } from "../../../src/http/rest/decode.ts";
+import { decodeMessage } from "../../../src/http/rest/decode.ts";
 import { encodeMessage } from "../../../src/http/rest/encode.ts";
+import { type Input, UrlText } from "../../../src/http/rest/input.ts";
 import { parseJson } from "../../../src/http/rest/json.ts";
 import { fixtureMessage } from "../../support/fixture.ts";
 import { anyMessage } from "../../support/fixture-messages.ts";

@@ -1,0 +1,120 @@
+import { ScalarType } from "@bufbuild/protobuf";
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import { badInput } from "../../errors.ts";
+import { type Node, UrlText } from "./input.ts";
+import { JsonNumber } from "./json.ts";
+import { isTimestampMs } from "./well-known.ts";
+
+/** RFC 3339 with up to nine digits of a second; kept to the nanosecond. */
+const rfc3339 =
+  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** @throws StoaError `bad_input`, naming `at` */
+export function readTimestamp(node: Node, at: string): { seconds: bigint; nanos: number } {
+  const text = node instanceof UrlText ? node.values[0] : node;
+  const match = typeof text === "string" ? rfc3339.exec(text) : null;
+  if (match !== null) {
+    const [, date, time, fraction = "", zone = ""] = match;
+    const ms = Date.parse(`${date}T${time}${zone.toUpperCase()}`);
+    if (isDate(date as string) && isTimestampMs(ms)) {
+      return { seconds: BigInt(ms) / 1000n, nanos: Number(fraction.padEnd(9, "0")) };
+    }
+  }
+  throw badInput(at, `${at} must be a date and time as in RFC 3339.`);
+}
+
+/** Date.parse takes February 30 for March 2. */
+function isDate(text: string): boolean {
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+}
+
+/** An integer as a path, a query or a key of a map spells it. */
+export const integerText = /^(?:0|-?[1-9]\d*)$/;
+
+/**
+ * Reads a scalar as strictly as JSON and the contract tell types apart.
+ * @throws StoaError `bad_input`, naming `at`
+ */
+export function readScalar(type: ScalarType, node: Node, at: string): unknown {
+  const text = node instanceof UrlText ? (node.values[0] as string) : undefined;
+  switch (type) {
+    case ScalarType.STRING:
+      if (text !== undefined) return text;
+      if (typeof node !== "string") throw badInput(at, `${at} must be a string.`);
+      if (!node.isWellFormed()) throw notText(at);
+      return node;
+    case ScalarType.BOOL: {
+      const value = text === undefined ? node : text === "true" ? true : text === "false" ? false : undefined;
+      if (typeof value !== "boolean") throw badInput(at, `${at} must be true or false.`);
+      return value;
+    }
+    case ScalarType.BYTES: {
+      try {
+        const encoded = text ?? node;
+        if (typeof encoded === "string") return base64Decode(encoded);
+      } catch {
+        // Reported as any other value of the wrong kind, below.
+      }
+      throw badInput(at, `${at} must be base64.`);
+    }
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE: {
+      const value = readFloat(text, node);
+      if (value === undefined) throw badInput(at, `${at} must be a number.`);
+      if (type === ScalarType.FLOAT && Number.isFinite(value) && !Number.isFinite(Math.fround(value))) {
+        throw badInput(at, `${at} is out of range.`);
+      }
+      return value;
+    }
+    default: {
+      const value = text === undefined ? integerOf(node) : integerText.test(text) ? BigInt(text) : undefined;
+      if (value === undefined) throw badInput(at, `${at} must be an integer.`);
+      if (!inRange(type, value)) throw badInput(at, `${at} is out of range.`);
+      return isLong(type) ? value : Number(value);
+    }
+  }
+}
+
+function integerOf(node: Node): bigint | undefined {
+  return node instanceof JsonNumber ? node.toInteger() : undefined;
+}
+
+/** What JSON takes for a number. */
+const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+function readFloat(text: string | undefined, node: Node): number | undefined {
+  const word = text ?? node;
+  // As proto JSON has it.
+  if (word === "NaN" || word === "Infinity" || word === "-Infinity") return Number(word);
+  const digits =
+    word instanceof JsonNumber ? word.text : text !== undefined && numberText.test(text) ? text : undefined;
+  const value = Number(digits);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function isLong(type: ScalarType): boolean {
+  return (
+    type === ScalarType.INT64 ||
+    type === ScalarType.UINT64 ||
+    type === ScalarType.SINT64 ||
+    type === ScalarType.FIXED64 ||
+    type === ScalarType.SFIXED64
+  );
+}
+
+/** 64-bit integers are exact in JSON up to 2^53-1 only; nothing beyond that is accepted. */
+export function inRange(type: ScalarType, value: bigint): boolean {
+  const unsigned =
+    type === ScalarType.UINT32 ||
+    type === ScalarType.UINT64 ||
+    type === ScalarType.FIXED32 ||
+    type === ScalarType.FIXED64;
+  const most = isLong(type) ? BigInt(Number.MAX_SAFE_INTEGER) : unsigned ? 0xffff_ffffn : 0x7fff_ffffn;
+  const least = unsigned ? 0n : isLong(type) ? -most : -most - 1n;
+  return value >= least && value <= most;
+}
+
+export function notText(at: string) {
+  return badInput(at, `${at} is not well-formed text: it holds a lone surrogate.`);
+}
