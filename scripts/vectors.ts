@@ -1,0 +1,26 @@
+// Writes test/vectors/ anew: valid and invalid chains, one a file. A test compares the files with what is made here.
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { invalidVectors } from "../test/receipt/vectors/invalid.ts";
+import { validVectors } from "../test/receipt/vectors/valid.ts";
+
+const folder = new URL("../test/vectors/", import.meta.url);
+
+/** The text of every vector file, by its path in test/vectors/. */
+export function vectorFiles(): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const [kind, vectors] of Object.entries({ valid: validVectors(), invalid: invalidVectors() })) {
+    for (const [name, vector] of Object.entries(vectors)) {
+      files.set(`${kind}/${name}.json`, `${JSON.stringify(vector, undefined, 2)}\n`);
+    }
+  }
+  return files;
+}
+
+if (import.meta.main) {
+  rmSync(folder, { recursive: true, force: true });
+  for (const [path, text] of vectorFiles()) {
+    const file = new URL(path, folder);
+    mkdirSync(new URL(".", file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}

@@ -1,0 +1,52 @@
+import { buildChain, type Change, type LooseDocument, toVector, type Vector, type VectorReceipt } from "../chain.ts";
+
+export type Vectors = { [name: string]: Vector };
+
+export function vector(
+  seq: number,
+  fault: string,
+  description: string,
+  receipts: VectorReceipt[],
+  more?: Partial<Vector>,
+): Vector {
+  return { description, receipts, ...more, expect: { ok: false, seq, fault } };
+}
+
+/** Five receipts of which one is changed; the later ones link to it as it is. The fault is found there. */
+export function changed(seq: number, fault: string, description: string, change: Change): Vector {
+  return vector(seq, fault, description, buildChain(5, { [seq]: change }).map(toVector));
+}
+
+/** Receipt 4, a session, changed in its canonical text. */
+export function rewritten(fault: string, description: string, from: string | RegExp, to: string): Vector {
+  const text = (text: string) => {
+    const result = text.replace(from, () => to);
+    if (result === text) throw new Error(`there is no ${from} in ${text}`);
+    return result;
+  };
+  return changed(4, fault, description, { text });
+}
+
+/** Receipt 4 with its note, a plain string in a place that takes any, rewritten to a JSON text. */
+export const noteAs = (fault: string, description: string, json: string) =>
+  rewritten(fault, description, '"The market closed in order."', json);
+
+/** Receipt 4 with 1204, a number in its evidence, rewritten. */
+export const numberAs = (fault: string, description: string, json: string) =>
+  rewritten(fault, description, "1204", json);
+
+/** Receipt 4 with a member of its evidence rewritten to others. */
+export const evidenceAs = (fault: string, description: string, members: string) =>
+  rewritten(fault, description, /"bushels":1204/, members);
+
+/** One receipt with other members in its document, or in an object of it. */
+export function edited(seq: number, fault: string, description: string, members: LooseDocument): Vector {
+  const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+  const document = (document: LooseDocument) => {
+    for (const [name, value] of Object.entries(members)) {
+      if (isObject(value) && isObject(document[name])) Object.assign(document[name], value);
+      else document[name] = value;
+    }
+  };
+  return changed(seq, fault, description, { document });
+}
