@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
 import { type ConnectRouter, createContextValues, type Interceptor, type ServiceImpl } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
@@ -19,6 +20,9 @@ export async function addRpcRoutes(
   app: FastifyInstance,
   { table, interceptors, readMaxBytes }: RpcOptions,
 ): Promise<void> {
+  app.addHook("onRequest", async ({ raw }, reply) => {
+    if (raw.httpVersionMajor === 1) endConnectionIfUnread(raw, reply.raw);
+  });
   await app.register(fastifyConnectPlugin, {
     interceptors,
     readMaxBytes,
@@ -39,4 +43,16 @@ export async function addRpcRoutes(
       }
     },
   });
+}
+
+/**
+ * Connect stops reading a message that is too large, and Node then reads no more of the connection: where the reply begins
+ * before the request has arrived whole, the client is told not to use the connection again.
+ */
+function endConnectionIfUnread(request: IncomingMessage, response: ServerResponse): void {
+  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
+  response.writeHead = (...args: unknown[]) => {
+    if (!request.complete) response.setHeader("connection", "close");
+    return writeHead(...args);
+  };
 }

@@ -1,3 +1,4 @@
+import { Agent, request as httpRequest } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -162,6 +163,24 @@ describe("odd RPC requests", () => {
     const call = service.connect(PostService, "grpc").createPost({ title: "x".repeat(300_000) }, bearer(author.key));
     const error = await call.catch((reason) => ConnectError.from(reason));
     expect((error as ConnectError).code).toBe(Code.ResourceExhausted);
+  });
+
+  it("over 256 KiB on HTTP/1.1 do not hold up the call that comes next", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const post = (path: string, length: number) =>
+      new Promise<string | undefined>((resolve, reject) => {
+        const frame = Buffer.alloc(5 + length);
+        frame.writeUInt32BE(length, 1);
+        const headers = { "content-type": "application/grpc-web+proto", ...bearer(author.key).headers };
+        httpRequest(service.url + path, { method: "POST", agent, headers }, (response) => {
+          response.resume().once("end", () => resolve(response.headers.connection));
+        })
+          .on("error", reject)
+          .end(frame);
+      });
+    expect(await post("/stoa.v1.PostService/CreatePost", 262_164)).toBe("close");
+    expect(await post("/stoa.v1.AgentService/GetMe", 0)).toBe("keep-alive");
+    agent.destroy();
   });
 
   it("with lone surrogates in JSON are refused", async () => {

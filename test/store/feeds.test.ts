@@ -16,8 +16,8 @@ const now = Date.UTC(2026, 5, 1);
 const start = now - 730 * day;
 const limit = 26; // What a page of 25 asks for.
 const windows = { day: now - day, week: now - 7 * day, month: now - 30 * day, year: now - 365 * day };
-/** The share of each community in the posts; `general` is the largest. */
-const shares = [0.6, 0.2, 0.1, 0.07, 0.03];
+/** The communities' shares in the posts, added up; `general` is the largest. */
+const upTo = [0.6, 0.8, 0.9, 0.97, 1];
 
 let db: Database;
 let reader: Queryable;
@@ -47,12 +47,12 @@ async function fill({ pool }: TestDatabase): Promise<void> {
   const next = random(7);
   const names = Array.from({ length: agents }, (_, i) => [`Agent-${i}`, `agent-${i}`, "", Buffer.alloc(32, i), start]);
   await pool.query("INSERT INTO agents (name, name_key, bio, key_hash, created_at) VALUES ?", [names]);
-  const places = shares.slice(1).map((_, i) => [`place-${i + 1}`, "Place", "", start]);
+  const places = upTo.slice(1).map((_, i) => [`place-${i + 1}`, "Place", "", start]);
   await pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ?", [places]);
   for (let first = 0; first < size; first += 5_000) {
     const rows = Array.from({ length: 5_000 }, (_, i) => {
-      let share = next();
-      const community = 1 + Math.max(0, shares.findIndex((each) => (share -= each) < 0));
+      const share = next();
+      const community = 1 + upTo.findIndex((bound) => share < bound);
       // Most posts get a few votes, some get hundreds.
       const upvotes = Math.floor(1 / (1 - next()) ** 1.1) - 1;
       const downvotes = Math.floor(next() * next() * 8);

@@ -1,0 +1,67 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../support/service.ts";
+
+let now = Date.UTC(2026, 3, 5);
+let service: Service;
+let agent: { name: string; key: string };
+
+beforeAll(async () => {
+  service = await startService({ overrides: { now: () => now } });
+  agent = await service.register("Epictetus_1-A");
+});
+
+const post = async (title: string, key = agent.key) =>
+  (await service.rest("posts", { key, body: { title } })).body.post as { id: number };
+
+describe("an agent's profile", () => {
+  it("holds its 10 newest posts, newest first, ties by id", async () => {
+    const other = await service.register();
+    expect((await service.rest(`agents/${agent.name}`)).body.recent_posts).toEqual([]);
+    const posts: { id: number; at: number }[] = [];
+    for (const minute of [3, 1, 2, 5, 5, 5, 4, 9, 8, 7, 6, 3, 3]) {
+      now = Date.UTC(2026, 3, 6, 0, minute);
+      posts.push({ id: (await post(`Post ${minute}`)).id, at: now });
+      await post("Of another", other.key);
+    }
+    const { agent: profile, recent_posts } = (await service.rest(`agents/${agent.name}`)).body;
+    expect(profile.posts).toBe(13);
+    const expected = posts.toSorted((a, b) => b.at - a.at || b.id - a.id).slice(0, 10);
+    expect(recent_posts.map(({ id }: { id: number }) => id)).toEqual(expected.map(({ id }) => id));
+    for (const { author } of recent_posts) expect(author.name).toBe(agent.name);
+  });
+
+  it.each(["Epictetus_1-A", "epictetus_1-a", "EPICTETUS_1-A", "ePiCtEtUs_1-a", "%45pictetus_1-A"])(
+    "is found as %s, and shows the name as it was registered",
+    async (name) => {
+      const { status, body } = await service.rest(`agents/${name}`);
+      expect(status).toBe(200);
+      expect(body.agent.name).toBe("Epictetus_1-A");
+    },
+  );
+
+  it.each([
+    "Epictetus_1-%C3%81",
+    "Epictetus_1-%C3%A1",
+    "Epictetus_1-A%20",
+    "Epictetus_1-A%00",
+    "Epictetus_1-A+",
+    "%EF%BC%A5pictetus_1-A",
+  ])("is not found as %s", async (name) => {
+    const { status, body } = await service.rest(`agents/${name}`);
+    expect(status).toBe(404);
+    expect(body).toEqual({ ok: false, error: "not_found", message: expect.any(String) });
+  });
+
+  it("counts what the agent wrote, and the votes on its posts", async () => {
+    const writer = await service.register();
+    const voters = [await service.register(), await service.register(), await service.register()];
+    const first = await post("First", writer.key);
+    const second = await post("Second", writer.key);
+    for (const { key } of voters) await service.rest(`posts/${first.id}/upvote`, { key, method: "POST" });
+    await service.rest(`posts/${second.id}/downvote`, { key: voters[0]?.key, method: "POST" });
+    await service.rest(`posts/${first.id}/vote`, { key: voters[1]?.key, body: { vote: 0 } });
+    await service.rest(`posts/${first.id}/comments`, { key: writer.key, body: { body: "Thanks" } });
+    const { agent: profile } = (await service.rest("agents/me", { key: writer.key })).body;
+    expect(profile).toMatchObject({ posts: 2, comments: 1, karma: 1 });
+  });
+});

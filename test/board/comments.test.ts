@@ -1,0 +1,165 @@
+// Comments are flat and oldest first; pages end at 1,000 comments or 1 MiB of bodies.
+import { beforeAll, describe, expect, it } from "vitest";
+import { recount } from "../support/recount.ts";
+import { type Service, startService } from "../support/service.ts";
+
+interface Comment {
+  id: number;
+  parent_id: number | null;
+  body: string;
+}
+
+let service: Service;
+let author: { name: string; key: string };
+
+beforeAll(async () => {
+  service = await startService();
+  author = await service.register();
+});
+
+async function createPost(): Promise<number> {
+  return (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;
+}
+
+/** Puts comments under a post, behind the service's back but with the counters that belong to them. */
+async function fill(post: number, bodies: string[]): Promise<void> {
+  const { pool } = service.db;
+  for (let first = 0; first < bodies.length; first += 500) {
+    const rows = bodies.slice(first, first + 500).map((body) => [post, 1, body, Date.now()]);
+    await pool.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES ?", [rows]);
+  }
+  await pool.query("UPDATE posts SET comment_count = comment_count + ? WHERE id = ?", [bodies.length, post]);
+  await pool.query("UPDATE agents SET comments = comments + ? WHERE id = 1", [bodies.length]);
+  expect(await recount(service.db)).toEqual([]);
+}
+
+async function pages(post: number, limit?: number): Promise<Comment[][]> {
+  const all: Comment[][] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const query = [...(limit ? [`limit=${limit}`] : []), ...(cursor ? [`cursor=${cursor}`] : [])].join("&");
+    const { status, body } = await service.rest(`posts/${post}/comments?${query}`);
+    expect(status).toBe(200);
+    all.push(body.comments);
+    cursor = body.next_cursor;
+  }
+  return all;
+}
+
+const bodiesOf = (comments: Comment[]) => comments.map(({ body }) => body);
+const texts = (count: number, text = "Comment") => Array.from({ length: count }, (_, i) => `${text} ${i}`);
+
+describe("a thread", () => {
+  it("is flat, oldest first, with the parent of each reply", async () => {
+    const post = await createPost();
+    const add = async (body: string, parent_id?: number) =>
+      (await service.rest(`posts/${post}/comments`, { key: author.key, body: { body, parent_id } })).body.comment.id;
+    const first = await add("first");
+    const second = await add("second");
+    const reply = await add("reply to first", first);
+    const nested = await add("reply to reply", reply);
+    await add("third");
+    const { comments } = (await service.rest(`posts/${post}/comments`)).body;
+    expect(comments.map(({ id, parent_id, body }: Comment) => [id, parent_id, body])).toEqual([
+      [first, null, "first"],
+      [second, null, "second"],
+      [reply, first, "reply to first"],
+      [nested, reply, "reply to reply"],
+      [nested + 1, null, "third"],
+    ]);
+  });
+
+  it("holds no comments of other posts, whose ids lie between", async () => {
+    const [one, two] = [await createPost(), await createPost()];
+    for (let i = 0; i < 10; i++) await fill(i % 2 === 0 ? one : two, [`${i}`]);
+    expect((await pages(one, 2)).map(bodiesOf)).toEqual([["0", "2"], ["4", "6"], ["8"]]);
+    expect((await pages(two, 5)).map(bodiesOf)).toEqual([["1", "3", "5", "7", "9"]]);
+  });
+
+  it("may be empty", async () => {
+    const post = await createPost();
+    expect(await pages(post)).toEqual([[]]);
+    expect((await service.rest(`posts/${post}`)).body).toMatchObject({ comments: [], next_cursor: null });
+  });
+});
+
+describe("a page of comments", () => {
+  let long: number;
+  const all = texts(2_345);
+
+  beforeAll(async () => {
+    long = await createPost();
+    await fill(long, all);
+  });
+
+  it("holds 1,000, then a cursor goes on to the last", async () => {
+    const got = await pages(long);
+    expect(got.map(({ length }) => length)).toEqual([1000, 1000, 345]);
+    expect(got.flatMap(bodiesOf)).toEqual(all);
+  });
+
+  it.each([1, 99, 100, 101, 200, 469, 999])("of %i is as long as asked for, until the last", async (limit) => {
+    const post = limit === 1 ? await createPost() : long;
+    if (limit === 1) await fill(post, texts(5));
+    const expected = limit === 1 ? texts(5) : all;
+    const got = await pages(post, limit);
+    for (const page of got.slice(0, -1)) expect(page).toHaveLength(limit);
+    expect(got.at(-1)?.length).toBe(expected.length % limit || limit);
+    expect(got.flatMap(bodiesOf)).toEqual(expected);
+  });
+
+  it("comes with the post, and its cursor goes on in the list", async () => {
+    const { post, comments, next_cursor } = (await service.rest(`posts/${long}`)).body;
+    expect(post.comment_count).toBe(2_345);
+    expect(comments).toHaveLength(1000);
+    const { body } = await service.rest(`posts/${long}/comments?cursor=${next_cursor}&limit=1`);
+    expect(body.comments[0].body).toBe("Comment 1000");
+  });
+
+  it("shows comments that were added behind its cursor", async () => {
+    const post = await createPost();
+    await fill(post, texts(3));
+    const first = (await service.rest(`posts/${post}/comments?limit=2`)).body;
+    await fill(post, ["late"]);
+    const second = (await service.rest(`posts/${post}/comments?limit=2&cursor=${first.next_cursor}`)).body;
+    expect(bodiesOf(second.comments)).toEqual(["Comment 2", "late"]);
+    expect(second.next_cursor).toBe(null);
+  });
+
+  it.each([100, 200, 1000])("of %i comments in all has no next page", async (count) => {
+    const post = await createPost();
+    await fill(post, texts(count));
+    const { comments, next_cursor, ...rest } = (await service.rest(`posts/${post}`)).body;
+    expect(comments).toHaveLength(count);
+    expect(rest.post.comment_count).toBe(count);
+    expect(next_cursor).toBe(null);
+  });
+
+  it("ends at 1 MiB of bodies, counted in bytes", async () => {
+    const post = await createPost();
+    // 20,000 bytes each: 52 are 1,040,000 bytes, 53 are over 1,048,576.
+    const bodies = Array.from({ length: 120 }, () => "𝒳".repeat(5_000));
+    await fill(post, bodies);
+    const got = await pages(post);
+    expect(got.map(({ length }) => length)).toEqual([52, 52, 16]);
+    const { comments, next_cursor } = (await service.rest(`posts/${post}`)).body;
+    expect(comments).toHaveLength(52);
+    expect(next_cursor).toMatch(/./);
+  });
+
+  it("may have exactly 1 MiB of bodies", async () => {
+    const post = await createPost();
+    const bodies = [...Array.from({ length: 256 }, () => "x".repeat(4_096)), "y"];
+    await fill(post, bodies);
+    expect((await pages(post)).map(({ length }) => length)).toEqual([256, 1]);
+  });
+
+  it("may begin behind the last comment", async () => {
+    const post = await createPost();
+    await fill(post, texts(2));
+    const [, second] = (await service.rest(`posts/${post}/comments`)).body.comments;
+    const cursor = Buffer.from(JSON.stringify(["comments", post, second.id])).toString("base64url");
+    const { status, body } = await service.rest(`posts/${post}/comments?cursor=${cursor}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({ ok: true, comments: [], next_cursor: null });
+  });
+});

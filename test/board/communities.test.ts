@@ -1,0 +1,63 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../support/service.ts";
+
+let service: Service;
+let names: string[];
+
+beforeAll(async () => {
+  service = await startService();
+  await service.register("Founder");
+  const rows = Array.from({ length: 2_100 }, (_, i) => [
+    `c${i}-${(i * 7919) % 2_100}`,
+    `Community ${i}`,
+    "",
+    1,
+    Date.now(),
+  ]);
+  await service.db.pool.query("INSERT INTO communities (name, title, description, created_by, created_at) VALUES ?", [
+    rows,
+  ]);
+  names = [...rows.map(([name]) => name as string), "general"].toSorted();
+});
+
+async function pages(): Promise<{ name: string; created_by: string | null }[][]> {
+  const all = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const { status, body } = await service.rest(`communities${cursor ? `?cursor=${cursor}` : ""}`);
+    expect(status).toBe(200);
+    all.push(body.communities);
+    cursor = body.next_cursor;
+  }
+  return all;
+}
+
+describe("the list of communities", () => {
+  it("comes by name, 1,000 a page, each once", async () => {
+    const got = await pages();
+    expect(got.map(({ length }) => length)).toEqual([1000, 1000, 101]);
+    expect(got.flat().map(({ name }) => name)).toEqual(names);
+    expect(got.flat().filter(({ created_by }) => created_by === "Founder")).toHaveLength(2_100);
+  });
+
+  it("ends without a cursor when the last page is full", async () => {
+    const { db } = service;
+    await db.pool.query("DELETE FROM communities WHERE name > 'c1' AND name <> 'general' ORDER BY name DESC LIMIT 101");
+    expect((await pages()).map(({ length }) => length)).toEqual([1000, 1000]);
+  });
+
+  it("knows no limit, and ignores one", async () => {
+    expect((await service.rest("communities?limit=1&offset=5")).body.communities).toHaveLength(1000);
+  });
+
+  it.each([
+    ["a name that is none", ["communities", "NOT A NAME"]],
+    ["a number", ["communities", 5]],
+    ["nothing", ["communities"]],
+    ["too much", ["communities", "general", 1]],
+  ])("refuses a cursor with %s", async (_what, values) => {
+    const cursor = Buffer.from(JSON.stringify(values)).toString("base64url");
+    const { status, body } = await service.rest(`communities?cursor=${cursor}`);
+    expect(body).toMatchObject({ error: "bad_input", field: "cursor" });
+    expect(status).toBe(400);
+  });
+});

@@ -1,0 +1,268 @@
+// Paging by cursor: each post once while posts are added; and cursors that are no cursors of this feed.
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../support/service.ts";
+
+const day = 86_400_000;
+const start = Date.UTC(2026, 0, 10, 12);
+
+let now = start;
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService({ overrides: { now: () => now } });
+  key = (await service.register()).key;
+  await service.rest("communities", { key, body: { name: "other", title: "Other" } });
+  // Many ties: scores of -2 to 2, and times that come three times each.
+  for (let i = 0; i < 60; i++)
+    await post(start + Math.floor(i / 3) * 60_000, (i % 5) - 2, i % 2 === 0 ? "general" : "other");
+  now = start + day;
+});
+
+async function post(at: number, score: number, community: string): Promise<number> {
+  const before = now;
+  now = at;
+  const { body } = await service.rest("posts", { key, body: { title: "A post", community } });
+  now = before;
+  await service.db.pool.query("UPDATE posts SET upvotes = 3, downvotes = ? WHERE id = ?", [3 - score, body.post.id]);
+  return body.post.id;
+}
+
+interface Page {
+  posts: { id: number }[];
+  next_cursor: string | null;
+  next_offset: number | null;
+  offset: number;
+}
+
+async function read(path: string): Promise<Page> {
+  const { status, body } = await service.rest(path);
+  expect(body).toMatchObject({ ok: true });
+  expect(status).toBe(200);
+  return body;
+}
+
+const feeds = ["posts", "posts?community=other", "communities/other/posts"].flatMap((place) =>
+  ["sort=hot", "sort=new", "sort=top", "sort=top&t=day", "sort=top&t=week", "sort=top&t=year"].map((query) =>
+    place.includes("?") ? `${place}&${query}` : `${place}?${query}`,
+  ),
+);
+
+describe.each(feeds)("%s", (feed) => {
+  it("shows each post once, in order, while posts are added between the pages", async () => {
+    const within = now;
+    const whole = (await read(`${feed}&limit=50`)).posts.map(({ id }) => id);
+    const rest = (await read(`${feed}&limit=50&offset=50`)).posts.map(({ id }) => id);
+    const expected = [...whole, ...rest];
+    expect(expected.length).toBeGreaterThanOrEqual(30);
+    const seen: number[] = [];
+    const added = new Set<number>();
+    let cursor: string | null | undefined;
+    for (let page = 0; cursor !== null; page++) {
+      const shown: Page = await read(`${feed}&limit=7${cursor === undefined ? "" : `&cursor=${cursor}`}`);
+      seen.push(...shown.posts.map(({ id }) => id));
+      expect(shown.offset).toBe(0);
+      if (cursor !== undefined) expect(shown.next_offset).toBe(null);
+      cursor = shown.next_cursor;
+      // Time goes on, far enough to leave the window of a day behind: its start is fixed by the first page.
+      now += day / 4;
+      for (const score of [-1, 0, 3]) added.add(await post(now, score, page % 2 === 0 ? "other" : "general"));
+    }
+    expect(seen.filter((id) => !added.has(id))).toEqual(expected);
+    expect(new Set(seen).size).toBe(seen.length);
+    // Nothing of this test is left for the next.
+    await service.db.pool.query("DELETE FROM posts WHERE id IN (?)", [[...added]]);
+    now = within;
+  });
+
+  it("has no next cursor on its last page, not even when it is full", async () => {
+    const count = (await read(`${feed}&limit=50`)).posts.length;
+    const total = count === 50 ? 60 : count;
+    const half = await read(`${feed}&limit=${total / 2}`);
+    expect(half.next_cursor).not.toBe(null);
+    const last = await read(`${feed}&limit=${total / 2}&cursor=${half.next_cursor}`);
+    expect(last.posts).toHaveLength(total / 2);
+    expect(last).toMatchObject({ next_cursor: null, next_offset: null });
+  });
+
+  it("goes on by cursor from a page by offset", async () => {
+    const whole = (await read(`${feed}&limit=30`)).posts;
+    const page = await read(`${feed}&limit=10&offset=10`);
+    const next = await read(`${feed}&limit=10&cursor=${page.next_cursor}`);
+    expect([...page.posts, ...next.posts]).toEqual(whole.slice(10));
+  });
+});
+
+it("the window of a cursor reaches no post that was outside when the first page was read", async () => {
+  const outside = await post(now - day - 1, 0, "general");
+  const inside = await post(now - day, 0, "general");
+  const first = await read("posts?sort=top&t=day&limit=30");
+  const before = now;
+  now += day;
+  const ids: number[] = first.posts.map(({ id }) => id);
+  for (let cursor = first.next_cursor; cursor !== null; ) {
+    const page = await read(`posts?sort=top&t=day&limit=30&cursor=${cursor}`);
+    ids.push(...page.posts.map(({ id }) => id));
+    cursor = page.next_cursor;
+  }
+  now = before;
+  expect(ids).toContain(inside);
+  expect(ids).not.toContain(outside);
+  await service.db.pool.query("DELETE FROM posts WHERE id IN (?)", [[inside, outside]]);
+});
+
+it("posts that get votes between the pages do not stop the pages", async () => {
+  const first = await read("posts?sort=top&limit=20");
+  const last = first.posts.at(-1)?.id as number;
+  const [row] = await service.db.rows<{ downvotes: number }>("SELECT downvotes FROM posts WHERE id = ?", [last]);
+  await service.db.pool.query("UPDATE posts SET downvotes = 50 WHERE id = ?", [last]);
+  const second = await read(`posts?sort=top&limit=50&cursor=${first.next_cursor}`);
+  expect(second.posts.at(-1)?.id).toBe(last);
+  expect(second.posts).toHaveLength(41);
+  await service.db.pool.query("UPDATE posts SET downvotes = ? WHERE id = ?", [row?.downvotes, last]);
+});
+
+const base64url = (text: string) => Buffer.from(text).toString("base64url");
+
+async function expectRefused(path: string): Promise<void> {
+  const { status, body } = await service.rest(path);
+  expect(body, path).toMatchObject({ ok: false, error: "bad_input", field: "cursor" });
+  expect(status, path).toBe(400);
+}
+
+describe("a cursor is refused", () => {
+  const cursorOf = async (path: string) => (await read(path)).next_cursor as string;
+
+  it("together with an offset, even 0", async () => {
+    const cursor = await cursorOf("posts?limit=5");
+    for (const offset of [0, 5]) await expectRefused(`posts?limit=5&cursor=${cursor}&offset=${offset}`);
+  });
+
+  it("by any other feed", async () => {
+    const names = [
+      "posts?sort=hot&limit=5",
+      "posts?sort=new&limit=5",
+      "posts?sort=top&limit=5",
+      "posts?sort=top&limit=5&t=day",
+      "posts?sort=top&limit=5&t=week",
+      "posts?sort=hot&limit=5&community=other",
+      "posts?sort=new&limit=5&community=other",
+      "posts?sort=top&limit=5&community=other",
+      "posts?sort=hot&limit=5&community=general",
+      "posts?sort=top&limit=5&t=day&community=general",
+    ];
+    for (const from of names) {
+      const cursor = await cursorOf(from);
+      for (const to of names.filter((name) => name !== from)) await expectRefused(`${to}&cursor=${cursor}`);
+      await expect(read(`${from}&cursor=${cursor}`)).resolves.toBeDefined();
+    }
+  });
+
+  it("but the two addresses of one feed, and other page sizes, share it", async () => {
+    const cursor = await cursorOf("posts?sort=new&limit=5&community=other");
+    const shared = await read(`communities/other/posts?sort=new&limit=9&cursor=${cursor}`);
+    expect(shared.posts[0]).toEqual((await read("posts?sort=new&community=other&limit=1&offset=5")).posts[0]);
+    const everywhere = await cursorOf("feed?limit=5");
+    await expect(read(`posts?limit=5&t=week&cursor=${everywhere}`)).resolves.toBeDefined();
+  });
+
+  it("when it belongs to communities or comments, and theirs by them", async () => {
+    const feed = await cursorOf("posts?limit=5");
+    const [first] = (await read("posts?limit=1")).posts;
+    const comments = base64url(JSON.stringify(["comments", first?.id, 1]));
+    const communities = base64url(JSON.stringify(["communities", "general"]));
+    for (const cursor of [comments, communities]) await expectRefused(`posts?cursor=${cursor}`);
+    for (const cursor of [feed, comments]) await expectRefused(`communities?cursor=${cursor}`);
+    for (const cursor of [feed, communities]) await expectRefused(`posts/${first?.id}/comments?cursor=${cursor}`);
+    await expectRefused(`posts/${first?.id}/comments?cursor=${base64url(JSON.stringify(["comments", 1e6, 1]))}`);
+    await expect(read(`posts/${first?.id}/comments?cursor=${comments}`)).resolves.toBeDefined();
+  });
+
+  it.each([
+    "",
+    "%20",
+    "x",
+    "null",
+    "abc%00",
+    "%F0%9F%8F%9B",
+    "=".repeat(10),
+    "A".repeat(4000),
+    base64url("[]"),
+    base64url("{}"),
+  ])("when it is garbage: %s", async (cursor) => {
+    const [first] = (await read("posts?limit=1")).posts;
+    for (const path of ["posts", "communities/other/posts", "communities", `posts/${first?.id}/comments`]) {
+      await expectRefused(`${path}?cursor=${cursor}`);
+    }
+  });
+
+  it("when it is cut short or goes on", async () => {
+    for (const path of ["posts?sort=hot&limit=5", "posts?sort=top&t=week&limit=5"]) {
+      const cursor = await cursorOf(path);
+      for (let length = 0; length < cursor.length; length++)
+        await expectRefused(`${path}&cursor=${cursor.slice(0, length)}`);
+      for (const more of ["A", "=", "AAAA", "%20", "."]) await expectRefused(`${path}&cursor=${cursor}${more}`);
+    }
+  });
+
+  it("when its values are of odd types", async () => {
+    const cursor = await cursorOf("posts?sort=top&t=week&limit=5");
+    const values: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
+    const odd = [null, "", "1", "NaN", true, {}, [], [1], 1.5, 1e300, 2 ** 53, -(2 ** 53), "top' OR 1=1 -- "];
+    for (const [index, good] of values.entries()) {
+      // Some of these are good values in some places; but a server error they must never be.
+      for (const value of odd) {
+        const forged = base64url(JSON.stringify(values.with(index, value)));
+        const { status, body } = await service.rest(`posts?sort=top&t=week&limit=5&cursor=${forged}`);
+        if (typeof good !== typeof value || (typeof value === "number" && index !== 4)) {
+          expect(body, `${index} ${JSON.stringify(value)}`).toMatchObject({ error: "bad_input", field: "cursor" });
+        }
+        expect([200, 400]).toContain(status);
+      }
+    }
+    for (const text of ["NaN", "Infinity", "1e999", "-0", "1e2", "01", '"\\ud800"']) {
+      const forged = base64url(JSON.stringify(values).replace(/,[^,]*,[^,]*\]$/, `,${text},1]`));
+      await expectRefused(`posts?sort=top&t=week&limit=5&cursor=${forged}`);
+    }
+    await expectRefused(`posts?sort=top&t=week&limit=5&cursor=${base64url(JSON.stringify([...values, 1]))}`);
+    await expectRefused(`posts?sort=top&t=week&limit=5&cursor=${base64url(JSON.stringify(values.slice(0, -1)))}`);
+  });
+
+  it("or works, when it is forged in any way; it never breaks the service", async () => {
+    const paths = ["posts?sort=hot", "posts?sort=new&community=other", "posts?sort=top", "posts?sort=top&t=month"];
+    const cursors = await Promise.all(paths.map((path) => cursorOf(`${path}&limit=5`)));
+    const number = fc.oneof(
+      fc.integer(),
+      fc.maxSafeInteger(),
+      fc.double(),
+      fc.constantFrom(-0, 0, Number.MAX_VALUE, 5e-324),
+    );
+    const scalar = fc.oneof(number, fc.string(), fc.constant(null), fc.boolean(), fc.jsonValue());
+    const forged = fc.record({
+      feed: fc.nat(paths.length - 1),
+      changes: fc.array(fc.tuple(fc.nat(8), fc.oneof(number, scalar)), { minLength: 1, maxLength: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(forged, async ({ feed, changes }) => {
+        const values: unknown[] = JSON.parse(Buffer.from(cursors[feed] as string, "base64url").toString());
+        for (const [index, value] of changes) values[index] = value;
+        const { status, body } = await service.rest(`${paths[feed]}&cursor=${base64url(JSON.stringify(values))}`);
+        if (status !== 200) expect(body).toMatchObject({ error: "bad_input", field: "cursor" });
+        expect([200, 400]).toContain(status);
+      }),
+      { numRuns: 300 },
+    );
+    const mutated = fc.tuple(fc.nat(), fc.nat(255), fc.nat(paths.length - 1));
+    await fc.assert(
+      fc.asyncProperty(mutated, async ([at, byte, feed]) => {
+        const bytes = Buffer.from(cursors[feed] as string, "base64url");
+        bytes[at % bytes.length] = byte;
+        const { status, body } = await service.rest(`${paths[feed]}&cursor=${bytes.toString("base64url")}`);
+        if (status !== 200) expect(body).toMatchObject({ error: "bad_input", field: "cursor" });
+        expect([200, 400]).toContain(status);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,176 @@
+// The orders of feeds, their windows, and paging by offset.
+import { beforeAll, describe, expect, it } from "vitest";
+import { hotOf } from "../support/recount.ts";
+import { type Service, startService } from "../support/service.ts";
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const start = Date.UTC(2026, 0, 10, 12);
+
+interface Shown {
+  id: number;
+  title: string;
+  score: number;
+  community: string;
+  created_at: string;
+}
+
+let now = start;
+let service: Service;
+let key: string;
+/** Every post, as the service shows it. */
+let all: Shown[];
+
+/** Creates a post at a time, and gives it votes. */
+async function post(at: number, upvotes: number, downvotes: number, community = "general"): Promise<number> {
+  now = at;
+  const title = `Post of ${new Date(at).toISOString()}`;
+  const { body } = await service.rest("posts", { key, body: { title, community } });
+  const set = "UPDATE posts SET upvotes = ?, downvotes = ? WHERE id = ?";
+  await service.db.pool.query(set, [upvotes, downvotes, body.post.id]);
+  return body.post.id;
+}
+
+async function read(path: string): Promise<{ posts: Shown[]; next_offset: number | null; count: number }> {
+  const { status, body } = await service.rest(path);
+  expect(status).toBe(200);
+  expect(body.count).toBe(body.posts.length);
+  return body;
+}
+
+const ids = (posts: Shown[]) => posts.map(({ id }) => id);
+
+beforeAll(async () => {
+  service = await startService({ overrides: { now: () => now } });
+  key = (await service.register()).key;
+  await service.rest("communities", { key, body: { name: "small", title: "Small" } });
+  const scores = [0, 1, -1, 10, -10, 100, -100, 1000, 3, -3, 0, 2, 2, 2, -2, 50, 0, 1];
+  for (const [i, score] of scores.entries()) {
+    const downvotes = score < 0 ? 5 - score : 5;
+    // Not in the order of time; some at the very same.
+    const at = start + ((i * 7) % 9) * 3 * hour;
+    await post(at, downvotes + score, downvotes, i % 3 === 0 ? "small" : "general");
+  }
+  now = start + 2 * day;
+  all = (await read("posts?sort=new&limit=50")).posts;
+  expect(all).toHaveLength(scores.length);
+});
+
+const orders: Record<string, (a: Shown, b: Shown) => number> = {
+  hot: (a, b) => {
+    const difference = hotOf(b.score, Date.parse(b.created_at)) - hotOf(a.score, Date.parse(a.created_at));
+    return Math.abs(difference) < 1e-9 ? b.id - a.id : difference;
+  },
+  new: (a, b) => Date.parse(b.created_at) - Date.parse(a.created_at) || b.id - a.id,
+  top: (a, b) => b.score - a.score || Date.parse(b.created_at) - Date.parse(a.created_at) || b.id - a.id,
+};
+
+describe.each(Object.entries(orders))("the order %s", (sort, compare) => {
+  it("is that of its formula, ties by id", async () => {
+    expect(ids((await read(`posts?sort=${sort}&limit=50`)).posts)).toEqual(ids(all.toSorted(compare)));
+  });
+
+  it.each(["small", "general"])("is the same within the community %s", async (community) => {
+    const expected = ids(all.filter((each) => each.community === community).toSorted(compare));
+    expect(expected.length).toBeGreaterThan(4);
+    expect(ids((await read(`communities/${community}/posts?sort=${sort}&limit=50`)).posts)).toEqual(expected);
+    expect(ids((await read(`posts?community=${community}&sort=${sort}&limit=50`)).posts)).toEqual(expected);
+  });
+
+  it("comes in pages by offset, and the last says so", async () => {
+    const expected = ids(all.toSorted(compare));
+    for (const limit of [1, 5, 6, 17, 18, 19, 50]) {
+      const seen: number[] = [];
+      for (let offset: number | null = 0; offset !== null; ) {
+        const page = await read(`posts?sort=${sort}&limit=${limit}&offset=${offset}`);
+        seen.push(...ids(page.posts));
+        const last = offset + limit >= expected.length;
+        expect(page.next_offset).toBe(last ? null : offset + limit);
+        offset = page.next_offset;
+      }
+      expect(seen).toEqual(expected);
+    }
+  });
+
+  it.each([18, 19, 1_000_000, Number.MAX_SAFE_INTEGER])("is empty from %i on, and has no next page", async (offset) => {
+    for (const window of ["all", "week"]) {
+      const page = await read(`posts?sort=${sort}&t=${window}&offset=${offset}`);
+      expect(page).toMatchObject({ posts: [], count: 0, offset, next_offset: null, next_cursor: null });
+    }
+  });
+});
+
+it("hot is the default, and has both signs and zero in its scores", async () => {
+  expect((await service.rest("posts")).body.posts).toEqual((await service.rest("posts?sort=hot")).body.posts);
+  expect(all.map(({ score }) => Math.sign(score))).toEqual(expect.arrayContaining([-1, 0, 1]));
+});
+
+it("hot agrees with the stored rank", async () => {
+  const rows = await service.db.rows<{ score: number; created_at: number; hot: number }>("SELECT * FROM posts");
+  for (const { score, created_at, hot } of rows) expect(hot).toBeCloseTo(hotOf(score, created_at), 9);
+});
+
+describe("the window of top", () => {
+  const windows = { day, week: 7 * day, month: 30 * day, year: 365 * day };
+  const end = Date.UTC(2030, 5, 1, 3, 4, 5, 678);
+  let community = "";
+  const expected: Record<string, number[]> = {};
+
+  beforeAll(async () => {
+    community = "windows";
+    await service.rest("communities", { key, body: { name: community, title: "Windows" } });
+    for (const [name, length] of Object.entries(windows)) {
+      await post(end - length - 1, 90, 0, community);
+      const within = [await post(end - length, 80, 0, community), await post(end - length + 1, 70, 0, community)];
+      expected[name] = within;
+    }
+    expected.now = [await post(end, 60, 0, community)];
+    now = end;
+  });
+
+  it.each(Object.keys(windows))("of a %s holds a post at its start, and none a millisecond older", async (name) => {
+    now = end;
+    const feed = await read(`communities/${community}/posts?sort=top&t=${name}&limit=50`);
+    const shorter = Object.keys(windows).slice(0, Object.keys(windows).indexOf(name));
+    // What lies just outside a shorter window lies within this one.
+    const inside = (
+      await service.db.rows<{ id: number }>("SELECT id FROM posts WHERE created_at >= ?", [
+        end - windows[name as keyof typeof windows],
+      ])
+    ).map(({ id }) => id);
+    expect(new Set(ids(feed.posts))).toEqual(new Set(inside));
+    for (const id of expected[name] as number[]) expect(ids(feed.posts)).toContain(id);
+    expect(feed.posts).toHaveLength(1 + 2 + 3 * shorter.length);
+  });
+
+  it("moves with the clock", async () => {
+    now = end + 1;
+    const later = ids((await read(`communities/${community}/posts?sort=top&t=day`)).posts);
+    expect(later).not.toContain(expected.day?.[0]);
+    expect(later).toContain(expected.day?.[1]);
+    now = end;
+  });
+
+  it("all holds everything, and is the default", async () => {
+    const feed = (await service.rest(`communities/${community}/posts?sort=top&t=all&limit=50`)).body;
+    expect(feed.posts).toHaveLength(13);
+    expect((await service.rest(`communities/${community}/posts?sort=top&limit=50`)).body).toEqual(feed);
+  });
+
+  it.each(["hot", "new"])("does not apply to %s", async (sort) => {
+    const plain = (await service.rest(`communities/${community}/posts?sort=${sort}&limit=50`)).body;
+    expect(plain.posts).toHaveLength(13);
+    for (const t of [...Object.keys(windows), "all"]) {
+      expect((await service.rest(`communities/${community}/posts?sort=${sort}&t=${t}&limit=50`)).body).toEqual(plain);
+    }
+  });
+
+  it("pages by offset", async () => {
+    const whole = ids((await read(`posts?sort=top&t=month&limit=50`)).posts);
+    expect(whole).toHaveLength(9);
+    const first = await read("posts?sort=top&t=month&limit=5");
+    const second = await read("posts?sort=top&t=month&limit=5&offset=5");
+    expect([first.next_offset, second.next_offset]).toEqual([5, null]);
+    expect([...ids(first.posts), ...ids(second.posts)]).toEqual(whole);
+  });
+});

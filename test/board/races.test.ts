@@ -1,0 +1,198 @@
+// Two instances of the service on one database, and many agents at once. Every race ends with a recount of everything.
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { recount } from "../support/recount.ts";
+import { type Reply, type Service, startService } from "../support/service.ts";
+
+type Agent = Awaited<ReturnType<Service["register"]>>;
+
+let instances: [Service, Service];
+let agents: Agent[];
+
+beforeAll(async () => {
+  const first = await startService();
+  instances = [first, await startService({ db: first.db })];
+  agents = await Promise.all(Array.from({ length: 50 }, (_, i) => instance(i).register()));
+});
+
+afterEach(async () => {
+  expect(await recount(instance(0).db)).toEqual([]);
+});
+
+function instance(turn: number): Service {
+  return instances[turn % 2] as Service;
+}
+
+function agent(turn: number): Agent {
+  return agents[turn % agents.length] as Agent;
+}
+
+function tally(replies: Reply[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, body } of replies) {
+    const kind = `${status} ${body.error ?? "ok"}`;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+}
+
+async function createPost(author: Agent, input: object = {}): Promise<number> {
+  const { status, body } = await instance(0).rest("posts", { key: author.key, body: { title: "A post", ...input } });
+  expect(status).toBe(201);
+  return body.post.id;
+}
+
+describe("at the same time", () => {
+  it("one of many registrations of a name in mixed case succeeds", async () => {
+    const spellings = Array.from({ length: 20 }, (_, i) =>
+      i % 3 === 0 ? "Socrates" : i % 3 === 1 ? "SOCRATES" : "socRates",
+    );
+    const replies = await Promise.all(
+      spellings.map((name, i) => instance(i).rest("agents/register", { body: { name } })),
+    );
+    expect(tally(replies)).toEqual({ "201 ok": 1, "409 name_taken": 19 });
+    const winner = replies.find(({ status }) => status === 201)?.body;
+    const { body } = await instance(1).rest("agents/me", { key: winner.api_key });
+    expect(body.agent).toEqual(winner.agent);
+  });
+
+  it("one of many creations of a community succeeds", async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        instance(i).rest("communities", { key: agent(i).key, body: { name: "agora", title: `Agora ${i}` } }),
+      ),
+    );
+    expect(tally(replies)).toEqual({ "201 ok": 1, "409 exists": 19 });
+    const winner = replies.find(({ status }) => status === 201)?.body.community;
+    expect((await instance(1).rest("communities/agora")).body.community).toEqual(winner);
+  });
+
+  it("votes repeated, flipped and taken back add up", async () => {
+    const author = agent(0);
+    const post = await createPost(author);
+    const calm = await createPost(author);
+    const wanted = [1, -1, 0];
+    const ballots = Array.from({ length: 200 }, (_, i) => ({
+      voter: agent(1 + (i % 49)),
+      vote: wanted[(i * 7) % 3] as number,
+    }));
+    const replies = await Promise.all(
+      ballots.map(({ voter, vote }, i) => {
+        const key = voter.key;
+        if (i % 5 === 0 && vote === 1) return instance(i).rest(`posts/${post}/upvote`, { key, method: "POST" });
+        if (i % 5 === 0 && vote === -1) return instance(i).rest(`posts/${post}/downvote`, { key, method: "POST" });
+        return instance(i).rest(`posts/${post}/vote`, { key, body: { vote } });
+      }),
+    );
+    expect(tally(replies)).toEqual({ "200 ok": 200 });
+    for (const [i, { body }] of replies.entries()) {
+      expect(body.your_vote).toBe(ballots[i]?.vote);
+      expect(body.score).toBe(body.upvotes - body.downvotes);
+    }
+
+    const { db } = instance(0);
+    const [counted] = await db.rows<{ up: string; down: string; voters: number }>(
+      "SELECT SUM(value = 1) AS up, SUM(value = -1) AS down, COUNT(*) AS voters FROM votes WHERE post_id = ?",
+      [post],
+    );
+    const [up, down] = [Number(counted?.up), Number(counted?.down)];
+    expect(up).toBeGreaterThan(0);
+    expect(down).toBeGreaterThan(0);
+    expect(counted?.voters).toBeLessThanOrEqual(49);
+    const shown = (await instance(1).rest(`posts/${post}`)).body.post;
+    expect(shown).toMatchObject({ upvotes: up, downvotes: down, score: up - down });
+    // No other post of the author has votes.
+    expect((await instance(1).rest(`agents/${author.name}`)).body.agent.karma).toBe(up - down);
+
+    const stored = await db.rows<{ id: number }>("SELECT id FROM posts ORDER BY hot DESC, id DESC");
+    const feed = (await instance(1).rest("posts?sort=hot")).body.posts.map(({ id }: { id: number }) => id);
+    expect(feed).toEqual(stored.map(({ id }) => id).slice(0, 25));
+    const top = (await instance(1).rest("posts?sort=top")).body.posts.map(({ id }: { id: number }) => id);
+    expect(top.indexOf(post) < top.indexOf(calm)).toBe(up > down);
+  });
+
+  it("the same vote of one agent counts once", async () => {
+    const post = await createPost(agent(0));
+    const key = agent(1).key;
+    const replies = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => instance(i).rest(`posts/${post}/upvote`, { key, method: "POST" })),
+    );
+    expect(tally(replies)).toEqual({ "200 ok": 30 });
+    for (const { body } of replies)
+      expect(body).toEqual({ ok: true, your_vote: 1, score: 1, upvotes: 1, downvotes: 0 });
+  });
+
+  it("comments and replies are all counted", async () => {
+    const post = await createPost(agent(0));
+    const root = await instance(0).rest(`posts/${post}/comments`, { key: agent(0).key, body: { body: "The first" } });
+    const parent_id = root.body.comment.id;
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, (_, i) =>
+        instance(i).rest(`posts/${post}/comments`, {
+          key: agent(i).key,
+          body: i % 2 === 0 ? { body: `Comment ${i}` } : { body: `Reply ${i}`, parent_id },
+        }),
+      ),
+    );
+    expect(tally(replies)).toEqual({ "201 ok": 100 });
+    const { body } = await instance(1).rest(`posts/${post}`);
+    expect(body.post.comment_count).toBe(101);
+    expect(body.comments).toHaveLength(101);
+    expect(
+      body.comments.filter((comment: { parent_id: number | null }) => comment.parent_id === parent_id),
+    ).toHaveLength(50);
+  });
+
+  it("posts in several communities are all counted", async () => {
+    const names = ["stoics", "cynics", "sceptics"];
+    for (const name of names) await instance(0).rest("communities", { key: agent(0).key, body: { name, title: name } });
+    const replies = await Promise.all(
+      Array.from({ length: 90 }, (_, i) =>
+        instance(i).rest("posts", { key: agent(i).key, body: { title: `Post ${i}`, community: names[i % 3] } }),
+      ),
+    );
+    expect(tally(replies)).toEqual({ "201 ok": 90 });
+    for (const name of names) {
+      expect((await instance(1).rest(`communities/${name}`)).body.community.post_count).toBe(30);
+    }
+  });
+
+  it("agents who vote on each other's posts while they post and comment never get in each other's way", async () => {
+    const circle = agents.slice(0, 12);
+    const posts = await Promise.all(circle.map((author) => createPost(author)));
+    const work = circle.flatMap(({ key }, i) =>
+      posts.flatMap((post, j) => [
+        ...(i === j
+          ? []
+          : [() => instance(i + j).rest(`posts/${post}/vote`, { key, body: { vote: ((i + j) % 3) - 1 } })]),
+        () => instance(i).rest(`posts/${post}/comments`, { key, body: { body: "Hear, hear" } }),
+        ...(j % 4 === 0 ? [() => instance(j).rest("posts", { key, body: { title: `Answer ${i} to ${j}` } })] : []),
+      ]),
+    );
+    const replies = await Promise.all(work.map((run) => run()));
+    expect(tally(replies)).toEqual({ "200 ok": 132, "201 ok": 144 + 36 });
+  });
+
+  it("a post shows exactly as many comments as it counts while comments are added", async () => {
+    const post = await createPost(agent(0));
+    let writing = true;
+    // More than one portion of the reader: it reads a hundred at a time.
+    const writers = Promise.all(
+      Array.from({ length: 8 }, async (_, i) => {
+        for (let n = 0; n < 30; n++) {
+          await instance(i).rest(`posts/${post}/comments`, { key: agent(i).key, body: { body: `Comment ${n}` } });
+        }
+      }),
+    ).finally(() => {
+      writing = false;
+    });
+    const seen: number[] = [];
+    do {
+      const { body } = await instance(seen.length).rest(`posts/${post}`);
+      expect(body.comments).toHaveLength(body.post.comment_count);
+      seen.push(body.post.comment_count);
+    } while (writing);
+    await writers;
+    expect((await instance(1).rest(`posts/${post}`)).body.post.comment_count).toBe(240);
+    expect(new Set(seen).size).toBeGreaterThan(3);
+  });
+});

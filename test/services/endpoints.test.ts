@@ -1,0 +1,267 @@
+// The seed's table of endpoints over REST: path, status, and the exact set of fields of every reply.
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Ask, type Reply, type Service, startService } from "../support/service.ts";
+
+const agentFields = ["bio", "comments", "created_at", "karma", "name", "posts", "resident"];
+const communityFields = ["created_at", "created_by", "description", "name", "post_count", "title", "url"];
+const postFields = [
+  "api_url", "author", "body", "comment_count", "community", "created_at", "downvotes", "id", "score", "title", "upvotes", "url",
+]; // biome-ignore format: one list, as in the seed
+const commentFields = ["author", "body", "created_at", "downvotes", "id", "parent_id", "post_id", "score", "upvotes"];
+const authorFields = ["name", "resident"];
+/** The seed's Feed, and our cursor. */
+const feedFields = ["community", "count", "limit", "next_cursor", "next_offset", "offset", "ok", "posts", "sort"];
+const voteFields = ["downvotes", "ok", "score", "upvotes", "your_vote"];
+
+const now = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
+const created = "2026-03-14T09:26:53.589Z";
+
+let service: Service;
+let author: { name: string; key: string };
+let voter: { name: string; key: string };
+let postId: number;
+let commentId: number;
+
+beforeAll(async () => {
+  service = await startService({ overrides: { now: () => now } });
+  author = await service.register("Zeno");
+  voter = await service.register("Chrysippus");
+  await service.rest("communities", { key: author.key, body: { name: "porch", title: "Porch" } });
+  const input = { title: "On nature", body: "All is one.", community: "porch" };
+  postId = (await service.rest("posts", { key: author.key, body: input })).body.post.id;
+  const comments = `posts/${postId}/comments`;
+  commentId = (await service.rest(comments, { key: voter.key, body: { body: "Why?" } })).body.comment.id;
+});
+
+function fieldsOf(value: object): string[] {
+  return Object.keys(value).toSorted();
+}
+
+/** Calls and checks status, content type, and that the reply has these members, `ok` first. */
+async function ask(path: string, options: Ask, status: number, fields: string[]): Promise<Reply["body"]> {
+  const reply = await service.rest(path, options);
+  expect(reply.status).toBe(status);
+  expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(reply.headers.get("x-request-id")).toMatch(/./);
+  expect(fieldsOf(reply.body)).toEqual(fields.toSorted());
+  expect(Object.keys(reply.body)[0]).toBe("ok");
+  expect(reply.body.ok).toBe(true);
+  return reply.body;
+}
+
+describe("agents", () => {
+  it("POST /agents/register answers 201 with the agent and its key", async () => {
+    const body = { name: "Cleanthes", resident: 7, bio: "Water carrier" };
+    const reply = await ask("agents/register", { body }, 201, ["ok", "agent", "api_key", "important"]);
+    expect(fieldsOf(reply.agent)).toEqual(agentFields);
+    const counts = { posts: 0, comments: 0, karma: 0 };
+    expect(reply.agent).toEqual({
+      name: "Cleanthes",
+      resident: 7,
+      bio: "Water carrier",
+      created_at: created,
+      ...counts,
+    });
+    expect(reply.api_key).toMatch(/^stoa_[A-Za-z0-9_-]{43}$/);
+    expect(reply.important).toMatch(/api_key/);
+  });
+
+  it("POST /agents/register needs nothing but a name", async () => {
+    const { agent } = await ask("agents/register", { body: { name: "abc" } }, 201, [
+      "ok",
+      "agent",
+      "api_key",
+      "important",
+    ]);
+    expect(agent).toMatchObject({ name: "abc", resident: null, bio: "" });
+  });
+
+  it("stores only a hash of the key", async () => {
+    const { body } = await service.rest("agents/register", { body: { name: "Secretive" } });
+    const key: string = body.api_key;
+    const [row] = await service.db.rows<{ key_hash: Buffer }>("SELECT * FROM agents WHERE name = 'Secretive'");
+    expect(row?.key_hash).toHaveLength(32);
+    expect(JSON.stringify(row)).not.toContain(key.slice(5));
+    expect(JSON.stringify(service.log)).not.toContain(key.slice(5));
+  });
+
+  it("GET /agents/me answers the caller", async () => {
+    const { agent } = await ask("agents/me", { key: author.key }, 200, ["ok", "agent"]);
+    expect(fieldsOf(agent)).toEqual(agentFields);
+    expect(agent).toMatchObject({ name: "Zeno", posts: 1, comments: 0 });
+  });
+
+  it("GET /agents/{name} answers the agent and its newest posts", async () => {
+    const { agent, recent_posts } = await ask("agents/zENO", {}, 200, ["ok", "agent", "recent_posts"]);
+    expect(fieldsOf(agent)).toEqual(agentFields);
+    expect(agent.name).toBe("Zeno");
+    expect(recent_posts).toHaveLength(1);
+    expect(fieldsOf(recent_posts[0])).toEqual(postFields);
+    expect(fieldsOf(recent_posts[0].author)).toEqual(authorFields);
+  });
+});
+
+describe("communities", () => {
+  it("GET /communities lists them by name, general among them", async () => {
+    const { communities, next_cursor } = await ask("communities", {}, 200, ["ok", "communities", "next_cursor"]);
+    const names = communities.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(names.toSorted());
+    expect(next_cursor).toBe(null);
+    const general = communities.find(({ name }: { name: string }) => name === "general");
+    expect(general).toMatchObject({ title: "General", created_by: null, description: "" });
+    for (const community of communities) expect(fieldsOf(community)).toEqual(communityFields);
+  });
+
+  it("POST /communities answers 201 with the community", async () => {
+    const input = { name: "a-1", title: "A one", description: "Letters and digits" };
+    const { community } = await ask("communities", { key: author.key, body: input }, 201, ["ok", "community"]);
+    expect(fieldsOf(community)).toEqual(communityFields);
+    const url = `${service.url}/c/a-1`;
+    expect(community).toEqual({ ...input, post_count: 0, created_by: "Zeno", created_at: created, url });
+    expect((await service.rest("communities/a-1")).body.community).toEqual(community);
+  });
+
+  it("GET /communities/{name} answers the community", async () => {
+    const { community } = await ask("communities/porch", {}, 200, ["ok", "community"]);
+    expect(fieldsOf(community)).toEqual(communityFields);
+    expect(community).toMatchObject({ name: "porch", post_count: 1, created_by: "Zeno" });
+  });
+
+  it("GET /communities/{name}/posts answers its feed", async () => {
+    const feed = await ask("communities/porch/posts", {}, 200, feedFields);
+    expect(feed).toMatchObject({ sort: "hot", community: "porch", limit: 25, offset: 0, count: 1, next_offset: null });
+    expect(feed.next_cursor).toBe(null);
+    expect(fieldsOf(feed.posts[0])).toEqual(postFields);
+  });
+});
+
+describe("posts", () => {
+  it.each(["posts", "feed"])("GET /%s answers the feed with the defaults of its parameters", async (path) => {
+    const feed = await ask(path, {}, 200, feedFields);
+    expect(feed).toMatchObject({ sort: "hot", community: null, limit: 25, offset: 0, next_offset: null });
+    expect(feed.count).toBe(feed.posts.length);
+    for (const post of feed.posts) expect(fieldsOf(post)).toEqual(postFields);
+  });
+
+  it("GET /feed is the same as GET /posts, with every parameter", async () => {
+    for (const query of ["", "?sort=new&limit=1", "?sort=top&t=week&offset=1", "?community=porch", "?sort=nonsense"]) {
+      const [feed, posts] = [await service.rest(`feed${query}`), await service.rest(`posts${query}`)];
+      expect(feed.status).toBe(posts.status);
+      expect(feed.body).toEqual(posts.body);
+    }
+  });
+
+  it("a feed echoes what was applied", async () => {
+    const feed = await ask("posts?sort=top&t=month&limit=3&offset=1&community=porch", {}, 200, feedFields);
+    expect(feed).toMatchObject({ sort: "top", community: "porch", limit: 3, offset: 1, count: 0, posts: [] });
+  });
+
+  it("POST /posts answers 201 with the post", async () => {
+    const input = { title: "On fate", body: "It leads the willing.", community: "porch" };
+    const { post } = await ask("posts", { key: author.key, body: input }, 201, ["ok", "post"]);
+    expect(fieldsOf(post)).toEqual(postFields);
+    const id = post.id;
+    const counts = { score: 0, upvotes: 0, downvotes: 0, comment_count: 0 };
+    const addresses = { url: `${service.url}/posts/${id}`, api_url: `${service.url}/api/v1/posts/${id}` };
+    const by = { author: { name: "Zeno", resident: null }, created_at: created };
+    expect(post).toEqual({ id, ...input, ...by, ...counts, ...addresses });
+    const shown = await service.rest(new URL(post.api_url).pathname);
+    expect(shown.body.post).toEqual(post);
+  });
+
+  it("POST /posts needs nothing but a title, and goes to general", async () => {
+    const { post } = await ask("posts", { key: author.key, body: { title: "Short" } }, 201, ["ok", "post"]);
+    expect(post).toMatchObject({ title: "Short", body: "", community: "general" });
+  });
+
+  it("shows the author's resident number", async () => {
+    const { body } = await service.rest("agents/register", { body: { name: "Resident", resident: 12 } });
+    const { post } = await ask("posts", { key: body.api_key, body: { title: "Here" } }, 201, ["ok", "post"]);
+    expect(post.author).toEqual({ name: "Resident", resident: 12 });
+    const comments = `posts/${post.id}/comments`;
+    const { comment } = await ask(comments, { key: body.api_key, body: { body: "There" } }, 201, ["ok", "comment"]);
+    expect(comment.author).toEqual({ name: "Resident", resident: 12 });
+  });
+
+  it("GET /posts/{id} answers the post and its comments", async () => {
+    const { post, comments, next_cursor } = await ask(`posts/${postId}`, {}, 200, [
+      "ok",
+      "post",
+      "comments",
+      "next_cursor",
+    ]);
+    expect(fieldsOf(post)).toEqual(postFields);
+    expect(post.comment_count).toBe(comments.length);
+    expect(fieldsOf(comments[0])).toEqual(commentFields);
+    expect(fieldsOf(comments[0].author)).toEqual(authorFields);
+    expect(next_cursor).toBe(null);
+  });
+
+  it("votes answer 200 with a flat VoteResult", async () => {
+    const { body } = await service.rest("posts", { key: author.key, body: { title: "For votes" } });
+    const path = `posts/${body.post.id}`;
+    const key = voter.key;
+    const steps: [string, Ask, object][] = [
+      ["upvote", { method: "POST" }, { your_vote: 1, score: 1, upvotes: 1, downvotes: 0 }],
+      ["upvote", { method: "POST" }, { your_vote: 1, score: 1, upvotes: 1, downvotes: 0 }],
+      ["downvote", { method: "POST" }, { your_vote: -1, score: -1, upvotes: 0, downvotes: 1 }],
+      ["downvote", { method: "POST" }, { your_vote: -1, score: -1, upvotes: 0, downvotes: 1 }],
+      ["vote", { body: { vote: 1 } }, { your_vote: 1, score: 1, upvotes: 1, downvotes: 0 }],
+      ["vote", { body: '{"vote": 1.0}' }, { your_vote: 1, score: 1, upvotes: 1, downvotes: 0 }],
+      ["vote", { body: { vote: 0 } }, { your_vote: 0, score: 0, upvotes: 0, downvotes: 0 }],
+      ["vote", { body: { vote: 0 } }, { your_vote: 0, score: 0, upvotes: 0, downvotes: 0 }],
+      ["vote", { body: { vote: -1 } }, { your_vote: -1, score: -1, upvotes: 0, downvotes: 1 }],
+    ];
+    for (const [action, options, expected] of steps) {
+      const result = await ask(`${path}/${action}`, { key, ...options }, 200, voteFields);
+      expect(result).toEqual({ ok: true, ...expected });
+      const { post } = (await service.rest(path)).body;
+      const { your_vote: _, ...counts } = expected as Record<string, number>;
+      expect(post).toMatchObject(counts);
+    }
+    expect((await service.rest(`agents/${author.name}`)).body.agent.karma).toBe(-1);
+  });
+
+  it("a vote needs no body, and ignores the one it gets", async () => {
+    const { body } = await service.rest("posts", { key: author.key, body: { title: "For odd votes" } });
+    for (const odd of ["{", "null", '{"vote":-1}', "\u0000"]) {
+      const result = await ask(`posts/${body.post.id}/upvote`, { key: voter.key, body: odd }, 200, voteFields);
+      expect(result).toMatchObject({ your_vote: 1, score: 1 });
+    }
+  });
+});
+
+describe("comments", () => {
+  it("POST /posts/{id}/comments answers 201 with the comment", async () => {
+    const path = `posts/${postId}/comments`;
+    const { comment } = await ask(path, { key: voter.key, body: { body: "How?" } }, 201, ["ok", "comment"]);
+    expect(fieldsOf(comment)).toEqual(commentFields);
+    const counts = { score: 0, upvotes: 0, downvotes: 0 };
+    const by = { author: { name: "Chrysippus", resident: null }, created_at: created };
+    expect(comment).toEqual({ id: comment.id, post_id: postId, parent_id: null, body: "How?", ...by, ...counts });
+    const reply = await ask(path, { key: author.key, body: { body: "So.", parent_id: comment.id } }, 201, [
+      "ok",
+      "comment",
+    ]);
+    expect(reply.comment.parent_id).toBe(comment.id);
+    const shown = (await service.rest(path)).body.comments;
+    expect(shown).toContainEqual(comment);
+    expect(shown).toContainEqual(reply.comment);
+  });
+
+  it("GET /posts/{id}/comments lists the same as GET /posts/{id}", async () => {
+    const { comments } = await ask(`posts/${postId}/comments`, {}, 200, ["ok", "comments", "next_cursor"]);
+    expect(comments[0].id).toBe(commentId);
+    expect(comments).toEqual((await service.rest(`posts/${postId}`)).body.comments);
+  });
+});
+
+describe("addresses", () => {
+  it("begin with the site's, where one is configured", async () => {
+    const second = await startService({ db: service.db, config: { siteUrl: "https://stoa.example" } });
+    const { post } = (await second.rest(`posts/${postId}`)).body;
+    expect(post.url).toBe(`https://stoa.example/posts/${postId}`);
+    expect(post.api_url).toBe(`https://stoa.example/api/v1/posts/${postId}`);
+    expect((await second.rest("communities/porch")).body.community.url).toBe("https://stoa.example/c/porch");
+  });
+});

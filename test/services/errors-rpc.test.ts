@@ -1,0 +1,203 @@
+// Every row of the error table over Connect, gRPC and gRPC-Web: the mapped code, and the ErrorDetail that rides along.
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type ServiceError, status } from "@grpc/grpc-js";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
+import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { recount, rowCounts } from "../support/recount.ts";
+import { type Service, startService } from "../support/service.ts";
+import { createGrpcCaller, errorDetailOf } from "./grpc-js.ts";
+
+const unknownKey = `stoa_${"A".repeat(43)}`;
+
+let service: Service;
+let author: { name: string; key: string };
+let other: { name: string; key: string };
+let id: bigint;
+let otherId: bigint;
+let parentId: bigint;
+let before: Record<string, number>;
+
+beforeAll(async () => {
+  service = await startService();
+  author = await service.register("Diogenes");
+  other = await service.register("Crates");
+  const create = async () => (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;
+  [id, otherId] = [BigInt(await create()), BigInt(await create())];
+  const comment = await service.rest(`posts/${id}/comments`, { key: other.key, body: { body: "Comment" } });
+  parentId = BigInt(comment.body.comment.id);
+});
+
+beforeEach(async () => {
+  before = await rowCounts(service.db);
+});
+
+afterEach(async () => {
+  expect(await rowCounts(service.db)).toEqual(before);
+  expect(await recount(service.db)).toEqual([]);
+});
+
+async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+  const error = await call.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  expect(error).toBeInstanceOf(ConnectError);
+  return error as ConnectError;
+}
+
+describe.each(["connect", "grpc", "grpc-web"] as const)("over %s", (protocol) => {
+  const as = (key?: string) => (key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
+  const agents = () => service.connect(AgentService, protocol);
+  const communities = () => service.connect(CommunityService, protocol);
+  const posts = () => service.connect(PostService, protocol);
+  const comments = () => service.connect(CommentService, protocol);
+  const [title, body] = ["Title", "Comment"];
+
+  const rows: [name: string, call: () => Promise<unknown>, code: Code, error: string, field?: string][] = [
+    ["no key", () => agents().getMe({}), Code.Unauthenticated, "unauthorized"],
+    ["an unknown key", () => agents().getMe({}, as(unknownKey)), Code.Unauthenticated, "unauthorized"],
+    ["a malformed key", () => posts().createPost({ title }, as("stoa_")), Code.Unauthenticated, "unauthorized"],
+    ["no key and a bad input", () => posts().createPost({}), Code.Unauthenticated, "unauthorized"],
+    ["no key and no such post", () => posts().upvotePost({ id: 999n }), Code.Unauthenticated, "unauthorized"],
+    ["an upvote on one's own", () => posts().upvotePost({ id }, as(author.key)), Code.PermissionDenied, "own_content"],
+    [
+      "a downvote on one's own",
+      () => posts().downvotePost({ id }, as(author.key)),
+      Code.PermissionDenied,
+      "own_content",
+    ],
+    ["a 0 on one's own", () => posts().votePost({ id, vote: 0 }, as(author.key)), Code.PermissionDenied, "own_content"],
+    ["an unknown agent", () => agents().getAgent({ name: "nobody" }), Code.NotFound, "not_found"],
+    ["an agent without a name", () => agents().getAgent({}), Code.NotFound, "not_found"],
+    ["an agent's name with NUL", () => agents().getAgent({ name: "Crates\u0000" }), Code.NotFound, "not_found"],
+    ["an agent's name with a space", () => agents().getAgent({ name: "Crates " }), Code.NotFound, "not_found"],
+    ["an agent's name with an accent", () => agents().getAgent({ name: "Crátes" }), Code.NotFound, "not_found"],
+    ["an unknown community", () => communities().getCommunity({ name: "nowhere" }), Code.NotFound, "not_found"],
+    ["the feed of an unknown community", () => communities().listCommunityPosts({}), Code.NotFound, "not_found"],
+    [
+      "a feed of a community",
+      () => posts().listPosts({ community: "nowhere" }),
+      Code.NotFound,
+      "not_found",
+      "community",
+    ],
+    ["a feed of ''", () => posts().listPosts({ community: "" }), Code.NotFound, "not_found", "community"],
+    [
+      "a post in an unknown community",
+      () => posts().createPost({ title, community: "nowhere" }, as(other.key)),
+      Code.NotFound,
+      "not_found",
+      "community",
+    ],
+    [
+      "a post in ''",
+      () => posts().createPost({ title, community: "" }, as(other.key)),
+      Code.NotFound,
+      "not_found",
+      "community",
+    ],
+    ["an unknown post", () => posts().getPost({ id: 999n }), Code.NotFound, "not_found"],
+    ["comments of an unknown post", () => comments().listComments({ id: 999n }), Code.NotFound, "not_found"],
+    [
+      "a vote on an unknown post",
+      () => posts().votePost({ id: 999n, vote: 1 }, as(other.key)),
+      Code.NotFound,
+      "not_found",
+    ],
+    [
+      "a comment on an unknown post",
+      () => comments().createComment({ id: 999n, body }, as(other.key)),
+      Code.NotFound,
+      "not_found",
+    ],
+    [
+      "an unknown parent",
+      () => comments().createComment({ id, body, parentId: 999n }, as(other.key)),
+      Code.NotFound,
+      "not_found",
+      "parent_id",
+    ],
+    [
+      "the least of parents",
+      () => comments().createComment({ id, body, parentId: -(2n ** 63n) }, as(other.key)),
+      Code.NotFound,
+      "not_found",
+      "parent_id",
+    ],
+    [
+      "a parent on another post",
+      () => comments().createComment({ id: otherId, body, parentId }, as(other.key)),
+      Code.NotFound,
+      "not_found",
+      "parent_id",
+    ],
+    ["a name in use", () => agents().registerAgent({ name: "DIOGENES" }), Code.AlreadyExists, "name_taken", "name"],
+    ["a reserved name", () => agents().registerAgent({ name: "Register" }), Code.AlreadyExists, "name_taken", "name"],
+    [
+      "a community in use",
+      () => communities().createCommunity({ name: "general", title }, as(other.key)),
+      Code.AlreadyExists,
+      "exists",
+      "name",
+    ],
+    [
+      "a bad input",
+      () => posts().createPost({ title: "ab" }, as(other.key)),
+      Code.InvalidArgument,
+      "bad_input",
+      "title",
+    ],
+  ];
+
+  it.each(rows)("%s has its code and its detail", async (_name, call, code, error, field) => {
+    const failure = await failureOf(call());
+    expect(Code[failure.code]).toBe(Code[code]);
+    const details = failure.findDetails(ErrorDetailSchema);
+    expect(details).toHaveLength(1);
+    expect(details[0]).toMatchObject({ error });
+    expect(details[0]?.field).toBe(field);
+    expect(details[0]?.retryAfterSeconds).toBe(undefined);
+    expect(failure.rawMessage).toMatch(/./);
+  });
+
+  it("the scheme may be written in any case, and a bad key does not matter in public", async () => {
+    const { agent } = await agents().getMe({}, { headers: { authorization: `bEARER ${other.key}` } });
+    expect(agent?.name).toBe("Crates");
+    expect((await posts().listPosts({}, as(unknownKey))).feed?.count).toBe(2n);
+  });
+});
+
+describe.each(["connect", "grpc"] as const)("over %s", (protocol) => {
+  it("a message over 256 KiB is resource_exhausted", async () => {
+    const headers = { authorization: `Bearer ${other.key}` };
+    const large = { title: "Title", body: "x".repeat(256 * 1024) };
+    const failure = await failureOf(service.connect(PostService, protocol).createPost(large, { headers }));
+    expect(failure.code).toBe(Code.ResourceExhausted);
+  });
+});
+
+describe("over the gRPC library of the gRPC project", () => {
+  it("failures carry code and detail in its own terms", async () => {
+    const posts = createGrpcCaller(service.url, PostService);
+    const { createPost, upvotePost, getPost } = PostService.method;
+    const short = { title: "ab" };
+    const failures: [() => Promise<unknown>, status, object][] = [
+      [() => posts.call(createPost, { title: "Title" }), status.UNAUTHENTICATED, { error: "unauthorized" }],
+      [() => posts.call(upvotePost, { id }, author.key), status.PERMISSION_DENIED, { error: "own_content" }],
+      [() => posts.call(getPost, { id: 999n }), status.NOT_FOUND, { error: "not_found" }],
+      [() => posts.call(createPost, short, other.key), status.INVALID_ARGUMENT, { error: "bad_input", field: "title" }],
+    ];
+    for (const [call, code, detail] of failures) {
+      const error = (await call().then(
+        () => undefined,
+        (reason) => reason,
+      )) as ServiceError;
+      expect(error.code).toBe(code);
+      expect(errorDetailOf(error)).toMatchObject(detail);
+    }
+  });
+});

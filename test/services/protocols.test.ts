@@ -1,0 +1,151 @@
+// The same operations over Connect, gRPC and gRPC-Web, and what REST shows of the same resources.
+import type { DescMethodUnary, DescService, MessageInitShape } from "@bufbuild/protobuf";
+import { beforeAll, describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
+import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { type Service, startService } from "../support/service.ts";
+import { createGrpcCaller } from "./grpc-js.ts";
+import { restView } from "./rest-view.ts";
+
+type Call = <Method extends DescMethodUnary>(
+  method: Method,
+  request: MessageInitShape<Method["input"]>,
+  key?: string,
+) => Promise<Record<string, unknown>>;
+
+const protocols = ["connect", "grpc", "grpc-web", "grpc-js"] as const;
+
+let service: Service;
+let author: { name: string; key: string };
+let voter: { name: string; key: string };
+let postId: number;
+
+beforeAll(async () => {
+  // The clock stands still: cursors of windowed feeds hold the time of their first page.
+  service = await startService({ overrides: { now: () => 1_773_480_413_589 } });
+  const { body } = await service.rest("agents/register", {
+    body: { name: "Panaetius", resident: 3, bio: "Of Rhodes" },
+  });
+  author = { name: "Panaetius", key: body.api_key };
+  voter = await service.register("Posidonius");
+  await service.rest("communities", {
+    key: author.key,
+    body: { name: "rhodes", title: "Rhodes", description: "An island" },
+  });
+  const post = { title: "On duty", body: "Be brave. 🏛️", community: "rhodes" };
+  postId = (await service.rest("posts", { key: author.key, body: post })).body.post.id;
+  for (let i = 0; i < 3; i++) await service.rest("posts", { key: voter.key, body: { title: `Post ${i}` } });
+  const comments = `posts/${postId}/comments`;
+  const { comment } = (await service.rest(comments, { key: voter.key, body: { body: "Indeed" } })).body;
+  await service.rest(comments, { key: author.key, body: { body: "Thanks", parent_id: comment.id } });
+  await service.rest(`posts/${postId}/downvote`, { key: voter.key, method: "POST" });
+});
+
+/** Calls over the protocol and returns the reply as REST would show it. */
+function callerOver(protocol: (typeof protocols)[number]): Call {
+  return async (method, request, key) => {
+    const desc = method.parent as DescService;
+    if (protocol === "grpc-js") {
+      const reply = await createGrpcCaller(service.url, desc).call(method, request, key);
+      return restView(method.output, reply);
+    }
+    const client = service.connect(desc, protocol) as Record<
+      string,
+      (request: unknown, options: object) => Promise<never>
+    >;
+    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    return restView(
+      method.output,
+      await (client[method.localName] as NonNullable<(typeof client)[string]>)(request, { headers }),
+    );
+  };
+}
+
+/** The body of a REST reply without `ok`. */
+async function rest(path: string, key?: string): Promise<Record<string, unknown>> {
+  const { status, body } = await service.rest(path, { key });
+  expect(status).toBe(200);
+  const { ok, ...view } = body;
+  expect(ok).toBe(true);
+  return view;
+}
+
+describe.each(protocols)("over %s", (protocol) => {
+  const call = callerOver(protocol);
+
+  it("every read shows what REST shows", async () => {
+    const { getMe, getAgent } = AgentService.method;
+    expect(await call(getMe, {}, author.key)).toEqual(await rest("agents/me", author.key));
+    const profile = await call(getAgent, { name: "panaetius" });
+    expect(profile).toEqual(await rest("agents/panaetius"));
+    expect(profile.agent).toMatchObject({ resident: 3, bio: "Of Rhodes", karma: -1 });
+
+    const { listCommunities, getCommunity, listCommunityPosts } = CommunityService.method;
+    expect(await call(listCommunities, {})).toEqual(await rest("communities"));
+    expect(await call(getCommunity, { name: "rhodes" })).toEqual(await rest("communities/rhodes"));
+    const place = await call(listCommunityPosts, { name: "rhodes", sort: FeedSort.NEW });
+    expect(place.feed).toEqual(await rest("communities/rhodes/posts?sort=new"));
+
+    const { listPosts, getPost } = PostService.method;
+    const feed = await call(listPosts, { sort: FeedSort.TOP, t: FeedWindow.WEEK, limit: 2n, offset: 1n });
+    expect(feed.feed).toEqual(await rest("posts?sort=top&t=week&limit=2&offset=1"));
+    expect(feed.feed).toMatchObject({ sort: "top", limit: 2, offset: 1, count: 2, next_offset: 3 });
+    expect((await call(listPosts, {})).feed).toEqual(await rest("feed"));
+    const whole = await call(getPost, { id: BigInt(postId) });
+    expect(whole).toEqual(await rest(`posts/${postId}`));
+    expect(whole.comments).toHaveLength(2);
+
+    const { listComments } = CommentService.method;
+    const page = await call(listComments, { id: BigInt(postId), limit: 1n });
+    expect(page).toEqual(await rest(`posts/${postId}/comments?limit=1`));
+    expect(page.next_cursor).toMatch(/./);
+  });
+
+  it("every write does what REST shows afterwards", async () => {
+    const suffix = protocol.replace("-", "");
+    const registered = await call(AgentService.method.registerAgent, {
+      name: `Agent-${suffix}`,
+      resident: 9n,
+      bio: "New",
+    });
+    expect(Object.keys(registered).toSorted()).toEqual(["agent", "api_key", "important"]);
+    const key = registered.api_key as string;
+    expect({ agent: registered.agent }).toEqual(await rest("agents/me", key));
+
+    const place = { name: `place-${suffix}`, title: "Place", description: "Here" };
+    const community = await call(CommunityService.method.createCommunity, place, key);
+    expect(community).toEqual(await rest(`communities/place-${suffix}`));
+
+    const input = { title: "By RPC", body: "Text", community: place.name };
+    const { post } = await call(PostService.method.createPost, input, key);
+    const { id } = post as { id: number };
+    expect(post).toEqual((await rest(`posts/${id}`)).post);
+    expect((await call(PostService.method.createPost, { title: "Plain" }, key)).post).toMatchObject({
+      community: "general",
+    });
+
+    const { comment } = await call(CommentService.method.createComment, { id: BigInt(id), body: "One" }, voter.key);
+    const parentId = BigInt((comment as { id: number }).id);
+    const { createComment } = CommentService.method;
+    const { comment: reply } = await call(createComment, { id: BigInt(id), body: "Two", parentId }, key);
+    expect((await rest(`posts/${id}/comments`)).comments).toEqual([comment, reply]);
+
+    const { upvotePost, downvotePost, votePost } = PostService.method;
+    for (const [method, request, your_vote] of [
+      [upvotePost, {}, 1],
+      [downvotePost, {}, -1],
+      [votePost, { vote: 1 }, 1],
+      [votePost, { vote: 0 }, 0],
+      [votePost, { vote: -1 }, -1],
+    ] as const) {
+      const { result } = await call(method, { id: BigInt(id), ...request } as never, voter.key);
+      const shown = (await rest(`posts/${id}`)).post as { score: number; upvotes: number; downvotes: number };
+      const { score, upvotes, downvotes } = shown;
+      expect(result).toEqual({ your_vote, score, upvotes, downvotes });
+      expect(score).toBe(your_vote);
+    }
+  });
+});

@@ -1,0 +1,29 @@
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+
+/**
+ * What the REST facade must show of a message, by the rules of the design and not by the service's own encoder: names as
+ * in the contract, int64 as numbers, unset optional fields as null, enums in lower case, times with milliseconds.
+ */
+export function restView(desc: DescMessage, message: Message): Record<string, unknown> {
+  const values = message as unknown as Record<string, unknown>;
+  return Object.fromEntries(desc.fields.map((field) => [field.name, fieldView(field, values[field.localName])]));
+}
+
+function fieldView(field: DescField, value: unknown): unknown {
+  if (value === undefined) return null;
+  if (field.fieldKind === "list") return (value as unknown[]).map((element) => elementView(field, element));
+  return elementView(field, value);
+}
+
+function elementView(field: DescField, value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (field.enum !== undefined) {
+    const name = field.enum.values.find(({ number }) => number === value)?.name as string;
+    return name.replace(/^FEED_(SORT|WINDOW)_/, "").toLowerCase();
+  }
+  if (field.message?.typeName === "google.protobuf.Timestamp") {
+    const { seconds, nanos } = value as { seconds: bigint; nanos: number };
+    return new Date(Number(seconds) * 1000 + nanos / 1e6).toISOString();
+  }
+  return field.message === undefined ? value : restView(field.message, value as Message);
+}
