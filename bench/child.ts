@@ -57,7 +57,7 @@ export async function startChild(
     clearTimeout(timer);
   };
   const url = await new Promise<string | undefined>((resolve) => {
-    const timer = setTimeout(resolve, startMs);
+    const timer = setTimeout(() => resolve(undefined), startMs);
     signal.addEventListener("abort", () => resolve(undefined), { once: true });
     void exited.then(() => resolve(undefined));
     child.stdout.on("data", (chunk: Buffer) => {

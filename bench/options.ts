@@ -31,6 +31,9 @@ export interface Options {
 /** Calls that are open at once: connections of HTTP/1.1, streams of HTTP/2. */
 export const concurrency = 32;
 
+/** Enough of the database server's memory for all data, so that what is measured is not the disk. */
+export const fullBufferPool = "3G";
+
 /** Reads the command line and the environment. @throws Error that says what is wrong. */
 export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Options {
   const { values } = parseArgs({
@@ -49,13 +52,13 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     population: values.quick ? quickPopulation : fullPopulation,
     only: values.only?.split(","),
     protocols: values.protocol?.split(","),
-    rounds: positive("rounds", values.rounds) ?? (values.quick ? 3 : 5),
-    seconds: positive("seconds", values.seconds) ?? (values.quick ? 0.6 : 4),
-    warmUpSeconds: values.quick ? 0.4 : 1,
+    rounds: positive("rounds", values.rounds) ?? (values.quick ? 3 : 4),
+    seconds: positive("seconds", values.seconds) ?? (values.quick ? 0.5 : 3),
+    warmUpSeconds: values.quick ? 0.3 : 1,
     profile: values.profile,
     reseed: values.reseed,
-    dataDir: environment["STOA_BENCH_DATA_DIR"] || join(import.meta.dirname, ".data"),
-    databaseUrl: environment["STOA_BENCH_DATABASE_URL"] || undefined,
+    dataDir: environment.STOA_BENCH_DATA_DIR || join(import.meta.dirname, ".data"),
+    databaseUrl: environment.STOA_BENCH_DATABASE_URL || undefined,
     resultsDir: join(import.meta.dirname, "results"),
   };
 }

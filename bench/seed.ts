@@ -63,7 +63,7 @@ async function isSeeded(admin: Pool, address: DatabaseConfig, population: Popula
   const marker = `\`${address.database}\`.bench_seed`;
   if (!(await tables(admin, address.database)).includes("bench_seed")) return false;
   const [rows] = await admin.query<RowDataPacket[]>(`SELECT version, posts FROM ${marker}`);
-  if (rows[0]?.["version"] !== seedVersion || rows[0]["posts"] !== population.posts) return false;
+  if (rows[0]?.version !== seedVersion || rows[0].posts !== population.posts) return false;
   const db = new Database({ address, connections: 1 });
   const { kind } = await schemaState(db).finally(() => db.close());
   return kind !== "other";
@@ -82,7 +82,7 @@ async function tables(admin: Pool, database: string): Promise<string[]> {
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ?",
     [database],
   );
-  return rows.map((row) => row["name"]);
+  return rows.map((row) => row.name);
 }
 
 async function hasMarker(pool: Pool): Promise<boolean> {
@@ -126,7 +126,9 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
     (done) => log(`seeding: ${done.toLocaleString("en")} of ${population.posts.toLocaleString("en")} posts`),
   );
   await insert(pool, "votes", "post_id, agent_id, value", () => voteRows(population));
-  await insert(pool, "comments", "id, post_id, parent_id, author_id, body, created_at", () => commentRows(population, end));
+  await insert(pool, "comments", "id, post_id, parent_id, author_id, body, created_at", () =>
+    commentRows(population, end),
+  );
   await pool.query("ANALYZE TABLE agents, communities, posts, votes, comments");
   await pool.query("CREATE TABLE bench_seed (version INT PRIMARY KEY, posts INT NOT NULL)");
   await pool.query("INSERT INTO bench_seed VALUES (?, ?)", [seedVersion, population.posts]);
@@ -199,7 +201,7 @@ async function insert(
   let told = Date.now();
   const lane = async () => {
     for (;;) {
-      const batch = [...source.take(rowsAStatement)];
+      const batch = take(source, rowsAStatement);
       if (batch.length === 0) return;
       await pool.query(`INSERT INTO ${table} (${columns}) VALUES ${batch.join(",")}`);
       done += batch.length;
@@ -210,6 +212,17 @@ async function insert(
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+/** The next values; unlike the iterator's own `take`, it leaves the source open. */
+function take(source: Generator<string>, count: number): string[] {
+  const taken: string[] = [];
+  while (taken.length < count) {
+    const { done, value } = source.next();
+    if (done) break;
+    taken.push(value);
+  }
+  return taken;
 }
 
 /** Removes the posts that earlier runs created. Their votes stay: counters and karma agree with them. */
@@ -235,7 +248,7 @@ async function purged(pool: Pool): Promise<void> {
     const [rows] = await pool.query<RowDataPacket[]>(
       "SELECT count AS n FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'",
     );
-    if (!(rows[0]?.["n"] > 100)) return;
+    if (!(rows[0]?.n > 100)) return;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }

@@ -15,7 +15,7 @@ describe("the README's commands", () => {
   let output: string;
 
   beforeAll(async () => {
-    const service = await startService();
+    const service = await startService({ config: { operatorToken: "an-example-of-32-characters-or-more" } });
     const script = blocks("sh")
       // The two commands are what CI and the tests of the process run.
       .filter((block) => !block.startsWith("npm start"))
@@ -25,12 +25,22 @@ describe("the README's commands", () => {
     output = (await run).stdout.replaceAll(service.url, "http://127.0.0.1:8080");
   });
 
-  it("post, comment and vote over REST, with the replies that it shows", () => {
-    const withoutTime = (text: string) => text.replace(/"created_at":"[^"]*"/g, '"created_at":""').trim();
-    const shown = blocks("json").map(withoutTime);
-    expect(shown).toHaveLength(2);
-    for (const reply of shown) expect(withoutTime(output)).toContain(reply);
+  it("print what it shows, but for times and hashes", () => {
+    const settled = (text: string) =>
+      text
+        .replace(/"created_at":"[^"]*"/g, '"created_at":""')
+        .replace(/"duration_ms":\d+/g, '"duration_ms":0')
+        .replace(/\b[0-9a-f]{64}\b/g, "HASH")
+        .trim();
+    const shown = [...blocks("json"), ...blocks("text")].map(settled);
+    expect(shown).toHaveLength(5);
+    for (const reply of shown) expect(settled(output)).toContain(reply);
     expect(output).toContain('"body":"I do."');
+  });
+
+  it("hash a receipt's bytes to its hash", () => {
+    const [, bytes, hash] = /^([0-9a-f]{64}) {2}-\n([0-9a-f]{64})$/m.exec(output) ?? [];
+    expect(bytes).toBe(hash);
   });
 
   it("post, comment and vote over gRPC", () => {

@@ -1,4 +1,5 @@
 import {
+  Code,
   ConnectError,
   type ContextKey,
   type Interceptor,
@@ -38,8 +39,11 @@ async function* mapErrorsOf<T>(messages: AsyncIterable<T>, request: AnyRequest):
   }
 }
 
-/** Unknown failures are logged here, once. */
-function mapError(error: unknown, { service, method, contextValues }: AnyRequest): ConnectError {
+/** Unknown failures are logged here, once. That a client went away is none. */
+function mapError(error: unknown, { service, method, signal, contextValues }: AnyRequest): ConnectError {
+  if (signal.aborted && error === signal.reason && !(error instanceof StoaError)) {
+    return ConnectError.from(error, Code.Canceled);
+  }
   if (!(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal")) {
     contextValues.get(logKey)?.error({ err: error, rpc: `${service.typeName}/${method.name}` }, "a call failed");
   }

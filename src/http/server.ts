@@ -41,6 +41,8 @@ export interface Server {
 
 /** The largest request body and RPC message, in bytes. */
 const bodyLimit = 256 * 1024;
+/** What nearly every Host header is; others are looked at more closely. */
+const plainHost = /^[a-z0-9.-]+(?::\d{1,4})?$/i;
 
 /** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, and the health routes. */
 export async function createServer({
@@ -100,7 +102,9 @@ function addCommonHooks(app: FastifyInstance, isClosing: () => boolean): void {
     if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
     // Connect makes a URL of it, and would leave the request without an answer where it cannot.
     const host = request.headers.host ?? request.headers[":authority"];
-    if (host === undefined ? request.raw.httpVersion === "1.1" : !URL.canParse(`http://${host}`)) {
+    if (
+      host === undefined ? request.raw.httpVersion === "1.1" : !plainHost.test(host) && !URL.canParse(`http://${host}`)
+    ) {
       throw badInput(undefined, "The Host header is missing or malformed.");
     }
     // What no route takes is answered before its body is read.

@@ -1,0 +1,12 @@
+// What the service is measured against: the same routes as somebody would write them by hand on bare Fastify and mysql2,
+// with the service's statements, transactions and pool settings, and without logging. It imports nothing from src/.
+import { fastify } from "fastify";
+import { openPool } from "./baseline/database.ts";
+import { addPostRoutes } from "./baseline/routes.ts";
+
+const { BASELINE_DATABASE_URL, BASELINE_CONNECTIONS, BASELINE_SITE_URL } = process.env;
+const pool = openPool(BASELINE_DATABASE_URL as string, Number(BASELINE_CONNECTIONS));
+const app = fastify({ bodyLimit: 256 * 1024 });
+addPostRoutes(app, pool, BASELINE_SITE_URL as string);
+process.stdout.write(`The hand-written routes answer at ${await app.listen({ host: "127.0.0.1", port: 0 })}\n`);
+process.on("SIGTERM", () => void app.close().then(() => pool.end()));

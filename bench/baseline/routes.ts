@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Pool, ResultSetHeader } from "mysql2";
+import { execute, transaction } from "./database.ts";
+import { type CommentRow, type PostRow, toComment, toFeed, toPost } from "./replies.ts";
+import * as sql from "./statements.ts";
+
+interface Agent {
+  id: number;
+  name: string;
+  resident: number | null;
+}
+
+type Signed = FastifyRequest & { agent: Agent };
+
+const id = { type: "object", required: ["id"], properties: { id: { type: "integer", minimum: 1 } } };
+const feedQuery = {
+  type: "object",
+  properties: {
+    sort: { enum: ["hot", "new", "top"], default: "hot" },
+    limit: { type: "integer", minimum: 1, maximum: 50, default: 25 },
+    offset: { type: "integer", minimum: 0, default: 0 },
+  },
+};
+const newPost = {
+  type: "object",
+  required: ["title", "body"],
+  properties: {
+    title: { type: "string", minLength: 3, maxLength: 300 },
+    body: { type: "string", maxLength: 10_000 },
+    community: { type: "string", default: "general" },
+  },
+};
+const newVote = { type: "object", required: ["vote"], properties: { vote: { type: "integer", enum: [1, -1, 0] } } };
+
+export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string): void {
+  app.decorateRequest("agent", null);
+  const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
+    const [, key] = /^Bearer +([^ ]+) *$/i.exec(request.headers.authorization ?? "") ?? [];
+    const hash = key && /^stoa_[A-Za-z0-9_-]{43}$/.test(key) && createHash("sha256").update(key).digest();
+    const [agent] = hash ? await execute<Agent[]>(pool, sql.findAgentByKey, [hash]) : [];
+    if (agent === undefined) return reply.code(401).send({ ok: false, error: "unauthorized" });
+    (request as Signed).agent = agent;
+    return undefined;
+  };
+  const notFound = (reply: FastifyReply) => reply.code(404).send({ ok: false, error: "not_found" });
+
+  app.get("/api/v1/posts", { schema: { querystring: feedQuery } }, async (request) => {
+    const { sort, limit, offset } = request.query as { sort: keyof typeof sql.feeds; limit: number; offset: number };
+    const rows = await execute<PostRow[]>(pool, sql.feeds[sort], [String(limit + 1), String(offset)]);
+    return toFeed(sort, limit, offset, rows, siteUrl);
+  });
+
+  // The first page of comments is enough here: no post of the bench has more.
+  app.get("/api/v1/posts/:id", { schema: { params: id } }, async (request, reply) => {
+    const { id } = request.params as { id: number };
+    const [post] = await execute<PostRow[]>(pool, sql.findPost, [id]);
+    if (post === undefined) return notFound(reply);
+    const rows = await execute<CommentRow[]>(pool, sql.listComments, [id, 0, "100", id]);
+    const { upvotes, downvotes, comment_count } = rows[0] as CommentRow;
+    return {
+      ok: true,
+      post: toPost({ ...post, upvotes, downvotes, comment_count, score: upvotes - downvotes }, siteUrl),
+      comments: rows[0]?.id === null ? [] : rows.map(toComment),
+      next_cursor: null,
+    };
+  });
+
+  app.post("/api/v1/posts", { schema: { body: newPost }, onRequest: authenticate }, async (request, reply) => {
+    const { title, body, community } = request.body as { title: string; body: string; community: string };
+    const { agent } = request as Signed;
+    const created_at = Date.now();
+    const post = await transaction(pool, async (tx) => {
+      const [found] = await execute<{ id: number }[]>(tx, sql.findCommunity, [community]);
+      if (found === undefined) return undefined;
+      await execute(tx, sql.countPostOfCommunity, [found.id]);
+      const values = [found.id, agent.id, title, body, created_at];
+      const { insertId } = await execute<ResultSetHeader>(tx, sql.insertPost, values);
+      await execute(tx, sql.addToAgent, [1, 0, 0, agent.id]);
+      const author = { author: agent.name, author_resident: agent.resident };
+      const counts = { score: 0, upvotes: 0, downvotes: 0, comment_count: 0 };
+      return toPost({ id: insertId, title, body, community, ...author, ...counts, created_at }, siteUrl);
+    });
+    return post ? reply.code(201).send({ ok: true, post }) : notFound(reply);
+  });
+
+  const voting = { schema: { params: id, body: newVote }, onRequest: authenticate };
+  app.post("/api/v1/posts/:id/vote", voting, async (request, reply) => {
+    const { id } = request.params as { id: number };
+    const { vote } = request.body as { vote: number };
+    const { agent } = request as Signed;
+    const outcome = await transaction(pool, (tx) => castVote(tx, id, agent.id, vote));
+    if (outcome === undefined) return notFound(reply);
+    if (outcome === "own") return reply.code(403).send({ ok: false, error: "own_content" });
+    const { upvotes, downvotes } = outcome;
+    return { ok: true, your_vote: vote, score: upvotes - downvotes, upvotes, downvotes };
+  });
+}
+
+type Tx = Parameters<Parameters<typeof transaction>[1]>[0];
+
+async function castVote(tx: Tx, post: number, agent: number, vote: number) {
+  const [row] = await execute<{ author_id: number; upvotes: number; downvotes: number; value: number | null }[]>(
+    tx,
+    sql.lockPostAndVote,
+    [agent, post],
+  );
+  if (row === undefined) return undefined;
+  if (row.author_id === agent) return "own";
+  const before = row.value ?? 0;
+  if (before === vote) return { upvotes: row.upvotes, downvotes: row.downvotes };
+  const upvotes = row.upvotes + Number(vote === 1) - Number(before === 1);
+  const downvotes = row.downvotes + Number(vote === -1) - Number(before === -1);
+  if (before === 0) await execute(tx, sql.insertVote, [post, agent, vote]);
+  else if (vote === 0) await execute(tx, sql.deleteVote, [post, agent]);
+  else await execute(tx, sql.updateVote, [vote, post, agent]);
+  await execute(tx, sql.putVoteCounts, [upvotes, downvotes, post]);
+  await execute(tx, sql.addToAgent, [0, 0, vote - before, row.author_id]);
+  return { upvotes, downvotes };
+}

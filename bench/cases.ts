@@ -1,0 +1,99 @@
+// What is measured. A case makes calls; protocols.ts puts them into the form of a protocol.
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { FeedSort } from "../gen/stoa/v1/feed_pb.js";
+import {
+  CreatePostRequestSchema,
+  GetPostRequestSchema,
+  ListPostsRequestSchema,
+  PostService,
+  VotePostRequestSchema,
+} from "../gen/stoa/v1/post_service_pb.js";
+import { concurrency } from "./options.ts";
+import { busyAgents, communityName, discussedPost, keyOf, type Population, textOf } from "./population.ts";
+
+/** One call, over REST and as an RPC. */
+export interface Call {
+  rest: { method: "GET" | "POST"; path: string; body?: object };
+  rpc: { method: DescMethod; message: Message };
+  key?: string;
+}
+
+export interface Case {
+  name: string;
+  kind: "read" | "write";
+  /** The calls that one of the connections makes in turn, over and over. They differ between connections and rounds. */
+  calls(connection: number): Call[];
+}
+
+const { listPosts, getPost, createPost, votePost } = PostService.method;
+const callsAConnection = 300;
+
+export function createCases(population: Population): Case[] {
+  const { posts, agents, communities } = population;
+  const random = (below: number) => Math.floor(Math.random() * below);
+  const many = <T>(make: () => T) => Array.from({ length: callsAConnection }, make);
+  const busyAgent = (index: number) => agents - busyAgents + 1 + (index % busyAgents);
+  const feed = (name: "hot" | "new" | "top", sort: FeedSort): Case => ({
+    name: `feed-${name}`,
+    kind: "read",
+    calls: () => [
+      {
+        rest: { method: "GET", path: `/api/v1/posts?sort=${name}&limit=25` },
+        rpc: { method: listPosts, message: create(ListPostsRequestSchema, { sort, limit: 25n }) },
+      },
+    ],
+  });
+  // Up, then down, by the same connection: each of the two writes, whatever was there before.
+  const flip = (agent: number, post: number): Call[] => [vote(agent, post, 1), vote(agent, post, -1)];
+  const hotPost = Math.floor(posts * 0.9);
+
+  return [
+    feed("hot", FeedSort.HOT),
+    feed("new", FeedSort.NEW),
+    feed("top", FeedSort.TOP),
+    { name: "post", kind: "read", calls: () => many(() => readPost(discussedPost(random(posts), population))) },
+    {
+      name: "create",
+      kind: "write",
+      calls: () =>
+        many(() => writePost(busyAgent(random(busyAgents)), communityName(1 + random(communities)), random(posts))),
+    },
+    {
+      name: "vote",
+      kind: "write",
+      calls: () => many(() => flip(busyAgent(random(busyAgents)), 1 + random(posts))).flat(),
+    },
+    {
+      name: "vote-hot",
+      kind: "write",
+      calls: (connection) =>
+        Array.from({ length: Math.floor(busyAgents / concurrency) }, (_, i) =>
+          flip(busyAgent(connection + i * concurrency), hotPost),
+        ).flat(),
+    },
+  ];
+}
+
+function readPost(id: number): Call {
+  return {
+    rest: { method: "GET", path: `/api/v1/posts/${id}` },
+    rpc: { method: getPost, message: create(GetPostRequestSchema, { id: BigInt(id) }) },
+  };
+}
+
+function writePost(agent: number, community: string, seed: number): Call {
+  const body = { title: textOf(seed + 7, 50), body: textOf(seed, 300), community };
+  return {
+    rest: { method: "POST", path: "/api/v1/posts", body },
+    rpc: { method: createPost, message: create(CreatePostRequestSchema, body) },
+    key: keyOf(agent),
+  };
+}
+
+function vote(agent: number, post: number, value: 1 | -1): Call {
+  return {
+    rest: { method: "POST", path: `/api/v1/posts/${post}/vote`, body: { vote: value } },
+    rpc: { method: votePost, message: create(VotePostRequestSchema, { id: BigInt(post), vote: value }) },
+    key: keyOf(agent),
+  };
+}

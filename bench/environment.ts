@@ -1,0 +1,91 @@
+// What runs while the bench measures: the database server, the service, and the hand-written routes.
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
+import { type DatabaseConfig, readConfig } from "../src/config.ts";
+import { startPrivateServer } from "../src/store/private-server.ts";
+import { type Child, startChild } from "./child.ts";
+import { concurrency, fullBufferPool, type Options } from "./options.ts";
+
+/** The same for both sides, so that replies can be compared. */
+const siteUrl = "http://stoa.example";
+
+/** What `npm start` gives Node; both sides run with it. */
+const heapFlags = readFileSync(join(import.meta.dirname, "../package.json"), "utf8").match(/--max-[a-z-]+=\d+/g) ?? [];
+
+export interface BenchDatabase {
+  address: DatabaseConfig;
+  stop(): Promise<void>;
+}
+
+/** Starts the private server, as durable as in production but with room for all data, or takes the one that is named. */
+export async function startDatabase(options: Options, log: (line: string) => void, signal: AbortSignal) {
+  const { population, databaseUrl, dataDir } = options;
+  if (databaseUrl !== undefined) {
+    const { database } = readConfig({ STOA_DATABASE_URL: databaseUrl });
+    const address = database as DatabaseConfig;
+    const suffix = population.database.replace(/^stoa_bench/, "");
+    return { address: { ...address, database: address.database + suffix }, stop: async () => {} };
+  }
+  const server = await startPrivateServer({
+    dataDir,
+    log,
+    signal,
+    extraArgs: [
+      `--innodb-buffer-pool-size=${fullBufferPool}`,
+      // One or the other is known to each engine; a small log would flush in bursts.
+      "--loose-innodb-log-file-size=1G",
+      "--loose-innodb-redo-log-capacity=1G",
+    ],
+  });
+  const address = { socketPath: server.socketPath, user: server.user, database: population.database };
+  return { address, stop: () => server.stop() };
+}
+
+export function openAdmin(address: DatabaseConfig): Pool {
+  return createPool({ ...address, connectionLimit: 1 });
+}
+
+export async function describeEngine(admin: Pool): Promise<string> {
+  const [rows] = await admin.query<RowDataPacket[]>("SELECT VERSION() AS version");
+  const version = String(rows[0]?.version);
+  return version.includes("MariaDB") ? version : `MySQL ${version}`;
+}
+
+export function startService(address: DatabaseConfig, options: Options, signal: AbortSignal): Promise<Child> {
+  if (options.profile) mkdirSync(options.resultsDir, { recursive: true });
+  const profile = options.profile ? ["--cpu-prof", `--cpu-prof-dir=${options.resultsDir}`] : [];
+  return startChild(
+    "the service",
+    [...heapFlags, ...profile, join(import.meta.dirname, "../src/main.ts")],
+    {
+      STOA_PORT: "0",
+      STOA_SITE_URL: siteUrl,
+      STOA_DATABASE_URL: databaseUrlOf(address),
+      STOA_DATABASE_CONNECTIONS: String(concurrency),
+      STOA_LOG_LEVEL: "warn",
+      STOA_RATE_LIMITS: "off",
+    },
+    signal,
+  );
+}
+
+export function startBaseline(address: DatabaseConfig, signal: AbortSignal): Promise<Child> {
+  return startChild(
+    "the hand-written server",
+    [...heapFlags, join(import.meta.dirname, "baseline.ts")],
+    {
+      BASELINE_DATABASE_URL: databaseUrlOf(address),
+      BASELINE_CONNECTIONS: String(concurrency),
+      BASELINE_SITE_URL: siteUrl,
+    },
+    signal,
+  );
+}
+
+function databaseUrlOf({ host, port, socketPath, user, password, database }: DatabaseConfig): string {
+  const account = [user, ...(password === undefined ? [] : [password])].map(encodeURIComponent).join(":");
+  const place = socketPath === undefined ? `${host}:${port}` : "localhost";
+  const socket = socketPath === undefined ? "" : `?socket=${encodeURIComponent(socketPath)}`;
+  return `mysql://${account}@${place}/${database}${socket}`;
+}

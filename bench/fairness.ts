@@ -1,0 +1,112 @@
+// Before anything is measured: both sides must give the same replies and send the same statements, or ratios mean nothing.
+import type { Pool, RowDataPacket } from "mysql2/promise";
+import type { Call, Case } from "./cases.ts";
+import { handWritten, type Request } from "./protocols.ts";
+
+export interface Sides {
+  baseline: string;
+  service: string;
+}
+
+/**
+ * Compares replies and statements of both sides for each case.
+ * @returns what could not be compared, for the report
+ * @throws Error that names the first difference
+ */
+export async function checkFairness(cases: Case[], sides: Sides, admin: Pool): Promise<string[]> {
+  const log = await openStatementLog(admin);
+  try {
+    for (const each of cases) await compare(each, sides, log);
+  } finally {
+    await log?.close();
+  }
+  return log === undefined ? ["The account may not read the general log: statements were not compared."] : [];
+}
+
+async function compare({ name, kind, calls }: Case, sides: Sides, log: StatementLog | undefined): Promise<void> {
+  const [first, second] = calls(0) as [Call, Call];
+  let service: Outcome;
+  let baseline: Outcome;
+  if (name.startsWith("vote")) {
+    // The vote is known to be up; the service turns it down and the hand-written route up again.
+    await ask(sides.service, second);
+    await ask(sides.service, first);
+    service = await observe(sides.service, second, log);
+    baseline = await observe(sides.baseline, first, log);
+  } else {
+    await ask(sides.service, first);
+    await ask(sides.baseline, first);
+    service = await observe(sides.service, first, log);
+    baseline = await observe(sides.baseline, first, log);
+  }
+  const [expected, actual] =
+    kind === "read" ? [service.text, baseline.text] : [shapeOf(service.text), shapeOf(baseline.text)];
+  if (expected !== actual) {
+    throw new Error(`${name}: the replies differ; bring bench/baseline up to date.\n  ${expected}\n  ${actual}`);
+  }
+  if (service.statements.join("\n") !== baseline.statements.join("\n")) {
+    throw new Error(
+      `${name}: the statements differ; bring bench/baseline up to date.\nservice:\n  ${service.statements.join("\n  ")}\n` +
+        `hand-written:\n  ${baseline.statements.join("\n  ")}`,
+    );
+  }
+}
+
+interface Outcome {
+  text: string;
+  statements: string[];
+}
+
+async function observe(url: string, call: Call, log: StatementLog | undefined): Promise<Outcome> {
+  await log?.clear();
+  const text = await ask(url, call);
+  return { text, statements: (await log?.read()) ?? [] };
+}
+
+async function ask(url: string, call: Call): Promise<string> {
+  const { method, path, headers, body }: Request = handWritten.encode(call);
+  const response = await fetch(url + path, { method, headers, ...(body ? { body: new Uint8Array(body) } : {}) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path} answers ${response.status}: ${text}`);
+  return text;
+}
+
+/** Names and types of a JSON text, in their order. */
+function shapeOf(text: string): string {
+  return JSON.stringify(JSON.parse(text, (_name, value) => (typeof value === "object" ? value : typeof value)));
+}
+
+interface StatementLog {
+  clear(): Promise<void>;
+  /** What was sent since then by others than us, with numbers and spaces evened out. */
+  read(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+async function openStatementLog(admin: Pool): Promise<StatementLog | undefined> {
+  try {
+    await admin.query("SET GLOBAL log_output = 'TABLE'");
+    await admin.query("SET GLOBAL general_log = ON");
+    await admin.query("TRUNCATE TABLE mysql.general_log");
+  } catch {
+    return undefined;
+  }
+  return {
+    clear: async () => void (await admin.query("TRUNCATE TABLE mysql.general_log")),
+    async read() {
+      const [rows] = await admin.query<RowDataPacket[]>(
+        `SELECT CONVERT(argument USING utf8mb4) AS text FROM mysql.general_log
+         WHERE command_type IN ('Execute', 'Query') AND thread_id <> CONNECTION_ID()`,
+      );
+      return rows
+        .map((row) =>
+          (row.text as string)
+            .replace(/\s+/g, " ")
+            .replace(/-?\d+(?:\.\d+)?/g, "N")
+            .trim(),
+        )
+        .filter((text) => !text.startsWith("SET "));
+    },
+    close: async () => void (await admin.query("SET GLOBAL general_log = OFF")),
+  };
+}

@@ -1,0 +1,83 @@
+// Compares the service with routes written by hand, over the same data, in one run. `npm run bench -- --help` says more.
+import { createCases } from "./cases.ts";
+import { describeEngine, openAdmin, startBaseline, startDatabase, startService } from "./environment.ts";
+import { checkFairness } from "./fairness.ts";
+import { type Measurement, measure } from "./measure.ts";
+import { MemoryWatch } from "./memory.ts";
+import { type Options, readOptions, usage } from "./options.ts";
+import { protocols } from "./protocols.ts";
+import { describeMachine, describeSet, findMissed, formatReport, type Report, saveReport } from "./report.ts";
+import { ensureSeed } from "./seed.ts";
+
+const log = (line: string) => void process.stderr.write(`${line}\n`);
+
+if (process.argv.includes("--help")) {
+  process.stdout.write(`${usage}\n`);
+} else {
+  const interruption = new AbortController();
+  const interrupt = () => interruption.abort(new Error("interrupted"));
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", interrupt);
+  try {
+    const options = readOptions(process.argv.slice(2), process.env);
+    const report = await bench(options, interruption.signal);
+    process.stdout.write(`\n${formatReport(report)}\n`);
+    log(`written to ${saveReport(report, options.resultsDir)}`);
+    if (report.missed.length > 0) process.exitCode = 1;
+  } catch (error) {
+    log(`The bench failed: ${error instanceof Error ? error.message : error}`);
+    process.exitCode = 1;
+  }
+}
+
+async function bench(options: Options, signal: AbortSignal): Promise<Report> {
+  const started = Date.now();
+  await using cleanUp = new AsyncDisposableStack();
+
+  const database = await startDatabase(options, log, signal);
+  cleanUp.defer(() => database.stop());
+  const { address } = database;
+  await ensureSeed({ address, population: options.population, anew: options.reseed, log });
+  const admin = openAdmin(address);
+  cleanUp.defer(() => admin.end());
+  const machine = describeMachine(await describeEngine(admin));
+
+  const baseline = await startBaseline(address, signal);
+  cleanUp.defer(() => baseline.stop());
+  const service = await startService(address, options, signal);
+  cleanUp.defer(() => service.stop());
+  const sides = {
+    baseline: { child: baseline, memory: new MemoryWatch(baseline.pid) },
+    service: { child: service, memory: new MemoryWatch(service.pid) },
+  };
+  for (const { memory } of Object.values(sides)) cleanUp.defer(() => memory.stop());
+
+  const cases = choose("case", createCases(options.population), options.only);
+  const chosen = choose("protocol", protocols, options.protocols);
+  const notes = await checkFairness(cases, { baseline: baseline.url, service: service.url }, admin);
+  const measurements: Measurement[] = [];
+  for (const each of cases) {
+    signal.throwIfAborted();
+    log(`measuring ${each.name}`);
+    measurements.push(...(await measure(each, chosen, sides, options, signal)));
+  }
+  const peak = sides.service.memory.peak();
+  return {
+    startedAt: new Date(started).toISOString(),
+    seconds: Math.round((Date.now() - started) / 1000),
+    machine,
+    set: describeSet(options),
+    measurements,
+    serviceResidentPeakMiB: peak,
+    notes,
+    missed: findMissed(measurements, peak),
+  };
+}
+
+function choose<Named extends { name: string }>(what: string, all: Named[], names: string[] | undefined): Named[] {
+  const unknown = names?.find((name) => !all.some((each) => each.name === name));
+  if (unknown !== undefined) {
+    throw new Error(`There is no ${what} ${unknown}; there are ${all.map(({ name }) => name).join(", ")}.`);
+  }
+  return names === undefined ? all : all.filter(({ name }) => names.includes(name));
+}

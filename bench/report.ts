@@ -1,0 +1,107 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, totalmem } from "node:os";
+import { join } from "node:path";
+import type { Measurement } from "./measure.ts";
+import { concurrency, type Options } from "./options.ts";
+
+/** The least share of the hand-written route's throughput that REST must reach. */
+const leastRatio = 0.7;
+/** The most resident memory of the service, in MiB. */
+const mostResidentMiB = 256;
+
+export interface Report {
+  startedAt: string;
+  seconds: number;
+  machine: { cpu: string; cores: number; memoryGiB: number; loadBefore: number; node: string; engine: string };
+  set: {
+    posts: number;
+    agents: number;
+    communities: number;
+    concurrency: number;
+    rounds: number;
+    roundSeconds: number;
+  };
+  measurements: Measurement[];
+  serviceResidentPeakMiB: number | undefined;
+  notes: string[];
+  /** Targets that were not met; empty when all were. */
+  missed: string[];
+}
+
+export function describeMachine(engine: string): Report["machine"] {
+  return {
+    cpu: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    loadBefore: loadavg()[0] as number,
+    node: process.version,
+    engine,
+  };
+}
+
+export function describeSet({ population, rounds, seconds }: Options): Report["set"] {
+  const { posts, agents, communities } = population;
+  return { posts, agents, communities, concurrency, rounds, roundSeconds: seconds };
+}
+
+export function findMissed(measurements: Measurement[], residentMiB: number | undefined): string[] {
+  const slow = measurements
+    .filter(({ protocol, ratio }) => protocol === "rest" && !(ratio >= leastRatio))
+    .map(
+      ({ case: name, ratio }) =>
+        `${name} over REST reaches ${ratio.toFixed(2)} of the hand-written route, not ${leastRatio}`,
+    );
+  if (residentMiB === undefined || residentMiB < mostResidentMiB) return slow;
+  return [...slow, `the service's resident memory reached ${residentMiB.toFixed(0)} MiB, not under ${mostResidentMiB}`];
+}
+
+const header = ["ratio", "case", "protocol", "requests/s", "p50 ms", "p99 ms", "RSS MiB"];
+
+export function formatReport({ machine, set, measurements, serviceResidentPeakMiB, notes, missed }: Report): string {
+  const rows = measurements.map((each) => [
+    each.ratio.toFixed(2),
+    each.case,
+    each.protocol,
+    Math.round(each.perSecond).toLocaleString("en"),
+    each.p50.toFixed(1),
+    each.p99.toFixed(1),
+    each.residentMiB?.toFixed(0) ?? "-",
+  ]);
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => (row[column] as string).length)),
+  );
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, column) => {
+        const width = widths[column] as number;
+        return column === 1 || column === 2 ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join("  ");
+  const table = rows.flatMap((row, index) => {
+    const begins = index > 0 && measurements[index]?.case !== measurements[index - 1]?.case;
+    return begins ? ["", line(row)] : [line(row)];
+  });
+  const peak = serviceResidentPeakMiB?.toFixed(0) ?? "unknown";
+  return [
+    `${set.posts.toLocaleString("en")} posts, ${set.agents.toLocaleString("en")} agents, ${set.communities} communities; ` +
+      `${set.concurrency} calls at once; medians of ${set.rounds} rounds of ${set.roundSeconds} s`,
+    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, load ${machine.loadBefore.toFixed(1)} before; ` +
+      `Node ${machine.node}; ${machine.engine}`,
+    "",
+    line(header),
+    ...table,
+    "",
+    "ratio: throughput as a share of the hand-written REST route's, in the same round",
+    `the service's resident memory: ${peak} MiB at most, start included`,
+    ...notes,
+    missed.length === 0 ? "All targets are met." : `MISSED: ${missed.join("; ")}.`,
+  ].join("\n");
+}
+
+/** Writes the report as JSON and returns its path. */
+export function saveReport(report: Report, folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, `${report.startedAt.replace(/[:.]/g, "-")}.json`);
+  writeFileSync(path, `${JSON.stringify(report, undefined, 2)}\n`);
+  return path;
+}
