@@ -42,7 +42,7 @@ export interface Server {
 /** The largest request body and RPC message, in bytes. */
 const bodyLimit = 256 * 1024;
 /** What nearly every Host header is; others are looked at more closely. */
-const plainHost = /^[a-z0-9.-]+(?::\d{1,4})?$/i;
+const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::\d{1,4})?$/i;
 
 /** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, and the health routes. */
 export async function createServer({
@@ -101,7 +101,7 @@ function addCommonHooks(app: FastifyInstance, isClosing: () => boolean): void {
     reply.header("x-request-id", request.id);
     if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
     // Connect makes a URL of it, and would leave the request without an answer where it cannot.
-    const host = request.headers.host ?? request.headers[":authority"];
+    const host = (request.headers.host ?? request.headers[":authority"]) as string | undefined;
     if (
       host === undefined ? request.raw.httpVersion === "1.1" : !plainHost.test(host) && !URL.canParse(`http://${host}`)
     ) {
