@@ -39,7 +39,10 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   log.info(describeConfig(config), "starting");
   const cleanUp: (() => Promise<void>)[] = [];
   const close = async () => {
-    for (const step of cleanUp.splice(0).reverse()) await step();
+    const failures: unknown[] = [];
+    // One step that fails keeps no other from being taken: the database above all.
+    for (const step of cleanUp.splice(0).reverse()) await step().catch((error) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
   };
   try {
     const { signal } = overrides;

@@ -61,6 +61,10 @@ it.each([
   ["STOA_DATABASE_CONNECTIONS", "0"],
   ["STOA_LOG_LEVEL", "loud"],
   ["STOA_DRAIN_SECONDS", "soon"],
+  ["STOA_OPERATOR_TOKEN", "too-short-a-token"],
+  ["STOA_OPERATOR_TOKEN", "thirty-two characters with a blank"],
+  ["STOA_LEDGER_EPOCH", "2026-02-30"],
+  ["STOA_LEDGER_EPOCH", "yesterday"],
   ["STOA_TLS_CERT", "/nonexistent/cert.pem"],
 ])("refuses %s=%s with one line that names it", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
@@ -92,6 +96,7 @@ it("is described without passwords and keys", () => {
     STOA_DATABASE_URL: "mysql://u:hunter2@db.example/stoa",
     STOA_TLS_CERT: key,
     STOA_TLS_KEY: key,
+    STOA_OPERATOR_TOKEN: "hunter4-hunter4-hunter4-hunter4-hunter4",
   });
   const text = JSON.stringify(describeConfig(config));
   expect(text).not.toMatch(/hunter/);
