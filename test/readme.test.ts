@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { startService } from "./support/service.ts";
 
@@ -21,7 +23,11 @@ describe("the README's commands", () => {
       .filter((block) => !block.startsWith("npm start"))
       .join("\n")
       .replaceAll("http://127.0.0.1:8080", service.url);
-    const run = promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root });
+    // stoa verify remembers what it saw, here rather than where the user's own is.
+    const state = mkdtempSync(join(tmpdir(), "stoa-readme-"));
+    const env = { ...process.env, XDG_STATE_HOME: state };
+    const run = promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
+    afterAll(() => rmSync(state, { recursive: true }));
     output = (await run).stdout.replaceAll(service.url, "http://127.0.0.1:8080");
   });
 

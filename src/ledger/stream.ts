@@ -31,10 +31,13 @@ export async function* streamReceipts(
   for (;;) {
     // Backfill: what there is up to the head that is known.
     while (next <= head) {
-      for (const row of await readPortion(db, next, Math.min(portion, head - next + 1))) {
+      const rows = await listReceipts(db, next, Math.min(portion, head - next + 1));
+      for (const row of rows) {
+        if (row.seq !== next) throw missing(next);
         yield row;
-        next = row.seq + 1;
+        next += 1;
       }
+      if (rows.length === 0) throw missing(next);
     }
     if (!follow) return;
 
@@ -43,11 +46,6 @@ export async function* streamReceipts(
   }
 }
 
-async function readPortion(db: Queryable, from: number, limit: number): Promise<ReceiptRow[]> {
-  const rows = await listReceipts(db, from, limit);
-  const asExpected = rows.filter(({ seq }, index) => seq === from + index).length;
-  if (rows.length === 0 || asExpected < rows.length) {
-    throw new Error(`Receipt ${from + asExpected} is missing from the database.`);
-  }
-  return rows;
+function missing(seq: number): Error {
+  return new Error(`Receipt ${seq} is missing from the database.`);
 }

@@ -120,13 +120,25 @@ async function applyOne(db: Database, migration: Migration, begun: number): Prom
       await db.define(statements[number - 1] as string);
     } catch (error) {
       throw new Error(
-        `Migration ${name} failed at statement ${number} of ${statements.length}: ${(error as Error).message}` +
+        `Migration ${name} failed at statement ${number} of ${statements.length}: ${explain(error as Error)}` +
           " Everything before it is done. Remove the cause and start again; it goes on with this statement.",
         { cause: error },
       );
     }
   }
   await write(db, "UPDATE schema_migrations SET finished = 1 WHERE version = ?", [version]);
+}
+
+/** Why a statement failed, and where that is not plain, what to do about it. */
+function explain(error: Error & { errno?: number }): string {
+  // Stock MySQL keeps a binary log, and then asks for SUPER where a trigger is made.
+  if (error.errno === 1419) {
+    return (
+      "this account may not create triggers while the server keeps a binary log (error 1419). As an administrator run" +
+      " SET GLOBAL log_bin_trust_function_creators = 1, or name an account that has SUPER in STOA_MIGRATION_DATABASE_URL."
+    );
+  }
+  return error.message;
 }
 
 function findProblem(migrations: Migration[], applied: Applied[]): string | undefined {

@@ -1,0 +1,19 @@
+-- Two accounts for Stoa: one that migrates, and one that serves, which can read and append receipts and nothing else.
+-- As an administrator, once the database stoa exists:
+CREATE USER 'stoa_migration'@'%' IDENTIFIED BY 'choose-a-password';
+GRANT CREATE, ALTER, DROP, INDEX, REFERENCES, TRIGGER, SELECT, INSERT, UPDATE, DELETE ON stoa.* TO 'stoa_migration'@'%';
+CREATE USER 'stoa_serving'@'%' IDENTIFIED BY 'choose-another';
+GRANT SELECT ON stoa.* TO 'stoa_serving'@'%';
+
+-- Start Stoa, with STOA_MIGRATION_DATABASE_URL and STOA_DATABASE_URL naming these accounts. It makes the tables, and stops
+-- because the serving account may not write yet. Rights on a table can be granted now that it is there:
+GRANT INSERT, UPDATE ON stoa.agents TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE ON stoa.communities TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE ON stoa.posts TO 'stoa_serving'@'%';
+GRANT INSERT ON stoa.comments TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE, DELETE ON stoa.votes TO 'stoa_serving'@'%';
+GRANT INSERT ON stoa.receipts TO 'stoa_serving'@'%';
+GRANT UPDATE ON stoa.ledger_head TO 'stoa_serving'@'%';
+GRANT INSERT ON stoa.ledger_epoch TO 'stoa_serving'@'%';
+GRANT INSERT ON stoa.ledger_days TO 'stoa_serving'@'%';
+GRANT INSERT ON stoa.ledger_sessions TO 'stoa_serving'@'%';

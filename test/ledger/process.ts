@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { DatabaseConfig } from "../../src/config.ts";
+import { waitUntil } from "../support/wait.ts";
+import { operatorToken } from "./support.ts";
+
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+/** The service as a child process, to be killed. */
+export class ServiceProcess {
+  readonly #child: ChildProcess;
+  readonly exited: Promise<unknown>;
+  #output = "";
+
+  constructor(environment: Record<string, string>) {
+    const env = { PATH: process.env.PATH ?? "", STOA_PORT: "0", STOA_OPERATOR_TOKEN: operatorToken, ...environment };
+    this.#child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text) => {
+        this.#output += text;
+      });
+    }
+    this.exited = new Promise((resolve) => this.#child.once("exit", resolve));
+  }
+
+  /** The address that it prints when it is up. */
+  async url(): Promise<string> {
+    await waitUntil("the service to come up", () => {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) throw new Error(this.#output);
+      return this.#output.includes("Stoa answers at ");
+    });
+    return /Stoa answers at (\S+)/.exec(this.#output)?.[1] as string;
+  }
+
+  async end(signal: "SIGKILL" | "SIGINT"): Promise<void> {
+    this.#child.kill(signal);
+    await this.exited;
+  }
+}
+
+/** STOA_DATABASE_URL for a database. */
+export function urlOf({ user, password = "", host, port, socketPath, database }: DatabaseConfig): string {
+  const account = `${encodeURIComponent(user)}${password === "" ? "" : `:${encodeURIComponent(password)}`}`;
+  if (socketPath !== undefined)
+    return `mysql://${account}@localhost/${database}?socket=${encodeURIComponent(socketPath)}`;
+  return `mysql://${account}@${host}:${port}/${database}`;
+}

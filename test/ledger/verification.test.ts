@@ -1,0 +1,341 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { waitUntil } from "../support/wait.ts";
+import {
+  fill,
+  type LedgerUnderTest,
+  ledgerClient,
+  openLedger,
+  protocols,
+  refusal,
+  type StoredRow,
+  startLedger,
+  unlockReceipts,
+  verifyLedger,
+  zeros,
+} from "./support.ts";
+
+const length = 12;
+
+let service: LedgerUnderTest;
+let db: TestDatabase;
+let rows: StoredRow[];
+beforeAll(async () => {
+  service = await startLedger();
+  db = service.db;
+  await fill(db, length - 1);
+  rows = await db.rows<StoredRow>("SELECT seq, hash, prev_hash, canonical FROM receipts ORDER BY seq");
+});
+
+const hashOf = (seq: number) => (seq === 0 ? zeros : (rows[seq - 1] as StoredRow).hash);
+
+async function verify(from?: number) {
+  return (await service.rest(`/house/verify${from === undefined ? "" : `?from=${from}`}`)).body;
+}
+
+describe("a good chain", () => {
+  it.each([
+    [undefined, 1],
+    [0, 1],
+    [1, 1],
+    [2, 2],
+    [7, 7],
+    [length, length],
+  ])("verifies from %s", async (from, start) => {
+    expect(await verify(from)).toEqual({
+      ok: true,
+      verify_ok: true,
+      from: start,
+      to: length,
+      count: length - start + 1,
+      head: hashOf(length),
+      broken_at: null,
+      reason: null,
+      duration_ms: expect.any(Number),
+    });
+  });
+
+  it.each(protocols)("verifies over %s alike", async (protocol) => {
+    const { verifyOk, from, to, count, head, brokenAt, reason } = await ledgerClient(service, protocol).verifyChain({
+      from: 3n,
+    });
+    expect({ verifyOk, from, to, count, head, brokenAt, reason }).toEqual({
+      verifyOk: true,
+      from: 3n,
+      to: 12n,
+      count: 10n,
+      head: hashOf(length),
+      brokenAt: undefined,
+      reason: undefined,
+    });
+    expect(await refusal(ledgerClient(service, protocol).verifyChain({ from: 13n }))).toEqual({
+      code: "NotFound",
+      error: "not_found",
+      field: "from",
+    });
+  });
+
+  it.each([
+    ["13", 404, "not_found"],
+    ["9007199254740991", 404, "not_found"],
+    ["9007199254740992", 400, "bad_input"],
+    ["-1", 400, "bad_input"],
+    ["x", 400, "bad_input"],
+    ["1.5", 400, "bad_input"],
+    ["", 400, "bad_input"],
+  ])("has no from=%s", async (from, status, error) => {
+    const reply = await service.rest(`/house/verify?from=${from}`);
+    expect([reply.status, reply.body]).toEqual([
+      status,
+      { ok: false, error, field: "from", message: expect.any(String) },
+    ]);
+  });
+});
+
+describe("the database", () => {
+  it.each([
+    "UPDATE receipts SET hash = REPEAT('0', 64) WHERE seq = 3",
+    "UPDATE receipts SET seq = 99 WHERE seq = 3",
+    "DELETE FROM receipts WHERE seq = 3",
+    "DELETE FROM receipts",
+    "REPLACE INTO receipts SELECT seq, hash, prev_hash, 'x' FROM receipts WHERE seq = 3",
+    "INSERT INTO receipts SELECT seq, hash, prev_hash, canonical FROM receipts WHERE seq = 3 ON DUPLICATE KEY UPDATE canonical = 'x'",
+  ])("refuses: %s", async (statement) => {
+    await expect(db.rows(statement)).rejects.toThrow("receipts are append-only");
+    await verifyLedger(db);
+  });
+
+  it("refuses a second receipt on the same one before", async () => {
+    const fork = "INSERT INTO receipts SELECT 99, REPEAT('9', 64), prev_hash, canonical FROM receipts WHERE seq = 3";
+    await expect(db.rows(fork)).rejects.toThrow(/Duplicate entry/);
+  });
+});
+
+describe("damage to the stored rows", () => {
+  beforeAll(() => unlockReceipts(db));
+  /** Puts every row back. */
+  beforeEach(async () => {
+    await db.rows("DELETE FROM receipts");
+    for (const { seq, hash, prev_hash, canonical } of rows) {
+      await db.rows("INSERT INTO receipts VALUES (?, ?, ?, ?)", [seq, hash, prev_hash, canonical]);
+    }
+    await db.rows("UPDATE ledger_head SET seq = ?, hash = ?", [length, hashOf(length)]);
+    await verifyLedger(db);
+  });
+
+  async function setCanonical(seq: number, canonical: Buffer, hash = hashOf(seq)): Promise<void> {
+    await db.rows("UPDATE receipts SET canonical = ?, hash = ? WHERE seq = ?", [canonical, hash, seq]);
+  }
+
+  it("is found at the right seq, whichever byte of whichever receipt has changed", async () => {
+    const { ledger } = await openLedger(db);
+    const never = new AbortController().signal;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: length }),
+        fc.nat(),
+        fc.integer({ min: 1, max: 255 }),
+        async (seq, at, flip) => {
+          const { canonical } = rows[seq - 1] as StoredRow;
+          const changed = Buffer.from(canonical);
+          const index = at % changed.length;
+          changed[index] = (changed[index] as number) ^ flip;
+          await setCanonical(seq, changed);
+          const report = await ledger.verify(never, 1);
+          expect(report).toMatchObject({
+            verifyOk: false,
+            brokenAt: seq,
+            to: seq,
+            count: seq - 1,
+            head: hashOf(seq - 1),
+          });
+          expect(report.reason).toMatch(/^wrong_hash: /);
+          await setCanonical(seq, canonical);
+          expect((await ledger.verify(never, 1)).verifyOk).toBe(true);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it("is found at the next receipt where the hash was made to fit", async () => {
+    const { canonical } = rows[4] as StoredRow;
+    const forged = Buffer.from(canonical.toString("utf8").replace('"filler"', '"forger"'));
+    await setCanonical(5, forged, createHash("sha256").update(forged).digest("hex"));
+    expect(await verify()).toMatchObject({
+      verify_ok: false,
+      broken_at: 6,
+      count: 5,
+      reason: expect.stringMatching(/^wrong_prev_hash/),
+    });
+    // From 6 on the one before hashes to what is recorded beside it, but 6 says otherwise.
+    expect(await verify(6)).toMatchObject({ verify_ok: false, broken_at: 6 });
+    expect(await verify(7)).toMatchObject({ verify_ok: true, from: 7, count: 6 });
+  });
+
+  it.each<[string, string[], number, string, number?]>([
+    ["a changed hash", ["UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 5"], 5, "wrong_hash"],
+    ["a hash of capitals", ["UPDATE receipts SET hash = UPPER(hash) WHERE seq = 5"], 5, "wrong_hash"],
+    ["a changed prev_hash", ["UPDATE receipts SET prev_hash = REPEAT('a', 64) WHERE seq = 5"], 5, "wrong_prev_hash"],
+    ["a first row that is gone", ["DELETE FROM receipts WHERE seq = 1"], 1, "gap"],
+    ["a row in the middle that is gone", ["DELETE FROM receipts WHERE seq = 5"], 5, "gap"],
+    ["a last row that is gone", ["DELETE FROM receipts WHERE seq = 12"], 12, "truncated"],
+    ["a tail that is gone", ["DELETE FROM receipts WHERE seq > 8"], 9, "truncated"],
+    ["no row at all", ["DELETE FROM receipts"], 1, "truncated"],
+    ["an empty document", ["UPDATE receipts SET canonical = '' WHERE seq = 5"], 5, "wrong_hash"],
+    [
+      "a row beyond the head",
+      ["INSERT INTO receipts SELECT 13, REPEAT('a', 64), REPEAT('b', 64), canonical FROM receipts WHERE seq = 12"],
+      13,
+      "wrong_hash",
+    ],
+    ["a head that was moved back", ["UPDATE ledger_head SET seq = 8"], 9, "gap", length],
+    ["a head that was moved on", ["UPDATE ledger_head SET seq = 20"], 13, "truncated"],
+    ["a head of another hash", ["UPDATE ledger_head SET hash = REPEAT('a', 64)"], 12, "wrong_hash", length],
+    [
+      "two rows that changed places",
+      [
+        "UPDATE receipts SET seq = 100 WHERE seq = 5",
+        "UPDATE receipts SET seq = 5 WHERE seq = 6",
+        "UPDATE receipts SET seq = 6 WHERE seq = 100",
+      ],
+      5,
+      "repeat|gap",
+    ],
+    ["a row that was renumbered", ["UPDATE receipts SET seq = 13 WHERE seq = 5"], 5, "gap"],
+  ])("is found: %s", async (_, statements, seq, fault, good = seq - 1) => {
+    for (const statement of statements) await db.rows(statement);
+    const logged = service.log.length;
+    const report = await verify(0);
+    expect(report).toMatchObject({
+      ok: true,
+      verify_ok: false,
+      broken_at: seq,
+      reason: expect.stringMatching(`^(${fault}): `),
+    });
+    expect([report.count, report.head]).toEqual([good, hashOf(good)]);
+    const alarm = service.log.slice(logged).find(({ level }) => level === 50);
+    expect(alarm).toMatchObject({ seq });
+    expect((await service.rest("/readyz")).body).toEqual({
+      ok: true,
+      warning: expect.stringContaining(`receipt ${seq},`),
+    });
+    expect((await service.rest("/readyz")).status).toBe(200);
+  });
+
+  it("is no matter to a verification that begins behind it, unless it is of the very one before", async () => {
+    await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 5");
+    expect(await verify(6)).toMatchObject({ verify_ok: false, broken_at: 5, from: 6, count: 0 });
+    expect(await verify(7)).toMatchObject({ verify_ok: true, from: 7, count: 6, broken_at: null });
+    expect(await verify(length)).toMatchObject({ verify_ok: true, count: 1 });
+  });
+
+  it("is told for as long as the chain was not verified whole again", async () => {
+    await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 5");
+    await verify(0);
+    await db.rows("UPDATE receipts SET hash = ? WHERE seq = 5", [hashOf(5)]);
+    expect((await verify(9)).verify_ok).toBe(true);
+    expect((await service.rest("/readyz")).body.warning).toContain("receipt 5");
+    expect((await verify(1)).verify_ok).toBe(true);
+    expect((await service.rest("/readyz")).body).toEqual({ ok: true });
+  });
+
+  it("is shown as it is by whoever reads the receipt", async () => {
+    for (const damage of ["no json", "[1]", "null", '{"kind":7}', '{"a":NaN}']) {
+      await setCanonical(5, Buffer.from(damage));
+      const { status, body } = await service.rest("house/receipts/5");
+      expect([damage, status, body.receipt.canonical, body.receipt.hash]).toEqual([damage, 200, damage, hashOf(5)]);
+      expect((await ledgerClient(service).getReceipt({ seq: 5n })).receipt?.canonical).toBe(damage);
+    }
+  });
+});
+
+describe("verifications at the same time", () => {
+  /** A chain whose rows another connection holds back: LOCK TABLES makes readers wait. */
+  async function withHeldBack<T>(
+    target: LedgerUnderTest,
+    work: (release: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    const connection = await target.db.pool.getConnection();
+    await connection.query("LOCK TABLES receipts WRITE");
+    try {
+      return await work(async () => {
+        await connection.query("UNLOCK TABLES");
+      });
+    } finally {
+      await connection.query("UNLOCK TABLES");
+      connection.release();
+    }
+  }
+
+  const waiting = async (target: LedgerUnderTest) =>
+    (
+      await target.db.rows(
+        `SELECT id FROM information_schema.processlist WHERE db = ? AND command IN ('Query', 'Execute')
+         AND info LIKE '%FROM receipts WHERE%' AND info NOT LIKE '%processlist%'`,
+        [target.db.config.database],
+      )
+    ).length;
+
+  it("share one run where they ask for the same; another waits its turn, and each gets its answer", async () => {
+    const target = await startLedger({ db: await createTestDatabase() });
+    await fill(target.db, 30);
+    const ask = (from: number) => target.rest(`/house/verify?from=${from}`);
+    const same = await withHeldBack(target, async (release) => {
+      const first = ask(0);
+      await waitUntil("the first to read", async () => (await waiting(target)) === 1);
+      const others = [ask(1), ask(0), ask(1)];
+      const later = [ask(5), ask(9)];
+      // All of them have reached the service once it answers what came after them.
+      for (let round = 0; round < 5; round++) await target.rest("/readyz");
+      expect(await waiting(target)).toBe(1);
+      await release();
+      const replies = await Promise.all([first, ...others]);
+      expect((await Promise.all(later)).map(({ body }) => [body.verify_ok, body.from, body.count])).toEqual([
+        [true, 5, 27],
+        [true, 9, 23],
+      ]);
+      return replies.map(({ body }) => body);
+    });
+    expect(same).toHaveLength(4);
+    // One run has one duration.
+    expect(new Set(same.map((body) => JSON.stringify(body))).size).toBe(1);
+    expect(same[0]).toMatchObject({ verify_ok: true, from: 1, count: 31 });
+  });
+
+  it("go on for the others when one caller leaves", async () => {
+    const target = await startLedger({ db: await createTestDatabase() });
+    await withHeldBack(target, async (release) => {
+      const leave = new AbortController();
+      const leaving = fetch(`${target.url}/house/verify`, { signal: leave.signal }).catch(() => "left");
+      await waitUntil("it to read", async () => (await waiting(target)) === 1);
+      const staying = target.rest("/house/verify");
+      await target.rest("/readyz");
+      leave.abort();
+      expect(await leaving).toBe("left");
+      await release();
+      expect((await staying).body).toMatchObject({ verify_ok: true, count: 1 });
+    });
+    expect(target.log.filter(({ level }) => level === 50)).toEqual([]);
+  });
+
+  it("stay right while receipts are being sealed", async () => {
+    const target = await startLedger({ db: await createTestDatabase() });
+    const sealing = Promise.all(
+      Array.from({ length: 4 }, async () => {
+        for (let number = 0; number < 15; number++) await target.seal();
+      }),
+    );
+    let done = false;
+    void sealing.then(() => {
+      done = true;
+    });
+    const reports = [];
+    while (!done) reports.push((await target.rest("/house/verify")).body);
+    await sealing;
+    expect(reports.every(({ verify_ok }) => verify_ok)).toBe(true);
+    expect(await verifyLedger(target.db)).toHaveLength(61);
+  });
+});
