@@ -56,6 +56,11 @@ describe("the README's commands", () => {
   });
 });
 
+it("the README's accounts are those that the tests run with", () => {
+  const tested = readFileSync(new URL("ledger/grants.sql", import.meta.url), "utf8");
+  expect(blocks("sql")).toEqual([`${tested.trim()}\n`]);
+});
+
 it("the README's table of settings has just what the configuration reads", () => {
   const documented = [...readme.matchAll(/^\| (`STOA_[^|]*) \|/gm)].flatMap(
     ([, cell]) => cell?.match(/STOA_[A-Z_]+/g) ?? [],

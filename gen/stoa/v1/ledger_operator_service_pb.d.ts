@@ -40,8 +40,8 @@ export declare type SealSessionRequest = Message<"stoa.v1.SealSessionRequest"> &
   source: string;
 
   /**
-   * Further evidence, up to 64 KiB canonical, beside `session` and `source`. Only what jq and RFC 8785 write alike: safe
-   * integers, ASCII names, no U+007F.
+   * Further evidence, up to 64 KiB canonical and nested up to 16 levels, beside `session` and `source`. Only what jq and
+   * RFC 8785 write alike: safe integers, ASCII names, no U+007F.
    *
    * @generated from field: optional google.protobuf.Struct evidence = 5;
    */
