@@ -1,0 +1,101 @@
+import { parseArgs } from "node:util";
+import { rootAddress } from "../client/receipts.ts";
+
+/** The command was not given as it must be. The message is one line. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What `stoa verify` is asked to do. */
+export interface VerifyArguments {
+  /** The root address, without a slash at its end. */
+  url: string;
+  from: number | "last";
+  follow: boolean;
+  json: boolean;
+  /** The state file; undefined means the one of this address. */
+  state: string | undefined;
+}
+
+export type Command =
+  | { command: "help"; text: string }
+  | { command: "nothing"; text: string }
+  | { command: "verify"; options: VerifyArguments };
+
+export const help = `Usage: stoa verify [options] URL
+
+stoa verify   verify the ledger of the Stoa at URL; see stoa verify --help
+`;
+
+export const verifyHelp = `Usage: stoa verify [options] URL
+
+Reads the receipts of the Stoa at URL (its root address), recomputes every hash, checks every rule of the chain, and
+that the chain is still the one that was seen the last time.
+
+Options:
+  --from N      verify from receipt N on; the receipt before is hashed too (default: 1)
+  --from last   go on from the newest receipt that was seen the last time
+  --follow      then verify each new receipt as it is sealed, until Ctrl-C
+  --state FILE  where to remember the newest receipt that was seen
+                (default: a file for each address, in $XDG_STATE_HOME/stoa or ~/.local/state/stoa)
+  --json        print one JSON object: ok, url, from, to, count, head, broken_at, reason, remembered, duration_ms;
+                with --follow, before it, one for each new receipt. ok is null when the chain could not be checked
+  -h, --help    print this
+
+Exit status:
+  0  the chain verifies
+  1  it does not, or history has changed since the last time; the first bad receipt is named
+  2  the command is wrong, or the state file cannot be used
+  3  the service could not be reached, or does not answer like a Stoa: nothing is known of the chain
+`;
+
+/** @throws UsageError */
+export function parseCommand(args: string[]): Command {
+  const [name, ...rest] = args;
+  if (name === undefined) return { command: "nothing", text: help };
+  if (name === "--help" || name === "-h" || name === "help") return { command: "help", text: help };
+  if (name !== "verify") throw new UsageError(`there is no command ${JSON.stringify(name)}`);
+  const { values, positionals } = parse(rest);
+  if (values.help) return { command: "help", text: verifyHelp };
+  const [url, ...more] = positionals;
+  if (url === undefined) throw new UsageError("the URL is missing");
+  if (more.length > 0) throw new UsageError("there is more than one URL");
+  const { follow, json, state } = values;
+  if (state === "") throw new UsageError("--state is empty");
+  return { command: "verify", options: { url: parseUrl(url), from: parseFrom(values.from), follow, json, state } };
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        from: { type: "string", default: "1" },
+        follow: { type: "boolean", default: false },
+        state: { type: "string" },
+        json: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function parseUrl(text: string): string {
+  try {
+    return rootAddress(text);
+  } catch (error) {
+    throw new UsageError(`the URL cannot be used: ${(error as Error).message}`);
+  }
+}
+
+function parseFrom(text: string): number | "last" {
+  if (text === "last") return text;
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
+    throw new UsageError(`--from must be the seq of a receipt or "last", not ${JSON.stringify(text)}`);
+  }
+  // As the service has it: 0 and 1 are the start.
+  return Math.max(Number(text), 1);
+}

@@ -1,0 +1,129 @@
+import type { VerifiedReceipt } from "../client/receipts.ts";
+import { Progress, type Terminal } from "./progress.ts";
+import type { Remembered } from "./state.ts";
+
+/** What a verification came to, so far or in the end. */
+export interface Result {
+  /** Null while nothing is known of the chain. */
+  ok: boolean | null;
+  url: string;
+  from: number;
+  /** The last receipt that was looked at. */
+  to: number;
+  /** How many verify. */
+  count: number;
+  /** The hash of the last good receipt. */
+  head: string | null;
+  /** The first receipt that does not verify. */
+  brokenAt: number | null;
+  /** A code, a colon, and words for people. */
+  reason: string | null;
+  remembered: Remembered | undefined;
+  durationMs: number;
+}
+
+/** Where the command tells what it finds. */
+export interface Output {
+  progress(done: number, total: number): void;
+  /** The head that was announced is reached, and the command goes on. */
+  caughtUp(result: Result): void;
+  /** A receipt that was sealed since. */
+  receipt(receipt: VerifiedReceipt): void;
+  notice(text: string): void;
+  end(result: Result): void;
+}
+
+/** One object a line, for programs. */
+export class JsonOutput implements Output {
+  readonly #stdout: Terminal;
+
+  constructor(stdout: Terminal) {
+    this.#stdout = stdout;
+  }
+
+  progress(): void {}
+  caughtUp(): void {}
+  notice(): void {}
+
+  receipt({ link, document }: VerifiedReceipt): void {
+    const { kind, ts, book, body } = document;
+    this.#write({ seq: link.seq, hash: link.hash, prev_hash: document.prev_hash, kind, ts, book, type: body.type });
+  }
+
+  end({ ok, url, from, to, count, head, brokenAt, reason, remembered, durationMs }: Result): void {
+    this.#write({
+      ok,
+      url,
+      from,
+      to,
+      count,
+      head,
+      broken_at: brokenAt,
+      reason,
+      remembered: remembered === undefined ? null : { seq: remembered.seq, hash: remembered.hash },
+      duration_ms: Math.round(durationMs),
+    });
+  }
+
+  #write(value: object): void {
+    this.#stdout.write(`${JSON.stringify(value)}\n`);
+  }
+}
+
+/** Lines for people: verdicts on stdout, everything else on stderr. */
+export class HumanOutput implements Output {
+  readonly #stdout: Terminal;
+  readonly #stderr: Terminal;
+  readonly #progress: Progress;
+
+  constructor(stdout: Terminal, stderr: Terminal) {
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    this.#progress = new Progress(stderr);
+  }
+
+  progress(done: number, total: number): void {
+    this.#progress.show(done, total);
+  }
+
+  caughtUp(result: Result): void {
+    this.end(result);
+  }
+
+  receipt({ link, document }: VerifiedReceipt): void {
+    // Of a document's texts only those with a fixed form may reach a terminal.
+    const { type } = document.body as { type: string };
+    const known = type === "genesis" || type === "session" || type === "daily" ? type : "other";
+    this.#say(`receipt ${link.seq}: ${document.ts} ${known} ${link.hash}`);
+  }
+
+  notice(text: string): void {
+    this.#progress.clear();
+    this.#stderr.write(`stoa: ${text}\n`);
+  }
+
+  end(result: Result): void {
+    const { ok, url, from, to, count, head, brokenAt, reason, remembered } = result;
+    if (ok === null) {
+      const good = count > 0 ? `; receipts ${from} to ${to} were good so far` : "";
+      this.notice(`${url} could not be verified: ${reason}${good}`);
+    } else if (!ok) {
+      const [code, words] = reason?.split(/: (.*)/s) ?? [];
+      const changed = code === "history_changed";
+      this.#say(
+        changed
+          ? `history has changed since ${remembered?.time}: ${words}`
+          : `receipt ${brokenAt} does not verify: ${reason}`,
+      );
+    } else if (count === 0) {
+      this.#say(`there is no receipt after ${to} of ${url} yet: head ${head}`);
+    } else {
+      this.#say(`verified receipts ${from} to ${to} of ${url}: head ${head}`);
+    }
+  }
+
+  #say(text: string): void {
+    this.#progress.clear();
+    this.#stdout.write(`${text}\n`);
+  }
+}

@@ -1,0 +1,120 @@
+import { createHash, randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { isHash } from "../receipt/document.ts";
+
+/** The newest receipt that was seen of a service, and when. */
+export interface Remembered {
+  url: string;
+  seq: number;
+  hash: string;
+  /** RFC 3339, UTC. */
+  time: string;
+}
+
+/** The state file cannot be used. The message is one line and says what to do. */
+export class StateError extends Error {
+  override readonly name = "StateError";
+}
+
+/** Where an address is remembered unless told otherwise: a file for each. */
+export function defaultStateFile(url: string, environment: NodeJS.ProcessEnv): string {
+  const { XDG_STATE_HOME: configured } = environment;
+  // The XDG specification has relative paths ignored.
+  const states = configured !== undefined && isAbsolute(configured) ? configured : join(homedir(), ".local/state");
+  const host = new URL(url).host.replace(/[^A-Za-z0-9.-]/g, "_");
+  const tag = createHash("sha256").update(url).digest("hex").slice(0, 16);
+  return join(states, "stoa", `${host}-${tag}.json`);
+}
+
+/** Remembers the head of one service in a file. */
+export class StateFile {
+  readonly #path: string;
+  readonly #url: string;
+
+  constructor(path: string, url: string) {
+    this.#path = path;
+    this.#url = url;
+  }
+
+  /** What is remembered; undefined when there is no file yet. @throws StateError for a file that is not understood */
+  load(): Remembered | undefined {
+    let text: string;
+    try {
+      text = readFileSync(this.#path, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw new StateError(`the state file ${this.#path} cannot be read: ${(error as Error).message}`);
+    }
+    const remembered = parse(text);
+    if (remembered === undefined) {
+      throw new StateError(
+        `the state file ${this.#path} is damaged: restore it from a backup, or move it away to begin without a memory`,
+      );
+    }
+    if (remembered.url !== this.#url) {
+      throw new StateError(
+        `the state file ${this.#path} remembers ${remembered.url}: name another one with --state, or move it away`,
+      );
+    }
+    return remembered;
+  }
+
+  /** Finds out, before any work is done, whether `save` would succeed. @throws StateError */
+  prepare(): void {
+    this.#attempt(() => {
+      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+      rmSync(this.#write(""));
+    });
+  }
+
+  /** Moves the memory forward; another process may have moved it further meanwhile. @throws StateError */
+  save({ seq, hash }: { seq: number; hash: string }): void {
+    const there = this.load();
+    if (there !== undefined && there.seq > seq) return;
+    const remembered: Remembered = { url: this.#url, seq, hash, time: new Date().toISOString() };
+    this.#attempt(() => renameSync(this.#write(`${JSON.stringify(remembered)}\n`), this.#path));
+  }
+
+  /** Writes a file of its own beside the state file, so that a rename replaces that as a whole or not at all. */
+  #write(text: string): string {
+    const path = `${this.#path}.${process.pid}-${randomBytes(4).toString("hex")}`;
+    const file = openSync(path, "wx", 0o600);
+    try {
+      writeSync(file, text);
+      fsyncSync(file);
+    } catch (error) {
+      rmSync(path, { force: true });
+      throw error;
+    } finally {
+      closeSync(file);
+    }
+    return path;
+  }
+
+  #attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      throw new StateError(
+        `the state file ${this.#path} cannot be written: ${(error as Error).message}; name another one with --state`,
+      );
+    }
+  }
+}
+
+function parse(text: string): Remembered | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { url, seq, hash, time } = value as Record<string, unknown>;
+  if (typeof url !== "string" || !URL.canParse(url)) return undefined;
+  if (!Number.isSafeInteger(seq) || (seq as number) < 1 || !isHash(hash as string)) return undefined;
+  if (typeof time !== "string" || Number.isNaN(Date.parse(time))) return undefined;
+  return { url, seq: seq as number, hash: hash as string, time };
+}

@@ -1,0 +1,159 @@
+import {
+  BeyondHead,
+  DoesNotVerify,
+  type Head,
+  ReadError,
+  readHead,
+  type VerifiedReceipt,
+  verifyReceipts,
+} from "../client/receipts.ts";
+import type { Link } from "../receipt/verify.ts";
+import { UsageError, type VerifyArguments } from "./arguments.ts";
+import type { Output, Result } from "./output.ts";
+import type { Remembered, StateFile } from "./state.ts";
+
+export const exitStatus = { verified: 0, doesNotVerify: 1, unusableCommand: 2, notChecked: 3 } as const;
+
+/**
+ * Verifies a chain as it is asked to, remembers the head, and tells the output what it finds.
+ * @param signal ends a verification that follows
+ * @returns the exit status
+ * @throws UsageError or StateError
+ */
+export async function verify(
+  options: VerifyArguments,
+  state: StateFile,
+  output: Output,
+  signal: AbortSignal,
+): Promise<number> {
+  const remembered = state.load();
+  state.prepare();
+  const verification = new Verification(options, remembered, state, output);
+  const begun = performance.now();
+  let status: number;
+  try {
+    await verification.run(signal);
+    status = exitStatus.verified;
+  } catch (error) {
+    status = verification.fail(error, signal);
+  }
+  output.end({ ...verification.result, durationMs: performance.now() - begun });
+  if (status === exitStatus.verified) verification.remember();
+  return status;
+}
+
+class Verification {
+  readonly result: Result;
+  readonly #follow: boolean;
+  readonly #state: StateFile;
+  readonly #output: Output;
+  /** The last good receipt. */
+  #last: Link | undefined;
+  /** Whether the head that was announced is reached. */
+  #live = false;
+
+  constructor(
+    { url, from: asked, follow }: VerifyArguments,
+    remembered: Remembered | undefined,
+    state: StateFile,
+    output: Output,
+  ) {
+    if (asked === "last" && remembered === undefined) {
+      throw new UsageError("--from last: nothing is remembered of this address; verify it from the start first");
+    }
+    const from = asked === "last" ? (remembered?.seq ?? 0) + 1 : asked;
+    const start = { ok: null, count: 0, head: null, brokenAt: null, reason: null, durationMs: 0 };
+    this.result = { ...start, url, from, to: from - 1, remembered };
+    this.#follow = follow;
+    this.#state = state;
+    this.#output = output;
+  }
+
+  /** With receipts between that nobody verified, the old memory need not be part of the new one: the old one stays. */
+  get #leavesGap(): boolean {
+    const { remembered, from } = this.result;
+    return remembered !== undefined && remembered.seq < from - 1;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { url, from, remembered } = this.result;
+    if (remembered !== undefined && this.#leavesGap) {
+      const gap = `receipts ${remembered.seq + 1} to ${from - 1} are not verified`;
+      this.#output.notice(`${gap}, so receipt ${remembered.seq} stays what is remembered`);
+    }
+    const head = await readHead(url, signal);
+    if (head.seq === 0 && remembered === undefined) {
+      throw new ReadError("unusable", "the chain is empty, and a Stoa seals its first receipt before it serves");
+    }
+    const receipts = verifyReceipts({
+      url,
+      from,
+      follow: this.#follow,
+      signal,
+      head,
+      known: remembered,
+      onStart: (link) => this.#start(link, head),
+      onInterruption: (reason, waitMs) =>
+        this.#output.notice(`${reason}; connecting again in ${(waitMs / 1000).toFixed(1)} s`),
+    });
+    for await (const receipt of receipts) this.#take(receipt, head);
+    this.result.ok = true;
+  }
+
+  #start(link: Link, head: Head): void {
+    this.#last = link;
+    if (link.seq > 0) this.result.head = link.hash;
+    if (this.#follow && link.seq >= head.seq) this.#catchUp();
+  }
+
+  #take(receipt: VerifiedReceipt, head: Head): void {
+    const { link } = receipt;
+    const { result } = this;
+    this.#last = link;
+    result.count++;
+    result.to = link.seq;
+    result.head = link.hash;
+    if (this.#live) {
+      this.remember();
+      this.#output.receipt(receipt);
+    } else {
+      this.#output.progress(result.count, head.seq - result.from + 1);
+      if (this.#follow && link.seq >= head.seq) this.#catchUp();
+    }
+  }
+
+  #catchUp(): void {
+    this.#live = true;
+    this.remember();
+    this.#output.caughtUp({ ...this.result, ok: true });
+  }
+
+  /** Moves the memory to the last good receipt. @throws StateError */
+  remember(): void {
+    if (this.#last !== undefined && !this.#leavesGap) this.#state.save(this.#last);
+  }
+
+  /** Enters what ended the verification into the result, and returns the exit status. @throws what is no outcome of one */
+  fail(error: unknown, signal: AbortSignal): number {
+    const { result } = this;
+    if (error instanceof DoesNotVerify) {
+      const { seq, fault, message } = error;
+      Object.assign(result, { ok: false, to: seq, brokenAt: seq, reason: `${fault}: ${message}` });
+      return exitStatus.doesNotVerify;
+    }
+    if (signal.aborted && this.#live) {
+      result.ok = true;
+      return exitStatus.verified;
+    }
+    if (signal.aborted) {
+      result.reason = "interrupted: the head was not reached";
+      return exitStatus.notChecked;
+    }
+    if (error instanceof ReadError) {
+      result.reason = `${error.kind}: ${error.message}`;
+      return exitStatus.notChecked;
+    }
+    if (error instanceof BeyondHead) throw new UsageError(`--from ${result.from}: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+import { hash } from "node:crypto";
+import type { Json } from "../receipt/canonical.ts";
+import type { Claim } from "../receipt/verify.ts";
+import { isObject, printable, ReadError, readErrorShape } from "./read-error.ts";
+
+/** A receipt as a service shows it. The types are right, and nothing else of it is believed. */
+export interface ReceiptClaim {
+  seq: number;
+  hash: string;
+  prevHash: string;
+  /** What is hashed: its UTF-8. */
+  canonical: string;
+  /** The document as it is shown beside; undefined where it is left out. */
+  document: Json | undefined;
+}
+
+/**
+ * Reads one line of the stream.
+ * @throws ReadError with what an Error shape says, or `unusable` when the line is neither that nor a receipt
+ */
+export function readClaim(line: string): ReceiptClaim {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new ReadError("unusable", `a line of the stream is not JSON: ${printable(line.slice(0, 60))}`);
+  }
+  const failure = readErrorShape(value);
+  if (failure !== undefined) throw failure;
+  return toClaim(value);
+}
+
+/** @throws ReadError `unusable` */
+export function toClaim(value: unknown): ReceiptClaim {
+  if (!isObject(value)) throw malformed("it is not an object");
+  const { seq, hash, prev_hash: prevHash, canonical, document } = value;
+  if (!Number.isSafeInteger(seq)) throw malformed("seq is missing or not an integer up to 2^53-1");
+  if (typeof hash !== "string") throw malformed("hash is missing or not a string");
+  if (typeof prevHash !== "string") throw malformed("prev_hash is missing or not a string");
+  if (typeof canonical !== "string") throw malformed("canonical is missing or not a string");
+  return { seq: seq as number, hash, prevHash, canonical, document: document as Json | undefined };
+}
+
+function malformed(message: string): ReadError {
+  return new ReadError("unusable", `this is no receipt: ${message}`);
+}
+
+/** What the rules are checked on, with the hash recomputed from the bytes. */
+export function hashed({ seq, hash: recorded, prevHash, canonical }: ReceiptClaim): Claim {
+  const bytes = Buffer.from(canonical, "utf8");
+  return { bytes, computedHash: sha256(bytes), seq, hash: recorded, prevHash };
+}
+
+/** SHA-256 in lower-case hexadecimal. */
+export function sha256(bytes: Uint8Array): string {
+  return hash("sha256", bytes, "hex");
+}

@@ -1,0 +1,74 @@
+// The replies of the ledger that are read as a whole: where the chain ends, and single receipts.
+
+import { chainStart, type Finding, type Link, verifyNext } from "../receipt/verify.ts";
+import { sha256, toClaim } from "./claims.ts";
+import { getBytes, getObject } from "./http.ts";
+import { ReadError } from "./read-error.ts";
+
+/** Where a service says that its chain ends. */
+export interface Head {
+  seq: number;
+  /** Undefined where the service does not show the receipt that it counts. */
+  hash: string | undefined;
+}
+
+export const receiptsPath = "/api/v1/house/receipts";
+
+/** The newest receipt, as the service announces it; seq 0 for a chain without receipts. @throws ReadError */
+export async function readHead(root: string, signal?: AbortSignal): Promise<Head> {
+  const first = await readPlace(root, 1, signal);
+  if (first.headSeq === 0) return { seq: 0, hash: undefined };
+  // The head may have moved on meanwhile: it is the receipt that was the newest whose hash is wanted.
+  const { found } = first.headSeq === 1 ? first : await readPlace(root, first.headSeq, signal);
+  return { seq: first.headSeq, hash: found?.seq === first.headSeq ? found.hash : undefined };
+}
+
+/** What the service has at a place of the chain: the first receipt from there on, and where the chain ends. */
+export async function readPlace(
+  root: string,
+  from: number,
+  signal?: AbortSignal,
+): Promise<{ found: { seq: number; hash: string } | undefined; headSeq: number }> {
+  const page = await getObject(`${root}${receiptsPath}?from=${from}&limit=1`, signal).catch((error: unknown) => {
+    if (isBeyondHead(error) && from === 1) return { receipts: [], head_seq: 0 };
+    throw error;
+  });
+  const { receipts, head_seq: headSeq } = page;
+  if (!Array.isArray(receipts) || !Number.isSafeInteger(headSeq) || (headSeq as number) < 0) {
+    throw new ReadError("unusable", "the answer is no page of receipts");
+  }
+  return { found: receipts.length === 0 ? undefined : toClaim(receipts[0]), headSeq: headSeq as number };
+}
+
+/** Whether the service says that the chain ends before the place that was asked for. */
+export function isBeyondHead(error: unknown): boolean {
+  return error instanceof ReadError && error.code === "not_found" && error.field === "from";
+}
+
+/**
+ * One receipt by its canonical bytes, as a link for the next one: its hash is recomputed and its document is checked, all
+ * but its own link to the receipt before. Undefined when the service has no such receipt.
+ * @throws ReadError
+ */
+export async function readLink(root: string, seq: number, signal?: AbortSignal): Promise<Link | Finding | undefined> {
+  let bytes: Buffer;
+  try {
+    bytes = await getBytes(`${root}${receiptsPath}/${seq}/canonical`, signal);
+  } catch (error) {
+    if (error instanceof ReadError && error.code === "not_found") return undefined;
+    throw error;
+  }
+  const previous = seq === 1 ? chainStart : { seq: seq - 1, hash: prevHashOf(bytes) };
+  const verdict = verifyNext(previous, { bytes, computedHash: sha256(bytes) });
+  return verdict.ok ? verdict.link : verdict.finding;
+}
+
+/** What the document itself says, so that only its form is checked; "" where it says nothing. */
+function prevHashOf(bytes: Buffer): string {
+  try {
+    const { prev_hash: prevHash } = JSON.parse(bytes.toString("utf8"));
+    return typeof prevHash === "string" ? prevHash : "";
+  } catch {
+    return "";
+  }
+}
