@@ -2,6 +2,7 @@
 // that is killed half way leaves nothing that looks like a database.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Flavour, ServerProgram } from "./find.mjs";
 import { accountArgs, serverEnvironment } from "./options.ts";
@@ -66,7 +67,10 @@ async function makeData(program: ServerProgram, folder: string, logFile: string,
   const serverLog = openServerLog(logFile);
   // A group of its own, so that an abort ends mariadb-install-db (a shell script) together with the server it runs.
   const stdio: ["ignore", number, number] = ["ignore", serverLog.fd, serverLog.fd];
-  const child = spawn(command, args, { detached: true, stdio, env: serverEnvironment() });
+  // Its temporary tables need a folder of their own: any server that starts deletes those it finds in the common one.
+  const scratch = mkdtempSync(join(tmpdir(), "stoa-init-"));
+  const env = { ...serverEnvironment(), TMPDIR: scratch };
+  const child = spawn(command, args, { detached: true, stdio, env });
   serverLog.close();
   const end = () => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
@@ -85,6 +89,7 @@ async function makeData(program: ServerProgram, folder: string, logFile: string,
     }
   } finally {
     signal.removeEventListener("abort", end);
+    discard(scratch);
   }
 }
 

@@ -24,8 +24,10 @@ export function openServerLog(path: string): ServerLog {
 function describe(path: string, start: number): string {
   const text = readFileSync(path).subarray(start).toString("utf8");
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const alarming = lines.filter((line) => !/\[(Note|System)\]/.test(line));
-  const shown = (alarming.length > 0 ? alarming : lines).slice(-shownLines);
+  // Its errors, if there are any; else what is no mere note; else what there is.
+  const kinds = [/\bERROR\b/, /^(?!.*\[(?:Note|System)\])/];
+  const chosen = kinds.map((kind) => lines.filter((line) => kind.test(line))).find((found) => found.length > 0);
+  const shown = (chosen ?? lines).slice(-shownLines);
   if (shown.length === 0) return `see ${path}`;
   // Ubuntu's profile of mysqld allows /var/lib/mysql alone, and what the server then says does not tell.
   const confined = /permission denied|errno:? 13\b/i.test(text) && existsSync("/sys/kernel/security/apparmor");
