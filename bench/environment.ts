@@ -10,9 +10,6 @@ import { concurrency, fullBufferPool, type Options } from "./options.ts";
 /** The same for both sides, so that replies can be compared. */
 const siteUrl = "http://stoa.example";
 
-/** What `npm start` gives Node; both sides run with it. */
-const heapFlags = readFileSync(join(import.meta.dirname, "../package.json"), "utf8").match(/--max-[a-z-]+=\d+/g) ?? [];
-
 export interface BenchDatabase {
   address: DatabaseConfig;
   stop(): Promise<void>;
@@ -52,12 +49,18 @@ export async function describeEngine(admin: Pool): Promise<string> {
   return version.includes("MariaDB") ? version : `MySQL ${version}`;
 }
 
-export function startService(address: DatabaseConfig, options: Options, signal: AbortSignal): Promise<Child> {
+/** @param settings what it is given besides, by the names of the environment */
+export function startService(
+  address: DatabaseConfig,
+  options: Options,
+  signal: AbortSignal,
+  settings: Record<string, string> = {},
+): Promise<Child> {
   if (options.profile) mkdirSync(options.resultsDir, { recursive: true });
   const profile = options.profile ? ["--cpu-prof", `--cpu-prof-dir=${options.resultsDir}`] : [];
   return startChild(
     "the service",
-    [...heapFlags, ...profile, join(import.meta.dirname, "../src/main.ts")],
+    [...nodeFlags(), ...profile, join(import.meta.dirname, "../src/main.ts")],
     {
       STOA_PORT: "0",
       STOA_SITE_URL: siteUrl,
@@ -65,15 +68,17 @@ export function startService(address: DatabaseConfig, options: Options, signal: 
       STOA_DATABASE_CONNECTIONS: String(concurrency),
       STOA_LOG_LEVEL: "warn",
       STOA_RATE_LIMITS: "off",
+      ...settings,
     },
     signal,
   );
 }
 
-export function startBaseline(address: DatabaseConfig, signal: AbortSignal): Promise<Child> {
+/** @param program the hand-written server, in bench/ */
+export function startBaseline(address: DatabaseConfig, signal: AbortSignal, program = "baseline.ts"): Promise<Child> {
   return startChild(
     "the hand-written server",
-    [...heapFlags, join(import.meta.dirname, "baseline.ts")],
+    [...nodeFlags(), join(import.meta.dirname, program)],
     {
       BASELINE_DATABASE_URL: databaseUrlOf(address),
       BASELINE_CONNECTIONS: String(concurrency),
@@ -81,6 +86,12 @@ export function startBaseline(address: DatabaseConfig, signal: AbortSignal): Pro
     },
     signal,
   );
+}
+
+/** What `npm start` gives to Node; both sides run with it. */
+function nodeFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
+  return (scripts.start as string).split(" ").filter((word) => word.startsWith("--"));
 }
 
 function databaseUrlOf({ host, port, socketPath, user, password, database }: DatabaseConfig): string {

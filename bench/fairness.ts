@@ -95,12 +95,14 @@ async function openStatementLog(admin: Pool): Promise<StatementLog | undefined> 
     clear: async () => void (await admin.query("TRUNCATE TABLE mysql.general_log")),
     async read() {
       const [rows] = await admin.query<RowDataPacket[]>(
-        `SELECT CONVERT(argument USING utf8mb4) AS text FROM mysql.general_log
+        `SELECT argument FROM mysql.general_log
          WHERE command_type IN ('Execute', 'Query') AND thread_id <> CONNECTION_ID()`,
       );
+      // MySQL gives bytes, which hold a raw key hash and so are no text in any encoding but this one.
       return rows
-        .map((row) =>
-          (row.text as string)
+        .map(({ argument }) => (Buffer.isBuffer(argument) ? argument.toString("latin1") : (argument as string)))
+        .map((text) =>
+          text
             .replace(/\s+/g, " ")
             .replace(/-?\d+(?:\.\d+)?/g, "N")
             .trim(),

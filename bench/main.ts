@@ -2,9 +2,10 @@
 import { createCases } from "./cases.ts";
 import { describeEngine, openAdmin, startBaseline, startDatabase, startService } from "./environment.ts";
 import { checkFairness } from "./fairness.ts";
+import { benchLedger } from "./ledger/bench.ts";
 import { type Measurement, measure } from "./measure.ts";
 import { MemoryWatch } from "./memory.ts";
-import { type Options, readOptions, usage } from "./options.ts";
+import { choose, type Options, readOptions, usage } from "./options.ts";
 import { protocols } from "./protocols.ts";
 import { describeMachine, describeSet, findMissed, formatReport, type Report, saveReport } from "./report.ts";
 import { ensureSeed } from "./seed.ts";
@@ -20,8 +21,10 @@ if (process.argv.includes("--help")) {
   process.on("SIGTERM", interrupt);
   try {
     const options = readOptions(process.argv.slice(2), process.env);
-    const report = await bench(options, interruption.signal);
-    process.stdout.write(`\n${formatReport(report)}\n`);
+    const { report, text } = options.ledger
+      ? await benchLedger(options, options.ledger.receipts, log, interruption.signal)
+      : await bench(options, interruption.signal);
+    process.stdout.write(`\n${text}\n`);
     log(`written to ${saveReport(report, options.resultsDir)}`);
     if (report.missed.length > 0) process.exitCode = 1;
   } catch (error) {
@@ -30,7 +33,7 @@ if (process.argv.includes("--help")) {
   }
 }
 
-async function bench(options: Options, signal: AbortSignal): Promise<Report> {
+async function bench(options: Options, signal: AbortSignal): Promise<{ report: Report; text: string }> {
   const started = Date.now();
   await using cleanUp = new AsyncDisposableStack();
 
@@ -62,7 +65,7 @@ async function bench(options: Options, signal: AbortSignal): Promise<Report> {
     measurements.push(...(await measure(each, chosen, sides, options, signal)));
   }
   const peak = sides.service.memory.peak();
-  return {
+  const report = {
     startedAt: new Date(started).toISOString(),
     seconds: Math.round((Date.now() - started) / 1000),
     machine,
@@ -72,12 +75,5 @@ async function bench(options: Options, signal: AbortSignal): Promise<Report> {
     notes,
     missed: findMissed(measurements, peak),
   };
-}
-
-function choose<Named extends { name: string }>(what: string, all: Named[], names: string[] | undefined): Named[] {
-  const unknown = names?.find((name) => !all.some((each) => each.name === name));
-  if (unknown !== undefined) {
-    throw new Error(`There is no ${what} ${unknown}; there are ${all.map(({ name }) => name).join(", ")}.`);
-  }
-  return names === undefined ? all : all.filter(({ name }) => names.includes(name));
+  return { report, text: formatReport(report) };
 }

@@ -88,7 +88,7 @@ class Results {
   readonly residentMiB: number[] = [];
 }
 
-function median(values: number[]): number {
+export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] as number;

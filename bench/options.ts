@@ -5,6 +5,8 @@ import { fullPopulation, type Population, quickPopulation } from "./population.t
 export const usage = `npm run bench -- [options]
   --quick            50,000 posts and short rounds: about a minute
   --only <case,…>    only these cases: ${"feed-hot, feed-new, feed-top, post, create, vote, vote-hot"}
+  --ledger           the ledger instead of the board: a chain of 1,000,000 receipts, 20,000 when quick;
+                     its cases are verify, receipt, stream, seal
   --protocol <p,…>   only these beside the hand-written routes: rest, connect-json, connect-proto, grpc
   --rounds <n>       how often each case is measured over each protocol; the medians count
   --seconds <n>      how long each of them takes
@@ -26,6 +28,8 @@ export interface Options {
   dataDir: string;
   databaseUrl: string | undefined;
   resultsDir: string;
+  /** Measure the ledger, on a chain of so many receipts; undefined: the board. */
+  ledger: { receipts: number } | undefined;
 }
 
 /** Calls that are open at once: connections of HTTP/1.1, streams of HTTP/2. */
@@ -46,6 +50,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       seconds: { type: "string" },
       profile: { type: "boolean", default: false },
       reseed: { type: "boolean", default: false },
+      ledger: { type: "boolean", default: false },
     },
   });
   return {
@@ -60,7 +65,21 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     dataDir: environment.STOA_BENCH_DATA_DIR || join(import.meta.dirname, ".data"),
     databaseUrl: environment.STOA_BENCH_DATABASE_URL || undefined,
     resultsDir: join(import.meta.dirname, "results"),
+    ledger: values.ledger ? { receipts: values.quick ? 20_000 : 1_000_000 } : undefined,
   };
+}
+
+/** Those that are named, or all. @throws Error for a name that is none of them */
+export function choose<Named extends { name: string }>(
+  what: string,
+  all: Named[],
+  names: string[] | undefined,
+): Named[] {
+  const unknown = names?.find((name) => !all.some((each) => each.name === name));
+  if (unknown !== undefined) {
+    throw new Error(`There is no ${what} ${unknown}; there are ${all.map(({ name }) => name).join(", ")}.`);
+  }
+  return names === undefined ? all : all.filter(({ name }) => names.includes(name));
 }
 
 function positive(name: string, text: string | undefined): number | undefined {

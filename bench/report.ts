@@ -5,9 +5,9 @@ import type { Measurement } from "./measure.ts";
 import { concurrency, type Options } from "./options.ts";
 
 /** The least share of the hand-written route's throughput that REST must reach. */
-const leastRatio = 0.7;
+export const leastRatio = 0.7;
 /** The most resident memory of the service, in MiB. */
-const mostResidentMiB = 256;
+export const mostResidentMiB = 256;
 
 export interface Report {
   startedAt: string;
@@ -55,16 +55,27 @@ export function findMissed(measurements: Measurement[], residentMiB: number | un
   return [...slow, `the service's resident memory reached ${residentMiB.toFixed(0)} MiB, not under ${mostResidentMiB}`];
 }
 
-const header = ["ratio", "case", "protocol", "requests/s", "p50 ms", "p99 ms", "RSS MiB"];
+/** A line of the table; what a line has no number for is undefined. */
+export interface Line {
+  case: string;
+  protocol: string;
+  perSecond: number;
+  p50?: number | undefined;
+  p99?: number | undefined;
+  ratio?: number | undefined;
+  residentMiB?: number | undefined;
+}
 
-export function formatReport({ machine, set, measurements, serviceResidentPeakMiB, notes, missed }: Report): string {
-  const rows = measurements.map((each) => [
-    each.ratio.toFixed(2),
+/** @param unit what is counted in a second */
+export function formatTable(lines: Line[], unit: string): string[] {
+  const header = ["ratio", "case", "protocol", `${unit}/s`, "p50 ms", "p99 ms", "RSS MiB"];
+  const rows = lines.map((each) => [
+    each.ratio?.toFixed(2) ?? "-",
     each.case,
     each.protocol,
     Math.round(each.perSecond).toLocaleString("en"),
-    each.p50.toFixed(1),
-    each.p99.toFixed(1),
+    each.p50?.toFixed(1) ?? "-",
+    each.p99?.toFixed(1) ?? "-",
     each.residentMiB?.toFixed(0) ?? "-",
   ]);
   const widths = header.map((title, column) =>
@@ -78,18 +89,20 @@ export function formatReport({ machine, set, measurements, serviceResidentPeakMi
       })
       .join("  ");
   const table = rows.flatMap((row, index) => {
-    const begins = index > 0 && measurements[index]?.case !== measurements[index - 1]?.case;
+    const begins = index > 0 && lines[index]?.case !== lines[index - 1]?.case;
     return begins ? ["", line(row)] : [line(row)];
   });
+  return [line(header), ...table];
+}
+
+export function formatReport({ machine, set, measurements, serviceResidentPeakMiB, notes, missed }: Report): string {
   const peak = serviceResidentPeakMiB?.toFixed(0) ?? "unknown";
   return [
     `${set.posts.toLocaleString("en")} posts, ${set.agents.toLocaleString("en")} agents, ${set.communities} communities; ` +
       `${set.concurrency} calls at once; medians of ${set.rounds} rounds of ${set.roundSeconds} s`,
-    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, load ${machine.loadBefore.toFixed(1)} before; ` +
-      `Node ${machine.node}; ${machine.engine}`,
+    formatMachine(machine),
     "",
-    line(header),
-    ...table,
+    ...formatTable(measurements, "requests"),
     "",
     "ratio: throughput as a share of the hand-written REST route's, in the same round",
     `the service's resident memory: ${peak} MiB at most, start included`,
@@ -98,8 +111,12 @@ export function formatReport({ machine, set, measurements, serviceResidentPeakMi
   ].join("\n");
 }
 
+export function formatMachine({ cpu, cores, memoryGiB, loadBefore, node, engine }: Report["machine"]): string {
+  return `${cpu}, ${cores} cores, ${memoryGiB} GiB, load ${loadBefore.toFixed(1)} before; Node ${node}; ${engine}`;
+}
+
 /** Writes the report as JSON and returns its path. */
-export function saveReport(report: Report, folder: string): string {
+export function saveReport(report: { startedAt: string }, folder: string): string {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${report.startedAt.replace(/[:.]/g, "-")}.json`);
   writeFileSync(path, `${JSON.stringify(report, undefined, 2)}\n`);

@@ -35,19 +35,12 @@ export interface SeedOptions {
 
 /** Makes sure that the database holds the population, and nothing that earlier runs wrote on top of it. */
 export async function ensureSeed({ address, population, anew, log }: SeedOptions): Promise<void> {
-  const admin = createPool({ ...address, database: undefined as never, connectionLimit: 1 });
-  try {
-    const name = `\`${address.database}\``;
-    const usable = !anew && (await isSeeded(admin, address, population));
-    if (!usable) {
-      await refuseForeign(admin, address.database);
-      await admin.query(`DROP DATABASE IF EXISTS ${name}`);
-      await admin.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
-    }
+  {
+    await using server = openServer(address);
+    const usable = !anew && (await isSeeded(server.pool, address, { version: seedVersion, posts: population.posts }));
+    if (!usable) await recreate(server.pool, address.database);
     const db = new Database({ address, connections: 2 });
     await migrate(db, { log }).finally(() => db.close());
-  } finally {
-    await admin.end();
   }
   const pool = createPool({ ...address, connectionLimit: lanes });
   try {
@@ -59,14 +52,33 @@ export async function ensureSeed({ address, population, anew, log }: SeedOptions
   }
 }
 
-async function isSeeded(admin: Pool, address: DatabaseConfig, population: Population): Promise<boolean> {
+/** A connection to the server that needs no database. */
+export function openServer(address: DatabaseConfig): AsyncDisposable & { pool: Pool } {
+  const pool = createPool({ ...address, database: undefined as never, connectionLimit: 1 });
+  return { pool, [Symbol.asyncDispose]: () => pool.end() };
+}
+
+/** Whether the database was filled completely, with so many posts or receipts, and its schema can be brought up to date. */
+export async function isSeeded(
+  admin: Pool,
+  address: DatabaseConfig,
+  wanted: { version: number; posts: number },
+): Promise<boolean> {
   const marker = `\`${address.database}\`.bench_seed`;
   if (!(await tables(admin, address.database)).includes("bench_seed")) return false;
   const [rows] = await admin.query<RowDataPacket[]>(`SELECT version, posts FROM ${marker}`);
-  if (rows[0]?.version !== seedVersion || rows[0].posts !== population.posts) return false;
+  if (rows[0]?.version !== wanted.version || rows[0].posts !== wanted.posts) return false;
   const db = new Database({ address, connections: 1 });
   const { kind } = await schemaState(db).finally(() => db.close());
   return kind !== "other";
+}
+
+/** Makes an empty database in place of the one that was there, marked as the bench's own. */
+export async function recreate(admin: Pool, database: string): Promise<void> {
+  await refuseForeign(admin, database);
+  await admin.query(`DROP DATABASE IF EXISTS \`${database}\``);
+  await admin.query(`CREATE DATABASE \`${database}\` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
+  await admin.query(`CREATE TABLE \`${database}\`.bench_begun (id INT PRIMARY KEY)`);
 }
 
 /** Only a database of the bench's own is ever dropped. */
@@ -95,7 +107,6 @@ async function hasMarker(pool: Pool): Promise<boolean> {
 async function fill(pool: Pool, population: Population, log: (line: string) => void): Promise<void> {
   const started = Date.now();
   const end = started;
-  await pool.query("CREATE TABLE bench_begun (id INT PRIMARY KEY)");
   const tally = countUp(population);
   const agentKarma = (agent: number) => `${tally.posts[agent]}, ${tally.comments[agent]}, ${tally.karma[agent]}`;
 

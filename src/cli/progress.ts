@@ -29,7 +29,8 @@ export class Progress {
     if (!this.#terminal.isTTY || now - this.#drawn < drawMs) return;
     this.#drawn = now;
     this.#visible = true;
-    const line = progressLine(done, total, now - this.#begun, this.#terminal.columns ?? 80);
+    // A terminal that does not know its size says 0.
+    const line = progressLine(done, total, now - this.#begun, this.#terminal.columns || 80);
     this.#terminal.write(`\r\x1b[2K${line}`);
   }
 

@@ -1,0 +1,163 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { defaultStateFile, StateFile } from "../../src/cli/state.ts";
+import { type FakeStoa, shownChain, startFake } from "../client/fake-stoa.ts";
+import { otherHash } from "../receipt/chain.ts";
+import { runStoa, scratchFolder } from "./stoa.ts";
+
+const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+/** What is remembered after receipt `seq` of the fake's chain. */
+function memory(fake: FakeStoa, seq: number): object {
+  return { url: fake.url, seq, hash: fake.receipts[seq - 1].hash, time };
+}
+
+describe("the place of the state file", () => {
+  it("is below the home folder, or where the XDG variable says, if that is an absolute path", () => {
+    const name = /\/stoa\/stoa\.example_8443-[0-9a-f]{16}\.json$/;
+    const url = "https://stoa.example:8443";
+    expect(defaultStateFile(url, {})).toMatch(name);
+    expect(defaultStateFile(url, {})).toMatch(/\/\.local\/state\/stoa\//);
+    expect(defaultStateFile(url, { XDG_STATE_HOME: "/var/states" })).toMatch(/^\/var\/states\/stoa\//);
+    expect(defaultStateFile(url, { XDG_STATE_HOME: "states" })).toBe(defaultStateFile(url, {}));
+  });
+
+  it("differs for addresses of one host", () => {
+    const places = ["https://a.example", "http://a.example", "https://a.example/b", "https://[::1]:80"].map((url) =>
+      defaultStateFile(url, { XDG_STATE_HOME: "/s" }),
+    );
+    expect(new Set(places).size).toBe(4);
+    for (const place of places) expect(place).toMatch(/^\/s\/stoa\/[A-Za-z0-9._-]+\.json$/);
+  });
+
+  it("is made with its folder, for its owner alone", async () => {
+    const fake = await startFake(shownChain(3));
+    const home = scratchFolder();
+    await runStoa(["verify", fake.url], home);
+    const folder = join(home, ".local/state/stoa");
+    const [file, ...more] = readdirSync(folder);
+    expect(more).toEqual([]);
+    const path = join(folder, file as string);
+    expect(read(path)).toEqual(memory(fake, 3));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe("the state file", () => {
+  it("moves forward with each success, and stays after a failure", async () => {
+    const fake = await startFake(shownChain(3));
+    const state = join(scratchFolder(), "state.json");
+    const verify = async () => (await runStoa(["verify", fake.url, "--state", state], "/nonexistent")).status;
+    expect(await verify()).toBe(0);
+    expect(read(state)).toEqual(memory(fake, 3));
+    fake.receipts = shownChain(5);
+    expect(await verify()).toBe(0);
+    expect(read(state)).toEqual(memory(fake, 5));
+    const before = readFileSync(state, "utf8");
+
+    fake.receipts = shownChain(7);
+    fake.receipts[5].hash = otherHash;
+    expect(await verify()).toBe(1);
+    fake.headSeq = 9;
+    fake.receipts = shownChain(7);
+    expect(await verify()).toBe(1);
+    fake.intercept = (_, response) => !!response.writeHead(503).end();
+    expect(await verify()).toBe(3);
+    expect(readFileSync(state, "utf8")).toBe(before);
+  });
+
+  it("is not made by a verification that fails", async () => {
+    const fake = await startFake(shownChain(3));
+    fake.receipts[2].hash = otherHash;
+    const folder = scratchFolder();
+    expect((await runStoa(["verify", fake.url, "--state", join(folder, "state.json")], folder)).status).toBe(1);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("keeps its mode when it is replaced, and leaves no other files beside", async () => {
+    const fake = await startFake(shownChain(3));
+    const folder = scratchFolder();
+    const state = join(folder, "state.json");
+    for (let run = 0; run < 2; run++) await runStoa(["verify", fake.url, "--state", state], folder);
+    expect(statSync(state).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(["state.json"]);
+  });
+
+  it("is not moved back where another process has moved it further meanwhile", () => {
+    const path = join(scratchFolder(), "state.json");
+    const [here, there] = [new StateFile(path, "http://stoa.example"), new StateFile(path, "http://stoa.example")];
+    there.save({ seq: 5, hash: otherHash });
+    here.save({ seq: 3, hash: otherHash });
+    expect(here.load()).toEqual({ url: "http://stoa.example", seq: 5, hash: otherHash, time });
+    here.save({ seq: 6, hash: otherHash });
+    expect(there.load()?.seq).toBe(6);
+  });
+
+  it("stays where receipts between it and the start were not verified", async () => {
+    const fake = await startFake(shownChain(3));
+    const home = scratchFolder();
+    const state = join(home, "state.json");
+    await runStoa(["verify", fake.url, "--state", state], home);
+    fake.receipts = shownChain(8);
+    const { status, stderr } = await runStoa(["verify", fake.url, "--state", state, "--from", "6"], home);
+    expect(status).toBe(0);
+    expect(stderr).toBe("stoa: receipts 4 to 5 are not verified, so receipt 3 stays what is remembered\n");
+    expect(read(state)).toEqual(memory(fake, 3));
+    expect((await runStoa(["verify", fake.url, "--state", state, "--from", "4"], home)).status).toBe(0);
+    expect(read(state)).toEqual(memory(fake, 8));
+  });
+
+  const good = { url: "http://stoa.example", seq: 1, hash: otherHash, time: "2026-01-01T00:00:00.000Z" };
+  it.each([
+    ["is empty", ""],
+    ["is cut off", JSON.stringify(good).slice(0, -1)],
+    ["is no object", "[]"],
+    ["is null", "null"],
+    ["has no address", JSON.stringify({ ...good, url: undefined })],
+    ["has a string for seq", JSON.stringify({ ...good, seq: "1" })],
+    ["has seq 0", JSON.stringify({ ...good, seq: 0 })],
+    ["has no hash", JSON.stringify({ ...good, hash: "x" })],
+    ["has no time", JSON.stringify({ ...good, time: "yesterday" })],
+  ])("is refused, and kept, when it %s", async (_, text) => {
+    const fake = await startFake(shownChain(1));
+    const state = join(scratchFolder(), "state.json");
+    writeFileSync(state, text);
+    expect(await runStoa(["verify", fake.url, "--state", state], "/nonexistent")).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: `stoa: the state file ${state} is damaged: restore it from a backup, or move it away to begin without a memory\n`,
+    });
+    expect(readFileSync(state, "utf8")).toBe(text);
+    expect(fake.asked).toEqual([]);
+  });
+
+  it("is refused when it is of another address", async () => {
+    const fake = await startFake(shownChain(1));
+    const state = join(scratchFolder(), "state.json");
+    writeFileSync(state, JSON.stringify(good));
+    const { status, stderr } = await runStoa(["verify", fake.url, "--state", state], "/nonexistent");
+    expect(status).toBe(2);
+    expect(stderr).toBe(
+      `stoa: the state file ${state} remembers http://stoa.example: name another one with --state, or move it away\n`,
+    );
+  });
+
+  it("is refused before anything is read when it could not be written", async () => {
+    const fake = await startFake(shownChain(1));
+    const folder = scratchFolder();
+    writeFileSync(join(folder, "file"), "");
+    mkdirSync(join(folder, "sealed"));
+    chmodSync(join(folder, "sealed"), 0o500);
+    // No folder is closed to root, but /proc/self/fd takes no files from anybody.
+    const closed = process.getuid?.() === 0 ? "/proc/self/fd" : join(folder, "sealed");
+    for (const state of [join(closed, "state.json"), join(folder, "file/state.json")]) {
+      const { status, stdout, stderr } = await runStoa(["verify", fake.url, "--state", state], folder);
+      expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+      expect(stderr).toContain(`the state file ${state} cannot be `);
+    }
+    expect(fake.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,111 @@
+// A service that lies as a test wants: what verifiers must not trust can only be shown by one that is not ours.
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll } from "vitest";
+import { buildChain, type Receipt } from "../receipt/chain.ts";
+
+/** A receipt as the REST API shows it, or as a test has distorted it. */
+// biome-ignore lint/suspicious/noExplicitAny: defects give members of any type, or none.
+export type Shown = any;
+
+export interface FakeStoa {
+  url: string;
+  /** What it shows. Tests change it while it runs. */
+  receipts: Shown[];
+  /** What it announces; by default the number of receipts. */
+  headSeq: number | undefined;
+  /** The addresses that were asked for, in order. */
+  asked: string[];
+  /** Answers in place of the fake where it returns true. */
+  intercept: ((path: string, response: ServerResponse) => boolean) | undefined;
+  /** Streams that are followed and still open. */
+  followers: Set<ServerResponse>;
+  /** Ends every connection. */
+  cut(): void;
+}
+
+export async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of all) items.push(item);
+  return items;
+}
+
+/** A receipt as JSON. `rawDocument`, where there is one, is the text of its document, which may be too deep to be built. */
+export function textOf(receipt: Shown): string {
+  if (receipt?.rawDocument === undefined) return JSON.stringify(receipt);
+  const { rawDocument, document: _, ...rest } = receipt;
+  return `{"document":${rawDocument},${JSON.stringify(rest).slice(1)}`;
+}
+
+export function show({ seq, prevHash, hash, bytes }: Receipt): Shown {
+  const canonical = Buffer.from(bytes).toString("utf8");
+  return { seq, ref: `r:${seq}`, kind: "seal", hash, prev_hash: prevHash, document: JSON.parse(canonical), canonical };
+}
+
+export function shownChain(length: number): Shown[] {
+  return buildChain(length).map(show);
+}
+
+/** Serves the receipts on a free port, as a Stoa would; it stops after the file's last test. */
+export async function startFake(receipts: Shown[]): Promise<FakeStoa> {
+  const server = createServer((request, response) => {
+    const path = request.url ?? "";
+    fake.asked.push(path);
+    if (fake.intercept?.(path, response) === true) return;
+    const url = new URL(path, fake.url);
+    const from = Number(url.searchParams.get("from") ?? 1);
+    const there = fake.receipts.filter((_, index) => index >= from - 1);
+    const head = fake.headSeq ?? fake.receipts.length;
+    const seq = /^\/api\/v1\/house\/receipts\/(\d+)\/canonical$/.exec(url.pathname)?.[1];
+    if (url.pathname === "/api/v1/house/receipts") {
+      if (from > head) return refuse(response, 404, { error: "not_found", message: "None.", field: "from" });
+      const shown = there.slice(0, 1).map(textOf);
+      response.end(`{"ok":true,"receipts":[${shown}],"next_from":null,"head_seq":${head}}`);
+    } else if (url.pathname === "/api/v1/house/receipts/stream") {
+      if (from > head + 1) return refuse(response, 404, { error: "not_found", message: "None.", field: "from" });
+      response.setHeader("content-type", "application/x-ndjson");
+      response.flushHeaders();
+      for (const receipt of there) response.write(`${textOf(receipt)}\n`);
+      if (url.searchParams.get("follow") !== "true") response.end();
+      else {
+        fake.followers.add(response);
+        response.once("close", () => fake.followers.delete(response));
+      }
+    } else if (seq !== undefined) {
+      const receipt = fake.receipts[Number(seq) - 1];
+      if (receipt === undefined) return refuse(response, 404, { error: "not_found", message: "None." });
+      response.end(receipt.canonical);
+    } else refuse(response, 404, { error: "not_found", message: "There is nothing at this address." });
+    return undefined;
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const fake: FakeStoa = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    receipts,
+    headSeq: undefined,
+    asked: [],
+    intercept: undefined,
+    followers: new Set(),
+    cut: () => server.closeAllConnections(),
+  };
+  afterAll(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  return fake;
+}
+
+/** Answers with an Error shape. */
+export function refuse(response: ServerResponse, status: number, shape: object): undefined {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ ok: false, ...shape }));
+}
+
+/** Sends a stream's body as it is. */
+export function answerStream(fake: FakeStoa, ...chunks: (string | Buffer)[]): void {
+  fake.intercept = (path, response) => {
+    if (!path.includes("/stream")) return false;
+    for (const chunk of chunks) response.write(chunk);
+    response.end();
+    return true;
+  };
+}

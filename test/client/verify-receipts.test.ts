@@ -1,0 +1,256 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { type VerifyOptions, verifyReceipts } from "../../src/client/receipts.ts";
+import { buildChain, otherHash, type Vector } from "../receipt/chain.ts";
+import { answerStream, collect, type FakeStoa, refuse, type Shown, show, shownChain, startFake } from "./fake-stoa.ts";
+
+/** The seqs that verify, and how the verification ends. */
+async function verify(options: VerifyOptions): Promise<{ good: number[]; found: unknown }> {
+  const good: number[] = [];
+  try {
+    for await (const { link } of verifyReceipts(options)) good.push(link.seq);
+  } catch (error) {
+    return { good, found: error };
+  }
+  return { good, found: undefined };
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const fault = (seq: number, fault: string) => expect.objectContaining({ name: "DoesNotVerify", seq, fault });
+
+describe("a chain that is good", () => {
+  it("gives each receipt with its document", async () => {
+    const fake = await startFake(shownChain(5));
+    const receipts = await collect(verifyReceipts({ url: fake.url }));
+    expect(receipts.map(({ link }) => link.hash)).toEqual(fake.receipts.map(({ hash }) => hash));
+    expect(receipts.map(({ document }) => document)).toEqual(fake.receipts.map(({ document }) => document));
+  });
+
+  it.each([2, 3, 5])("verifies from receipt %i on, by the hash of the bytes before", async (from) => {
+    const fake = await startFake(shownChain(5));
+    expect(await verify({ url: fake.url, from })).toEqual({ good: numbers(from, 5), found: undefined });
+    expect(fake.asked).toContain(`/api/v1/house/receipts/${from - 1}/canonical`);
+  });
+
+  it("has nothing to verify one beyond the head, and is not there further on", async () => {
+    const fake = await startFake(shownChain(5));
+    expect(await verify({ url: fake.url, from: 6 })).toEqual({ good: [], found: undefined });
+    const { found } = await verify({ url: fake.url, from: 7 });
+    expect(found).toMatchObject({ name: "BeyondHead", message: "the chain ends at receipt 5" });
+  });
+
+  it("may grow while it is read", async () => {
+    const fake = await startFake(shownChain(5));
+    fake.headSeq = 4;
+    expect(await verify({ url: fake.url })).toEqual({ good: numbers(1, 5), found: undefined });
+  });
+
+  it("may come in several streams that end cleanly before the head", async () => {
+    const fake = await startFake(shownChain(5));
+    fake.intercept = (path, response) => {
+      if (!path.includes("/stream")) return false;
+      const from = Number(/from=(\d+)/.exec(path)?.[1]);
+      const lines = fake.receipts.slice(from - 1, from + 1).map((receipt) => `${JSON.stringify(receipt)}\n`);
+      return !!response.end(lines.join(""));
+    };
+    expect(await verify({ url: fake.url })).toEqual({ good: numbers(1, 5), found: undefined });
+  });
+});
+
+describe("every invalid vector that a stream of text can hold", () => {
+  const folder = new URL("../vectors/invalid/", import.meta.url);
+  const vectors = readdirSync(folder)
+    .map((name) => ({ name, vector: JSON.parse(readFileSync(new URL(name, folder), "utf8")) as Vector }))
+    .filter(
+      ({ name, vector: { receipts, previous } }) =>
+        previous === undefined &&
+        receipts.every(({ seq, hash, prev_hash, canonical }) => seq && hash && prev_hash && canonical !== undefined) &&
+        // A head that moves on is none of a service's faults.
+        name !== "beyond-the-head.json",
+    );
+
+  it("is more than a few", () => expect(vectors.length).toBeGreaterThan(150));
+
+  it.each(vectors)("$name", async ({ vector: { receipts, head, expect: expected } }) => {
+    if (expected.ok) throw new Error("an invalid vector has a fault");
+    const fake = await startFake(receipts.map((each) => ({ ...each, ...shownBeside(each.canonical as string) })));
+    const { found } = await verify({ url: fake.url, ...(head === undefined ? {} : { head }) });
+    expect(found).toEqual(fault(expected.seq, expected.fault));
+  });
+
+  /** As a service shows it: without a document where the bytes are no JSON. */
+  function shownBeside(canonical: string): { rawDocument?: string } {
+    try {
+      JSON.parse(canonical);
+      return { rawDocument: canonical.replaceAll("\n", " ") };
+    } catch {
+      return {};
+    }
+  }
+});
+
+describe("what a service shows", () => {
+  const distortions: [string, (receipt: Shown) => void, string][] = [
+    ["another document", (each) => Object.assign(each.document.evidence, { bushels: 1 }), "wrong_document"],
+    ["no document", (each) => delete each.document, "wrong_document"],
+    ["null for the document", (each) => Object.assign(each, { document: null }), "wrong_document"],
+    [
+      "a document that is nested very deep",
+      (each) => Object.assign(each, { rawDocument: `${"[".repeat(5e5)}${"]".repeat(5e5)}` }),
+      "wrong_document",
+    ],
+    ["another hash", (each) => Object.assign(each, { hash: otherHash }), "wrong_hash"],
+    ["a hash that is none", (each) => Object.assign(each, { hash: "\u001b[2J" }), "wrong_hash"],
+    ["another prev_hash", (each) => Object.assign(each, { prev_hash: otherHash }), "wrong_prev_hash"],
+    ["a seq above", (each) => Object.assign(each, { seq: 4 }), "gap"],
+    ["a negative seq", (each) => Object.assign(each, { seq: -3 }), "repeat"],
+    ["other bytes", (each) => Object.assign(each, { canonical: `${each.canonical} ` }), "wrong_hash"],
+  ];
+  it.each(distortions)("is found when it is %s", async (_, distort, expected) => {
+    const fake = await startFake(shownChain(5));
+    distort(fake.receipts[2]);
+    const { good, found } = await verify({ url: fake.url });
+    expect({ good, found }).toEqual({ good: [1, 2], found: fault(3, expected) });
+    expect((found as Error).message).toMatch(/^[\x20-\x7e]+$/);
+  });
+
+  it("is found when canonical holds a lone surrogate, which would be encoded as another character", async () => {
+    const [last] = buildChain(3, { 3: { document: (each) => Object.assign(each.evidence, { x: "\ufffd" }) } }).slice(2);
+    const fake = await startFake(shownChain(3));
+    fake.receipts[2] = show(last as NonNullable<typeof last>);
+    expect((await verify({ url: fake.url })).found).toBeUndefined();
+    fake.receipts[2].canonical = fake.receipts[2].canonical.replace("\ufffd", "\ud800");
+    expect((await verify({ url: fake.url })).found).toEqual(fault(3, "not_utf8"));
+  });
+
+  it("is found where receipts before --from are no receipts", async () => {
+    const fake = await startFake(shownChain(5));
+    fake.receipts[1].canonical = "{}";
+    expect((await verify({ url: fake.url, from: 3 })).found).toEqual(fault(2, "bad_document"));
+  });
+});
+
+describe("the end of a chain", () => {
+  it("must reach the head that was announced", async () => {
+    const fake = await startFake(shownChain(5));
+    fake.headSeq = 7;
+    const { good, found } = await verify({ url: fake.url });
+    expect({ good, found }).toEqual({ good: numbers(1, 5), found: fault(6, "truncated") });
+  });
+
+  it("must be the receipt that was announced", async () => {
+    const fake = await startFake(shownChain(5));
+    const head = { seq: 4, hash: otherHash };
+    expect((await verify({ url: fake.url, head })).found).toEqual(fault(4, "wrong_hash"));
+    expect((await verify({ url: fake.url, head, from: 5 })).found).toEqual(fault(4, "wrong_hash"));
+  });
+
+  it.each([
+    ["is gone from the middle", 3, "gap"],
+    ["is gone from the end", 5, "truncated"],
+  ])("is looked for where a service fails because a receipt %s", async (_, missing, expected) => {
+    const fake = await startFake(shownChain(5));
+    const lines = fake.receipts.slice(0, missing - 1).map((receipt) => `${JSON.stringify(receipt)}\n`);
+    answerStream(fake, ...lines, '{"ok":false,"error":"internal","message":"Something went wrong here."}\n');
+    const { intercept } = fake;
+    fake.intercept = (path, response) => {
+      if (!path.includes(`from=${missing}&`)) return intercept?.(path, response) === true;
+      const page = { receipts: fake.receipts.slice(missing, missing + 1), next_from: null, head_seq: 5 };
+      return !!response.end(JSON.stringify(page));
+    };
+    expect((await verify({ url: fake.url, head: { seq: 5, hash: undefined } })).found).toEqual(
+      fault(missing, expected),
+    );
+  });
+
+  it("is not known where a service fails although it has the receipt", async () => {
+    const fake = await startFake(shownChain(5));
+    answerStream(fake, `${JSON.stringify(fake.receipts[0])}\n`, '{"ok":false,"error":"internal","message":"Oh."}\n');
+    const { good, found } = await verify({ url: fake.url });
+    expect({ good, found }).toMatchObject({
+      good: [1],
+      found: { name: "ReadError", kind: "refused", code: "internal" },
+    });
+  });
+});
+
+it("the hash of another receipt is not taken for the head's", async () => {
+  const fake = await startFake(shownChain(5));
+  fake.intercept = (path, response) => {
+    if (!path.endsWith("from=5&limit=1")) return false;
+    return !!response.end(JSON.stringify({ receipts: [fake.receipts[3]], next_from: null, head_seq: 5 }));
+  };
+  expect(await verify({ url: fake.url })).toEqual({ good: numbers(1, 5), found: undefined });
+  expect(fake.asked).toContain("/api/v1/house/receipts?from=5&limit=1");
+});
+
+describe("a receipt that is known", () => {
+  const other = { seq: 3, hash: otherHash };
+  const changed = expect.objectContaining({ name: "DoesNotVerify", seq: 3, fault: "history_changed" });
+
+  it.each([1, 2, 3, 4, 5, 6])("is compared when verification starts at %i", async (from) => {
+    const fake = await startFake(shownChain(5));
+    const same = { seq: 3, hash: fake.receipts[2].hash };
+    expect(await verify({ url: fake.url, from, known: same })).toEqual({ good: numbers(from, 5), found: undefined });
+    const { found } = await verify({ url: fake.url, from, known: other });
+    expect(found).toEqual(changed);
+    expect((found as Error).message).toBe(`receipt 3 was ${otherHash}, is now ${same.hash}`);
+  });
+
+  it("is missed where the chain is shorter now", async () => {
+    const fake = await startFake(shownChain(2));
+    const { found } = await verify({ url: fake.url, known: other });
+    expect(found).toEqual(changed);
+    expect((found as Error).message).toBe(`receipt 3 was ${otherHash}, is now gone: the chain ends at 2`);
+  });
+
+  it("is missed where the chain is empty now", async () => {
+    const fake = await startFake([]);
+    expect((await verify({ url: fake.url, known: other })).found).toEqual(changed);
+  });
+});
+
+describe("a chain that is followed", () => {
+  async function rewriteWhileAway(fake: FakeStoa, receipts: Shown[]): Promise<{ good: number[]; found: unknown }> {
+    const onInterruption = () => {
+      fake.receipts = receipts;
+    };
+    const following = verify({ url: fake.url, follow: true, onInterruption });
+    await expect.poll(() => fake.followers.size).toBe(1);
+    for (const each of fake.followers) each.end();
+    return following;
+  }
+
+  it("is found to be another one when the service comes back with it", async () => {
+    const fake = await startFake(shownChain(4));
+    const other = buildChain(5, { 2: { document: (each) => Object.assign(each.evidence, { bushels: 1 }) } }).map(show);
+    expect(await rewriteWhileAway(fake, other)).toEqual({ good: numbers(1, 4), found: fault(5, "wrong_prev_hash") });
+  });
+
+  it("is found to be shorter when the service comes back", async () => {
+    const fake = await startFake(shownChain(4));
+    expect(await rewriteWhileAway(fake, shownChain(2))).toEqual({ good: numbers(1, 4), found: fault(4, "truncated") });
+  });
+
+  it("is found to repeat where a service does not heed from", async () => {
+    const fake = await startFake(shownChain(2));
+    fake.intercept = (path, response) => {
+      if (!path.includes("/stream")) return false;
+      return !!response.end(fake.receipts.map((receipt) => `${JSON.stringify(receipt)}\n`).join(""));
+    };
+    expect(await verify({ url: fake.url, follow: true })).toEqual({ good: [1, 2], found: fault(3, "repeat") });
+  });
+});
+
+it("a service without a page of receipts is no Stoa", async () => {
+  const fake = await startFake([]);
+  for (const body of ["[]", "{}", '{"receipts":[],"head_seq":"1"}', '{"receipts":{},"head_seq":1}', "null", "x", ""]) {
+    fake.intercept = (_, response) => !!response.end(body);
+    expect((await verify({ url: fake.url })).found, body).toMatchObject({ name: "ReadError", kind: "unusable" });
+  }
+  fake.intercept = (_, response) => {
+    refuse(response, 404, { error: "not_found", message: "There is nothing at this address." });
+    return true;
+  };
+  expect((await verify({ url: fake.url })).found).toMatchObject({ name: "ReadError", kind: "refused" });
+});
