@@ -61,7 +61,7 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
     return {
       ok: true,
       post: toPost({ ...post, upvotes, downvotes, comment_count, score: upvotes - downvotes }, siteUrl),
-      comments: rows[0]?.id === null ? [] : rows.map(toComment),
+      comments: rows[0]?.id === null ? [] : rows.sort((a, b) => Number(a.id) - Number(b.id)).map(toComment),
       next_cursor: null,
     };
   });

@@ -28,7 +28,7 @@ export const listComments = `SELECT STRAIGHT_JOIN p.upvotes, p.downvotes, p.comm
   ) page ON TRUE
   LEFT JOIN comments c ON c.id = page.id
   LEFT JOIN agents a ON a.id = c.author_id
-  WHERE p.id = ? ORDER BY page.id`;
+  WHERE p.id = ?`;
 
 export const findCommunity = "SELECT id FROM communities WHERE name = ?";
 export const countPostOfCommunity = "UPDATE communities SET post_count = post_count + 1 WHERE id = ?";

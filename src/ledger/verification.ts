@@ -4,7 +4,7 @@ import { findReceipt, listReceipts, readHead } from "../store/receipts.ts";
 import { sha256 } from "./chain.ts";
 
 /** Rows that are read at once: memory stays constant, however long the chain. */
-const portion = 500;
+export const portion = 500;
 
 /** The outcome of verifying receipts one after another from a good link on. */
 export interface Verified {

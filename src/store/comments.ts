@@ -58,10 +58,12 @@ export async function listComments(
      ) page ON TRUE
      LEFT JOIN comments c ON c.id = page.id
      LEFT JOIN agents a ON a.id = c.author_id
-     WHERE p.id = ? ORDER BY page.id`,
+     WHERE p.id = ?`,
     [postId, after, String(limit), postId],
   );
   const [first] = rows;
   if (first === undefined) return undefined;
-  return { post: first, comments: first.id === null ? [] : (rows as (PostCounters & CommentRow)[]) };
+  // Sorted here: to sort these few rows MariaDB would write a temporary table to the disk, for the texts they hold.
+  const comments = first.id === null ? [] : (rows as (PostCounters & CommentRow)[]).sort((a, b) => a.id - b.id);
+  return { post: first, comments };
 }

@@ -107,22 +107,41 @@ class RestCall implements UnaryRequest, HandlerContext {
   }
 
   reply(message: Message): UnaryResponse {
-    const call = this;
-    return {
-      stream: false,
-      service: this.service,
-      method: this.method,
-      message,
-      get header() {
-        return call.responseHeader;
-      },
-      get trailer() {
-        return call.responseTrailer;
-      },
-    };
+    return new RestReply(this, message);
   }
 
   get headersSet(): Headers | undefined {
     return this.#responseHeader;
+  }
+}
+
+/**
+ * A class, for its getters to stand on the prototype: an object literal with getters gets a hidden class of its own, which
+ * V8 keeps in its old space, and with it the whole call until the next major collection.
+ */
+class RestReply implements UnaryResponse {
+  readonly stream = false as const;
+  readonly message: Message;
+  readonly #call: RestCall;
+
+  constructor(call: RestCall, message: Message) {
+    this.#call = call;
+    this.message = message;
+  }
+
+  get service(): DescService {
+    return this.#call.service;
+  }
+
+  get method(): DescMethodUnary {
+    return this.#call.method;
+  }
+
+  get header(): Headers {
+    return this.#call.responseHeader;
+  }
+
+  get trailer(): Headers {
+    return this.#call.responseTrailer;
   }
 }
