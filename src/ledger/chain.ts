@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { canonicalize, type Json } from "../receipt/canonical.ts";
 import type { ReceiptBody, ReceiptDocument } from "../receipt/document.ts";
 import type { Tx } from "../store/database.ts";
@@ -20,7 +20,7 @@ export const dayMs = 86_400_000;
 
 /** SHA-256 in lower-case hexadecimal. */
 export function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes, "hex");
 }
 
 /** The UTC date of a time in milliseconds since 1970, as YYYY-MM-DD. */

@@ -1,0 +1,123 @@
+// The ledger's part of the bench: verification, reading, streaming and sealing on a long chain.
+import type { DatabaseConfig } from "../../src/config.ts";
+import { describeEngine, openAdmin, startBaseline, startDatabase, startService } from "../environment.ts";
+import { checkFairness } from "../fairness.ts";
+import { measure, type Sides } from "../measure.ts";
+import { MemoryWatch } from "../memory.ts";
+import { choose, concurrency, type Options } from "../options.ts";
+import { protocols } from "../protocols.ts";
+import {
+  describeMachine,
+  findMissed,
+  formatMachine,
+  formatTable,
+  type Line,
+  mostResidentMiB,
+  type Report,
+} from "../report.ts";
+import { receiptCase } from "./receipt-case.ts";
+import { measureSealing } from "./sealing.ts";
+import { ensureChain } from "./seed.ts";
+import { measureStreams } from "./streams.ts";
+import { measureVerification, type Outcome } from "./verification.ts";
+
+/** How much of the chain one stream is measured with, and the most receipts. */
+const streamedShare = 0.5;
+const mostStreamed = 100_000;
+
+export interface LedgerReport extends Pick<Report, "startedAt" | "seconds" | "machine" | "notes" | "missed"> {
+  set: { receipts: number; streamed: number; concurrency: number; rounds: number; roundSeconds: number };
+  lines: Line[];
+  serviceResidentPeakMiB: number | undefined;
+}
+
+export async function benchLedger(
+  options: Options,
+  receipts: number,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<{ report: LedgerReport; text: string }> {
+  const started = Date.now();
+  await using cleanUp = new AsyncDisposableStack();
+  const database = await startDatabase(options, log, signal);
+  cleanUp.defer(() => database.stop());
+  const address = named(database.address, "ledger");
+  await ensureChain({ address, receipts, anew: options.reseed, log });
+  const admin = openAdmin(address);
+  cleanUp.defer(() => admin.end());
+  const machine = describeMachine(await describeEngine(admin));
+
+  const baseline = await startBaseline(address, signal, "ledger/hand-written.ts");
+  cleanUp.defer(() => baseline.stop());
+  const service = await startService(address, options, signal);
+  cleanUp.defer(() => service.stop());
+  const sides: Sides = {
+    baseline: { child: baseline, memory: new MemoryWatch(baseline.pid) },
+    service: { child: service, memory: new MemoryWatch(service.pid) },
+  };
+  for (const { memory } of Object.values(sides)) cleanUp.defer(() => memory.stop());
+
+  const { rounds } = options;
+  const streamed = Math.min(receipts * streamedShare, mostStreamed);
+  const parts: { name: string; run: () => Promise<Outcome> }[] = [
+    { name: "verify", run: () => measureVerification(sides, receipts, rounds, signal) },
+    {
+      name: "receipt",
+      async run() {
+        const each = receiptCase(receipts);
+        const notes = await checkFairness([each], { baseline: baseline.url, service: service.url }, admin);
+        const chosen = choose("protocol", protocols, options.protocols);
+        const lines = await measure(each, chosen, sides, options, signal);
+        return { lines, notes, missed: findMissed(lines, undefined) };
+      },
+    },
+    { name: "stream", run: () => measureStreams(sides, { head: receipts, count: streamed, rounds }, signal) },
+    { name: "seal", run: () => measureSealing(named(database.address, "sealing"), options, signal) },
+  ];
+  const outcomes: Outcome[] = [];
+  for (const { name, run } of choose("case", parts, options.only)) {
+    signal.throwIfAborted();
+    log(`measuring ${name}`);
+    outcomes.push(await run());
+  }
+
+  const peak = sides.service.memory.peak();
+  const missed = outcomes.flatMap((outcome) => outcome.missed);
+  if (peak !== undefined && peak >= mostResidentMiB) {
+    missed.push(`the service's resident memory reached ${peak.toFixed(0)} MiB, not under ${mostResidentMiB}`);
+  }
+  const report: LedgerReport = {
+    startedAt: new Date(started).toISOString(),
+    seconds: Math.round((Date.now() - started) / 1000),
+    machine,
+    set: { receipts, streamed, concurrency, rounds, roundSeconds: options.seconds },
+    lines: outcomes.flatMap(({ lines }) => lines),
+    serviceResidentPeakMiB: peak,
+    notes: outcomes.flatMap(({ notes }) => notes),
+    missed,
+  };
+  return { report, text: formatLedgerReport(report) };
+}
+
+/** A database beside the board's, on the same server. */
+function named(address: DatabaseConfig, part: string): DatabaseConfig {
+  return { ...address, database: `${address.database}_${part}` };
+}
+
+function formatLedgerReport(report: LedgerReport): string {
+  const { set, machine, lines, serviceResidentPeakMiB, notes, missed, seconds } = report;
+  return [
+    `a chain of ${set.receipts.toLocaleString("en")} receipts, of which a stream gives ${set.streamed.toLocaleString("en")}; ` +
+      `medians of ${set.rounds} rounds; ${seconds} s in all`,
+    formatMachine(machine),
+    "",
+    ...formatTable(lines, "calls or receipts"),
+    "",
+    "ratio: verify: share of a bare loop's speed that reads and hashes the same rows; receipt: share of the hand-written",
+    "route's; stream-slow, beside slow followers: share of the same reader's speed alone",
+    "streams are read by a bare client in the bench's own process, which counts messages: its cost is part of them",
+    `the service's resident memory: ${serviceResidentPeakMiB?.toFixed(0) ?? "unknown"} MiB at most, start included`,
+    ...notes,
+    missed.length === 0 ? "All targets are met." : missed.map((line) => `MISSED: ${line}`).join("\n"),
+  ].join("\n");
+}
