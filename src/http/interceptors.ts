@@ -7,10 +7,10 @@ import {
   type UnaryRequest,
 } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { accessOf } from "../contract.ts";
 import { StoaError } from "../errors.ts";
 import { toConnectError } from "./error-mapping.ts";
 import { logKey } from "./log.ts";
-import { accessOf } from "./services.ts";
 import { findViolation } from "./validation.ts";
 
 type AnyRequest = UnaryRequest | StreamRequest;

@@ -4,9 +4,10 @@ import { type ConnectRouter, createContextValues, type Interceptor, type Service
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance } from "fastify";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { accessOf } from "../contract.ts";
 import { toConnectError } from "./error-mapping.ts";
 import { logKey } from "./log.ts";
-import { accessOf, type ServiceTable } from "./services.ts";
+import type { ServiceTable } from "./services.ts";
 
 export interface RpcOptions {
   table: ServiceTable;
@@ -34,10 +35,9 @@ export async function addRpcRoutes(
     contextValues: (request) => createContextValues().set(logKey, request.log),
     // As over REST, credentials come before the message: who lacks them learns nothing of its faults.
     async requestGate({ method, requestHeader, signal, values }) {
-      const access = accessOf(method);
-      if (access === Access.PUBLIC) return;
+      if (accessOf(method) === Access.PUBLIC) return;
       try {
-        values.set(table.callerKey, await table.authenticate(access, requestHeader.get("authorization"), signal));
+        values.set(table.callerKey, await table.authenticate(method, (name) => requestHeader.get(name), signal));
       } catch (error) {
         throw toConnectError(error);
       }

@@ -1,8 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { type Caller, findCaller } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
+import { accessOf } from "../contract.ts";
 import { StoaError } from "../errors.ts";
 
 /** An internal service that holds the operator token. */
@@ -30,13 +32,17 @@ export class Authenticator {
     this.#operatorToken = operatorToken === undefined ? undefined : digest(operatorToken);
   }
 
-  /** @throws StoaError `unauthorized`, the same for a missing, malformed and unknown key or token */
+  /**
+   * @param header gives the value of a request header, by its lower-case name
+   * @throws StoaError `unauthorized`, the same for a missing, malformed and unknown key or token
+   */
   async authenticate(
-    access: Access,
-    authorization: string | null,
+    rpc: DescMethod,
+    header: (name: string) => string | null,
     signal: AbortSignal,
   ): Promise<Caller | typeof operator> {
-    const [, secret] = /^Bearer +([^ ]+) *$/i.exec(authorization ?? "") ?? [];
+    const access = accessOf(rpc);
+    const [, secret] = /^Bearer +([^ ]+) *$/i.exec(header("authorization") ?? "") ?? [];
     if (secret === undefined) throw unauthorized(access);
     if (access === Access.OPERATOR) {
       // Digests are of one length and compared in constant time: how near a guess comes does not show.

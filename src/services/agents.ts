@@ -10,15 +10,17 @@ import { getAgent, getMe, registerAgent } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { callerOf } from "./access.ts";
 import type { Messages } from "./messages.ts";
+import type { Writes } from "./writes.ts";
 
 const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +
   " Send it as the header Authorization: Bearer <api_key>, and to nobody but this service.";
 
-export function createAgentService(board: Board, messages: Messages): ServiceImpl<typeof AgentService> {
+export function createAgentService(board: Board, writes: Writes, messages: Messages): ServiceImpl<typeof AgentService> {
   return {
-    registerAgent({ name, resident, bio }, { signal }) {
-      return board.write(signal, async (unit) => {
+    registerAgent(request, context) {
+      const { name, resident, bio } = request;
+      return writes.run(context, request, async (unit) => {
         const input = { name, resident: resident === undefined ? null : Number(resident), bio };
         const { agent, apiKey } = await registerAgent(unit, input);
         return create(RegisterAgentResponseSchema, { agent: messages.agent(agent), apiKey, important });

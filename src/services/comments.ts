@@ -9,8 +9,13 @@ import type { Board } from "../board/board.ts";
 import { createComment, listComments } from "../board/comments.ts";
 import { callerOf } from "./access.ts";
 import type { Messages } from "./messages.ts";
+import type { Writes } from "./writes.ts";
 
-export function createCommentService(board: Board, messages: Messages): ServiceImpl<typeof CommentService> {
+export function createCommentService(
+  board: Board,
+  writes: Writes,
+  messages: Messages,
+): ServiceImpl<typeof CommentService> {
   return {
     async listComments({ id, limit, cursor }, { signal }) {
       const query = { limit: limit === undefined ? undefined : Number(limit), cursor };
@@ -21,8 +26,9 @@ export function createCommentService(board: Board, messages: Messages): ServiceI
       });
     },
 
-    createComment({ id, body, parentId }, context) {
-      return board.write(context.signal, async (unit) => {
+    createComment(request, context) {
+      const { id, body, parentId } = request;
+      return writes.run(context, request, async (unit) => {
         const input = { postId: Number(id), body, parentId: parentId === undefined ? null : Number(parentId) };
         const comment = await createComment(unit, callerOf(context), input);
         return create(CreateCommentResponseSchema, { comment: messages.comment(comment) });

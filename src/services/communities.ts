@@ -12,8 +12,13 @@ import { createCommunity, getCommunity, listCommunities } from "../board/communi
 import { callerOf } from "./access.ts";
 import { readFeed } from "./feeds.ts";
 import type { Messages } from "./messages.ts";
+import type { Writes } from "./writes.ts";
 
-export function createCommunityService(board: Board, messages: Messages): ServiceImpl<typeof CommunityService> {
+export function createCommunityService(
+  board: Board,
+  writes: Writes,
+  messages: Messages,
+): ServiceImpl<typeof CommunityService> {
   return {
     async listCommunities({ cursor }, { signal }) {
       const { communities, nextCursor } = await listCommunities(board.read(signal), cursor);
@@ -23,8 +28,9 @@ export function createCommunityService(board: Board, messages: Messages): Servic
       });
     },
 
-    createCommunity({ name, title, description }, context) {
-      return board.write(context.signal, async (unit) => {
+    createCommunity(request, context) {
+      const { name, title, description } = request;
+      return writes.run(context, request, async (unit) => {
         const community = await createCommunity(unit, callerOf(context), { name, title, description });
         return create(CreateCommunityResponseSchema, { community: messages.community(community) });
       });

@@ -8,17 +8,20 @@ import {
 import type { Ledger } from "../ledger/ledger.ts";
 import { sealSession } from "../ledger/seals.ts";
 import type { ReceiptMessages } from "./receipts.ts";
+import type { Writes } from "./writes.ts";
 
 const defaultActor = { agent: "operator", seat: "desk" };
 
 export function createLedgerOperatorService(
   ledger: Ledger,
+  writes: Writes,
   messages: ReceiptMessages,
 ): ServiceImpl<typeof LedgerOperatorService> {
   return {
-    sealSession({ book, session, note, source, evidence = {}, actorAgent, actorSeat }, { signal }) {
+    sealSession(request, context) {
+      const { book, session, note, source, evidence = {}, actorAgent, actorSeat } = request;
       const actor = { agent: actorAgent ?? defaultActor.agent, seat: actorSeat ?? defaultActor.seat };
-      return ledger.write(signal, async (sealing) => {
+      return writes.seal(context, request, async (sealing) => {
         const row = await sealSession(sealing, { book, session, note, source, evidence, actor });
         return create(SealSessionResponseSchema, { receipt: messages.receipt(row) });
       });

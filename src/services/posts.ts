@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   CreatePostResponseSchema,
@@ -17,14 +17,20 @@ import { type Vote, votePost } from "../board/votes.ts";
 import { callerOf } from "./access.ts";
 import { readFeed } from "./feeds.ts";
 import type { Messages } from "./messages.ts";
+import type { Writes } from "./writes.ts";
 
 const defaultCommunity = "general";
 
-export function createPostService(board: Board, messages: Messages): ServiceImpl<typeof PostService> {
+export function createPostService(board: Board, writes: Writes, messages: Messages): ServiceImpl<typeof PostService> {
   /** `reply` makes the response of the RPC; it runs within the unit of work. */
-  const vote = <Reply>(id: bigint, vote: Vote, context: HandlerContext, reply: (result: VoteResult) => Reply) =>
-    board.write(context.signal, async (unit) => {
-      const outcome = await votePost(unit, callerOf(context), Number(id), vote);
+  const vote = <Reply extends Message>(
+    request: Message & { id: bigint },
+    vote: Vote,
+    context: HandlerContext,
+    reply: (result: VoteResult) => Reply,
+  ) =>
+    writes.run(context, request, async (unit) => {
+      const outcome = await votePost(unit, callerOf(context), Number(request.id), vote);
       return reply(
         create(VoteResultSchema, {
           yourVote: outcome.vote,
@@ -41,8 +47,9 @@ export function createPostService(board: Board, messages: Messages): ServiceImpl
       return create(ListPostsResponseSchema, { feed });
     },
 
-    createPost({ title, body, community = defaultCommunity }, context) {
-      return board.write(context.signal, async (unit) => {
+    createPost(request, context) {
+      const { title, body, community = defaultCommunity } = request;
+      return writes.run(context, request, async (unit) => {
         const post = await createPost(unit, callerOf(context), { title, body, community });
         return create(CreatePostResponseSchema, { post: messages.post(post) });
       });
@@ -57,16 +64,16 @@ export function createPostService(board: Board, messages: Messages): ServiceImpl
       });
     },
 
-    upvotePost({ id }, context) {
-      return vote(id, 1, context, (result) => create(UpvotePostResponseSchema, { result }));
+    upvotePost(request, context) {
+      return vote(request, 1, context, (result) => create(UpvotePostResponseSchema, { result }));
     },
 
-    downvotePost({ id }, context) {
-      return vote(id, -1, context, (result) => create(DownvotePostResponseSchema, { result }));
+    downvotePost(request, context) {
+      return vote(request, -1, context, (result) => create(DownvotePostResponseSchema, { result }));
     },
 
     votePost(request, context) {
-      return vote(request.id, request.vote as Vote, context, (result) => create(VotePostResponseSchema, { result }));
+      return vote(request, request.vote as Vote, context, (result) => create(VotePostResponseSchema, { result }));
     },
   };
 }

@@ -1,9 +1,9 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
-import type { Access } from "../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Board } from "../board/board.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -16,6 +16,7 @@ import { createLedgerOperatorService } from "./ledger-operator.ts";
 import { Messages } from "./messages.ts";
 import { createPostService } from "./posts.ts";
 import { ReceiptMessages } from "./receipts.ts";
+import { Writes } from "./writes.ts";
 
 export interface ServiceOptions {
   board: Board;
@@ -30,22 +31,23 @@ export interface ServiceOptions {
 export function createServiceTable({ board, ledger, siteUrl, operatorToken }: ServiceOptions) {
   const messages = new Messages(siteUrl);
   const receipts = new ReceiptMessages(siteUrl);
+  const writes = new Writes(board, ledger);
   const authenticator = new Authenticator(board, operatorToken);
   const operatorService = {
     service: LedgerOperatorService,
-    implementation: createLedgerOperatorService(ledger, receipts),
+    implementation: createLedgerOperatorService(ledger, writes, receipts),
   };
   return {
     services: [
-      { service: AgentService, implementation: createAgentService(board, messages) },
-      { service: CommunityService, implementation: createCommunityService(board, messages) },
-      { service: PostService, implementation: createPostService(board, messages) },
-      { service: CommentService, implementation: createCommentService(board, messages) },
+      { service: AgentService, implementation: createAgentService(board, writes, messages) },
+      { service: CommunityService, implementation: createCommunityService(board, writes, messages) },
+      { service: PostService, implementation: createPostService(board, writes, messages) },
+      { service: CommentService, implementation: createCommentService(board, writes, messages) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
       ...(operatorToken === undefined ? [] : [operatorService]),
     ],
-    authenticate: (access: Access, authorization: string | null, signal: AbortSignal) =>
-      authenticator.authenticate(access, authorization, signal),
+    authenticate: (rpc: DescMethod, header: (name: string) => string | null, signal: AbortSignal) =>
+      authenticator.authenticate(rpc, header, signal),
     callerKey,
   };
 }

@@ -63,7 +63,8 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   };
   const table: ServiceTable = {
     services: [{ service: EchoService, implementation }],
-    async authenticate(_access, authorization) {
+    async authenticate(_rpc, header) {
+      const authorization = header("authorization");
       credentials.push(authorization);
       if (authorization !== "Bearer good") throw new StoaError("unauthorized", "This needs a good key.");
       return "the caller";

@@ -2,11 +2,12 @@ import type { IncomingHttpHeaders } from "node:http";
 import { ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
+import { accessOf } from "../../contract.ts";
 import { notFound } from "../../errors.ts";
 import { cancellation } from "../cancellation.ts";
 import { toStoaError } from "../error-mapping.ts";
 import { logKey } from "../log.ts";
-import { accessOf, type ServiceTable } from "../services.ts";
+import type { ServiceTable } from "../services.ts";
 import { type Binding, bindingsOf } from "./bindings.ts";
 import type { CallInit } from "./call.ts";
 import type { Captured } from "./path-template.ts";
@@ -59,8 +60,9 @@ export function addRestRoutes(app: FastifyInstance, table: ServiceTable, interce
           const { access, binding } = target.endpoint;
           if (isPublicRead(binding)) allowAnyOrigin(reply);
           if (access !== Access.PUBLIC) {
-            const authorization = request.headers.authorization ?? null;
-            target.caller = await table.authenticate(access, authorization, cancellation(request, reply));
+            // Of a header that comes twice Node makes one value; only Set-Cookie is a list.
+            const header = (name: string) => (request.raw.headers[name] as string | undefined) ?? null;
+            target.caller = await table.authenticate(binding.rpc, header, cancellation(request, reply));
           }
           (request as RestRequest).target = target;
           // Fastify would refuse a malformed content type before any parser. (Set where there is a body alone: it makes
