@@ -2,8 +2,8 @@ import {
   BeyondHead,
   DoesNotVerify,
   type Head,
-  ReadError,
   readHead,
+  StoaError,
   type VerifiedReceipt,
   verifyReceipts,
 } from "../client/receipts.ts";
@@ -83,7 +83,7 @@ class Verification {
     }
     const head = await readHead(url, signal);
     if (head.seq === 0 && remembered === undefined) {
-      throw new ReadError("unusable", "the chain is empty, and a Stoa seals its first receipt before it serves");
+      throw new StoaError("unusable", "the chain is empty, and a Stoa seals its first receipt before it serves");
     }
     const receipts = verifyReceipts({
       url,
@@ -149,7 +149,7 @@ class Verification {
       result.reason = "interrupted: the head was not reached";
       return exitStatus.notChecked;
     }
-    if (error instanceof ReadError) {
+    if (error instanceof StoaError) {
       result.reason = `${error.kind}: ${error.message}`;
       return exitStatus.notChecked;
     }

@@ -1,7 +1,7 @@
-import { hash } from "node:crypto";
 import type { Json } from "../receipt/canonical.ts";
 import type { Claim } from "../receipt/verify.ts";
-import { isObject, printable, ReadError, readErrorShape } from "./read-error.ts";
+import { isObject, printable, readErrorShape, StoaError } from "./error.ts";
+import { sha256 } from "./sha256.ts";
 
 /** A receipt as a service shows it. The types are right, and nothing else of it is believed. */
 export interface ReceiptClaim {
@@ -16,21 +16,21 @@ export interface ReceiptClaim {
 
 /**
  * Reads one line of the stream.
- * @throws ReadError with what an Error shape says, or `unusable` when the line is neither that nor a receipt
+ * @throws StoaError with what an Error shape says, or `unusable` when the line is neither that nor a receipt
  */
 export function readClaim(line: string): ReceiptClaim {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    throw new ReadError("unusable", `a line of the stream is not JSON: ${printable(line.slice(0, 60))}`);
+    throw new StoaError("unusable", `a line of the stream is not JSON: ${printable(line.slice(0, 60))}`);
   }
   const failure = readErrorShape(value);
   if (failure !== undefined) throw failure;
   return toClaim(value);
 }
 
-/** @throws ReadError `unusable` */
+/** @throws StoaError `unusable` */
 export function toClaim(value: unknown): ReceiptClaim {
   if (!isObject(value)) throw malformed("it is not an object");
   const { seq, hash, prev_hash: prevHash, canonical, document } = value;
@@ -41,17 +41,14 @@ export function toClaim(value: unknown): ReceiptClaim {
   return { seq: seq as number, hash, prevHash, canonical, document: document as Json | undefined };
 }
 
-function malformed(message: string): ReadError {
-  return new ReadError("unusable", `this is no receipt: ${message}`);
+function malformed(message: string): StoaError {
+  return new StoaError("unusable", `this is no receipt: ${message}`);
 }
+
+const utf8 = new TextEncoder();
 
 /** What the rules are checked on, with the hash recomputed from the bytes. */
-export function hashed({ seq, hash: recorded, prevHash, canonical }: ReceiptClaim): Claim {
-  const bytes = Buffer.from(canonical, "utf8");
-  return { bytes, computedHash: sha256(bytes), seq, hash: recorded, prevHash };
-}
-
-/** SHA-256 in lower-case hexadecimal. */
-export function sha256(bytes: Uint8Array): string {
-  return hash("sha256", bytes, "hex");
+export async function hashed({ seq, hash: recorded, prevHash, canonical }: ReceiptClaim): Promise<Claim> {
+  const bytes = utf8.encode(canonical);
+  return { bytes, computedHash: await sha256(bytes), seq, hash: recorded, prevHash };
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, ReadError, readErrorShape } from "./read-error.ts";
+import { isObject, type JsonObject, readErrorShape, StoaError, unreachable } from "./error.ts";
 
 /** How long a reply's head may take, in milliseconds. */
 const headMs = 30_000;
@@ -22,7 +22,7 @@ export function rootAddress(text: string): string {
 /**
  * Gets an address and returns the reply's body, as it comes, once its head is there and says 200.
  * @param silence how long may pass without a byte, in milliseconds
- * @throws ReadError; the signal's reason when it aborts. So does the body
+ * @throws StoaError; the signal's reason when it aborts. So does the body
  */
 export async function open(
   address: string,
@@ -35,20 +35,32 @@ export async function open(
   const response = await clock.within(headMs, fetch(address, { signal: clock.signal, headers }));
   const body = readBody(response, clock, silence);
   if (response.status === 200) return body;
-  throw await readRefusal(response.status, body);
+  throw readRefusal(response.status, await readWhole(body));
 }
 
-async function* readBody(response: Response, clock: SilenceClock, silence: number): AsyncGenerator<Uint8Array, void> {
-  const chunks = response.body?.values();
+function readBody(response: Response, clock: SilenceClock, silence: number): AsyncGenerator<Uint8Array, void> {
+  return chunksOf(response.body, (step) => clock.within(silence, step));
+}
+
+/**
+ * The bytes of a reply as they come; whoever goes on no more ends the request.
+ * @param within what each step of reading runs in
+ */
+export async function* chunksOf(
+  body: ReadableStream<Uint8Array> | null,
+  within: <T>(step: Promise<T>) => Promise<T> = (step) => step,
+): AsyncGenerator<Uint8Array, void> {
+  const chunks = body?.getReader();
   if (chunks === undefined) return;
   try {
     for (;;) {
-      const next = await clock.within(silence, chunks.next());
+      const next = await within(chunks.read());
       if (next.done) return;
       yield next.value;
     }
   } finally {
-    await chunks.return?.();
+    // After a failure there is nothing left to end, and this fails with it.
+    await chunks.cancel().catch(() => undefined);
   }
 }
 
@@ -63,64 +75,64 @@ class SilenceClock {
     this.signal = given === undefined ? this.#late.signal : AbortSignal.any([given, this.#late.signal]);
   }
 
-  /** What the request gives. @throws ReadError; the given signal's reason when that aborts */
+  /** What the request gives. @throws StoaError; the given signal's reason when that aborts */
   async within<T>(ms: number, step: Promise<T>): Promise<T> {
     const timer = setTimeout(() => this.#late.abort(), ms);
     try {
       return await step;
     } catch (error) {
       if (this.#given?.aborted) throw this.#given.reason;
-      if (this.#late.signal.aborted) throw new ReadError("silent", `nothing came for ${ms / 1000} s`);
-      throw new ReadError("unreachable", `the connection failed: ${reasonOf(error)}`);
+      if (this.#late.signal.aborted) throw new StoaError("silent", `nothing came for ${ms / 1000} s`);
+      throw unreachable(error);
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-/** @throws ReadError; the signal's reason when it aborts */
-export async function getBytes(address: string, signal: AbortSignal | undefined): Promise<Buffer> {
+/** @throws StoaError; the signal's reason when it aborts */
+export async function getBytes(address: string, signal: AbortSignal | undefined): Promise<Uint8Array<ArrayBuffer>> {
   return readWhole(await open(address, signal));
 }
 
-/** @throws ReadError; the signal's reason when it aborts */
+/** @throws StoaError; the signal's reason when it aborts */
 export async function getObject(address: string, signal: AbortSignal | undefined): Promise<JsonObject> {
-  const value = parse(await getBytes(address, signal));
-  if (!isObject(value)) throw new ReadError("unusable", "the answer is not a JSON object");
+  const value = parseJson(await getBytes(address, signal));
+  if (!isObject(value)) throw new StoaError("unusable", "the answer is not a JSON object");
   return value;
 }
 
-async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+/** @throws StoaError `unusable` for more than 16 MiB; what reading throws */
+export async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > mostBytes) throw new ReadError("unusable", `the answer is longer than ${mostBytes} bytes`);
+    if (length > mostBytes) throw new StoaError("unusable", `the answer is longer than ${mostBytes} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, length);
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
 }
 
-async function readRefusal(status: number, body: AsyncIterable<Uint8Array>): Promise<ReadError> {
-  const shape = readErrorShape(parse(await readWhole(body)));
+/** What a reply that is no success says. */
+export function readRefusal(status: number, body: Uint8Array): StoaError {
+  const shape = readErrorShape(parseJson(body));
   if (shape !== undefined) return shape;
-  const kind = status >= 500 || status === 429 ? "unavailable" : "unusable";
-  return new ReadError(kind, `the answer has status ${status} and is not a Stoa's`);
+  const code = status >= 500 || status === 429 ? "unavailable" : "unusable";
+  return new StoaError(code, `the answer has status ${status} and is not a Stoa's`);
 }
 
-function parse(bytes: Buffer): unknown {
+/** Undefined for what is not JSON. */
+export function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(bytes.toString("utf8"));
+    return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return undefined;
   }
-}
-
-/** fetch says "fetch failed", and why in a chain of causes; Node's and undici's own words need no cleaning. */
-function reasonOf(error: unknown): string {
-  let reason = String(error);
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    reason = (at as NodeJS.ErrnoException).code ?? (at.message || reason);
-  }
-  return reason;
 }

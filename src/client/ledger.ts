@@ -1,9 +1,10 @@
 // The replies of the ledger that are read as a whole: where the chain ends, and single receipts.
 
 import { chainStart, type Finding, type Link, verifyNext } from "../receipt/verify.ts";
-import { sha256, toClaim } from "./claims.ts";
+import { toClaim } from "./claims.ts";
+import { StoaError } from "./error.ts";
 import { getBytes, getObject } from "./http.ts";
-import { ReadError } from "./read-error.ts";
+import { sha256 } from "./sha256.ts";
 
 /** Where a service says that its chain ends. */
 export interface Head {
@@ -14,7 +15,7 @@ export interface Head {
 
 export const receiptsPath = "/api/v1/house/receipts";
 
-/** The newest receipt, as the service announces it; seq 0 for a chain without receipts. @throws ReadError */
+/** The newest receipt, as the service announces it; seq 0 for a chain without receipts. @throws StoaError */
 export async function readHead(root: string, signal?: AbortSignal): Promise<Head> {
   const first = await readPlace(root, 1, signal);
   if (first.headSeq === 0) return { seq: 0, hash: undefined };
@@ -35,38 +36,38 @@ export async function readPlace(
   });
   const { receipts, head_seq: headSeq } = page;
   if (!Array.isArray(receipts) || !Number.isSafeInteger(headSeq) || (headSeq as number) < 0) {
-    throw new ReadError("unusable", "the answer is no page of receipts");
+    throw new StoaError("unusable", "the answer is no page of receipts");
   }
   return { found: receipts.length === 0 ? undefined : toClaim(receipts[0]), headSeq: headSeq as number };
 }
 
 /** Whether the service says that the chain ends before the place that was asked for. */
 export function isBeyondHead(error: unknown): boolean {
-  return error instanceof ReadError && error.code === "not_found" && error.field === "from";
+  return error instanceof StoaError && error.code === "not_found" && error.field === "from";
 }
 
 /**
  * One receipt by its canonical bytes, as a link for the next one: its hash is recomputed and its document is checked, all
  * but its own link to the receipt before. Undefined when the service has no such receipt.
- * @throws ReadError
+ * @throws StoaError
  */
 export async function readLink(root: string, seq: number, signal?: AbortSignal): Promise<Link | Finding | undefined> {
-  let bytes: Buffer;
+  let bytes: Uint8Array<ArrayBuffer>;
   try {
     bytes = await getBytes(`${root}${receiptsPath}/${seq}/canonical`, signal);
   } catch (error) {
-    if (error instanceof ReadError && error.code === "not_found") return undefined;
+    if (error instanceof StoaError && error.code === "not_found") return undefined;
     throw error;
   }
   const previous = seq === 1 ? chainStart : { seq: seq - 1, hash: prevHashOf(bytes) };
-  const verdict = verifyNext(previous, { bytes, computedHash: sha256(bytes) });
+  const verdict = verifyNext(previous, { bytes, computedHash: await sha256(bytes) });
   return verdict.ok ? verdict.link : verdict.finding;
 }
 
 /** What the document itself says, so that only its form is checked; "" where it says nothing. */
-function prevHashOf(bytes: Buffer): string {
+function prevHashOf(bytes: Uint8Array): string {
   try {
-    const { prev_hash: prevHash } = JSON.parse(bytes.toString("utf8"));
+    const { prev_hash: prevHash } = JSON.parse(new TextDecoder().decode(bytes));
     return typeof prevHash === "string" ? prevHash : "";
   } catch {
     return "";

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type ReceiptClaim, readClaim } from "./claims.ts";
+import { StoaError } from "./error.ts";
 import { open, rootAddress } from "./http.ts";
 import { receiptsPath } from "./ledger.ts";
 import { readLines } from "./lines.ts";
-import { ReadError } from "./read-error.ts";
+import { sleep, waitBefore } from "./wait.ts";
 
 export interface ReadOptions {
   /** The root address of the service. */
@@ -19,8 +19,8 @@ export interface ReadOptions {
   onInterruption?: ((reason: string, waitMs: number) => void) | undefined;
 }
 
-const firstWaitMs = 250;
-const longestWaitMs = 30_000;
+/** No service may make us wait for longer than this, in milliseconds. */
+const longestWaitMs = 300_000;
 /** A connection that lasted this long was a good one: the next waits begin anew. */
 const goodConnectionMs = 10_000;
 
@@ -28,7 +28,7 @@ const goodConnectionMs = 10_000;
  * The receipts of a service in the order in which it sends them, without any check but that each line is one: see
  * `verifyReceipts`. Nothing more is read than the consumer takes. Following, it goes on from the last seq + 1 after each
  * interruption, once the service has answered for the first time.
- * @throws ReadError when the service cannot be read; the signal's reason when it aborts; TypeError for a bad address
+ * @throws StoaError when the service cannot be read; the signal's reason when it aborts; TypeError for a bad address
  */
 export async function* readReceipts(options: ReadOptions): AsyncGenerator<ReceiptClaim, void> {
   const { from = 1, follow = false, signal, silenceMs, onInterruption } = options;
@@ -37,7 +37,7 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receip
   let answered = false;
   for (let attempt = 0; ; attempt++) {
     const begun = performance.now();
-    let interruption: ReadError;
+    let interruption: StoaError;
     try {
       const body = await open(`${stream}?from=${next}${follow ? "&follow=true" : ""}`, signal, silenceMs);
       answered = true;
@@ -48,17 +48,16 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receip
         attempt = 0;
       }
       if (!follow) return;
-      interruption = new ReadError("unreachable", "the stream ended");
+      interruption = new StoaError("unreachable", "the stream ended");
     } catch (error) {
-      if (!follow || !answered || !(error instanceof ReadError) || !error.mayPass) throw error;
+      if (!follow || !answered || !(error instanceof StoaError) || !error.mayPass) throw error;
       interruption = error;
     }
     if (performance.now() - begun > goodConnectionMs) attempt = 0;
     // A connection may have died without a word, or there was nothing to say.
     if (interruption.kind === "silent") continue;
-    const backoffMs = Math.min(longestWaitMs, firstWaitMs * 2 ** attempt) * (0.5 + Math.random() / 2);
-    const waitMs = Math.max(backoffMs, interruption.retryAfterMs);
+    const waitMs = Math.min(waitBefore(attempt, interruption), longestWaitMs);
     onInterruption?.(interruption.message, waitMs);
-    await sleep(waitMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
+    await sleep(waitMs, signal);
   }
 }

@@ -2,9 +2,9 @@ import { CanonicalError, canonicalize } from "../receipt/canonical.ts";
 import type { ReceiptDocument } from "../receipt/document.ts";
 import { chainStart, type Fault, type Link, verifyEnd, verifyNext } from "../receipt/verify.ts";
 import { hashed, type ReceiptClaim } from "./claims.ts";
+import { StoaError } from "./error.ts";
 import { rootAddress } from "./http.ts";
 import { type Head, isBeyondHead, readHead, readLink, readPlace } from "./ledger.ts";
-import { ReadError } from "./read-error.ts";
 import { type ReadOptions, readReceipts } from "./read-receipts.ts";
 
 /** What a verifier of a service finds besides the faults of a chain. */
@@ -52,7 +52,7 @@ export interface VerifiedReceipt {
  * Verifies the chain of a service, which is not trusted, while reading it: recomputes every hash, checks every rule of
  * src/receipt/FORMAT.md, what is shown beside the bytes, the receipt that is `known`, and that the announced head is
  * reached and is the same. From above 1, the receipt before is hashed too. With `follow` it goes on for ever.
- * @throws DoesNotVerify; ReadError when the service could not be read, which says nothing of the chain; BeyondHead when
+ * @throws DoesNotVerify; StoaError when the service could not be read, which says nothing of the chain; BeyondHead when
  * `from` is further than one beyond the head; the signal's reason when it aborts
  */
 export async function* verifyReceipts(options: VerifyOptions): AsyncGenerator<VerifiedReceipt, void> {
@@ -72,7 +72,7 @@ export async function* verifyReceipts(options: VerifyOptions): AsyncGenerator<Ve
     const begun = link.seq;
     try {
       for await (const claim of readReceipts({ ...options, from: link.seq + 1 })) {
-        const verified = verifyClaim(link, claim);
+        const verified = await verifyClaim(link, claim);
         link = verified.link;
         checkKnown(link, known);
         checkHead(link, head);
@@ -87,9 +87,9 @@ export async function* verifyReceipts(options: VerifyOptions): AsyncGenerator<Ve
   }
 }
 
-function verifyClaim(previous: Link, claim: ReceiptClaim): VerifiedReceipt {
+async function verifyClaim(previous: Link, claim: ReceiptClaim): Promise<VerifiedReceipt> {
   const due = previous.seq + 1;
-  const verdict = verifyNext(previous, hashed(claim));
+  const verdict = verifyNext(previous, await hashed(claim));
   if (!verdict.ok) throw new DoesNotVerify(verdict.finding);
   // Encoding replaces lone surrogates, so that the bytes could be good, but are not those of this string.
   if (!claim.canonical.isWellFormed()) {
@@ -147,7 +147,7 @@ async function fetchLink(root: string, seq: number, signal: AbortSignal | undefi
  * place is looked at: a receipt that is not there where the service says that the chain goes on is a finding.
  */
 async function explain(error: unknown, root: string, last: Link, signal: AbortSignal | undefined): Promise<unknown> {
-  if (!(error instanceof ReadError) || error.kind !== "refused") return error;
+  if (!(error instanceof StoaError) || error.kind !== "refused") return error;
   const due = last.seq + 1;
   if (isBeyondHead(error)) {
     const message = `the service says that the chain ends before ${last.seq}, which it has shown`;

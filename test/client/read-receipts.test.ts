@@ -42,7 +42,7 @@ describe("a stream that is read once", () => {
   ];
   it.each(wrong)("is unusable where a line %s", async (_, distort) => {
     const fake = await startFake([distort(receipt)]);
-    await expect(all({ url: fake.url })).rejects.toMatchObject({ name: "ReadError", kind: "unusable" });
+    await expect(all({ url: fake.url })).rejects.toMatchObject({ name: "StoaError", kind: "unusable" });
   });
 
   it.each([
@@ -55,7 +55,7 @@ describe("a stream that is read once", () => {
   ])("is unusable with a line %s", async (_, bytes) => {
     const fake = await startFake([]);
     answerStream(fake, bytes);
-    await expect(all({ url: fake.url })).rejects.toMatchObject({ name: "ReadError", kind: "unusable" });
+    await expect(all({ url: fake.url })).rejects.toMatchObject({ name: "StoaError", kind: "unusable" });
   });
 
   it("keeps escape sequences out of messages", async () => {
@@ -75,7 +75,7 @@ describe("a stream that is read once", () => {
   ])("reports the answer %s: %i", async (_, status, body, kind) => {
     const fake = await startFake([]);
     fake.intercept = (_, response) => !!response.writeHead(status).end(body);
-    await expect(all({ url: fake.url })).rejects.toMatchObject({ name: "ReadError", kind });
+    await expect(all({ url: fake.url })).rejects.toMatchObject({ name: "StoaError", kind });
   });
 
   it("reports a connection that is cut", async () => {
@@ -88,14 +88,14 @@ describe("a stream that is read once", () => {
     const reading = (async () => {
       for await (const { seq } of readReceipts({ url: fake.url })) seen.push(seq);
     })();
-    await expect(reading).rejects.toMatchObject({ name: "ReadError", kind: "unreachable" });
+    await expect(reading).rejects.toMatchObject({ name: "StoaError", kind: "unreachable" });
     expect(seen).toEqual([1]);
   });
 
   it("reports a connection that is silent for too long", async () => {
     const fake = await startFake(shownChain(1));
     fake.intercept = (_, response) => !!response.write("{");
-    await expect(all({ url: fake.url, silenceMs: 50 })).rejects.toMatchObject({ name: "ReadError", kind: "silent" });
+    await expect(all({ url: fake.url, silenceMs: 50 })).rejects.toMatchObject({ name: "StoaError", kind: "silent" });
   });
 
   it("ends with the reason of the signal", async () => {

@@ -169,7 +169,7 @@ describe("the end of a chain", () => {
     const { good, found } = await verify({ url: fake.url });
     expect({ good, found }).toMatchObject({
       good: [1],
-      found: { name: "ReadError", kind: "refused", code: "internal" },
+      found: { name: "StoaError", kind: "refused", code: "internal" },
     });
   });
 });
@@ -246,11 +246,11 @@ it("a service without a page of receipts is no Stoa", async () => {
   const fake = await startFake([]);
   for (const body of ["[]", "{}", '{"receipts":[],"head_seq":"1"}', '{"receipts":{},"head_seq":1}', "null", "x", ""]) {
     fake.intercept = (_, response) => !!response.end(body);
-    expect((await verify({ url: fake.url })).found, body).toMatchObject({ name: "ReadError", kind: "unusable" });
+    expect((await verify({ url: fake.url })).found, body).toMatchObject({ name: "StoaError", kind: "unusable" });
   }
   fake.intercept = (_, response) => {
     refuse(response, 404, { error: "not_found", message: "There is nothing at this address." });
     return true;
   };
-  expect((await verify({ url: fake.url })).found).toMatchObject({ name: "ReadError", kind: "refused" });
+  expect((await verify({ url: fake.url })).found).toMatchObject({ name: "StoaError", kind: "refused" });
 });

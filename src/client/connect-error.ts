@@ -1,0 +1,44 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
+import { printable, StoaError, saidBy, unreachable } from "./error.ts";
+
+/** The one place where what a transport throws becomes a StoaError. */
+export function fromTransport(error: unknown): StoaError {
+  if (error instanceof StoaError) return error;
+  if (!(error instanceof ConnectError)) return unreachable(error);
+  // What our fetch has thrown already.
+  if (error.cause instanceof StoaError) return error.cause;
+  const [detail] = error.findDetails(ErrorDetailSchema);
+  if (detail !== undefined) {
+    const { retryAfterSeconds, field } = detail;
+    return saidBy({
+      error: detail.error,
+      message: error.rawMessage,
+      field,
+      retryAfterSeconds: retryAfterSeconds === undefined ? undefined : Number(retryAfterSeconds),
+    });
+  }
+  return withoutDetail(error);
+}
+
+/** What Connect itself says, ours or the service's, or a proxy's status as Connect reads it. */
+function withoutDetail(error: ConnectError): StoaError {
+  const message = printable(error.message);
+  switch (error.code) {
+    case Code.DeadlineExceeded:
+      return new StoaError("silent", "no reply came in time", { cause: error });
+    case Code.Unavailable:
+      return new StoaError("unavailable", message, { cause: error });
+    case Code.Aborted:
+    case Code.Canceled:
+      return new StoaError("unreachable", message, { cause: error });
+    case Code.Unauthenticated:
+      return new StoaError("unauthorized", message, { cause: error });
+    case Code.InvalidArgument:
+      return new StoaError("bad_input", message, { cause: error });
+    case Code.ResourceExhausted:
+      return new StoaError("too_large", message, { cause: error });
+    default:
+      return new StoaError("unusable", message, { cause: error });
+  }
+}

@@ -1,0 +1,121 @@
+/** The codes with which a Stoa refuses or fails, as the contract has them. */
+export const serviceCodes = [
+  "bad_input",
+  "bad_json",
+  "unauthorized",
+  "own_content",
+  "not_found",
+  "name_taken",
+  "exists",
+  "too_large",
+  "rate_limited",
+  "internal",
+  "unavailable",
+] as const;
+
+/** What this client says itself. */
+const ownCodes = [
+  /** No answer, or one that was cut off. Another try may do. */
+  "unreachable",
+  /** Nothing came in the time there was; where receipts are followed there may have been none. Another try may do. */
+  "silent",
+  /** What came is not what a Stoa says, or not one that this version knows. */
+  "unusable",
+] as const;
+
+/** Why a call failed; the set is closed. */
+export type StoaErrorCode = (typeof serviceCodes)[number] | (typeof ownCodes)[number];
+
+/** The codes in coarse groups; only `refused` is an answer to what was asked. */
+export type StoaErrorKind = "unreachable" | "silent" | "unavailable" | "refused" | "unusable";
+
+/** A call failed. The message is for people, on one line, and holds nothing that would upset a terminal. */
+export class StoaError extends Error {
+  override readonly name = "StoaError";
+  readonly code: StoaErrorCode;
+  /** The input that the service found at fault, named as in the contract. */
+  readonly field: string | undefined;
+  /** How long the service asks to wait before another try, in seconds. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: StoaErrorCode,
+    message: string,
+    details: { field?: string | undefined; retryAfterSeconds?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.field = details.field;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+
+  get kind(): StoaErrorKind {
+    switch (this.code) {
+      case "unreachable":
+      case "silent":
+      case "unusable":
+        return this.code;
+      case "unavailable":
+      case "rate_limited":
+        return "unavailable";
+      default:
+        return "refused";
+    }
+  }
+
+  /** Whether the same call may succeed a little later. */
+  get mayPass(): boolean {
+    return this.kind === "unreachable" || this.kind === "silent" || this.kind === "unavailable";
+  }
+}
+
+export type JsonObject = { [name: string]: unknown };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Reads the Error shape, in which a Stoa says why it refuses or fails; undefined for anything else. */
+export function readErrorShape(value: unknown): StoaError | undefined {
+  if (!isObject(value) || value.ok !== false || typeof value.error !== "string") return undefined;
+  const { error, message, field, retry_after_seconds: seconds } = value;
+  return saidBy({
+    error,
+    message: typeof message === "string" ? message : undefined,
+    field: typeof field === "string" ? field : undefined,
+    retryAfterSeconds: typeof seconds === "number" ? seconds : undefined,
+  });
+}
+
+/** The error that a service's own words make, whichever protocol carried them. */
+export function saidBy(said: {
+  error: string;
+  message: string | undefined;
+  field: string | undefined;
+  retryAfterSeconds: number | undefined;
+}): StoaError {
+  const { error, message, field, retryAfterSeconds: seconds } = said;
+  const known = serviceCodes.find((code) => code === error);
+  const words = printable(message === undefined || message === "" ? error : `${error}: ${message}`);
+  return new StoaError(known ?? "unusable", `the service says ${words}`, {
+    field: field === undefined ? undefined : printable(field),
+    retryAfterSeconds: seconds !== undefined && seconds > 0 ? seconds : undefined,
+  });
+}
+
+/** Foreign text, fit for a terminal and a log line: a service could send escape sequences, or very much. */
+export function printable(text: string): string {
+  const most = 200;
+  const plain = text.slice(0, most).replace(/[^\x20-\x7e]/g, "?");
+  return text.length > most ? `${plain}...` : plain;
+}
+
+/** fetch says "fetch failed", and why in a chain of causes; the runtime's own words need no cleaning. */
+export function unreachable(error: unknown): StoaError {
+  let reason = String(error);
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    const { code } = at as { code?: unknown };
+    reason = typeof code === "string" ? code : at.message || reason;
+  }
+  return new StoaError("unreachable", `the connection failed: ${reason}`, { cause: error });
+}

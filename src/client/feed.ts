@@ -1,0 +1,32 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
+import type { ListPostsRequestSchema } from "../../gen/stoa/v1/post_service_pb.js";
+
+type NameOf<Enum> = Lowercase<Exclude<keyof Enum, "UNSPECIFIED"> & string>;
+
+/** Which posts, and in which order. */
+export interface FeedQuery {
+  /** Default: hot. */
+  sort?: NameOf<typeof FeedSort> | undefined;
+  /** How far back `top` looks. Default: all. */
+  t?: NameOf<typeof FeedWindow> | undefined;
+  /** Only posts of this community. */
+  community?: string | undefined;
+}
+
+/** The first request of a feed; pages are as large as the service gives them. @throws TypeError for an unknown name */
+export function feedRequest({ sort, t, community }: FeedQuery): MessageInitShape<typeof ListPostsRequestSchema> {
+  return {
+    limit: 50n,
+    ...(sort === undefined ? {} : { sort: valueNamed<FeedSort>(FeedSort, sort) }),
+    ...(t === undefined ? {} : { t: valueNamed<FeedWindow>(FeedWindow, t) }),
+    ...(community === undefined ? {} : { community }),
+  };
+}
+
+/** The value of an enum whose name the REST API would take. */
+function valueNamed<Value extends number>(values: { [name: string]: string | number }, name: string): Value {
+  const value = values[name.toUpperCase()];
+  if (typeof value !== "number" || value === 0) throw new TypeError(`there is no ${JSON.stringify(name)} of a feed`);
+  return value as Value;
+}

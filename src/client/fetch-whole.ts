@@ -1,0 +1,33 @@
+import { isObject, StoaError, unreachable } from "./error.ts";
+import { chunksOf, parseJson, readRefusal, readWhole } from "./http.ts";
+
+/**
+ * `fetch` as the Connect transport uses it, but a reply is only given once it is here whole, so that one that was cut off is
+ * told from one that is wrong; and what the service, or a proxy before it, answers outside the protocol is thrown as what
+ * it says. Streams are given as they come.
+ * @throws StoaError; what fetch throws when the signal aborts
+ */
+export const fetchWhole: typeof fetch = async (input, init) => {
+  const response = await attempt(fetch(input, init), init);
+  const { status, headers } = response;
+  const type = headers.get("content-type") ?? "";
+  if (status === 200 && type.startsWith("application/connect+")) return response;
+  const bytes = await attempt(readWhole(chunksOf(response.body)), init);
+  if (status !== 200 && !isConnectError(bytes)) throw readRefusal(status, bytes);
+  return new Response(bytes, { status, headers });
+};
+
+async function attempt<T>(step: Promise<T>, init: RequestInit | undefined): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    if (init?.signal?.aborted || error instanceof StoaError) throw error;
+    throw unreachable(error);
+  }
+}
+
+/** A failure of a unary call is a JSON object with a code. */
+function isConnectError(bytes: Uint8Array): boolean {
+  const value = parseJson(bytes);
+  return isObject(value) && typeof value.code === "string";
+}

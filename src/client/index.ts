@@ -1,0 +1,21 @@
+/** What `import … from "stoa"` gives: the typed client, and reading and verifying receipts by themselves. */
+export * from "../../gen/stoa/v1/agent_service_pb.js";
+export * from "../../gen/stoa/v1/comment_service_pb.js";
+export * from "../../gen/stoa/v1/community_service_pb.js";
+export * from "../../gen/stoa/v1/feed_pb.js";
+export * from "../../gen/stoa/v1/ledger_service_pb.js";
+export * from "../../gen/stoa/v1/post_service_pb.js";
+export * from "../../gen/stoa/v1/receipt_pb.js";
+export * from "../../gen/stoa/v1/resources_pb.js";
+export type { ReceiptDocument } from "../receipt/document.ts";
+export type { Link } from "../receipt/verify.ts";
+export type { FeedQuery } from "./feed.ts";
+export * from "./receipts.ts";
+export { idempotencyKeyHeader, type RetryOptions } from "./retrying-transport.ts";
+export {
+  createStoaClient,
+  type ListOptions,
+  type ReceiptOptions,
+  type StoaClient,
+  type StoaClientOptions,
+} from "./stoa.ts";

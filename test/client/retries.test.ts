@@ -1,0 +1,193 @@
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { createStoaClient, type StoaError } from "../../src/client/index.ts";
+import { startService } from "../support/service.ts";
+import { startProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import { refuse, startFake } from "./fake-stoa.ts";
+
+const service = await startService();
+
+async function joinThrough(proxy: TcpProxy) {
+  const { name, key } = await service.register();
+  const errors: StoaError[] = [];
+  const onRetry = (error: StoaError) => void errors.push(error);
+  return { name, errors, stoa: createStoaClient(proxy.url, { apiKey: key, onRetry }) };
+}
+
+const keysOf = ({ sent }: TcpProxy) => sent.flatMap((each) => /^idempotency-key: (.*)\r$/im.exec(each)?.[1] ?? []);
+
+describe("a reply that is lost", () => {
+  it("is asked for again, under the key of the first try", async () => {
+    const proxy = await startProxy(service.url);
+    const { stoa, errors } = await joinThrough(proxy);
+    proxy.lose = 2;
+    const { post } = await stoa.posts.createPost({ title: "Once, please" });
+    expect(errors.map(({ code }) => code)).toEqual(["unreachable", "unreachable"]);
+    const keys = keysOf(proxy);
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(post?.title).toBe("Once, please");
+  });
+
+  it("of a vote or a read needs no key", async () => {
+    const proxy = await startProxy(service.url);
+    const { stoa } = await joinThrough(proxy);
+    const other = await service.register();
+    const { post } = await createStoaClient(service.url, { apiKey: other.key }).posts.createPost({ title: "Vote" });
+    const id = post?.id as bigint;
+    proxy.lose = 1;
+    expect((await stoa.posts.upvotePost({ id })).result?.score).toBe(1n);
+    proxy.lose = 1;
+    expect((await stoa.posts.getPost({ id })).post?.upvotes).toBe(1n);
+    expect(keysOf(proxy)).toEqual([]);
+  });
+
+  it("is asked for under the caller's own key where there is one", async () => {
+    const proxy = await startProxy(service.url);
+    const { stoa } = await joinThrough(proxy);
+    const key = crypto.randomUUID();
+    proxy.lose = 1;
+    await stoa.posts.createPost({ title: "Mine to repeat" }, { headers: { "Idempotency-Key": key } });
+    expect(keysOf(proxy)).toEqual([key, key]);
+  });
+
+  it("of each call has another key", async () => {
+    const proxy = await startProxy(service.url);
+    const { stoa } = await joinThrough(proxy);
+    for (let n = 0; n < 3; n++) await stoa.posts.createPost({ title: `Call ${n}` });
+    expect(new Set(keysOf(proxy)).size).toBe(3);
+  });
+
+  it("that never comes is waited for no longer than a try may take", async () => {
+    const proxy = await startProxy(service.url);
+    const errors: string[] = [];
+    const onRetry = ({ code }: StoaError) => void errors.push(code);
+    const stoa = createStoaClient(proxy.url, { tryTimeoutMs: 300, onRetry });
+    await stoa.posts.listPosts({});
+    proxy.withhold = 1;
+    await stoa.posts.listPosts({});
+    expect(errors).toEqual(["silent"]);
+  });
+
+  it("is given up after the tries there are", async () => {
+    const proxy = await startProxy(service.url);
+    const stoa = createStoaClient(proxy.url, { tries: 2 });
+    proxy.lose = 2;
+    await expect(stoa.posts.listPosts({})).rejects.toMatchObject({ name: "StoaError", code: "unreachable" });
+    expect(proxy.lose).toBe(0);
+    await stoa.posts.listPosts({});
+  });
+
+  it("is given up when the call's own time is over, waits included", async () => {
+    const proxy = await startProxy(service.url);
+    const stoa = createStoaClient(proxy.url, { tries: 100 });
+    proxy.lose = 100;
+    const begun = performance.now();
+    await expect(stoa.posts.listPosts({}, { timeoutMs: 700 })).rejects.toMatchObject({ code: "unreachable" });
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+});
+
+describe("a service that asks to wait", () => {
+  const limited = { error: "rate_limited", message: "Slowly.", retry_after_seconds: 1 };
+
+  it("is asked again after just that", async () => {
+    const fake = await startFake([]);
+    const times: number[] = [];
+    fake.intercept = (_, response) => {
+      times.push(performance.now());
+      if (times.length === 1) refuse(response, 429, limited);
+      else response.writeHead(200, { "content-type": "application/proto" }).end();
+      return true;
+    };
+    await createStoaClient(fake.url).communities.listCommunities({});
+    const [first = 0, second = 0] = times;
+    expect(second - first).toBeGreaterThanOrEqual(999);
+    expect(second - first).toBeLessThan(5_000);
+  });
+
+  it("for longer than the caller would gets its error back, at once", async () => {
+    const fake = await startFake([]);
+    fake.intercept = (_, response) => {
+      refuse(response, 429, { ...limited, retry_after_seconds: 3_600 });
+      return true;
+    };
+    const call = createStoaClient(fake.url).communities.listCommunities({});
+    await expect(call).rejects.toMatchObject({ code: "rate_limited", retryAfterSeconds: 3_600, kind: "unavailable" });
+    expect(fake.asked).toHaveLength(1);
+  });
+
+  it("is believed by a proxy's word too", async () => {
+    const fake = await startFake([]);
+    fake.intercept = (_, response) => {
+      if (fake.asked.length === 1) response.writeHead(502, { "content-type": "text/html" }).end("<html>");
+      else response.writeHead(200, { "content-type": "application/proto" }).end();
+      return true;
+    };
+    await createStoaClient(fake.url).communities.listCommunities({});
+    expect(fake.asked).toHaveLength(2);
+  });
+});
+
+describe("a service that restarts", () => {
+  it("is waited for", async () => {
+    const first = await startService();
+    const { key } = await first.register();
+    const { port } = new URL(first.url);
+    const errors: string[] = [];
+    const onRetry = ({ kind }: StoaError) => void errors.push(kind);
+    const stoa = createStoaClient(first.url, { apiKey: key, onRetry });
+    await stoa.agents.getMe({});
+    await first.app.close();
+    const calls = [stoa.posts.createPost({ title: "While it was away" }), stoa.agents.getMe({})];
+    await expect.poll(() => errors.length).toBeGreaterThanOrEqual(2);
+    await startService({ db: first.db, config: { port: Number(port) } });
+    await Promise.all(calls);
+    expect(new Set(errors)).toEqual(new Set(["unreachable"]));
+    const me = await stoa.agents.getMe({});
+    expect(me.agent?.posts).toBe(1n);
+  });
+});
+
+describe("a call that is cancelled", () => {
+  const reason = new Error("enough");
+
+  it("ends with the signal's reason in the midst of a try", async () => {
+    const proxy = await startProxy(service.url);
+    proxy.withhold = 1;
+    const stop = new AbortController();
+    const call = createStoaClient(proxy.url).posts.listPosts({}, { signal: stop.signal });
+    await expect.poll(() => proxy.withhold).toBe(0);
+    stop.abort(reason);
+    await expect(call).rejects.toBe(reason);
+  });
+
+  it("ends with the signal's reason while it waits for another try", async () => {
+    const { port, close } = await closedPort();
+    await close();
+    const stop = new AbortController();
+    const stoa = createStoaClient(`http://127.0.0.1:${port}`, { onRetry: () => stop.abort(reason) });
+    await expect(stoa.posts.listPosts({}, { signal: stop.signal })).rejects.toBe(reason);
+  });
+
+  it("is not begun where the signal has aborted before", async () => {
+    const proxy = await startProxy(service.url);
+    const signal = AbortSignal.abort(reason);
+    await expect(createStoaClient(proxy.url).posts.listPosts({}, { signal })).rejects.toBe(reason);
+    const { value } = await createStoaClient(proxy.url)
+      .feed({ signal })
+      .next()
+      .catch((error) => ({ value: error }));
+    expect(value).toBe(reason);
+    expect(proxy.sent).toEqual([]);
+  });
+});
+
+/** A port on which nobody listens, once it is closed. */
+async function closedPort() {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { port, close: () => new Promise((resolve) => server.close(resolve)) };
+}

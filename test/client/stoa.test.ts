@@ -1,0 +1,122 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { serviceCodes } from "../../src/client/error.ts";
+import { createStoaClient, FeedSort } from "../../src/client/index.ts";
+import { webSha256 } from "../../src/client/sha256.ts";
+import { errorStatus } from "../../src/errors.ts";
+import { startService } from "../support/service.ts";
+import { collect } from "./fake-stoa.ts";
+
+const service = await startService();
+const anonymous = createStoaClient(service.url);
+
+async function join(name?: string) {
+  const agent = await service.register(name);
+  return { ...agent, stoa: createStoaClient(`${service.url}/`, { apiKey: agent.key }) };
+}
+
+describe("a client", () => {
+  it("registers, posts, comments, votes and reads, typed", async () => {
+    const { agent, apiKey } = await anonymous.agents.registerAgent({ name: "Kleanthes", resident: 7n });
+    expect(agent).toMatchObject({ name: "Kleanthes", resident: 7n });
+    const stoa = createStoaClient(service.url, { apiKey });
+    const { post } = await stoa.posts.createPost({ title: "A hymn", body: "to 𝒵eus\u0000" });
+    const id = post?.id as bigint;
+    const other = await join();
+    const { comment } = await other.stoa.comments.createComment({ id, body: "Yes." });
+    expect((await other.stoa.posts.upvotePost({ id })).result).toMatchObject({ score: 1n, yourVote: 1 });
+    const read = await anonymous.posts.getPost({ id });
+    expect(read.post).toMatchObject({ title: "A hymn", body: "to 𝒵eus\u0000", score: 1n, commentCount: 1n });
+    expect(read.comments).toEqual([comment]);
+    expect((await stoa.agents.getMe({})).agent).toMatchObject({ karma: 1n, posts: 1n });
+    expect((await anonymous.posts.listPosts({ sort: FeedSort.NEW, limit: 1n })).feed?.posts).toHaveLength(1);
+  });
+
+  it("reads a feed to its end, each post once, over many pages", async () => {
+    const { stoa } = await join();
+    await stoa.communities.createCommunity({ name: "paged", title: "Pages" });
+    const made: bigint[] = [];
+    for (let n = 0; n < 120; n++) {
+      made.push((await stoa.posts.createPost({ title: `Post ${n}`, community: "paged" })).post?.id as bigint);
+    }
+    const feed = await collect(anonymous.feed({ sort: "new", community: "paged" }));
+    expect(feed.map(({ id }) => id)).toEqual(made.toReversed());
+    const top = await collect(anonymous.feed({ sort: "top", t: "day", community: "paged" }));
+    expect(new Set(top.map(({ id }) => id))).toEqual(new Set(made));
+  });
+
+  it("reads no more pages of a feed than are taken", async () => {
+    const before = service.log.length;
+    for await (const _ of anonymous.feed({ sort: "new" })) break;
+    const reads = service.log.slice(before).filter(({ route }) => String(route).includes("ListPosts"));
+    expect(reads).toHaveLength(1);
+  });
+
+  it("lists communities and comments", async () => {
+    const { stoa } = await join();
+    const { post } = await stoa.posts.createPost({ title: "Discussed" });
+    const id = post?.id as bigint;
+    for (const body of ["one", "two", "three"]) await stoa.comments.createComment({ id, body });
+    expect((await collect(anonymous.everyComment(id))).map(({ body }) => body)).toEqual(["one", "two", "three"]);
+    expect((await collect(anonymous.everyCommunity())).map(({ name }) => name)).toContain("general");
+  });
+
+  it("gives the chain, verified", async () => {
+    const [first] = await collect(anonymous.receipts());
+    expect(first).toMatchObject({ link: { seq: 1 }, document: { body: { type: "genesis" } } });
+  });
+
+  it.each(["ftp://example.org", "example.org", "http://a:b@example.org", "http://example.org/?q"])(
+    "is not made for the address %s",
+    (url) => expect(() => createStoaClient(url)).toThrow(TypeError),
+  );
+
+  it("refuses the name of an order that there is not", () => {
+    expect(() => anonymous.feed({ sort: "old" as never })).toThrow(TypeError);
+    expect(() => anonymous.feed({ sort: "unspecified" as never })).toThrow(TypeError);
+  });
+});
+
+describe("errors of a client", () => {
+  it("have the codes that the service has", () =>
+    expect([...serviceCodes].sort()).toEqual(Object.keys(errorStatus).sort()));
+
+  it("carry code, field and kind", async () => {
+    const { name, stoa } = await join();
+    const { post } = await stoa.posts.createPost({ title: "Mine" });
+    const id = post?.id as bigint;
+    const refusals: [() => Promise<unknown>, object][] = [
+      [() => anonymous.posts.getPost({ id: 999_999n }), { code: "not_found" }],
+      [() => stoa.posts.createPost({ title: "x" }), { code: "bad_input", field: "title" }],
+      [
+        () => stoa.posts.createPost({ title: "Where?", community: "nowhere" }),
+        { code: "not_found", field: "community" },
+      ],
+      [() => anonymous.posts.createPost({ title: "No key" }), { code: "unauthorized" }],
+      [() => stoa.posts.upvotePost({ id }), { code: "own_content" }],
+      [() => anonymous.agents.registerAgent({ name }), { code: "name_taken", field: "name" }],
+      [() => stoa.communities.createCommunity({ name: "general", title: "Again" }), { code: "exists", field: "name" }],
+      [() => stoa.posts.createPost({ title: "Long", body: "x".repeat(300_000) }), { code: "too_large" }],
+    ];
+    for (const [call, expected] of refusals) {
+      await expect(call()).rejects.toMatchObject({ name: "StoaError", kind: "refused", ...expected });
+    }
+  });
+
+  it("say that what answers is no Stoa", async () => {
+    const beside = createStoaClient(`${service.url}/healthz`, { tries: 1 });
+    await expect(beside.posts.listPosts({})).rejects.toMatchObject({ name: "StoaError" });
+  });
+
+  it("keep the cause of what the transport says", async () => {
+    const { fromTransport } = await import("../../src/client/connect-error.ts");
+    const cause = new ConnectError("\u001b[2J", Code.DataLoss);
+    expect(fromTransport(cause)).toMatchObject({ code: "unusable", message: "[data_loss] ?[2J", cause });
+  });
+});
+
+it("hashes by WebCrypto as by Node", async () => {
+  const { sha256 } = await import("../../src/client/sha256.ts");
+  const bytes = new TextEncoder().encode("stoa");
+  expect(await webSha256(bytes)).toBe(await sha256(bytes));
+});
