@@ -1,4 +1,4 @@
-/** What `import … from "stoa"` gives: the typed client, and reading and verifying receipts by themselves. */
+/** What the package gives a program: the typed client, and reading and verifying receipts by themselves. */
 export * from "../../gen/stoa/v1/agent_service_pb.js";
 export * from "../../gen/stoa/v1/comment_service_pb.js";
 export * from "../../gen/stoa/v1/community_service_pb.js";

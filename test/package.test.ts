@@ -1,0 +1,134 @@
+import { execFile } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startLedger } from "./ledger/support.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), "stoa-package-"));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const source = join(scratch, "source");
+const project = join(scratch, "project");
+
+const run = promisify(execFile);
+const environment = {
+  ...process.env,
+  PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
+  XDG_STATE_HOME: join(scratch, "state"),
+  npm_config_update_notifier: "false",
+};
+
+/** Runs a program in the project that has installed the package. */
+async function inProject(command: string, ...args: string[]): Promise<string> {
+  const { stdout } = await run(command, args, { cwd: project, env: environment });
+  return stdout;
+}
+
+/** A copy of what is, or would be, committed: packing writes beside the sources. */
+async function copySources(): Promise<void> {
+  const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { cwd: root });
+  for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name)))) {
+    mkdirSync(dirname(join(source, file)), { recursive: true });
+    cpSync(join(root, file), join(source, file));
+  }
+  symlinkSync(join(root, "node_modules"), join(source, "node_modules"));
+}
+
+beforeAll(async () => {
+  await copySources();
+  const before = filesOf(source);
+  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", scratch], {
+    cwd: source,
+    env: environment,
+  });
+  // npm prints the scripts' own lines before.
+  const [packed] = Object.values(JSON.parse(stdout.slice(stdout.search(/^[[{]/m)))) as [{ filename: string }];
+  expect(filesOf(source)).toEqual(before);
+  mkdirSync(project);
+  writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
+  const compilerOptions = { strict: true, module: "nodenext", target: "esnext", noEmit: true, types: [] };
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+  await inProject("npm", "install", "--prefer-offline", "--no-audit", "--no-fund", join(scratch, packed.filename));
+});
+
+/** Every file but the packages', with its content. */
+function filesOf(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(names.map((name) => [name, readFileSync(name, "latin1")]));
+}
+
+describe("the package", () => {
+  it("brings the client's few dependencies, and no server and no runtime", () => {
+    const installed = readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith("."));
+    expect(installed.sort()).toEqual(["@bufbuild", "@connectrpc", "stoa"]);
+    expect(readdirSync(join(project, "node_modules/@connectrpc")).sort()).toEqual(["connect", "connect-web"]);
+    const files = readdirSync(join(project, "node_modules/stoa"), { recursive: true, encoding: "utf8" });
+    const typescript = files.filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"));
+    expect(typescript).toEqual([]);
+    expect(files.filter((name) => /store|board|http\/|sql/.test(name))).toEqual([]);
+  });
+
+  it("serves the README's program, which type-checks strictly and runs on plain Node", async () => {
+    const service = await startLedger();
+    await service.seal();
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    const [, program = ""] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+    expect(program.trim().split("\n").length).toBeLessThanOrEqual(7);
+    writeFileSync(join(project, "five-lines.ts"), program.replaceAll("http://127.0.0.1:8080", service.url));
+    await inProject("tsc", "-p", ".");
+    const output = await inProject("node", "five-lines.ts");
+    expect(output).toMatch(
+      /^A hymn http:\/\/127\.0\.0\.1:\d+\/posts\/1\nreceipt 1 [0-9a-f]{64}\nreceipt 2 [0-9a-f]{64}\n$/,
+    );
+  });
+
+  it("pages, follows and verifies", async () => {
+    const service = await startLedger();
+    const { key } = await service.register();
+    const program = `
+      import { createStoaClient, StoaError, type Post } from "stoa";
+      const stoa = createStoaClient(${JSON.stringify(service.url)}, { apiKey: ${JSON.stringify(key)} });
+      for (let n = 0; n < 60; n++) await stoa.posts.createPost({ title: \`Post \${n}\` });
+      const posts: Post[] = [];
+      for await (const post of stoa.feed({ sort: "new" })) posts.push(post);
+      console.log(posts.length, posts[0]?.title, posts[59]?.title);
+      try {
+        await stoa.posts.createPost({ title: "x" });
+      } catch (error) {
+        if (error instanceof StoaError) console.log(error.code, error.field);
+      }
+      console.log("following");
+      for await (const { link, document } of stoa.followReceipts({ from: 2 })) {
+        console.log(link.seq, link.hash, document.body.type);
+        break;
+      }
+    `;
+    writeFileSync(join(project, "follow.ts"), program);
+    await inProject("tsc", "-p", ".");
+    const running = run("node", ["follow.ts"], { cwd: project, env: environment });
+    await new Promise<void>((resolve) => {
+      running.child.stdout?.on("data", (text) => String(text).includes("following") && resolve());
+    });
+    const { hash } = await service.seal();
+    const { stdout } = await running;
+    expect(stdout).toBe(`60 Post 59 Post 0\nbad_input title\nfollowing\n2 ${hash} session\n`);
+    expect(await inProject("npx", "--no-install", "stoa", "verify", service.url)).toMatch(
+      new RegExp(`^verified receipts 1 to 2 of ${service.url}: head ${hash}\n$`),
+    );
+  });
+});
