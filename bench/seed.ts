@@ -1,7 +1,9 @@
 // Fills the bench's database, once. A marker row, written last, says that it is complete and by which version of this file.
 import { createHash } from "node:crypto";
 import { createPool, type Pool, type ResultSetHeader, type RowDataPacket } from "mysql2/promise";
+import { moveAgedPosts } from "../src/board/aging.ts";
 import type { DatabaseConfig } from "../src/config.ts";
+import { bandEndsMs } from "../src/store/age-bands.ts";
 import { Database } from "../src/store/database.ts";
 import { migrate, schemaState } from "../src/store/migrate.ts";
 import {
@@ -39,16 +41,23 @@ export async function ensureSeed({ address, population, anew, log }: SeedOptions
     await using server = openServer(address);
     const usable = !anew && (await isSeeded(server.pool, address, { version: seedVersion, posts: population.posts }));
     if (!usable) await recreate(server.pool, address.database);
-    const db = new Database({ address, connections: 2 });
-    await migrate(db, { log }).finally(() => db.close());
   }
+  const db = new Database({ address, connections: 2 });
   const pool = createPool({ ...address, connectionLimit: lanes });
   try {
+    await migrate(db, { log });
     if (await hasMarker(pool)) await tidy(pool, population, log);
     else await fill(pool, population, log);
+    // What the service would do while it is measured: posts have grown older since they were made.
+    const moved = await moveAgedPosts(db, Date.now, new AbortController().signal);
+    if (moved > 0) {
+      log(`moved ${moved.toLocaleString("en")} posts to the band of their age`);
+      await purged(pool);
+    }
     await readAll(pool);
   } finally {
     await pool.end();
+    await db.close();
   }
 }
 
@@ -127,11 +136,13 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
   await insert(
     pool,
     "posts",
-    "id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at",
+    "id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, age_band",
     () =>
       numbers(population.posts, (id) => {
         const post = postOf(id, population);
-        const values = `${post.upvotes}, ${post.downvotes}, ${post.comments}, ${createdAt(post, end)}`;
+        const age = end - createdAt(post, end);
+        const band = bandEndsMs.filter((bandEnd) => age > bandEnd).length;
+        const values = `${post.upvotes}, ${post.downvotes}, ${post.comments}, ${end - age}, ${band}`;
         return `(${id}, ${post.communityId}, ${post.authorId}, '${post.title}', '${post.body}', ${values})`;
       }),
     (done) => log(`seeding: ${done.toLocaleString("en")} of ${population.posts.toLocaleString("en")} posts`),

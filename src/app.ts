@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
+import { Aging } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
@@ -54,6 +55,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
+    const aging = new Aging(db, now, log);
+    cleanUp.push(() => aging.stop());
     const ledger = await Ledger.open({ db, now, log, epoch: config.ledgerEpoch });
     const clock = new DailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());

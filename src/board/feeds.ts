@@ -1,6 +1,8 @@
 import { badInput } from "../errors.ts";
+import { bandEndsMs } from "../store/age-bands.ts";
 import { type FeedPage, type FeedPosition, listHot, listNew, listTop } from "../store/feeds.ts";
 import type { PostRow } from "../store/posts.ts";
+import { listTopSince, type TopWindow } from "../store/top-windows.ts";
 import type { Queryable } from "./board.ts";
 import { getCommunityId } from "./communities.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
@@ -30,21 +32,20 @@ export interface FeedResult {
   nextCursor: string | undefined;
 }
 
-const dayMs = 86_400_000;
-const windowMs: Record<FeedWindow, number | undefined> = {
-  day: dayMs,
-  week: 7 * dayMs,
-  month: 30 * dayMs,
-  year: 365 * dayMs,
-  all: undefined,
-};
+/** The band of age that ends where the window begins. */
+const windowBands: Record<FeedWindow, number | undefined> = { day: 0, week: 1, month: 2, year: 3, all: undefined };
+/**
+ * For how long a cursor keeps the start of its first page, in milliseconds; then the start moves on. Posts that have left
+ * the window since then are found one by one, so that neither a patient reader nor a forged cursor may ask for years of them.
+ */
+const keptStartMs = 86_400_000;
 
 /** What a cursor is bound to: pages of one feed share it. */
 interface FeedIdentity {
   sort: FeedSort;
   communityId: number | undefined;
   window: FeedWindow;
-  /** The start of the window, fixed by the first page. */
+  /** The start of the window, fixed by the first page for a day. */
   since: number | undefined;
 }
 
@@ -60,13 +61,8 @@ export async function listFeed(db: Queryable, query: FeedQuery): Promise<FeedRes
   const communityId =
     query.community === undefined ? undefined : await getCommunityId(db, query.community, query.communityField);
   const window = sort === "top" ? query.window : "all";
-  const length = windowMs[window];
-  const feed: FeedIdentity = {
-    sort,
-    communityId,
-    window,
-    since: position ? position.feed.since : length === undefined ? undefined : query.now - length,
-  };
+  const top = topWindow(window, query.now, position?.feed.since);
+  const feed: FeedIdentity = { sort, communityId, window, since: top?.since };
   if (position && !sameFeed(position.feed, feed)) throw badInput("cursor", "This cursor belongs to another feed.");
 
   const page: FeedPage = {
@@ -78,7 +74,9 @@ export async function listFeed(db: Queryable, query: FeedQuery): Promise<FeedRes
     ? listHot(db, page)
     : sort === "new"
       ? listNew(db, page)
-      : listTop(db, page, feed.since));
+      : top
+        ? listTopSince(db, page, top)
+        : listTop(db, page));
   const posts = rows.slice(0, limit);
   const last = rows.length > limit ? posts.at(-1) : undefined;
   return {
@@ -87,6 +85,14 @@ export async function listFeed(db: Queryable, query: FeedQuery): Promise<FeedRes
     nextOffset: last && !position ? (offset ?? 0) + limit : undefined,
     nextCursor: last && encodeFeedCursor(feed, last),
   };
+}
+
+/** The posts that are in the window now, or were when the first page was read, at `kept`. */
+function topWindow(window: FeedWindow, now: number, kept: number | undefined): TopWindow | undefined {
+  const band = windowBands[window];
+  if (band === undefined) return undefined;
+  const since = now - (bandEndsMs[band] as number);
+  return { band, since: kept === undefined ? since : Math.max(kept, since - keptStartMs) };
 }
 
 function encodeFeedCursor({ sort, communityId, window, since }: FeedIdentity, last: PostRow): string {
@@ -108,7 +114,7 @@ function decodeFeedCursor(text: string): { feed: FeedIdentity; after: FeedPositi
     (sort === "hot" || sort === "new" || sort === "top") &&
     (communityId === null || Number.isSafeInteger(communityId)) &&
     typeof window === "string" &&
-    Object.hasOwn(windowMs, window) &&
+    Object.hasOwn(windowBands, window) &&
     (window === "all" ? since === null : Number.isSafeInteger(since)) &&
     typeof hot === "number" &&
     [score, createdAt, id].every(Number.isSafeInteger) &&

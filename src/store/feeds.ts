@@ -24,7 +24,7 @@ export interface FeedPage {
   limit: number;
 }
 
-interface Order {
+export interface Order {
   index: string;
   /** The sort values, each descending; the index holds them. */
   columns: string[];
@@ -48,7 +48,7 @@ const newest: Order = {
   behind: "(created_at < ? OR (created_at = ? AND id < ?))",
   values: ({ createdAt, id }) => [createdAt, createdAt, id],
 };
-const top: Order = {
+export const top: Order = {
   index: "top",
   columns: ["score", "created_at", "id"],
   behind: "(score < ? OR (score = ? AND created_at < ?) OR (score = ? AND created_at = ? AND id < ?))",
@@ -56,41 +56,24 @@ const top: Order = {
 };
 
 export function listHot(db: Queryable, page: FeedPage): Promise<PostRow[]> {
-  return listInOrder(db, hot, hot.index, page);
+  return listInOrder(db, hot, page);
 }
 
 export function listNew(db: Queryable, page: FeedPage): Promise<PostRow[]> {
-  return listInOrder(db, newest, newest.index, page);
+  return listInOrder(db, newest, page);
 }
 
-/** Posts by score, of all time or created at `since` or later (milliseconds since 1970, UTC). */
-export async function listTop(db: Queryable, page: FeedPage, since?: number): Promise<PostRow[]> {
-  if (since === undefined) return listInOrder(db, top, top.index, page);
-  // Two plans. Few posts in the window: read them by time and sort. Many: read by score and skip those outside, of which
-  // there are about `size / window` for each post inside, unless the window's posts score far below the others. The one
-  // costs `window` reads, the other `wanted * size / window`: either way, about the bound, after as many to find out.
-  const wanted = page.limit + ("offset" in page.start ? page.start.offset : 0);
-  const bound = Math.ceil(Math.sqrt(wanted * (await countAbout(db, page.communityId))));
-  const large = await hasMoreSince(db, page.communityId, since, bound);
-  return listInOrder(db, top, large ? top.index : newest.index, page, since);
+/** Posts of all time by score; top-windows.ts has those of a window, which have no index in order. */
+export function listTop(db: Queryable, page: FeedPage): Promise<PostRow[]> {
+  return listInOrder(db, top, page);
 }
 
-function listInOrder(
-  db: Queryable,
-  order: Order,
-  index: string,
-  { communityId, start, limit }: FeedPage,
-  since?: number,
-): Promise<PostRow[]> {
+function listInOrder(db: Queryable, order: Order, { communityId, start, limit }: FeedPage): Promise<PostRow[]> {
   const conditions: string[] = [];
   const params: Param[] = [];
   if (communityId !== undefined) {
     conditions.push("community_id = ?");
     params.push(communityId);
-  }
-  if (since !== undefined) {
-    conditions.push("created_at >= ?");
-    params.push(since);
   }
   if ("after" in start) {
     conditions.push(order.behind);
@@ -98,37 +81,18 @@ function listInOrder(
   }
   params.push(String(limit), String("offset" in start ? start.offset : 0));
   const sql = `${selectPosts} FROM (
-      SELECT ${order.columns.join(", ")} FROM posts FORCE INDEX (${indexName(index, communityId)})
+      SELECT ${order.columns.join(", ")} FROM posts FORCE INDEX (${indexName(order.index, communityId)})
       ${conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : ""}
       ORDER BY ${descending("", order)} LIMIT ? OFFSET ?
     ) page ${joinPosts} ORDER BY ${descending("page.", order)}`;
   return db.rows<PostRow>(sql, params);
 }
 
-function descending(table: string, { columns }: Order): string {
+/** The order of `columns`, for ORDER BY; `table` is empty or ends with a dot. */
+export function descending(table: string, { columns }: Order): string {
   return columns.map((column) => `${table}${column} DESC`).join(", ");
 }
 
 function indexName(index: string, communityId: number | undefined): string {
   return communityId === undefined ? `posts_${index}` : `posts_community_${index}`;
-}
-
-/** About how many posts there are: exact for a community, by the highest id for all. */
-async function countAbout(db: Queryable, communityId: number | undefined): Promise<number> {
-  const [row] =
-    communityId === undefined
-      ? await db.rows<{ n: number | null }>("SELECT MAX(id) AS n FROM posts")
-      : await db.rows<{ n: number | null }>("SELECT post_count AS n FROM communities WHERE id = ?", [communityId]);
-  return row?.n ?? 0;
-}
-
-/** Whether more than `bound` posts were created at `since` or later. It reads no more than that many of an index. */
-async function hasMoreSince(db: Queryable, communityId: number | undefined, since: number, bound: number) {
-  const rows = await db.rows(
-    `SELECT id FROM posts FORCE INDEX (${indexName(newest.index, communityId)})
-     WHERE ${communityId === undefined ? "" : "community_id = ? AND "}created_at >= ?
-     ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?`,
-    [...(communityId === undefined ? [] : [communityId]), since, String(bound)],
-  );
-  return rows.length > 0;
 }

@@ -4,9 +4,9 @@ import type { Database, Queryable } from "./database.ts";
 
 /*
  * Migrations are the numbered SQL files beside this one. DDL commits by itself, so each statement is recorded when it is
- * begun and when the file is done; statements are written to be safe to repeat (IF NOT EXISTS, INSERT IGNORE). A process
- * that dies in the middle is therefore simply started again. One replica at a time migrates: it holds a lease row, which,
- * unlike GET_LOCK, holds in a cluster as well.
+ * begun and when the file is done; statements are written to be safe to repeat (IF NOT EXISTS, INSERT IGNORE; an ALTER
+ * TABLE adds columns or indexes, all of them or none). A process that dies in the middle is therefore simply started
+ * again. One replica at a time migrates: it holds a lease row, which, unlike GET_LOCK, holds in a cluster as well.
  */
 
 const directory = new URL("./migrations/", import.meta.url);
@@ -119,6 +119,7 @@ async function applyOne(db: Database, migration: Migration, begun: number): Prom
     try {
       await db.define(statements[number - 1] as string);
     } catch (error) {
+      if (number === begun && isThereAlready(error)) continue;
       throw new Error(
         `Migration ${name} failed at statement ${number} of ${statements.length}: ${explain(error as Error)}` +
           " Everything before it is done. Remove the cause and start again; it goes on with this statement.",
@@ -127,6 +128,12 @@ async function applyOne(db: Database, migration: Migration, begun: number): Prom
     }
   }
   await write(db, "UPDATE schema_migrations SET finished = 1 WHERE version = ?", [version]);
+}
+
+/** Whether an ALTER TABLE failed for its column (1060) or index (1061) exists: MySQL has no IF NOT EXISTS for these. */
+function isThereAlready(error: unknown): boolean {
+  const { errno } = error as { errno?: number };
+  return errno === 1060 || errno === 1061;
 }
 
 /** Why a statement failed, and where that is not plain, what to do about it. */

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, startService } from "../support/service.ts";
 
-const day = 86_400_000;
+const hour = 3_600_000;
+const day = 24 * hour;
 const start = Date.UTC(2026, 0, 10, 12);
 
 let now = start;
@@ -65,8 +66,8 @@ describe.each(feeds)("%s", (feed) => {
       expect(shown.offset).toBe(0);
       if (cursor !== undefined) expect(shown.next_offset).toBe(null);
       cursor = shown.next_cursor;
-      // Time goes on, far enough to leave the window of a day behind: its start is fixed by the first page.
-      now += day / 4;
+      // Time goes on, far enough to leave the window of a day behind: its start is fixed by the first page, for a day.
+      now += 2 * hour;
       for (const score of [-1, 0, 3]) added.add(await post(now, score, page % 2 === 0 ? "other" : "general"));
     }
     expect(seen.filter((id) => !added.has(id))).toEqual(expected);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/database.ts";
 import { migrate, schemaState, splitStatements } from "../../src/store/migrate.ts";
@@ -30,7 +30,8 @@ describe("migrations", () => {
     const lines: string[] = [];
     await Promise.all(replicas.map((replica) => migrate(replica, { log: (line) => lines.push(line) })));
     await Promise.all(replicas.map((replica) => replica.close()));
-    expect(lines).toEqual(["migrating the database: 0001_board", "migrating the database: 0002_ledger"]);
+    const files = readdirSync(new URL("../../src/store/migrations/", import.meta.url)).sort();
+    expect(lines).toEqual(files.map((file) => `migrating the database: ${file.replace(".sql", "")}`));
     expect(await schemaState(db)).toEqual({ kind: "current" });
     expect(await test.rows("SELECT name FROM communities")).toEqual([{ name: "general" }]);
     expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);
@@ -54,6 +55,26 @@ describe("migrations", () => {
     await migrate(db, { log });
     expect(await schemaState(db)).toEqual({ kind: "current" });
     expect(await test.rows("SELECT * FROM votes")).toEqual([]);
+  });
+
+  it.each([1, 2])("go on where a process died after statement %i of an ALTER TABLE took effect", async (begun) => {
+    await migrate(db, { log });
+    await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = ? WHERE version = 3", [begun]);
+    if (begun === 1) {
+      await test.rows(
+        "ALTER TABLE posts DROP KEY posts_band, DROP KEY posts_band_top, DROP KEY posts_community_band_top",
+      );
+    }
+    await migrate(db, { log });
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+    const expected = readFileSync(new URL("../../src/store/schema.txt", import.meta.url), "utf8");
+    expect(await describeSchema(db.reader(signal))).toBe(expected);
+  });
+
+  it("refuse an ALTER TABLE whose column somebody else has made", async () => {
+    await migrate(db, { log });
+    await test.rows("DELETE FROM schema_migrations WHERE version >= 3");
+    await expect(migrate(db, { log })).rejects.toThrow(/0003_top_windows failed at statement 1 of 2.*age_band/);
   });
 
   it("say which statement failed and how to go on, and do go on", async () => {

@@ -20,7 +20,7 @@ export async function someoneWaits(db: TestDatabase): Promise<void> {
     // SHOW, for MySQL's table of the same refuses to show statements that hold bytes.
     const running = await db.rows<{ db: string | null; Info: string | null }>("SHOW FULL PROCESSLIST");
     const waiting = running.filter(
-      (each) => each.db === db.config.database && /FROM posts.*FOR UPDATE/s.test(each.Info ?? ""),
+      (each) => each.db === db.config.database && /FROM posts.*FOR UPDATE$/s.test(each.Info ?? ""),
     );
     return waiting.length > 0;
   });

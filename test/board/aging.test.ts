@@ -1,0 +1,207 @@
+// Moving posts to the band of their age, beside other replicas and beside votes.
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { Aging, moveAgedPosts } from "../../src/board/aging.ts";
+import { bandBatch, bandEndsMs } from "../../src/store/age-bands.ts";
+import { Database } from "../../src/store/database.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { lockPost } from "../support/locks.ts";
+import { type BarePost, insertPosts, randomNumbers } from "../support/posts.ts";
+import { recount } from "../support/recount.ts";
+import { startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const now = Date.UTC(2026, 5, 1);
+const signal = new AbortController().signal;
+
+async function openDatabase(test: TestDatabase): Promise<Database> {
+  const db = new Database({ address: test.config, connections: 4 });
+  await migrate(db, { log: () => {} });
+  return db;
+}
+
+function postOf(age: number, band: number): BarePost {
+  return { communityId: 1, upvotes: 0, downvotes: 0, createdAt: now - age, band };
+}
+
+/** Posts of random ages up to two years, all in the band of new posts. */
+function oldPosts(count: number): BarePost[] {
+  const next = randomNumbers(11);
+  return Array.from({ length: count }, () => postOf(Math.floor(next() * 730 * day), 0));
+}
+
+/** The posts that are not in the band of their age at the time `at`. */
+function misplaced({ rows }: TestDatabase, at = now): Promise<object[]> {
+  const band = bandEndsMs.map((end) => `(created_at < ${at - end})`).join(" + ");
+  return rows(`SELECT id, age_band, ${at} - created_at AS age FROM posts WHERE age_band <> ${band}`);
+}
+
+describe("posts", () => {
+  let test: TestDatabase;
+  let db: Database;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    db = await openDatabase(test);
+    return () => db.close();
+  });
+  beforeEach(async () => {
+    await test.pool.query("DELETE FROM posts");
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  const bandsOf = async () =>
+    (await test.rows<{ age_band: number }>("SELECT age_band FROM posts ORDER BY id")).map((row) => row.age_band);
+
+  it("stay in a band up to its very end, and are then moved straight to the one of their age", async () => {
+    const ages = [-hour, 0, ...bandEndsMs.flatMap((end) => [end - 1, end, end + 1]), 5_000 * day];
+    await insertPosts(
+      test,
+      ages.map((age) => postOf(age, 0)),
+    );
+    expect(await moveAgedPosts(db, () => now, signal)).toBe(11);
+    expect(await bandsOf()).toEqual([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4]);
+    expect(await moveAgedPosts(db, () => now, signal)).toBe(0);
+    expect(await moveAgedPosts(db, () => now + 1, signal)).toBe(4);
+    expect(await misplaced(test, now + 1)).toEqual([]);
+  });
+
+  it("are moved back when a wrong clock moved them on, but not for a difference of an hour", async () => {
+    await insertPosts(test, [postOf(0, 4), postOf(20 * day, 3), postOf(day - hour + 1, 1), postOf(day - hour, 1)]);
+    await insertPosts(test, [postOf(day - 1, 1), postOf(7 * day - hour - 1, 2), postOf(-day, 0)]);
+    expect(await moveAgedPosts(db, () => now, signal)).toBe(4);
+    expect(await bandsOf()).toEqual([0, 2, 1, 0, 1, 1, 0]);
+  });
+
+  it("are moved in small transactions until none is left", async () => {
+    await insertPosts(test, oldPosts(5 * bandBatch + 1));
+    const transactions = vi.spyOn(db, "transaction");
+    const expected = (await misplaced(test)).length;
+    expect(await moveAgedPosts(db, () => now, signal)).toBe(expected);
+    expect(await misplaced(test)).toEqual([]);
+    const batches = (await Promise.all(transactions.mock.results.map(({ value }) => value))) as number[];
+    expect(Math.max(...batches)).toBe(bandBatch);
+    // One for what remains of the first band, and one for each other, which has nothing.
+    expect(batches).toHaveLength(Math.floor(expected / bandBatch) + 1 + bandEndsMs.length);
+  });
+
+  it("that are locked wait for the next time, and nobody waits for them", async () => {
+    await insertPosts(test, oldPosts(20));
+    const all = (await misplaced(test)) as { id: number }[];
+    const held = all[3]?.id as number;
+    const lock = await lockPost(test, held);
+    expect(await moveAgedPosts(db, () => now, signal)).toBe(all.length - 1);
+    expect(await misplaced(test)).toMatchObject([{ id: held }]);
+    await lock.release();
+    expect(await moveAgedPosts(db, () => now, signal)).toBe(1);
+    expect(await misplaced(test)).toEqual([]);
+  });
+
+  it("are moved once each by four replicas at once", async () => {
+    await insertPosts(test, oldPosts(6_000));
+    const expected = (await misplaced(test)).length;
+    const replicas = await Promise.all(Array.from({ length: 4 }, () => openDatabase(test)));
+    const moved = await Promise.all(replicas.map((replica) => moveAgedPosts(replica, () => now, signal)));
+    await Promise.all(replicas.map((replica) => replica.close()));
+    expect(moved.reduce((sum, count) => sum + count)).toBe(expected);
+    expect(await misplaced(test)).toEqual([]);
+  });
+
+  it("stay where they are when it is stopped in the midst, and it goes on from there", async () => {
+    await insertPosts(test, oldPosts(10 * bandBatch));
+    const total = (await misplaced(test)).length;
+    const stopping = new AbortController();
+    const reason = new Error("stopped");
+    let looks = 0;
+    const stopped = moveAgedPosts(
+      db,
+      () => {
+        // In the middle of the fourth transaction.
+        if (++looks === 4) stopping.abort(reason);
+        return now;
+      },
+      stopping.signal,
+    );
+    await expect(stopped).rejects.toBe(reason);
+    expect(await misplaced(test)).toHaveLength(total - 3 * bandBatch);
+    expect(await moveAgedPosts(db, () => now, signal)).toBe(total - 3 * bandBatch);
+    expect(await misplaced(test)).toEqual([]);
+  });
+
+  it("are looked at again and again while the service runs, also after a failure, until it stops", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      await insertPosts(test, oldPosts(10));
+      let at = now;
+      const warnings: unknown[] = [];
+      const aging = new Aging(db, () => at, { warn: (fields) => warnings.push(fields) });
+      const settled = () => waitUntil("every post in its band", async () => (await misplaced(test, at)).length === 0);
+      await settled();
+      at += 400 * day;
+      await test.pool.query("RENAME TABLE posts TO posts_away");
+      vi.advanceTimersByTime(10_000);
+      await waitUntil("a warning", () => warnings.length > 0);
+      await test.pool.query("RENAME TABLE posts_away TO posts");
+      await waitUntil("the next look", async () => {
+        vi.advanceTimersByTime(10_000);
+        return (await misplaced(test, at)).length === 0;
+      });
+      await aging.stop();
+      at += 400 * day;
+      await insertPosts(test, [postOf(0, 0)]);
+      vi.advanceTimersByTime(60_000);
+      expect(vi.getTimerCount()).toBe(0);
+      expect(await misplaced(test, at)).not.toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("the service", () => {
+  const posts = 3_000;
+  const overrides = { now: () => now };
+
+  it("moves what is there when it starts, while votes go on, and each vote is right", async () => {
+    const first = await startService({ overrides });
+    const agents = await Promise.all(Array.from({ length: 20 }, () => first.register()));
+    await insertPosts(first.db, oldPosts(posts));
+    await first.db.pool.query("UPDATE communities SET post_count = ? WHERE name = 'general'", [posts]);
+    await first.db.pool.query("UPDATE agents SET posts = ? WHERE name = 'Author'", [posts]);
+    await first.db.pool.query("UPDATE posts SET author_id = (SELECT id FROM agents WHERE name = 'Author')");
+    await first.app.close();
+    expect((await misplaced(first.db)).length).toBeGreaterThan(posts * 0.9);
+    const ids = (await first.db.rows<{ id: number }>("SELECT id FROM posts ORDER BY created_at")).map(({ id }) => id);
+    // Two replicas move, from the oldest on, what the votes are for.
+    const replicas = await Promise.all([1, 2].map(() => startService({ db: first.db, overrides })));
+    const statuses = await Promise.all(
+      Array.from({ length: 1_200 }, async (_, i) => {
+        const replica = replicas[i % 2] as (typeof replicas)[number];
+        const path = `posts/${ids[(i * 7) % 400]}/vote`;
+        const vote = [1, -1, 0][(i * 11) % 3];
+        return (await replica.rest(path, { key: agents[i % agents.length]?.key, body: { vote } })).status;
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await waitUntil("every post in its band", async () => (await misplaced(first.db)).length === 0, 40_000);
+    expect(await recount(first.db)).toEqual([]);
+    for (const { log } of replicas) expect(log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+
+  it("stops in the midst of it without a word, and goes on when it starts again", async () => {
+    const test = await createTestDatabase();
+    const db = await openDatabase(test);
+    await insertPosts(test, oldPosts(100 * bandBatch));
+    await db.close();
+    const first = await startService({ db: test, overrides });
+    await first.app.close();
+    expect(await misplaced(test)).not.toEqual([]);
+    expect(first.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    await startService({ db: test, overrides });
+    await waitUntil("every post in its band", async () => (await misplaced(test)).length === 0);
+  });
+});

@@ -1,0 +1,154 @@
+// Top feeds of windows against a plain sort of all posts: whatever bands the posts are in, and whatever moves them.
+import fc from "fast-check";
+import { beforeAll, expect, it } from "vitest";
+import { moveAgedPosts } from "../../src/board/aging.ts";
+import { listFeed } from "../../src/board/feeds.ts";
+import { Database, type Queryable } from "../../src/store/database.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type BarePost, insertCommunities, insertPosts } from "../support/posts.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const start = Date.UTC(2026, 5, 1);
+const signal = new AbortController().signal;
+const windows = { day, week: 7 * day, month: 30 * day, year: 365 * day };
+type Window = keyof typeof windows;
+const communities = ["general", "second", "third"];
+
+let test: TestDatabase;
+let db: Database;
+let reader: Queryable;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  db = new Database({ address: test.config, connections: 2 });
+  reader = db.reader(signal);
+  await migrate(db, { log: () => {} });
+  await insertCommunities(test, communities.slice(1));
+  return () => db.close();
+});
+
+/** The posts that are there, and no others; the first has the id 1. */
+async function replacePosts(posts: BarePost[]): Promise<void> {
+  await test.pool.query("DELETE FROM posts");
+  await test.pool.query("ALTER TABLE posts AUTO_INCREMENT = 1");
+  await insertPosts(test, posts);
+}
+
+interface Feed {
+  window: Window;
+  community: string | undefined;
+  limit: number;
+}
+
+function page(feed: Feed, now: number, from: { offset?: number; cursor?: string | undefined }) {
+  return listFeed(reader, { sort: "top", offset: undefined, cursor: undefined, ...feed, ...from, now });
+}
+
+/** The ids that a feed has in all, in its order, when the window begins at `since`. */
+function inOrder(posts: BarePost[], { community }: Feed, since: number): number[] {
+  return posts
+    .map((post, index) => ({ ...post, id: index + 1, score: post.upvotes - post.downvotes }))
+    .filter(({ communityId }) => community === undefined || communityId === 1 + communities.indexOf(community))
+    .filter(({ createdAt }) => createdAt >= since)
+    .sort((a, b) => b.score - a.score || b.createdAt - a.createdAt || b.id - a.id)
+    .map(({ id }) => id);
+}
+
+// Many at the very ends of the windows, many ties.
+const age = fc.oneof(
+  fc
+    .tuple(
+      fc.constantFrom(...Object.values(windows)),
+      fc.integer({ min: -3, max: 3 }),
+      fc.constantFrom(1, minute, hour),
+    )
+    .map(([end, steps, step]) => end + steps * step),
+  fc.integer({ min: -hour, max: 400 * day }),
+);
+const post = fc.record({
+  communityId: fc.integer({ min: 1, max: communities.length }),
+  upvotes: fc.nat(4),
+  downvotes: fc.nat(4),
+  createdAt: age.map((ms) => start - ms),
+  band: fc.nat(4),
+});
+const feed = fc.record({
+  window: fc.constantFrom(...(Object.keys(windows) as Window[])),
+  community: fc.option(fc.constantFrom(...communities), { nil: undefined }),
+  limit: fc.integer({ min: 1, max: 9 }),
+});
+/** What happens between two pages: replicas move posts by their clocks, right or wrong; time goes on, or back. */
+const event = fc.record({
+  replica: fc.option(fc.constantFrom(0, -minute, hour, 3 * hour, -2 * day, 40 * day, 1000 * day), { nil: undefined }),
+  passes: fc.constantFrom(0, 0, 1, minute, 2 * hour, -hour),
+});
+
+async function happen({ replica, passes }: { replica: number | undefined; passes: number }, now: number) {
+  if (replica !== undefined) await moveAgedPosts(db, () => now + replica, signal);
+  return now + passes;
+}
+
+const scenario = fc.record({
+  posts: fc.array(post, { minLength: 1, maxLength: 60 }),
+  feed,
+  events: fc.infiniteStream(event),
+});
+
+it("by cursor hold each post of the first page's window once, in order, while posts are moved between the pages", async () => {
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ posts, feed, events }) => {
+      await replacePosts(posts);
+      let now = await happen(events.next().value, start);
+      const expected = inOrder(posts, feed, now - windows[feed.window]);
+      const latest = now + day;
+      const seen: number[] = [];
+      let cursor: string | undefined;
+      do {
+        const shown = await page(feed, now, { cursor });
+        seen.push(...shown.posts.map(({ id }) => id));
+        cursor = shown.nextCursor;
+        now = Math.min(await happen(events.next().value, now), latest);
+      } while (cursor !== undefined);
+      expect(seen).toEqual(expected);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+it("by offset hold what is in the window now, while posts are moved between the pages", async () => {
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ posts, feed, events }) => {
+      await replacePosts(posts);
+      let now = start;
+      for (let offset = 0, more = true; more; offset += feed.limit) {
+        now = await happen(events.next().value, now);
+        const expected = inOrder(posts, feed, now - windows[feed.window]);
+        const shown = await page(feed, now, { offset });
+        expect(shown.posts.map(({ id }) => id)).toEqual(expected.slice(offset, offset + feed.limit));
+        more = expected.length > offset + feed.limit;
+        expect(shown.nextOffset).toBe(more ? offset + feed.limit : undefined);
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+it("by a cursor older than a day hold no post that left the window more than a day ago", async () => {
+  const posts = Array.from({ length: 10 }, (_, i) => {
+    return { communityId: 1, upvotes: i, downvotes: 0, createdAt: start - i * 2 * hour };
+  });
+  await replacePosts(posts);
+  const feed: Feed = { window: "day", community: undefined, limit: 2 };
+  const { nextCursor: cursor, posts: first } = await page(feed, start, {});
+  expect(first.map(({ id }) => id)).toEqual([10, 9]);
+  const rest = { ...feed, limit: 50 };
+  const read = async (now: number) => (await page(rest, now, { cursor })).posts.map(({ id }) => id);
+  // The oldest of the others, id 8, is 14 hours old at the start.
+  expect(await read(start + (48 - 14) * hour)).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
+  expect(await read(start + (48 - 14) * hour + 1)).toEqual([7, 6, 5, 4, 3, 2, 1]);
+  expect(await read(start + 48 * hour + 1)).toEqual([]);
+  expect(await read(start - 100 * day)).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
+});
