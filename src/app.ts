@@ -55,11 +55,11 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
-    const aging = new Aging(db, now, log);
-    cleanUp.push(() => aging.stop());
     const ledger = await Ledger.open({ db, now, log, epoch: config.ledgerEpoch });
     const clock = new DailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());
+    const aging = new Aging(db, now, log);
+    cleanUp.push(() => aging.stop());
     // The addresses that are handed out may hold the port, which the system may choose: the table reads it when asked.
     const scheme = config.tls ? "https" : "http";
     let url = `${scheme}://${hostInUrl(config.host)}:${config.port}`;
