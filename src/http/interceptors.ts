@@ -21,7 +21,7 @@ export function createInterceptors(callerKey: ContextKey<unknown>): Interceptor[
 }
 
 /** Every failure leaves as a Connect error, be it before a stream begins or in its midst. */
-const mapErrors: Interceptor = (next) => async (request) => {
+export const mapErrors: Interceptor = (next) => async (request) => {
   try {
     const response = await next(request);
     if (!response.stream) return response;

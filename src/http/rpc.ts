@@ -6,11 +6,14 @@ import type { FastifyInstance } from "fastify";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { accessOf } from "../contract.ts";
 import { toConnectError } from "./error-mapping.ts";
+import { mapErrors } from "./interceptors.ts";
 import { logKey } from "./log.ts";
 import type { ServiceTable } from "./services.ts";
 
 export interface RpcOptions {
   table: ServiceTable;
+  /** Services beside the table's that anybody may call, outside the contract's rules. */
+  tools: ServiceTable["services"];
   interceptors: Interceptor[];
   /** The largest message that is read, in bytes. */
   readMaxBytes: number;
@@ -19,7 +22,7 @@ export interface RpcOptions {
 /** Adds Connect, gRPC and gRPC-Web for every service of the table. */
 export async function addRpcRoutes(
   app: FastifyInstance,
-  { table, interceptors, readMaxBytes }: RpcOptions,
+  { table, tools, interceptors, readMaxBytes }: RpcOptions,
 ): Promise<void> {
   app.addHook("onRequest", async ({ raw }, reply) => {
     if (raw.httpVersionMajor === 1) endConnectionIfUnread(raw, reply.raw);
@@ -30,6 +33,10 @@ export async function addRpcRoutes(
     routes(router: ConnectRouter) {
       for (const { service, implementation } of table.services) {
         router.service(service, implementation as Partial<ServiceImpl<DescService>>);
+      }
+      for (const { service, implementation } of tools) {
+        const outside = { interceptors: [mapErrors], requestGate() {} };
+        router.service(service, implementation as Partial<ServiceImpl<DescService>>, outside);
       }
     },
     contextValues: (request) => createContextValues().set(logKey, request.log),

@@ -9,10 +9,12 @@ import {
 } from "fastify";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import { toErrorBody } from "./error-mapping.ts";
+import { createToolServices } from "./grpc/tools.ts";
 import { addHealthRoutes } from "./health.ts";
 import { createInterceptors } from "./interceptors.ts";
 import { answerNotFound } from "./not-found.ts";
 import { Port, type PortOptions } from "./port.ts";
+import { Readiness } from "./readiness.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
 import { requestIdOf } from "./request-id.ts";
 import { addRestRoutes } from "./rest/routes.ts";
@@ -71,19 +73,22 @@ export async function createServer({
     },
   });
   const interceptors = createInterceptors(table.callerKey);
+  const readiness = new Readiness(checkReady, log);
+  const tools = createToolServices(table, readiness);
   let closing = false;
 
   addCommonHooks(app, () => closing);
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
   await app.register(async (rest) => addRestRoutes(rest, table, interceptors));
-  await app.register(async (rpc) => addRpcRoutes(rpc, { table, interceptors, readMaxBytes: bodyLimit }));
+  await app.register(async (rpc) => addRpcRoutes(rpc, { table, tools, interceptors, readMaxBytes: bodyLimit }));
   addHealthRoutes(app, async () => {
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
-    return checkReady();
+    return readiness.check();
   });
   app.addHook("preClose", async () => {
     closing = true;
     beforeDrain?.();
+    await readiness.stop();
     await port.drained();
   });
 

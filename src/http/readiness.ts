@@ -1,0 +1,160 @@
+import { StoaError } from "../errors.ts";
+
+/** How often readiness is looked at while somebody watches, in milliseconds. */
+const pollMs = 500;
+/** A check that takes longer than this has failed, in milliseconds: a database that is silent is away. */
+const patienceMs = 5_000;
+/** How long a stop waits for the watchers to be told, in milliseconds. */
+const farewellMs = 500;
+
+export interface ReadinessLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/**
+ * Whether the service can serve, for /readyz and for gRPC's health protocol. However many ask or watch, one check runs at
+ * a time, and none while nobody does.
+ */
+export class Readiness {
+  readonly #checkReady: () => Promise<string | undefined>;
+  readonly #log: ReadinessLog;
+  readonly #stopping = new AbortController();
+  readonly #waiters = new Set<() => void>();
+  #running: Promise<string | undefined> | undefined;
+  #watchers = 0;
+  #polling = false;
+  #endPause: (() => void) | undefined;
+  #allTold: (() => void) | undefined;
+  /** What the last look found; undefined before the first, and while nobody watches. */
+  #serving: boolean | undefined;
+
+  /** @param checkReady throws `StoaError` `unavailable` with the reason when the service cannot serve; returns a warning */
+  constructor(checkReady: () => Promise<string | undefined>, log: ReadinessLog) {
+    this.#checkReady = checkReady;
+    this.#log = log;
+  }
+
+  /** Aborts when the service begins to stop. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /**
+   * Looks whether the service can serve; callers join a look that is under way.
+   * @returns what the operator should look at although it can
+   * @throws StoaError `unavailable` with the reason when it cannot
+   */
+  check(): Promise<string | undefined> {
+    this.#running ??= this.#look().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** `check` as yes or no; no, too, once the service stops. */
+  async isServing(): Promise<boolean> {
+    return !this.stopping.aborted && (await this.#found()) && !this.stopping.aborted;
+  }
+
+  /**
+   * Whether the service can serve: now, and whenever that changes.
+   * @throws the signal's reason; StoaError `unavailable` after a last `false` when the service stops
+   */
+  async *watch(signal: AbortSignal): AsyncGenerator<boolean, never> {
+    this.#watchers += 1;
+    try {
+      if (!this.#polling) void this.#poll();
+      let told: boolean | undefined;
+      while (true) {
+        const serving = this.stopping.aborted ? false : this.#serving;
+        if (serving !== undefined && serving !== told) {
+          told = serving;
+          yield serving;
+          continue;
+        }
+        this.stopping.throwIfAborted();
+        await this.#change(signal);
+      }
+    } finally {
+      this.#watchers -= 1;
+      if (this.#watchers === 0) {
+        this.#serving = undefined;
+        this.#endPause?.();
+        this.#allTold?.();
+      }
+    }
+  }
+
+  /** Tells every watcher that the service stops, and ends them; resolves when that has happened, soon at the latest. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
+    this.#wake();
+    if (this.#watchers === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, farewellMs);
+      this.#allTold = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #look(): Promise<string | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+    const late = () => reject(new StoaError("unavailable", "The database does not answer.", { retryAfterSeconds: 1 }));
+    const timer = setTimeout(late, patienceMs);
+    this.#checkReady().then(resolve, reject);
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  async #found(): Promise<boolean> {
+    try {
+      await this.check();
+      if (this.#serving === false) this.#log.info({}, "ready again");
+      return true;
+    } catch (error) {
+      if (this.#serving === true) this.#log.warn({ err: error }, "not ready");
+      return false;
+    }
+  }
+
+  async #poll(): Promise<void> {
+    this.#polling = true;
+    while (this.#watchers > 0 && !this.stopping.aborted) {
+      const serving = await this.#found();
+      const changed = serving !== this.#serving;
+      this.#serving = serving;
+      if (changed) this.#wake();
+      if (this.#watchers > 0) await this.#pause();
+    }
+    this.#serving = undefined;
+    this.#polling = false;
+  }
+
+  async #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, pollMs);
+    this.#endPause = resolve;
+    await promise;
+    clearTimeout(timer);
+    this.#endPause = undefined;
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    this.#waiters.add(resolve);
+    return promise.finally(() => {
+      signal.removeEventListener("abort", abort);
+      this.#waiters.delete(resolve);
+    });
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiters) resolve();
+    if (this.stopping.aborted) this.#endPause?.();
+  }
+}
