@@ -1,0 +1,148 @@
+// The health protocol as gRPC's own client for it sees it, with gRPC's own proto file.
+import { ConnectError } from "@connectrpc/connect";
+import { type Client, type ClientReadableStream, credentials, makeClientConstructor, status } from "@grpc/grpc-js";
+import { service as healthDefinition } from "grpc-health-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.js";
+import { createLinkedDatabase } from "../../support/database-link.ts";
+import { lockPost, someoneWaits } from "../../support/locks.ts";
+import { type Service, startService } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+interface HealthClient extends Client {
+  check(request: object, done: (error: Error | null, reply: { status: string }) => void): void;
+  list(request: object, done: (error: Error | null, reply: { statuses: Record<string, object> }) => void): void;
+  watch(request: object): ClientReadableStream<{ status: string }>;
+}
+
+const contract = ["AgentService", "CommentService", "CommunityService", "LedgerService", "PostService"];
+
+function healthClient({ url }: Pick<Service, "url">) {
+  const Constructor = makeClientConstructor(healthDefinition as never, "Health");
+  const client = new Constructor(new URL(url).host, credentials.createInsecure()) as unknown as HealthClient;
+  afterAll(() => client.close());
+  const unary =
+    (method: "check" | "list") =>
+    (request: object): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        client[method](request, (error: Error | null, reply: unknown) => (error ? reject(error) : resolve(reply)));
+      });
+  return {
+    check: unary("check"),
+    list: unary("list"),
+    /** What the watcher is told, its end as the last; `ended` resolves with the status. */
+    watch(service: string) {
+      const told: string[] = [];
+      const stream = client.watch({ service });
+      stream.on("data", (reply) => told.push(reply.status));
+      stream.on("error", () => {});
+      const ended = new Promise<number>((resolve) => stream.on("status", ({ code }) => resolve(code)));
+      return { told, ended, stream };
+    },
+  };
+}
+
+describe("of a service that can serve", () => {
+  it("each service of the contract, and all, are SERVING; another is NOT_FOUND", async () => {
+    const client = healthClient(await startService());
+    for (const service of ["", ...contract.map((name) => `stoa.v1.${name}`)]) {
+      expect(await client.check({ service })).toEqual({ status: "SERVING" });
+    }
+    const unknown = ["stoa.v1", "PostService", "stoa.v1.LedgerOperatorService", "grpc.health.v1.Health"];
+    for (const service of unknown) {
+      await expect(client.check({ service })).rejects.toMatchObject({ code: status.NOT_FOUND });
+    }
+    const { statuses } = (await client.list({})) as { statuses: object };
+    expect(Object.keys(statuses).sort()).toEqual(["", ...contract.map((name) => `stoa.v1.${name}`)]);
+  });
+
+  it("the operator service is one of them where it exists", async () => {
+    const operatorToken = "an-example-of-32-characters-or-more";
+    const client = healthClient(await startService({ config: { operatorToken } }));
+    expect(await client.check({ service: "stoa.v1.LedgerOperatorService" })).toEqual({ status: "SERVING" });
+  });
+
+  it("it is told over gRPC-Web and Connect too, and not over REST", async () => {
+    const service = await startService();
+    for (const protocol of ["connect", "grpc-web"] as const) {
+      const client = service.connect(Health, protocol);
+      expect((await client.check({})).status).toBe(Status.SERVING);
+      for await (const { status } of client.watch({})) {
+        expect(status).toBe(Status.SERVING);
+        break;
+      }
+    }
+    expect((await service.rest("grpc.health.v1.Health/Check")).status).toBe(404);
+  });
+});
+
+it("a watcher sees the database go away and come back", async () => {
+  const db = await createLinkedDatabase();
+  const service = await startService({ db });
+  const client = healthClient(service);
+  const { told } = client.watch("stoa.v1.PostService");
+  await waitUntil("the first state", () => told.length === 1);
+  await db.cut();
+  await waitUntil("the second state", () => told.length === 2);
+  expect(await client.check({ service: "" })).toEqual({ status: "NOT_SERVING" });
+  expect((await service.rest("/readyz")).status).toBe(503);
+  await db.mend();
+  await waitUntil("the third state", () => told.length === 3);
+  expect(told).toEqual(["SERVING", "NOT_SERVING", "SERVING"]);
+  expect(await client.check({ service: "" })).toEqual({ status: "SERVING" });
+  expect((await service.rest("/readyz")).status).toBe(200);
+  const messages = service.log.map(({ msg }) => msg);
+  expect(messages.filter((message) => message === "not ready" || message === "ready again")).toEqual([
+    "not ready",
+    "ready again",
+  ]);
+});
+
+describe("a drain", () => {
+  it("is told to watchers before it begins, ends them, and is not held up by them", async () => {
+    const service = await startService({ config: { drainTimeoutMs: 60_000 } });
+    const client = healthClient(service);
+    const watches = ["", "stoa.v1.LedgerService", "no.such.Service"].map((name) => client.watch(name));
+    const paused = healthClient(service).watch("");
+    await waitUntil("the first states", () => [...watches, paused].every(({ told }) => told.length === 1));
+    paused.stream.pause();
+    const begun = performance.now();
+    await service.app.close();
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect(await Promise.all(watches.map(({ ended }) => ended))).toEqual(watches.map(() => status.UNAVAILABLE));
+    expect(watches.map(({ told }) => told)).toEqual([
+      ["SERVING", "NOT_SERVING"],
+      ["SERVING", "NOT_SERVING"],
+      ["SERVICE_UNKNOWN"],
+    ]);
+  });
+
+  it("is told while a call still runs, which then finishes", async () => {
+    const service = await startService({ config: { drainTimeoutMs: 60_000 } });
+    const { key } = await service.register();
+    const voter = await service.register();
+    const { id } = (await service.rest("posts", { key, body: { title: "Slow" } })).body.post;
+    const watch = healthClient(service).watch("");
+    const overHttp1: Status[] = [];
+    const follower = (async () => {
+      try {
+        for await (const { status } of service.connect(Health, "connect").watch({})) overHttp1.push(status);
+      } catch (error) {
+        return ConnectError.from(error).rawMessage;
+      }
+      return "no error";
+    })();
+    await waitUntil("the first states", () => watch.told.length === 1 && overHttp1.length === 1);
+    const lock = await lockPost(service.db, id);
+    const running = service.rest(`posts/${id}/upvote`, { key: voter.key, method: "POST" });
+    await someoneWaits(service.db);
+    const closed = service.app.close();
+    expect(await watch.ended).toBe(status.UNAVAILABLE);
+    expect(watch.told).toEqual(["SERVING", "NOT_SERVING"]);
+    expect(await follower).toBe("The service is stopping.");
+    expect(overHttp1).toEqual([Status.SERVING, Status.NOT_SERVING]);
+    await lock.release();
+    expect((await running).status).toBe(200);
+    await closed;
+  });
+});

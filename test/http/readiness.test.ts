@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { StoaError } from "../../src/errors.ts";
+import { Readiness } from "../../src/http/readiness.ts";
+
+const quiet = { info() {}, warn() {} };
+const never = new AbortController().signal;
+const away = new StoaError("unavailable", "away");
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Collects what one watcher is told, and how it ends. */
+function follow(readiness: Readiness, signal = never) {
+  const told: (boolean | string)[] = [];
+  const ended = (async () => {
+    try {
+      for await (const serving of readiness.watch(signal)) told.push(serving);
+    } catch (error) {
+      told.push(error instanceof StoaError ? error.code : String(error));
+    }
+  })();
+  return { told, ended };
+}
+
+describe("readiness", () => {
+  it("is looked at once for all who ask at a time", async () => {
+    const look = Promise.withResolvers<string | undefined>();
+    const checkReady = vi.fn(() => look.promise);
+    const readiness = new Readiness(checkReady, quiet);
+    const asked = [readiness.check(), readiness.check(), readiness.isServing()];
+    look.resolve("a warning");
+    expect(await Promise.all(asked)).toEqual(["a warning", "a warning", true]);
+    expect(checkReady).toHaveBeenCalledTimes(1);
+    await readiness.check();
+    expect(checkReady).toHaveBeenCalledTimes(2);
+  });
+
+  it("is looked at once for all who watch, however many, and not at all when the last has gone", async () => {
+    const checkReady = vi.fn(async () => undefined);
+    const readiness = new Readiness(checkReady, quiet);
+    const leave = new AbortController();
+    const watchers = Array.from({ length: 100 }, () => follow(readiness, leave.signal));
+    await vi.advanceTimersByTimeAsync(10_000);
+    const looks = checkReady.mock.calls.length;
+    expect(looks).toBeGreaterThan(5);
+    expect(looks).toBeLessThan(25);
+    expect(watchers.every(({ told }) => told.length === 1 && told[0] === true)).toBe(true);
+    leave.abort("gone");
+    await Promise.all(watchers.map(({ ended }) => ended));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(checkReady).toHaveBeenCalledTimes(looks);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is watched anew by who comes just when the last has gone", async () => {
+    let serving = true;
+    const readiness = new Readiness(async () => {
+      if (!serving) throw away;
+      return undefined;
+    }, quiet);
+    const leave = new AbortController();
+    const first = follow(readiness, leave.signal);
+    await vi.advanceTimersByTimeAsync(100);
+    leave.abort("gone");
+    await first.ended;
+    serving = false;
+    const second = follow(readiness);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(second.told).toEqual([false]);
+    serving = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(second.told).toEqual([false, true]);
+  });
+
+  it("is lost when the look takes too long, and later looks do not wait for that one", async () => {
+    const checkReady = vi
+      .fn(async (): Promise<string | undefined> => undefined)
+      .mockImplementationOnce(() => new Promise(() => {}));
+    const readiness = new Readiness(checkReady, quiet);
+    const refused = expect(readiness.check()).rejects.toMatchObject({ code: "unavailable" });
+    await vi.advanceTimersByTimeAsync(5_000);
+    await refused;
+    expect(await readiness.isServing()).toBe(true);
+  });
+
+  it("tells a stop to every watcher before it resolves, and to who watches later", async () => {
+    const readiness = new Readiness(async () => undefined, quiet);
+    const watchers = [follow(readiness), follow(readiness)];
+    await vi.advanceTimersByTimeAsync(0);
+    await readiness.stop();
+    for (const { told } of watchers) expect(told).toEqual([true, false, "unavailable"]);
+    const late = follow(readiness);
+    await late.ended;
+    expect(late.told).toEqual([false, "unavailable"]);
+    expect(await readiness.isServing()).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("does not let a watcher that reads nothing hold up a stop", async () => {
+    const readiness = new Readiness(async () => undefined, quiet);
+    const idle = readiness.watch(never);
+    expect(await idle.next()).toEqual({ value: true, done: false });
+    const stopped = readiness.stop();
+    await vi.advanceTimersByTimeAsync(500);
+    await stopped;
+  });
+});
