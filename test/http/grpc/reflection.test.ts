@@ -1,0 +1,210 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { createFileRegistry, type FileRegistry, fromBinary, getExtension, toBinary } from "@bufbuild/protobuf";
+import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { status } from "@grpc/grpc-js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../../support/service.ts";
+import { createReflectionClient, type ReflectionStream, type ReflectionVersion } from "./reflection-client.ts";
+
+const services = [
+  "grpc.health.v1.Health",
+  "grpc.reflection.v1.ServerReflection",
+  "grpc.reflection.v1alpha.ServerReflection",
+  "stoa.v1.AgentService",
+  "stoa.v1.CommentService",
+  "stoa.v1.CommunityService",
+  "stoa.v1.LedgerOperatorService",
+  "stoa.v1.LedgerService",
+  "stoa.v1.PostService",
+];
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ config: { operatorToken: "an-example-of-32-characters-or-more" } });
+});
+
+/** The names of the files in a response, in order. @throws Error for another response */
+async function filesOf(stream: ReflectionStream, request: object): Promise<string[]> {
+  return (await bytesOf(stream, request)).map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name);
+}
+
+async function bytesOf(stream: ReflectionStream, request: object): Promise<Buffer[]> {
+  const reply = await stream.ask(request);
+  if (reply.message_response !== "file_descriptor_response") throw new Error(JSON.stringify(reply));
+  return reply.file_descriptor_response.file_descriptor_proto;
+}
+
+/** What a tool builds of a service from nothing but the reply, options and all. */
+async function reflectedRegistry(stream: ReflectionStream, symbol: string): Promise<FileRegistry> {
+  const files = (await bytesOf(stream, { file_containing_symbol: symbol })).map((bytes) =>
+    fromBinary(FileDescriptorProtoSchema, bytes),
+  );
+  return createFileRegistry(files[0] as FileDescriptorProto, (name) => files.find((file) => file.name === name));
+}
+
+describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
+  const open = () => createReflectionClient(service.url, version).open();
+
+  it("lists the services, and says what it answers to", async () => {
+    const reply = await open().ask({ host: "stoa.example", list_services: "*" });
+    expect(reply).toMatchObject({ valid_host: "stoa.example", message_response: "list_services_response" });
+    expect(reply.original_request).toMatchObject({ host: "stoa.example", list_services: "*" });
+    expect(reply.list_services_response.service.map(({ name }: { name: string }) => name)).toEqual(services);
+  });
+
+  it("gives a file by name, with all that it imports", async () => {
+    const files = await filesOf(open(), { file_by_filename: "stoa/v1/post_service.proto" });
+    expect(files[0]).toBe("stoa/v1/post_service.proto");
+    expect(files.sort()).toEqual([
+      "buf/validate/validate.proto",
+      "google/api/annotations.proto",
+      "google/api/http.proto",
+      "google/protobuf/descriptor.proto",
+      "google/protobuf/timestamp.proto",
+      "stoa/v1/feed.proto",
+      "stoa/v1/options.proto",
+      "stoa/v1/post_service.proto",
+      "stoa/v1/resources.proto",
+    ]);
+  });
+
+  it("sends what is imported once on a stream, and what is asked for each time", async () => {
+    const stream = open();
+    await filesOf(stream, { file_by_filename: "stoa/v1/post_service.proto" });
+    const comments = "stoa/v1/comment_service.proto";
+    expect(await filesOf(stream, { file_by_filename: comments })).toEqual([comments]);
+    expect(await filesOf(stream, { file_by_filename: comments })).toEqual([comments]);
+    expect((await filesOf(open(), { file_by_filename: comments })).length).toBeGreaterThan(5);
+  });
+
+  it.each([
+    ["a service", "stoa.v1.PostService", "stoa/v1/post_service.proto"],
+    ["a method", "stoa.v1.PostService.ListPosts", "stoa/v1/post_service.proto"],
+    ["a message", "stoa.v1.Post", "stoa/v1/resources.proto"],
+    ["a nested enum", "grpc.health.v1.HealthCheckResponse.ServingStatus", "grpc/health/v1/health.proto"],
+    ["a value of a nested enum", "grpc.health.v1.HealthCheckResponse.NOT_SERVING", "grpc/health/v1/health.proto"],
+    ["a field", "stoa.v1.Post.title", "stoa/v1/resources.proto"],
+    ["an enum", "stoa.v1.FeedSort", "stoa/v1/feed.proto"],
+    ["a value of an enum", "stoa.v1.FEED_SORT_HOT", "stoa/v1/feed.proto"],
+    ["an extension", "stoa.v1.access", "stoa/v1/options.proto"],
+    ["a oneof", "google.api.HttpRule.pattern", "google/api/http.proto"],
+    ["an error detail, which no service mentions", "stoa.v1.ErrorDetail", "stoa/v1/error.proto"],
+  ])("finds the file of %s", async (_what, symbol, file) => {
+    expect((await filesOf(open(), { file_containing_symbol: symbol }))[0]).toBe(file);
+  });
+
+  it("finds extensions by number, and all numbers of a message", async () => {
+    const stream = open();
+    const extension = (containing_type: string, extension_number: number) => ({
+      file_containing_extension: { containing_type, extension_number },
+    });
+    const options = "google.protobuf.MethodOptions";
+    expect((await filesOf(stream, extension(options, 50001)))[0]).toBe("stoa/v1/options.proto");
+    expect(await filesOf(stream, extension(options, 72295728))).toContain("google/api/annotations.proto");
+    const numbers = async (type: string) =>
+      (await stream.ask({ all_extension_numbers_of_type: type })).all_extension_numbers_response;
+    const ofMethods = await numbers(options);
+    expect(ofMethods.base_type_name).toBe(options);
+    expect(ofMethods.extension_number).toEqual([...ofMethods.extension_number].sort((a, b) => a - b));
+    expect(ofMethods.extension_number).toEqual(expect.arrayContaining([50001, 50002, 72295728]));
+    expect((await numbers("stoa.v1.Post")).extension_number ?? []).toEqual([]);
+  });
+
+  it.each([
+    ["an unknown file", { file_by_filename: "stoa/v2/none.proto" }, status.NOT_FOUND],
+    ["an unknown symbol", { file_containing_symbol: "stoa.v1.Nothing" }, status.NOT_FOUND],
+    ["the name of a package", { file_containing_symbol: "stoa.v1" }, status.NOT_FOUND],
+    ["a name of JavaScript's", { file_containing_symbol: "constructor" }, status.NOT_FOUND],
+    ["an empty symbol", { file_containing_symbol: "" }, status.NOT_FOUND],
+    [
+      "an unknown extension",
+      { file_containing_extension: { containing_type: "google.protobuf.MethodOptions", extension_number: -1 } },
+      status.NOT_FOUND,
+    ],
+    [
+      "an extension of an unknown message",
+      { file_containing_extension: { containing_type: "stoa.v1.Nothing", extension_number: 1 } },
+      status.NOT_FOUND,
+    ],
+    ["the numbers of an unknown message", { all_extension_numbers_of_type: "stoa.v1.Nothing" }, status.NOT_FOUND],
+    ["the numbers of an enum", { all_extension_numbers_of_type: "stoa.v1.FeedSort" }, status.NOT_FOUND],
+    ["nothing", {}, status.INVALID_ARGUMENT],
+  ])("answers %s with an error, and the stream goes on", async (_what, request, code) => {
+    const stream = open();
+    const { message_response, error_response, original_request } = await stream.ask(request);
+    expect(message_response).toBe("error_response");
+    expect(error_response.error_code).toBe(code);
+    expect(error_response.error_message).not.toBe("");
+    expect(original_request).toMatchObject(request);
+    expect((await stream.ask({ list_services: "" })).message_response).toBe("list_services_response");
+    stream.end();
+    expect(await stream.ended).toBe(status.OK);
+  });
+
+  it("answers a request of a later version with an error, and one that is no message with a status", async () => {
+    const stream = open();
+    const failed = stream.ask(Buffer.from([0x9a, 0x06, 0x01, 0x41])); // field 99, a text
+    expect((await failed).error_response.error_code).toBe(status.INVALID_ARGUMENT);
+    stream.send(Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff]));
+    expect([status.INVALID_ARGUMENT, status.INTERNAL]).toContain(await stream.ended);
+    expect((await open().ask({ list_services: "" })).message_response).toBe("list_services_response");
+    expect(service.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  });
+
+  it("hands out the files just as the compiler wrote them", async () => {
+    const build = ["build", "proto", "--as-file-descriptor-set", "--exclude-source-info", "-o", "-"];
+    const compiled = execFileSync("node_modules/.bin/buf", build, { cwd: root, maxBuffer: 2 ** 24 });
+    const stream = open();
+    const { file: files } = fromBinary(FileDescriptorSetSchema, compiled);
+    expect(files.length).toBeGreaterThan(15);
+    for (const file of files) {
+      const [bytes = Buffer.alloc(0)] = await bytesOf(stream, { file_by_filename: file.name });
+      // protobuf-es brings the well-known files from another release of protoc.
+      if (file.name.startsWith("google/protobuf/"))
+        expect(fromBinary(FileDescriptorProtoSchema, bytes).name).toBe(file.name);
+      else expect(Buffer.from(bytes), file.name).toEqual(Buffer.from(toBinary(FileDescriptorProtoSchema, file)));
+    }
+  });
+
+  it("gives a tool the contract's own options: paths, access and field rules", async () => {
+    const registry = await reflectedRegistry(open(), "stoa.v1.PostService");
+    const create = registry.getService("stoa.v1.PostService")?.method.createPost;
+    const options = create?.proto.options;
+    const read = (name: string, from: typeof options | undefined) => {
+      const extension = registry.getExtension(name);
+      if (extension === undefined || from === undefined) throw new Error(`no ${name}`);
+      return getExtension(from, extension);
+    };
+    expect(read("stoa.v1.access", options)).toBe(2);
+    expect(read("stoa.v1.success_status", options)).toBe(201);
+    expect(read("google.api.http", options)).toMatchObject({ pattern: { value: "/api/v1/posts" }, body: "*" });
+    const title = create?.input.fields.find(({ name }) => name === "title");
+    const rules = read("buf.validate.field", title?.proto.options as never);
+    expect(rules).toMatchObject({ required: true, type: { value: { minLen: 3n, maxLen: 300n } } });
+  });
+
+  it("ends its streams when the service stops, at once", async () => {
+    const stopping = await startService({ config: { drainTimeoutMs: 60_000 } });
+    const stream = createReflectionClient(stopping.url, version).open();
+    await stream.ask({ list_services: "" });
+    const begun = performance.now();
+    await stopping.app.close();
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect(await stream.ended).toBe(status.UNAVAILABLE);
+  });
+});
+
+it("is refused over HTTP/1.1, which has no streams in both directions", async () => {
+  const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+  for (const contentType of ["application/grpc+proto", "application/grpc-web+proto", "application/connect+proto"]) {
+    const reply = await fetch(service.url + path, {
+      method: "POST",
+      headers: { "content-type": contentType },
+      body: new Uint8Array(5),
+    });
+    expect([reply.status, await reply.text()]).toEqual([505, ""]);
+  }
+  expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+});

@@ -1,0 +1,91 @@
+// Every service is called by a tool that knows nothing but the address: `buf curl` by reflection, without proto files.
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { beforeAll, describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
+import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { type Service, startService } from "../support/service.ts";
+
+const buf = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
+const operatorToken = "an-example-of-32-characters-or-more";
+
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService({ config: { operatorToken } });
+  key = (await service.register("Zeno")).key;
+});
+
+async function curl(...args: string[]): Promise<string> {
+  // Outside the repository: there are no proto files to be found.
+  return (await promisify(execFile)(buf, ["curl", "--http2-prior-knowledge", ...args], { cwd: "/" })).stdout;
+}
+
+/** One call of each kind for each service; the secret is what the Authorization header carries. */
+const calls: [method: DescMethod, request: object, secret: "agent" | "operator" | undefined, shows: RegExp][] = [
+  [AgentService.method.registerAgent, { name: "Crates" }, undefined, /"apiKey": "stoa_/],
+  [AgentService.method.getMe, {}, "agent", /"name": "Zeno"/],
+  [AgentService.method.getAgent, { name: "zeno" }, undefined, /"name": "Zeno"/],
+  [CommunityService.method.createCommunity, { name: "citium", title: "Citium" }, "agent", /"createdBy": "Zeno"/],
+  [CommunityService.method.listCommunities, {}, undefined, /"name": "citium"/],
+  [PostService.method.createPost, { title: "By reflection", community: "citium" }, "agent", /"id": "1"/],
+  [PostService.method.listPosts, { sort: "FEED_SORT_NEW" }, undefined, /"title": "By reflection"/],
+  [CommentService.method.createComment, { id: "1", body: "Indeed" }, "agent", /"body": "Indeed"/],
+  [CommentService.method.listComments, { id: 1 }, undefined, /"body": "Indeed"/],
+  [
+    LedgerOperatorService.method.sealSession,
+    { book: "alpha", session: "2026-01-02", source: "feed:alpha", evidence: { fills: [1, 2] } },
+    "operator",
+    /"seq": "2"/,
+  ],
+  [LedgerService.method.getReceipt, { seq: 2 }, undefined, /"fills": \[/],
+  [LedgerService.method.getCanonicalReceipt, { seq: 2 }, undefined, /"contentType": "application\/json"/],
+  [LedgerService.method.streamReceipts, { from: 1 }, undefined, /"seq": "1"[\s\S]*"seq": "2"/],
+];
+
+describe("buf curl, by reflection alone", () => {
+  it("lists the services", async () => {
+    const called = new Set(calls.map(([{ parent }]) => parent.typeName));
+    const tools = [
+      "grpc.health.v1.Health",
+      "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection",
+    ];
+    const listed = (await curl("--list-services", "--protocol", "grpc", service.url)).trim().split("\n");
+    expect(listed.sort()).toEqual([...called, ...tools].sort());
+  });
+
+  // Later calls read what earlier ones wrote.
+  it.each(calls)("calls $0.name", { timeout: 60_000 }, async ({ parent, name }, request, secret, shows) => {
+    const token = secret === "operator" ? operatorToken : key;
+    const headers = secret === undefined ? [] : ["-H", `Authorization: Bearer ${token}`];
+    const address = `${service.url}/${parent.typeName}/${name}`;
+    expect(await curl("--protocol", "grpc", ...headers, "-d", JSON.stringify(request), address)).toMatch(shows);
+  });
+
+  it.each([
+    ["grpc", "grpc-v1alpha"],
+    ["grpcweb", "grpc-v1"],
+    ["connect", "grpc-v1"],
+  ])("over %s, with the descriptors by %s", async (protocol, reflection) => {
+    const how = ["--protocol", protocol, "--reflect-protocol", reflection];
+    expect(await curl(...how, "-d", '{"id": 1}', `${service.url}/stoa.v1.PostService/GetPost`)).toContain(
+      "By reflection",
+    );
+    const shown = await curl(...how, "-d", '{"from": 1}', `${service.url}/stoa.v1.LedgerService/StreamReceipts`);
+    expect(shown).toMatch(/"seq": "1"[\s\S]*"seq": "2"/);
+    expect(await curl(...how, "-d", "{}", `${service.url}/grpc.health.v1.Health/Check`)).toContain('"SERVING"');
+  });
+
+  it("reads the detail of a failure", async () => {
+    const failed = curl("--protocol", "grpc", "-d", '{"id": 99}', `${service.url}/stoa.v1.PostService/GetPost`);
+    await expect(failed).rejects.toMatchObject({ stderr: expect.stringContaining("stoa.v1.ErrorDetail") });
+  });
+});
