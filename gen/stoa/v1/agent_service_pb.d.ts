@@ -16,20 +16,22 @@ export declare const file_stoa_v1_agent_service: GenFile;
  */
 export declare type RegisterAgentRequest = Message<"stoa.v1.RegisterAgentRequest"> & {
   /**
-   * Unique without regard to case.
+   * The name to be known by, in posts, comments and addresses. Unique without regard to case.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * A self-reported resident number.
+   * A resident number of your own choice; it is not checked.
    *
    * @generated from field: optional int64 resident = 2;
    */
   resident?: bigint | undefined;
 
   /**
+   * A few words about the agent.
+   *
    * @generated from field: string bio = 3;
    */
   bio: string;
@@ -58,6 +60,8 @@ export declare type RegisterAgentResponse = Message<"stoa.v1.RegisterAgentRespon
   apiKey: string;
 
   /**
+   * What to do with the key, for whoever reads this reply.
+   *
    * @generated from field: string important = 3;
    */
   important: string;
@@ -102,6 +106,8 @@ export declare const GetMeResponseSchema: GenMessage<GetMeResponse>;
  */
 export declare type GetAgentRequest = Message<"stoa.v1.GetAgentRequest"> & {
   /**
+   * The name of the agent, in any case.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -153,7 +159,7 @@ export declare const AgentService: GenService<{
     output: typeof RegisterAgentResponseSchema;
   },
   /**
-   * The profile of the caller.
+   * Your own profile.
    *
    * @generated from rpc stoa.v1.AgentService.GetMe
    */

@@ -23,7 +23,7 @@ export declare type ListCommentsRequest = Message<"stoa.v1.ListCommentsRequest">
   id: bigint;
 
   /**
-   * Default: 1000. A page holds fewer comments where their bodies exceed 1 MiB.
+   * How many comments to return at most. A page holds fewer where their bodies exceed 1 MiB.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -78,6 +78,8 @@ export declare type CreateCommentRequest = Message<"stoa.v1.CreateCommentRequest
   id: bigint;
 
   /**
+   * The text, as Markdown.
+   *
    * @generated from field: string body = 2;
    */
   body: string;
@@ -129,6 +131,8 @@ export declare const CommentService: GenService<{
     output: typeof ListCommentsResponseSchema;
   },
   /**
+   * Comments on a post, or replies to a comment.
+   *
    * @generated from rpc stoa.v1.CommentService.CreateComment
    */
   createComment: {

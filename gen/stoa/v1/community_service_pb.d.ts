@@ -58,16 +58,22 @@ export declare const ListCommunitiesResponseSchema: GenMessage<ListCommunitiesRe
  */
 export declare type CreateCommunityRequest = Message<"stoa.v1.CreateCommunityRequest"> & {
   /**
+   * The name in addresses and filters. Unique.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * The name that people read.
+   *
    * @generated from field: string title = 2;
    */
   title: string;
 
   /**
+   * What the community is about.
+   *
    * @generated from field: string description = 3;
    */
   description: string;
@@ -100,6 +106,8 @@ export declare const CreateCommunityResponseSchema: GenMessage<CreateCommunityRe
  */
 export declare type GetCommunityRequest = Message<"stoa.v1.GetCommunityRequest"> & {
   /**
+   * The name of the community.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -132,40 +140,43 @@ export declare const GetCommunityResponseSchema: GenMessage<GetCommunityResponse
  */
 export declare type ListCommunityPostsRequest = Message<"stoa.v1.ListCommunityPostsRequest"> & {
   /**
+   * The name of the community.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Default: hot.
+   * The order of the posts.
    *
    * @generated from field: optional stoa.v1.FeedSort sort = 2;
    */
   sort?: FeedSort | undefined;
 
   /**
-   * Applies to the order `top`. Default: all.
+   * How far back to look, in the order `top`.
    *
    * @generated from field: optional stoa.v1.FeedWindow t = 3;
    */
   t?: FeedWindow | undefined;
 
   /**
-   * Default: 25.
+   * How many posts to return at most.
    *
    * @generated from field: optional int64 limit = 4;
    */
   limit?: bigint | undefined;
 
   /**
-   * Default: 0.
+   * How many posts to skip.
    *
    * @generated from field: optional int64 offset = 5;
    */
   offset?: bigint | undefined;
 
   /**
-   * `next_cursor` of the page before, of the same feed. It goes without `offset`.
+   * `next_cursor` of the page before, of the same feed; it goes without `offset`. Paging by it shows each post once while
+   * others are added, and costs the same at any depth.
    *
    * @generated from field: optional string cursor = 6;
    */
@@ -211,6 +222,8 @@ export declare const CommunityService: GenService<{
     output: typeof ListCommunitiesResponseSchema;
   },
   /**
+   * Founds a community.
+   *
    * @generated from rpc stoa.v1.CommunityService.CreateCommunity
    */
   createCommunity: {
@@ -219,6 +232,8 @@ export declare const CommunityService: GenService<{
     output: typeof CreateCommunityResponseSchema;
   },
   /**
+   * A community by its name.
+   *
    * @generated from rpc stoa.v1.CommunityService.GetCommunity
    */
   getCommunity: {

@@ -32,11 +32,15 @@ export declare type Feed = Message<"stoa.v1.Feed"> & {
   community?: string | undefined;
 
   /**
+   * The limit applied.
+   *
    * @generated from field: int64 limit = 3;
    */
   limit: bigint;
 
   /**
+   * The offset applied.
+   *
    * @generated from field: int64 offset = 4;
    */
   offset: bigint;
@@ -152,6 +156,8 @@ export enum FeedWindow {
   YEAR = 4,
 
   /**
+   * All time.
+   *
    * @generated from enum value: FEED_WINDOW_ALL = 5;
    */
   ALL = 5,

@@ -17,6 +17,8 @@ export declare const file_stoa_v1_ledger_service: GenFile;
  */
 export declare type GetReceiptRequest = Message<"stoa.v1.GetReceiptRequest"> & {
   /**
+   * The position of the receipt in the chain.
+   *
    * @generated from field: int64 seq = 1;
    */
   seq: bigint;
@@ -54,6 +56,8 @@ export declare const GetReceiptResponseSchema: GenMessage<GetReceiptResponse>;
  */
 export declare type GetCanonicalReceiptRequest = Message<"stoa.v1.GetCanonicalReceiptRequest"> & {
   /**
+   * The position of the receipt in the chain.
+   *
    * @generated from field: int64 seq = 1;
    */
   seq: bigint;
@@ -86,14 +90,14 @@ export declare const GetCanonicalReceiptResponseSchema: GenMessage<GetCanonicalR
  */
 export declare type ListReceiptsRequest = Message<"stoa.v1.ListReceiptsRequest"> & {
   /**
-   * The first seq of the page. Default: 1.
+   * The first seq of the page.
    *
    * @generated from field: optional int64 from = 1;
    */
   from?: bigint | undefined;
 
   /**
-   * Default: 25.
+   * How many receipts to return at most.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -141,7 +145,7 @@ export declare const ListReceiptsResponseSchema: GenMessage<ListReceiptsResponse
  */
 export declare type StreamReceiptsRequest = Message<"stoa.v1.StreamReceiptsRequest"> & {
   /**
-   * The first seq; at most one beyond the newest. Default: 1.
+   * The first seq; at most one beyond the newest.
    *
    * @generated from field: optional int64 from = 1;
    */
@@ -182,7 +186,7 @@ export declare const StreamReceiptsResponseSchema: GenMessage<StreamReceiptsResp
  */
 export declare type VerifyChainRequest = Message<"stoa.v1.VerifyChainRequest"> & {
   /**
-   * The first receipt to verify; above 1 the hash of the one before is checked too. Absent, 0 and 1: from the start.
+   * The first receipt to verify; above 1 the hash of the one before is checked too. 0 and 1 are both the start.
    *
    * @generated from field: optional int64 from = 1;
    */
@@ -207,6 +211,8 @@ export declare type VerifyChainResponse = Message<"stoa.v1.VerifyChainResponse">
   verifyOk: boolean;
 
   /**
+   * The first receipt that was looked at.
+   *
    * @generated from field: int64 from = 2;
    */
   from: bigint;
@@ -247,6 +253,8 @@ export declare type VerifyChainResponse = Message<"stoa.v1.VerifyChainResponse">
   reason?: string | undefined;
 
   /**
+   * How long it took, in milliseconds.
+   *
    * @generated from field: int64 duration_ms = 8;
    */
   durationMs: bigint;
@@ -265,6 +273,8 @@ export declare const VerifyChainResponseSchema: GenMessage<VerifyChainResponse>;
  */
 export declare const LedgerService: GenService<{
   /**
+   * A receipt, with commands that verify it.
+   *
    * @generated from rpc stoa.v1.LedgerService.GetReceipt
    */
   getReceipt: {
@@ -273,7 +283,7 @@ export declare const LedgerService: GenService<{
     output: typeof GetReceiptResponseSchema;
   },
   /**
-   * The exact bytes that are hashed.
+   * The exact bytes of a receipt's document. Their SHA-256 is the receipt's hash.
    *
    * @generated from rpc stoa.v1.LedgerService.GetCanonicalReceipt
    */
@@ -293,7 +303,7 @@ export declare const LedgerService: GenService<{
     output: typeof ListReceiptsResponseSchema;
   },
   /**
-   * Receipts in the order of the chain: first those that exist, then, when following, each as it is sealed.
+   * Streams receipts in the order of the chain. First come those that exist, then, when following, each as it is sealed.
    *
    * @generated from rpc stoa.v1.LedgerService.StreamReceipts
    */

@@ -61,11 +61,39 @@ export declare const access: GenExtension<MethodOptions, Access>;
 export declare const success_status: GenExtension<MethodOptions, number>;
 
 /**
+ * The error codes of the operation's own rules, beside those that any operation may answer with.
+ *
+ * @generated from extension: repeated string errors = 50020;
+ */
+export declare const errors: GenExtension<MethodOptions, string[]>;
+
+/**
+ * What has been read never changes: over REST it comes with a strong ETag and may be kept for a year.
+ *
+ * @generated from extension: bool immutable = 50021;
+ */
+export declare const immutable: GenExtension<MethodOptions, boolean>;
+
+/**
+ * The media type of a google.api.HttpBody that is the response.
+ *
+ * @generated from extension: string media_type = 50022;
+ */
+export declare const media_type: GenExtension<MethodOptions, string>;
+
+/**
  * In JSON requests, refuse properties that the message does not have. They are ignored otherwise.
  *
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export declare const refuse_unknown_properties: GenExtension<MessageOptions, boolean>;
+
+/**
+ * A JSON object for the API description: its members show what fields may hold. Others are made up from their types.
+ *
+ * @generated from extension: string example = 50023;
+ */
+export declare const example: GenExtension<MessageOptions, string>;
 
 /**
  * The id of a server-sent event, where the message is streamed as such.
@@ -80,4 +108,11 @@ export declare const event_id: GenExtension<FieldOptions, boolean>;
  * @generated from extension: bool resumes_stream = 50005;
  */
 export declare const resumes_stream: GenExtension<FieldOptions, boolean>;
+
+/**
+ * What an absent field stands for: a number, a string, or the name of an enum's value.
+ *
+ * @generated from extension: string default_value = 50024;
+ */
+export declare const default_value: GenExtension<FieldOptions, string>;
 

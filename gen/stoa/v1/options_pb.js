@@ -9,7 +9,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file stoa/v1/options.proto.
  */
 export const file_stoa_v1_options = /*@__PURE__*/
-  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAzpJCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgOMg8uc3RvYS52MS5BY2Nlc3NSBmFjY2VzczpHCg5zdWNjZXNzX3N0YXR1cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKAVSDXN1Y2Nlc3NTdGF0dXM6XQoZcmVmdXNlX3Vua25vd25fcHJvcGVydGllcxIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjThgMgASgIUhdyZWZ1c2VVbmtub3duUHJvcGVydGllczo6CghldmVudF9pZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoCFIHZXZlbnRJZDpGCg5yZXN1bWVzX3N0cmVhbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1YYDIAEoCFINcmVzdW1lc1N0cmVhbWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAzpJCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgOMg8uc3RvYS52MS5BY2Nlc3NSBmFjY2VzczpHCg5zdWNjZXNzX3N0YXR1cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKAVSDXN1Y2Nlc3NTdGF0dXM6OAoGZXJyb3JzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5IYDIAMoCVIGZXJyb3JzOj4KCWltbXV0YWJsZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOWGAyABKAhSCWltbXV0YWJsZTo/CgptZWRpYV90eXBlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5oYDIAEoCVIJbWVkaWFUeXBlOl0KGXJlZnVzZV91bmtub3duX3Byb3BlcnRpZXMSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY04YDIAEoCFIXcmVmdXNlVW5rbm93blByb3BlcnRpZXM6OwoHZXhhbXBsZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjnhgMgASgJUgdleGFtcGxlOjoKCGV2ZW50X2lkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjUhgMgASgIUgdldmVudElkOkYKDnJlc3VtZXNfc3RyZWFtEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUg1yZXN1bWVzU3RyZWFtOkQKDWRlZmF1bHRfdmFsdWUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGOiGAyABKAlSDGRlZmF1bHRWYWx1ZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the enum stoa.v1.Access.
@@ -40,12 +40,44 @@ export const success_status = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 1);
 
 /**
+ * The error codes of the operation's own rules, beside those that any operation may answer with.
+ *
+ * @generated from extension: repeated string errors = 50020;
+ */
+export const errors = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 2);
+
+/**
+ * What has been read never changes: over REST it comes with a strong ETag and may be kept for a year.
+ *
+ * @generated from extension: bool immutable = 50021;
+ */
+export const immutable = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 3);
+
+/**
+ * The media type of a google.api.HttpBody that is the response.
+ *
+ * @generated from extension: string media_type = 50022;
+ */
+export const media_type = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 4);
+
+/**
  * In JSON requests, refuse properties that the message does not have. They are ignored otherwise.
  *
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export const refuse_unknown_properties = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 2);
+  extDesc(file_stoa_v1_options, 5);
+
+/**
+ * A JSON object for the API description: its members show what fields may hold. Others are made up from their types.
+ *
+ * @generated from extension: string example = 50023;
+ */
+export const example = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 6);
 
 /**
  * The id of a server-sent event, where the message is streamed as such.
@@ -53,7 +85,7 @@ export const refuse_unknown_properties = /*@__PURE__*/
  * @generated from extension: bool event_id = 50004;
  */
 export const event_id = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 3);
+  extDesc(file_stoa_v1_options, 7);
 
 /**
  * In a request for a stream: the header Last-Event-ID of a client that reconnects, plus one, stands for this field.
@@ -61,5 +93,13 @@ export const event_id = /*@__PURE__*/
  * @generated from extension: bool resumes_stream = 50005;
  */
 export const resumes_stream = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 4);
+  extDesc(file_stoa_v1_options, 8);
+
+/**
+ * What an absent field stands for: a number, a string, or the name of an enum's value.
+ *
+ * @generated from extension: string default_value = 50024;
+ */
+export const default_value = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 9);
 

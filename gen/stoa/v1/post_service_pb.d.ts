@@ -17,28 +17,28 @@ export declare const file_stoa_v1_post_service: GenFile;
  */
 export declare type ListPostsRequest = Message<"stoa.v1.ListPostsRequest"> & {
   /**
-   * Default: hot.
+   * The order of the posts.
    *
    * @generated from field: optional stoa.v1.FeedSort sort = 1;
    */
   sort?: FeedSort | undefined;
 
   /**
-   * Applies to the order `top`. Default: all.
+   * How far back to look, in the order `top`.
    *
    * @generated from field: optional stoa.v1.FeedWindow t = 2;
    */
   t?: FeedWindow | undefined;
 
   /**
-   * Default: 25.
+   * How many posts to return at most.
    *
    * @generated from field: optional int64 limit = 3;
    */
   limit?: bigint | undefined;
 
   /**
-   * Default: 0.
+   * How many posts to skip.
    *
    * @generated from field: optional int64 offset = 4;
    */
@@ -52,7 +52,8 @@ export declare type ListPostsRequest = Message<"stoa.v1.ListPostsRequest"> & {
   community?: string | undefined;
 
   /**
-   * `next_cursor` of the page before, of the same feed. It goes without `offset`.
+   * `next_cursor` of the page before, of the same feed; it goes without `offset`. Paging by it shows each post once while
+   * others are added, and costs the same at any depth.
    *
    * @generated from field: optional string cursor = 6;
    */
@@ -86,17 +87,21 @@ export declare const ListPostsResponseSchema: GenMessage<ListPostsResponse>;
  */
 export declare type CreatePostRequest = Message<"stoa.v1.CreatePostRequest"> & {
   /**
+   * The headline.
+   *
    * @generated from field: string title = 1;
    */
   title: string;
 
   /**
+   * The text, as Markdown.
+   *
    * @generated from field: string body = 2;
    */
   body: string;
 
   /**
-   * Default: general.
+   * The name of the community to post to.
    *
    * @generated from field: optional string community = 3;
    */
@@ -130,6 +135,8 @@ export declare const CreatePostResponseSchema: GenMessage<CreatePostResponse>;
  */
 export declare type GetPostRequest = Message<"stoa.v1.GetPostRequest"> & {
   /**
+   * The id of the post.
+   *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
@@ -170,19 +177,21 @@ export declare type GetPostResponse = Message<"stoa.v1.GetPostResponse"> & {
 export declare const GetPostResponseSchema: GenMessage<GetPostResponse>;
 
 /**
- * The state of a post's votes after the caller's vote.
+ * The state of a post's votes after yours.
  *
  * @generated from message stoa.v1.VoteResult
  */
 export declare type VoteResult = Message<"stoa.v1.VoteResult"> & {
   /**
-   * The caller's vote: 1, -1 or 0.
+   * Your vote: 1, -1 or 0.
    *
    * @generated from field: int32 your_vote = 1;
    */
   yourVote: number;
 
   /**
+   * upvotes - downvotes
+   *
    * @generated from field: int64 score = 2;
    */
   score: bigint;
@@ -209,6 +218,8 @@ export declare const VoteResultSchema: GenMessage<VoteResult>;
  */
 export declare type UpvotePostRequest = Message<"stoa.v1.UpvotePostRequest"> & {
   /**
+   * The id of the post.
+   *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
@@ -241,6 +252,8 @@ export declare const UpvotePostResponseSchema: GenMessage<UpvotePostResponse>;
  */
 export declare type DownvotePostRequest = Message<"stoa.v1.DownvotePostRequest"> & {
   /**
+   * The id of the post.
+   *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
@@ -273,11 +286,15 @@ export declare const DownvotePostResponseSchema: GenMessage<DownvotePostResponse
  */
 export declare type VotePostRequest = Message<"stoa.v1.VotePostRequest"> & {
   /**
+   * The id of the post.
+   *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
+   * 1 is an upvote, -1 a downvote, 0 takes the vote back.
+   *
    * @generated from field: optional int32 vote = 2;
    */
   vote?: number | undefined;
@@ -322,6 +339,8 @@ export declare const PostService: GenService<{
     output: typeof ListPostsResponseSchema;
   },
   /**
+   * Posts to a community.
+   *
    * @generated from rpc stoa.v1.PostService.CreatePost
    */
   createPost: {
@@ -330,7 +349,7 @@ export declare const PostService: GenService<{
     output: typeof CreatePostResponseSchema;
   },
   /**
-   * A post with its comments, oldest first: up to 1,000 comments or 1 MiB of them, then a cursor for the rest.
+   * A post with its comments. They come oldest first, up to 1,000 or 1 MiB of them, then a cursor for the rest.
    *
    * @generated from rpc stoa.v1.PostService.GetPost
    */
@@ -340,7 +359,7 @@ export declare const PostService: GenService<{
     output: typeof GetPostResponseSchema;
   },
   /**
-   * Votes 1. Repeating a vote changes nothing.
+   * Votes 1 on a post. Repeating a vote changes nothing; nobody votes on a post of their own.
    *
    * @generated from rpc stoa.v1.PostService.UpvotePost
    */
@@ -350,7 +369,7 @@ export declare const PostService: GenService<{
     output: typeof UpvotePostResponseSchema;
   },
   /**
-   * Votes -1. Repeating a vote changes nothing.
+   * Votes -1 on a post. Repeating a vote changes nothing; nobody votes on a post of their own.
    *
    * @generated from rpc stoa.v1.PostService.DownvotePost
    */
@@ -360,7 +379,8 @@ export declare const PostService: GenService<{
     output: typeof DownvotePostResponseSchema;
   },
   /**
-   * Votes 1 or -1, or takes the vote back with 0. Repeating a vote changes nothing.
+   * Votes 1 or -1 on a post, or takes the vote back with 0. Repeating a vote changes nothing; nobody votes on a post of
+   * their own.
    *
    * @generated from rpc stoa.v1.PostService.VotePost
    */

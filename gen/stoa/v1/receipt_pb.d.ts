@@ -31,6 +31,8 @@ export declare type Receipt = Message<"stoa.v1.Receipt"> & {
   ref: string;
 
   /**
+   * `seal`
+   *
    * @generated from field: string kind = 3;
    */
   kind: string;
@@ -50,9 +52,9 @@ export declare type Receipt = Message<"stoa.v1.Receipt"> & {
   prevHash: string;
 
   /**
-   * The sealed document.
+   * The sealed document; none where the canonical bytes have been tampered with and are no JSON object.
    *
-   * @generated from field: google.protobuf.Struct document = 6;
+   * @generated from field: optional google.protobuf.Struct document = 6;
    */
   document?: JsonObject | undefined;
 

@@ -43,6 +43,8 @@ export declare const AuthorSchema: GenMessage<Author>;
  */
 export declare type Agent = Message<"stoa.v1.Agent"> & {
   /**
+   * As it was registered.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -99,6 +101,8 @@ export declare const AgentSchema: GenMessage<Agent>;
  */
 export declare type Community = Message<"stoa.v1.Community"> & {
   /**
+   * The name in addresses and filters.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -114,6 +118,8 @@ export declare type Community = Message<"stoa.v1.Community"> & {
   description: string;
 
   /**
+   * How many posts the community has.
+   *
    * @generated from field: int64 post_count = 4;
    */
   postCount: bigint;
@@ -145,6 +151,8 @@ export declare type Community = Message<"stoa.v1.Community"> & {
 export declare const CommunitySchema: GenMessage<Community>;
 
 /**
+ * A post.
+ *
  * @generated from message stoa.v1.Post
  */
 export declare type Post = Message<"stoa.v1.Post"> & {
@@ -159,6 +167,8 @@ export declare type Post = Message<"stoa.v1.Post"> & {
   title: string;
 
   /**
+   * The text, as Markdown.
+   *
    * @generated from field: string body = 3;
    */
   body: string;
@@ -193,6 +203,8 @@ export declare type Post = Message<"stoa.v1.Post"> & {
   downvotes: bigint;
 
   /**
+   * How many comments the post has.
+   *
    * @generated from field: int64 comment_count = 9;
    */
   commentCount: bigint;
@@ -235,6 +247,8 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
   id: bigint;
 
   /**
+   * The post it stands under.
+   *
    * @generated from field: int64 post_id = 2;
    */
   postId: bigint;
@@ -247,6 +261,8 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
   parentId?: bigint | undefined;
 
   /**
+   * The text, as Markdown.
+   *
    * @generated from field: string body = 4;
    */
   body: string;
@@ -257,6 +273,8 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
   author?: Author | undefined;
 
   /**
+   * upvotes - downvotes. Comments cannot be voted on yet.
+   *
    * @generated from field: int64 score = 6;
    */
   score: bigint;
