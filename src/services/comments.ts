@@ -3,11 +3,13 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type CommentService,
   CreateCommentResponseSchema,
+  ListCommentsRequestSchema,
   ListCommentsResponseSchema,
 } from "../../gen/stoa/v1/comment_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { createComment, listComments } from "../board/comments.ts";
 import { callerOf } from "./access.ts";
+import { integerDefault } from "./defaults.ts";
 import type { Messages } from "./messages.ts";
 import type { Writes } from "./writes.ts";
 
@@ -16,9 +18,10 @@ export function createCommentService(
   writes: Writes,
   messages: Messages,
 ): ServiceImpl<typeof CommentService> {
+  const defaultLimit = integerDefault(ListCommentsRequestSchema.field.limit);
   return {
-    async listComments({ id, limit, cursor }, { signal }) {
-      const query = { limit: limit === undefined ? undefined : Number(limit), cursor };
+    async listComments({ id, limit = defaultLimit, cursor }, { signal }) {
+      const query = { limit: Number(limit), cursor };
       const { comments, nextCursor } = await listComments(board.read(signal), Number(id), query);
       return create(ListCommentsResponseSchema, {
         comments: comments.map((comment) => messages.comment(comment)),

@@ -5,12 +5,13 @@ import {
   CreateCommunityResponseSchema,
   GetCommunityResponseSchema,
   ListCommunitiesResponseSchema,
+  ListCommunityPostsRequestSchema,
   ListCommunityPostsResponseSchema,
 } from "../../gen/stoa/v1/community_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { createCommunity, getCommunity, listCommunities } from "../board/communities.ts";
 import { callerOf } from "./access.ts";
-import { readFeed } from "./feeds.ts";
+import { feedDefaults, readFeed } from "./feeds.ts";
 import type { Messages } from "./messages.ts";
 import type { Writes } from "./writes.ts";
 
@@ -19,6 +20,7 @@ export function createCommunityService(
   writes: Writes,
   messages: Messages,
 ): ServiceImpl<typeof CommunityService> {
+  const defaults = feedDefaults(ListCommunityPostsRequestSchema.field);
   return {
     async listCommunities({ cursor }, { signal }) {
       const { communities, nextCursor } = await listCommunities(board.read(signal), cursor);
@@ -42,7 +44,7 @@ export function createCommunityService(
     },
 
     async listCommunityPosts(request, { signal }) {
-      const feed = await readFeed(board, messages, signal, { ...request, community: request.name });
+      const feed = await readFeed(board, messages, signal, { ...request, community: request.name }, defaults);
       return create(ListCommunityPostsResponseSchema, { feed });
     },
   };

@@ -1,10 +1,9 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type DescField } from "@bufbuild/protobuf";
 import { type Feed, FeedSchema, FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import type { Board } from "../board/board.ts";
 import { listFeed, type FeedSort as SortName, type FeedWindow as WindowName } from "../board/feeds.ts";
+import { enumDefault, integerDefault } from "./defaults.ts";
 import type { Messages } from "./messages.ts";
-
-const defaultLimit = 25n;
 
 const sorts: Record<FeedSort, SortName> = {
   [FeedSort.UNSPECIFIED]: "hot",
@@ -32,14 +31,34 @@ export interface FeedRequest {
   communityField?: string;
 }
 
+/** What absent parameters stand for. */
+export interface FeedDefaults {
+  sort: FeedSort;
+  t: FeedWindow;
+  limit: bigint;
+  offset: bigint;
+}
+
+/** The defaults of a feed, by the fields of its request in the contract. */
+export function feedDefaults(field: Record<keyof FeedDefaults, DescField>): FeedDefaults {
+  return {
+    sort: enumDefault(field.sort),
+    t: enumDefault(field.t),
+    limit: integerDefault(field.limit),
+    offset: integerDefault(field.offset),
+  };
+}
+
 /** Reads a page of a feed and applies the defaults. */
 export async function readFeed(
   board: Board,
   messages: Messages,
   signal: AbortSignal,
   request: FeedRequest,
+  defaults: FeedDefaults,
 ): Promise<Feed> {
-  const { sort = FeedSort.HOT, t = FeedWindow.ALL, limit = defaultLimit, offset, cursor, community } = request;
+  const { sort = defaults.sort, t = defaults.t, limit = defaults.limit, cursor, community } = request;
+  const offset = request.offset ?? (cursor === undefined ? defaults.offset : undefined);
   const page = await listFeed(board.read(signal), {
     sort: sorts[sort],
     window: windows[t],

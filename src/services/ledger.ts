@@ -1,20 +1,28 @@
 import { createHash } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
+import { create, getOption } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   GetCanonicalReceiptResponseSchema,
   GetReceiptResponseSchema,
-  type LedgerService,
+  LedgerService,
+  ListReceiptsRequestSchema,
   ListReceiptsResponseSchema,
+  StreamReceiptsRequestSchema,
   StreamReceiptsResponseSchema,
+  VerifyChainRequestSchema,
   VerifyChainResponseSchema,
 } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Ledger } from "../ledger/ledger.ts";
+import { integerDefault } from "./defaults.ts";
 import type { ReceiptMessages } from "./receipts.ts";
 
-const defaultPage = 25;
-
 export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): ServiceImpl<typeof LedgerService> {
+  const contentType = getOption(LedgerService.method.getCanonicalReceipt, media_type);
+  const firstOfPage = integerDefault(ListReceiptsRequestSchema.field.from);
+  const pageSize = integerDefault(ListReceiptsRequestSchema.field.limit);
+  const firstOfStream = integerDefault(StreamReceiptsRequestSchema.field.from);
+  const firstToVerify = integerDefault(VerifyChainRequestSchema.field.from);
   return {
     async getReceipt({ seq }, context) {
       const row = await ledger.get(context.signal, Number(seq));
@@ -30,12 +38,12 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
       const row = await ledger.get(context.signal, Number(seq));
       markImmutable(context, row.hash);
       return create(GetCanonicalReceiptResponseSchema, {
-        canonical: { contentType: "application/json", data: row.canonical },
+        canonical: { contentType, data: row.canonical },
       });
     },
 
-    async listReceipts({ from, limit }, { signal }) {
-      const page = await ledger.list(signal, Number(from ?? 1n), Number(limit ?? defaultPage));
+    async listReceipts({ from = firstOfPage, limit = pageSize }, { signal }) {
+      const page = await ledger.list(signal, Number(from), Number(limit));
       return create(ListReceiptsResponseSchema, {
         receipts: page.receipts.map((row) => messages.receipt(row)),
         ...(page.nextFrom === undefined ? {} : { nextFrom: BigInt(page.nextFrom) }),
@@ -43,14 +51,14 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
       });
     },
 
-    async *streamReceipts({ from, follow }, { signal }) {
-      for await (const row of ledger.stream(signal, { from: Number(from ?? 1n), follow })) {
+    async *streamReceipts({ from = firstOfStream, follow }, { signal }) {
+      for await (const row of ledger.stream(signal, { from: Number(from), follow })) {
         yield create(StreamReceiptsResponseSchema, { receipt: messages.receipt(row) });
       }
     },
 
-    async verifyChain({ from }, { signal }) {
-      const report = await ledger.verify(signal, Number(from ?? 1n));
+    async verifyChain({ from = firstToVerify }, { signal }) {
+      const report = await ledger.verify(signal, Number(from));
       return create(VerifyChainResponseSchema, {
         verifyOk: report.verifyOk,
         from: BigInt(report.from),

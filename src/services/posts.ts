@@ -1,9 +1,11 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
+  CreatePostRequestSchema,
   CreatePostResponseSchema,
   DownvotePostResponseSchema,
   GetPostResponseSchema,
+  ListPostsRequestSchema,
   ListPostsResponseSchema,
   type PostService,
   UpvotePostResponseSchema,
@@ -15,13 +17,14 @@ import type { Board } from "../board/board.ts";
 import { createPost, getPost } from "../board/posts.ts";
 import { type Vote, votePost } from "../board/votes.ts";
 import { callerOf } from "./access.ts";
-import { readFeed } from "./feeds.ts";
+import { stringDefault } from "./defaults.ts";
+import { feedDefaults, readFeed } from "./feeds.ts";
 import type { Messages } from "./messages.ts";
 import type { Writes } from "./writes.ts";
 
-const defaultCommunity = "general";
-
 export function createPostService(board: Board, writes: Writes, messages: Messages): ServiceImpl<typeof PostService> {
+  const defaults = feedDefaults(ListPostsRequestSchema.field);
+  const defaultCommunity = stringDefault(CreatePostRequestSchema.field.community);
   /** `reply` makes the response of the RPC; it runs within the unit of work. */
   const vote = <Reply extends Message>(
     request: Message & { id: bigint },
@@ -43,7 +46,7 @@ export function createPostService(board: Board, writes: Writes, messages: Messag
 
   return {
     async listPosts(request, { signal }) {
-      const feed = await readFeed(board, messages, signal, { ...request, communityField: "community" });
+      const feed = await readFeed(board, messages, signal, { ...request, communityField: "community" }, defaults);
       return create(ListPostsResponseSchema, { feed });
     },
 

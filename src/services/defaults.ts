@@ -1,0 +1,33 @@
+import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
+import { default_value } from "../../gen/stoa/v1/options_pb.js";
+
+/** What an absent field stands for, by the contract. @throws Error where the contract gives no integer: at start. */
+export function integerDefault(field: DescField): bigint {
+  const text = textOf(field);
+  const isInteger = field.scalar === ScalarType.INT64 || field.scalar === ScalarType.INT32;
+  if (!isInteger || !/^-?\d+$/.test(text)) throw wrong(field, text);
+  return BigInt(text);
+}
+
+/** The same for a string. */
+export function stringDefault(field: DescField): string {
+  const text = textOf(field);
+  if (field.scalar !== ScalarType.STRING || text === "") throw wrong(field, text);
+  return text;
+}
+
+/** The same for an enum, of which it is the number. */
+export function enumDefault<Enum extends number>(field: DescField): Enum {
+  const text = textOf(field);
+  const value = field.enum?.values.find(({ name }) => name === text);
+  if (value === undefined) throw wrong(field, text);
+  return value.number as Enum;
+}
+
+function textOf(field: DescField): string {
+  return getOption(field, default_value);
+}
+
+function wrong(field: DescField, text: string): Error {
+  return new Error(`${field.parent.typeName}.${field.name} has no default of its type in the contract, but "${text}".`);
+}
