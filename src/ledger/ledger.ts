@@ -5,9 +5,10 @@ import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../store/r
 import { type Calendar, insertCalendar, listSealedDays, readCalendar } from "../store/seals.ts";
 import { dateOf, dayMs, startOf } from "./chain.ts";
 import { HeadWatch } from "./head-watch.ts";
+import { verifyInParallel } from "./parallel-verification.ts";
 import { checkSealable, type Sealing, sealDay, sealGenesis } from "./seals.ts";
 import { type StreamQuery, streamReceipts } from "./stream.ts";
-import { type Verified, verifyFrom } from "./verification.ts";
+import type { Verified } from "./verification.ts";
 import { type Report, VerificationDesk } from "./verification-desk.ts";
 
 export type { ReceiptRow } from "../store/receipts.ts";
@@ -26,6 +27,8 @@ export interface LedgerOptions {
   log: LedgerLog;
   /** The date that is city_day 1; by default the date of the first start. */
   epoch?: string | undefined;
+  /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
+  mostWaitMs?: number | undefined;
 }
 
 const never = new AbortController().signal;
@@ -41,13 +44,18 @@ export class Ledger {
   readonly #stopping = new AbortController();
   #alarm: string | undefined;
 
-  private constructor({ db, now, log }: LedgerOptions, calendar: Calendar) {
+  private constructor({ db, now, log, mostWaitMs }: LedgerOptions, calendar: Calendar) {
     this.#db = db;
     this.#now = now;
     this.#log = log;
     this.#calendar = calendar;
     this.#watch = new HeadWatch(db.reader(this.#stopping.signal));
-    this.#desk = new VerificationDesk(db.reader(this.#stopping.signal), (verified) => this.#note(verified));
+    this.#desk = new VerificationDesk({
+      read: (signal) => db.reader(this.#orStopping(signal)),
+      verify: (reader, start, signal) => this.#verifyFrom(reader, start, this.#orStopping(signal)),
+      tell: (verified) => this.#note(verified),
+      mostWaitMs,
+    });
   }
 
   /**
@@ -120,7 +128,7 @@ export class Ledger {
 
   /** Receipts in order, followed live where asked; see `streamReceipts`. */
   stream(signal: AbortSignal, query: StreamQuery): AsyncGenerator<ReceiptRow, void> {
-    const either = AbortSignal.any([signal, this.#stopping.signal]);
+    const either = this.#orStopping(signal);
     return streamReceipts(this.#db.reader(either), this.#watch, query, either);
   }
 
@@ -143,7 +151,7 @@ export class Ledger {
     checkSealable(date, this.#calendar.first_day, this.#now());
     const sealed = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
     if ((await listSealedDays(db, date))[0] === date) throw sealed();
-    const before = await verifyFrom(db, chainStart);
+    const before = await this.#verifyFrom(db, chainStart, signal);
     const { made, verified } = await this.write(signal, async (sealing) => {
       const outcome = await sealDay(sealing, date, before);
       if (outcome.receipt === undefined) throw sealed();
@@ -162,7 +170,7 @@ export class Ledger {
     const due = await this.#dueDays(db);
     let verified: Verified = { link: chainStart, count: 0, finding: undefined };
     for (const date of due) {
-      if (verified.finding === undefined) verified = await verifyFrom(db, verified.link);
+      if (verified.finding === undefined) verified = await this.#verifyFrom(db, verified.link, signal);
       const before = verified;
       const outcome = await this.write(signal, (sealing) => sealDay(sealing, date, before));
       verified = outcome.verified;
@@ -170,6 +178,18 @@ export class Ledger {
       const { receipt } = outcome;
       if (receipt !== undefined) this.#log.info({ seq: receipt.seq, hash: receipt.hash, date }, "sealed a day");
     }
+  }
+
+  #orStopping(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#stopping.signal]);
+  }
+
+  #verifyFrom(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified> {
+    return verifyInParallel(db, start, {
+      signal,
+      onFailure: (err) =>
+        this.#log.error({ err }, "a thread that verified the ledger failed; the verification goes on without it"),
+    });
   }
 
   async #dueDays(db: Queryable): Promise<string[]> {

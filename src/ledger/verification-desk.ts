@@ -1,7 +1,7 @@
 import { StoaError } from "../errors.ts";
 import type { Link } from "../receipt/verify.ts";
 import type { Queryable } from "../store/database.ts";
-import { startBefore, type Verified, verifyFrom } from "./verification.ts";
+import { startBefore, type Verified } from "./verification.ts";
 
 /** What a verification found. */
 export interface Report {
@@ -18,19 +18,33 @@ export interface Report {
   durationMs: number;
 }
 
-/** How long a caller waits for a verification of another part of the chain, in milliseconds. */
-const mostWaitMs = 30_000;
+export interface DeskOptions {
+  /** A reader that reads no more once the signal has aborted. */
+  read(signal: AbortSignal): Queryable;
+  /** Verifies the receipts after a good one. */
+  verify(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified>;
+  /** Hears of every finding, and of good verifications of the whole chain. */
+  tell(verified: Verified): void;
+  /** How long a caller waits for a verification of another part of the chain, in milliseconds. */
+  mostWaitMs?: number | undefined;
+}
+
+/** A verification that is under way, and who waits for it. */
+interface Run {
+  from: number;
+  report: Promise<Report>;
+  callers: number;
+  /** Aborted when nobody waits any more. */
+  leaving: AbortController;
+}
 
 /** Verifications, one at a time: a second caller joins the one that runs, or waits for its turn. */
 export class VerificationDesk {
-  readonly #db: Queryable;
-  readonly #tell: (verified: Verified) => void;
-  #running: { from: number; report: Promise<Report> } | undefined;
+  readonly #options: DeskOptions;
+  #running: Run | undefined;
 
-  /** `tell` hears of every finding, and of good verifications of the whole chain. */
-  constructor(db: Queryable, tell: (verified: Verified) => void) {
-    this.#db = db;
-    this.#tell = tell;
+  constructor(options: DeskOptions) {
+    this.#options = options;
   }
 
   /**
@@ -38,9 +52,10 @@ export class VerificationDesk {
    * @throws StoaError `unavailable` when the turn does not come in time; the signal's reason
    */
   async verify(from: number, signal: AbortSignal): Promise<Report> {
-    const end = performance.now() + mostWaitMs;
-    while (this.#running !== undefined && this.#running.from !== from) {
-      const turn = this.#running.report.then(
+    const end = performance.now() + (this.#options.mostWaitMs ?? 30_000);
+    let run = this.#running;
+    while (run !== undefined && (run.from !== from || run.leaving.signal.aborted)) {
+      const turn = run.report.then(
         () => true,
         () => true,
       );
@@ -49,29 +64,39 @@ export class VerificationDesk {
           retryAfterSeconds: 10,
         });
       }
+      run = this.#running;
     }
-    this.#running ??= this.#start(from);
-    return within(this.#running.report, undefined, signal) as Promise<Report>;
+    run ??= this.#start(from);
+    run.callers += 1;
+    try {
+      return (await within(run.report, undefined, signal)) as Report;
+    } finally {
+      run.callers -= 1;
+      if (run.callers === 0) run.leaving.abort(new Error("Nobody waits for this verification any more."));
+    }
   }
 
-  #start(from: number): { from: number; report: Promise<Report> } {
-    const report = this.#run(from).finally(() => {
+  #start(from: number): Run {
+    const leaving = new AbortController();
+    const report = this.#run(from, leaving.signal).finally(() => {
       this.#running = undefined;
     });
     // Whoever waits hears of a failure; where nobody does any more, nobody needs to.
     report.catch(() => {});
-    return { from, report };
+    this.#running = { from, report, callers: 0, leaving };
+    return this.#running;
   }
 
-  async #run(from: number): Promise<Report> {
+  async #run(from: number, signal: AbortSignal): Promise<Report> {
     const begun = performance.now();
-    const start = await startBefore(this.#db, from);
+    const db = this.#options.read(signal);
+    const start = await startBefore(db, from);
     const verified: Verified =
       "fault" in start
         ? { link: { seq: from - 1, hash: "" }, count: 0, finding: start }
-        : await verifyFrom(this.#db, start);
+        : await this.#options.verify(db, start, signal);
     const { finding, link, count } = verified;
-    if (finding !== undefined || from === 1) this.#tell(verified);
+    if (finding !== undefined || from === 1) this.#options.tell(verified);
     return {
       verifyOk: finding === undefined,
       from,

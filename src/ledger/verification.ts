@@ -1,10 +1,22 @@
 import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../receipt/verify.ts";
 import type { Queryable } from "../store/database.ts";
-import { findReceipt, listReceipts, readHead } from "../store/receipts.ts";
+import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import { sha256 } from "./chain.ts";
 
-/** Rows that are read at once: memory stays constant, however long the chain. */
+/** The most receipts that are read at once. */
 export const portion = 500;
+/** As many as are read before it is known how long they are. */
+export const firstPortion = 16;
+/** About how many bytes are read at once: memory stays constant, however long the chain and its receipts. */
+const portionBytes = 512 * 1024;
+
+/** How many receipts to read after those of `rows`, by their length. */
+export function portionAfter(rows: readonly ReceiptRow[], most = portion): number {
+  let bytes = 0;
+  for (const { canonical } of rows) bytes += canonical.length;
+  const fitting = bytes === 0 ? most : Math.floor((rows.length * portionBytes) / bytes);
+  return Math.min(Math.max(fitting, firstPortion), most);
+}
 
 /** The outcome of verifying receipts one after another from a good link on. */
 export interface Verified {
@@ -21,15 +33,18 @@ export interface Verified {
  */
 export async function verifyFrom(db: Queryable, start: Link): Promise<Verified> {
   let link = start;
-  for (;;) {
-    const rows = await listReceipts(db, link.seq + 1, portion);
+  for (let limit = firstPortion; ; ) {
+    const rows = await listReceipts(db, link.seq + 1, limit);
     for (const { seq, hash, prev_hash, canonical } of rows) {
       const claim = { bytes: canonical, computedHash: sha256(canonical), seq, hash, prevHash: prev_hash };
       const verdict = verifyNext(link, claim);
       if (!verdict.ok) return { link, count: link.seq - start.seq, finding: verdict.finding };
       link = verdict.link;
     }
-    if (rows.length > 0) continue;
+    if (rows.length > 0) {
+      limit = portionAfter(rows);
+      continue;
+    }
     // The head is read after the rows, and moves with them: it can be ahead of what was read, and is never behind it.
     const head = await readHead(db);
     const finding = verifyEnd(link, head);

@@ -28,6 +28,78 @@ export function canonicalize(value: Json): string {
   return write(value, []);
 }
 
+/**
+ * Whether `text` is the canonical text of `value`, which JSON.parse made of it.
+ * @throws CanonicalError as `canonicalize` does
+ */
+export function isCanonical(text: string, value: Json): boolean {
+  return isPlainlyCanonical(text, value) || canonicalize(value) === text;
+}
+
+/**
+ * Finds most canonical texts to be so without writing them anew, and never another. Where a text holds no backslash, its
+ * strings are what they say, and so canonical. White space and members that come twice make it longer than the canonical
+ * text; so do other spellings of the numbers that `plainLength` knows. So a text of the same length, whose names are in
+ * order, is the canonical one. Where this is false, `canonicalize` decides.
+ */
+function isPlainlyCanonical(text: string, value: Json): boolean {
+  return !text.includes("\\") && text.isWellFormed() && plainLength(value, plainDepth) === text.length;
+}
+
+/** Far below `maxDepth`. */
+const plainDepth = 16;
+
+/** The length of the canonical text of a value that needs no escapes; NaN where that is left to `canonicalize`. */
+function plainLength(value: Json, levels: number): number {
+  switch (typeof value) {
+    case "string":
+      return value.length + 2;
+    case "number":
+      return plainNumberLength(value);
+    case "boolean":
+      return value ? 4 : 5;
+    default:
+      if (value === null) return 4;
+      if (levels === 0) return Number.NaN;
+      return Array.isArray(value) ? plainArrayLength(value, levels - 1) : plainObjectLength(value, levels - 1);
+  }
+}
+
+/**
+ * Of an integer, only a power of ten in it could make another spelling as short: 1e2 is as long as 100, 1e3 shorter than
+ * 1000. Fractions and what is no exact integer have more such spellings.
+ */
+function plainNumberLength(value: number): number {
+  if (value === 0) return 1;
+  if (!Number.isSafeInteger(value) || value % 100 === 0) return Number.NaN;
+  let length = value < 0 ? 2 : 1;
+  for (let power = 10; power <= Math.abs(value); power *= 10) length += 1;
+  return length;
+}
+
+function plainArrayLength(elements: Json[], levels: number): number {
+  let length = 1 + Math.max(elements.length, 1);
+  for (const element of elements) length += plainLength(element, levels);
+  return length;
+}
+
+function plainObjectLength(members: { [name: string]: Json }, levels: number): number {
+  let length = 1;
+  let previous: string | undefined;
+  // Not Object.keys, which would make an array. All names are the object's own, "__proto__" too: JSON.parse sees to that.
+  for (const name in members) {
+    // In their order in the text, but for names that are integers: those come first, in the order of numbers.
+    if ((previous !== undefined && name <= previous) || isDigit(name.charCodeAt(0))) return Number.NaN;
+    previous = name;
+    length += name.length + 4 + plainLength(members[name] as Json, levels);
+  }
+  return Math.max(length, 2);
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
 function write(value: Json, path: Path): string {
   if (path.length > maxDepth) throw noForm(path, `a value is nested deeper than ${maxDepth} levels`);
   switch (typeof value) {

@@ -1,4 +1,4 @@
-import { CanonicalError, canonicalize, type Json } from "./canonical.ts";
+import { CanonicalError, isCanonical, type Json } from "./canonical.ts";
 import { findMalformedMember, isHash, type ReceiptDocument, zeroHash } from "./document.ts";
 
 /** Why a receipt does not verify. */
@@ -39,6 +39,7 @@ export interface Finding {
 /** The state of a verification: the last receipt that was found good. */
 export interface Link {
   seq: number;
+  /** In the form of a hash: computed, or from where it was remembered. */
   hash: string;
   /** Undefined before the first receipt, and where only the hash of the last one is known. */
   ts?: string | undefined;
@@ -76,7 +77,7 @@ export function verifyNext(previous: Link, claim: Claim): Verdict {
   if (claim.hash !== undefined && claim.hash !== claim.computedHash) {
     return fail("wrong_hash", `the bytes hash to ${claim.computedHash}; recorded is ${printable(claim.hash)}`);
   }
-  const read = readDocument(claim.bytes);
+  const read = readDocument(claim.bytes, previous.hash);
   if ("fault" in read) return fail(read.fault, read.message);
   const { document } = read;
   if (document.seq !== expected) {
@@ -127,7 +128,10 @@ export function verifyEnd(last: Link, head: { seq: number; hash: string }): Find
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function readDocument(bytes: Uint8Array): { document: ReceiptDocument } | { fault: Fault; message: string } {
+function readDocument(
+  bytes: Uint8Array,
+  knownHash: string,
+): { document: ReceiptDocument } | { fault: Fault; message: string } {
   let text: string;
   let value: Json;
   try {
@@ -144,12 +148,12 @@ function readDocument(bytes: Uint8Array): { document: ReceiptDocument } | { faul
   }
   try {
     // JSON.parse keeps the last of two members with one name, so a key that comes twice does not survive this either.
-    if (canonicalize(value) !== text) return { fault: "not_canonical", message: "the bytes are not in canonical form" };
+    if (!isCanonical(text, value)) return { fault: "not_canonical", message: "the bytes are not in canonical form" };
   } catch (error) {
     if (!(error instanceof CanonicalError)) throw error;
     return { fault: "not_canonical", message: `the document has no canonical form: ${error.message}` };
   }
-  const member = findMalformedMember(value);
+  const member = findMalformedMember(value, knownHash);
   if (member !== undefined) return { fault: "bad_document", message: `${member} is missing or malformed` };
   return { document: value as unknown as ReceiptDocument };
 }

@@ -1,0 +1,76 @@
+import { availableParallelism } from "node:os";
+import type { Link } from "../receipt/verify.ts";
+import type { Queryable } from "../store/database.ts";
+import { listReceipts, readHead } from "../store/receipts.ts";
+import type { PageOutcome } from "./page.ts";
+import { firstPortion, portionAfter, type Verified, verifyFrom } from "./verification.ts";
+import { VerificationCrew } from "./verification-crew.ts";
+
+export interface ParallelOptions {
+  /** Ends the threads; `db` must read no more then. */
+  signal: AbortSignal;
+  /** Hears of a thread that failed. */
+  onFailure(error: unknown): void;
+  /** How many threads verify, besides this one, which reads. */
+  threads?: number;
+  /** Where fewer receipts than this are left, this thread verifies alone. */
+  least?: number;
+  /** The most receipts that a page has. */
+  portion?: number;
+  /** The threads' program. */
+  program?: URL;
+}
+
+/** Pages that each thread has: one that it works at, and one for when it is done. */
+const pagesAThread = 2;
+
+/**
+ * Verifies as `verifyFrom` does, with the same outcome, in less time. Threads verify whole pages, each after what the last
+ * receipt before it is recorded to be; that gives the longest beginning of good pages. Whatever comes then, the first bad
+ * receipt or the end of the chain, is told by `verifyFrom` and by nothing else. So a thread that fails costs time, and
+ * never the outcome.
+ */
+export async function verifyInParallel(db: Queryable, start: Link, options: ParallelOptions): Promise<Verified> {
+  const { least = 5_000 } = options;
+  const { seq } = await readHead(db);
+  const good = seq - start.seq < least ? start : await passGoodPages(db, start, options);
+  const { link, finding } = await verifyFrom(db, good);
+  return { link, count: link.seq - start.seq, finding };
+}
+
+/** @returns the last receipt of the last page up to which all pages are good */
+async function passGoodPages(db: Queryable, start: Link, options: ParallelOptions): Promise<Link> {
+  const { signal, onFailure, threads = Math.min(availableParallelism(), 2), portion, program } = options;
+  signal.throwIfAborted();
+  const crew = new VerificationCrew({ size: threads, onFailure, program });
+  const end = () => void crew.end();
+  signal.addEventListener("abort", end, { once: true });
+  const underWay: Promise<PageOutcome>[] = [];
+  let good = start;
+  /** Waits for the oldest page; false where it is not good. */
+  const settle = async () => {
+    const outcome = await underWay.shift();
+    // It was verified after the recorded hash of the page before, which is good: that leaves the time to be compared.
+    if (outcome === undefined || (good.ts !== undefined && outcome.firstTs < good.ts)) return false;
+    good = outcome.last;
+    return true;
+  };
+  try {
+    let read: { seq: number; hash: string } = start;
+    for (let limit = Math.min(firstPortion, portion ?? firstPortion); ; ) {
+      const rows = await listReceipts(db, read.seq + 1, limit);
+      const last = rows.at(-1);
+      // A page that is not full, or has a gap, is where the chain ends or breaks.
+      if (last === undefined || rows.length < limit || last.seq !== read.seq + limit) break;
+      underWay.push(crew.verify(read, rows));
+      read = { seq: last.seq, hash: last.hash };
+      limit = portionAfter(rows, portion);
+      if (underWay.length >= threads * pagesAThread && !(await settle())) return good;
+    }
+    while (underWay.length > 0 && (await settle()));
+    return good;
+  } finally {
+    signal.removeEventListener("abort", end);
+    await crew.end();
+  }
+}
