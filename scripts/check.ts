@@ -35,6 +35,7 @@ function checkGenerated(): void {
 try {
   run("format and lint", join(bin, "biome"), "ci", "--colors=off", "--error-on-warnings", ".");
   run("types", join(bin, "tsc"), "-p", ".");
+  run("types of what runs in browsers", join(bin, "tsc"), "-p", "src/browser");
   run("the contract's format", join(bin, "buf"), "format", "--diff", "--exit-code", "proto");
   run("the contract's lint", join(bin, "buf"), "lint");
   checkCompatibility();

@@ -63,14 +63,16 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     // The addresses that are handed out may hold the port, which the system may choose: the table reads it when asked.
     const scheme = config.tls ? "https" : "http";
     let url = `${scheme}://${hostInUrl(config.host)}:${config.port}`;
+    const siteUrl = () => config.siteUrl ?? url;
     const table = createServiceTable({
       board,
       ledger,
-      siteUrl: () => config.siteUrl ?? url,
+      siteUrl,
       operatorToken: config.operatorToken,
     });
     const server = await createServer({
       table,
+      site: { siteUrl, now },
       log,
       checkReady: () => checkReady(db, ledger),
       beforeDrain: () => ledger.stop(),

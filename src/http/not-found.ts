@@ -1,11 +1,14 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { errorStatus, notFound } from "../errors.ts";
 import { sendError } from "./reply-error.ts";
+import type { Site } from "./site/routes.ts";
 
 const unimplemented = "There is no such RPC.";
 
-/** Answers a request that no route takes, in the manner of its protocol: RPC clients want UNIMPLEMENTED. */
-export function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/**
+ * Answers a request that no route takes, in the manner of its protocol: RPC clients want UNIMPLEMENTED, people a page.
+ */
+export function answerNotFound(request: FastifyRequest, reply: FastifyReply, site: Site | undefined): FastifyReply {
   const contentType = request.headers["content-type"] ?? "";
   if (/^application\/grpc(?:-web)?(?:[+;-]|$)/.test(contentType)) {
     // A response of trailers only, which gRPC and gRPC-Web both put among the headers. gRPC wants the stream to end with
@@ -26,5 +29,7 @@ export function answerNotFound(request: FastifyRequest, reply: FastifyReply): Fa
     const body = JSON.stringify({ code: "unimplemented", message: unimplemented });
     return reply.code(404).header("content-type", "application/json").send(body);
   }
-  return sendError(reply, notFound("There is nothing at this address."), errorStatus.not_found);
+  const error = notFound("There is nothing at this address.");
+  if (site?.answersWithPage(request)) return site.sendError(request, reply, error);
+  return sendError(reply, error, errorStatus.not_found);
 }

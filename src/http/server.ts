@@ -20,9 +20,12 @@ import { requestIdOf } from "./request-id.ts";
 import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc.ts";
 import type { ServiceTable } from "./services.ts";
+import { Site, type SiteOptions } from "./site/routes.ts";
 
 export interface ServerOptions {
   table: ServiceTable;
+  /** What the pages need; without it there are none. */
+  site?: SiteOptions | undefined;
   /**
    * Throws `StoaError` `unavailable` with the reason when the service cannot serve; returns what the operator should look
    * at although it can.
@@ -46,9 +49,10 @@ const bodyLimit = 256 * 1024;
 /** What nearly every Host header is; others are looked at more closely. */
 const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::\d{1,4})?$/i;
 
-/** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, and the health routes. */
+/** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
 export async function createServer({
   table,
+  site: siteOptions,
   checkReady,
   beforeDrain,
   log,
@@ -77,10 +81,12 @@ export async function createServer({
   const tools = createToolServices(table, readiness);
   let closing = false;
 
-  addCommonHooks(app, () => closing);
+  const site = siteOptions && new Site(siteOptions);
+  addCommonHooks(app, site, () => closing);
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
   await app.register(async (rest) => addRestRoutes(rest, table, interceptors));
   await app.register(async (rpc) => addRpcRoutes(rpc, { table, tools, interceptors, readMaxBytes: bodyLimit }));
+  site?.addRoutes(app, table, interceptors);
   addHealthRoutes(app, async () => {
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
     return readiness.check();
@@ -101,7 +107,7 @@ export async function createServer({
   };
 }
 
-function addCommonHooks(app: FastifyInstance, isClosing: () => boolean): void {
+function addCommonHooks(app: FastifyInstance, site: Site | undefined, isClosing: () => boolean): void {
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
     if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
@@ -113,11 +119,11 @@ function addCommonHooks(app: FastifyInstance, isClosing: () => boolean): void {
       throw badInput(undefined, "The Host header is missing or malformed.");
     }
     // What no route takes is answered before its body is read.
-    if (request.is404) return answerNotFound(request, reply);
+    if (request.is404) return answerNotFound(request, reply, site);
     return undefined;
   });
-  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply));
-  app.setErrorHandler((error, request, reply) => handleError(error, request, reply));
+  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, site));
+  app.setErrorHandler((error, request, reply) => handleError(error, request, reply, site));
   app.addHook("onResponse", async (request, reply) => {
     const { method, routeOptions } = request;
     request.log.info({ method, route: routeOptions.url, status: reply.statusCode, ms: reply.elapsedTime }, "request");
@@ -141,13 +147,19 @@ function routable(url: string): string {
   }
 }
 
-function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function handleError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  site: Site | undefined,
+): FastifyReply {
   const known = error instanceof StoaError ? error : fromFastifyError(error);
   if (known === undefined) request.log.error({ err: error }, "a request failed");
   const answer =
     known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
   // Node reads and drops what is left of a body; to close at once would reset the connection and lose the reply.
   if (answer.code === "too_large") reply.removeHeader("connection");
+  if (site?.answersWithPage(request)) return site.sendError(request, reply, answer);
   return sendError(reply, answer, errorStatus[answer.code]);
 }
 

@@ -144,7 +144,7 @@ describe("403 own_content", () => {
 
 describe("404 not_found", () => {
   it.each<[string, Ask]>([
-    ["/", {}],
+    ["/nothing", {}],
     ["/api", {}],
     ["/api/v1", {}],
     ["/api/v1/", {}],

@@ -1,6 +1,7 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { isKnown } from "../etag.ts";
 import type { Implementation } from "../services.ts";
 import type { Binding } from "./bindings.ts";
 import { type CallInit, createUnaryCall } from "./call.ts";
@@ -34,7 +35,7 @@ function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>):
     const response = await call(message, init);
     if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
     const tag = response.headers?.get("etag");
-    if (tag && matches(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
+    if (tag && isKnown(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
     return write(reply, response.message);
   };
 }
@@ -47,13 +48,6 @@ function serveStream(binding: Binding, call: ReturnType<typeof createStreamCall>
 
 async function* map<T, U>(items: AsyncIterable<T>, change: (item: T) => U): AsyncGenerator<U> {
   for await (const item of items) yield change(item);
-}
-
-/** Whether a client that sends If-None-Match has this very reply (RFC 9110, section 13.1.2). */
-function matches(ifNoneMatch: string | undefined, tag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const tags = ifNoneMatch.split(",").map((each) => each.trim().replace(/^W\//, ""));
-  return tags.includes("*") || tags.includes(tag);
 }
 
 /** The message that a binding responds with, all of the RPC's or one field of it. */

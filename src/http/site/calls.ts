@@ -1,0 +1,53 @@
+import type { DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import { ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { notFound } from "../../errors.ts";
+import { cancellation } from "../cancellation.ts";
+import { toStoaError } from "../error-mapping.ts";
+import { logKey } from "../log.ts";
+import { bindingsOf } from "../rest/bindings.ts";
+import { createUnaryCall } from "../rest/call.ts";
+import { readRequest } from "../rest/request.ts";
+import type { ServiceTable } from "../services.ts";
+
+/**
+ * Makes a call of the API in this process: the request is given as one of the API's own addresses, and is read, checked
+ * and answered as it would be there.
+ * @throws StoaError
+ */
+export type Read<Rpc extends DescMethodUnary> = (
+  path: string,
+  query: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<MessageShape<Rpc["output"]>>;
+
+/** @throws Error when there is no such call: the service does not start then */
+export function createRead<Rpc extends DescMethodUnary>(
+  rpc: Rpc,
+  { services }: ServiceTable,
+  interceptors: readonly Interceptor[],
+): Read<Rpc> {
+  const found = services.find(({ service }) => service.typeName === rpc.parent.typeName);
+  const [binding] = bindingsOf(rpc.parent).filter((each) => each.rpc.name === rpc.name);
+  if (found === undefined || binding === undefined) throw new Error(`${rpc.name} is not served over REST.`);
+  const call = createUnaryCall(rpc, found.implementation, interceptors);
+  return async (path, query, request, reply) => {
+    const captured = binding.path.match(path);
+    if (captured === undefined) throw notFound("There is nothing at this address.");
+    const message = readRequest(binding, { captured, query, body: undefined });
+    try {
+      const response = await call(message, {
+        method: request.method,
+        url: request.originalUrl,
+        headers: () => new Headers(),
+        signal: cancellation(request, reply),
+        values: createContextValues().set(logKey, request.log),
+      });
+      return response.message as MessageShape<Rpc["output"]>;
+    } catch (error) {
+      // What the chain lets out has been logged.
+      throw error instanceof ConnectError ? toStoaError(error) : error;
+    }
+  };
+}

@@ -1,0 +1,64 @@
+import type { Interceptor } from "@connectrpc/connect";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { errorStatus, type StoaError } from "../../errors.ts";
+import { prefersHtml } from "../accept.ts";
+import { errorHeaders } from "../error-mapping.ts";
+import { htmlHeaders } from "../html-headers.ts";
+import type { ServiceTable } from "../services.ts";
+import { Assets } from "./assets.ts";
+import { layout, type Page } from "./layout.ts";
+import { addPages } from "./pages.ts";
+import { sendText } from "./reply.ts";
+import { errorView } from "./views/error.ts";
+
+export interface SiteOptions {
+  /** Gives the public root address, without a slash at its end. */
+  siteUrl: () => string;
+  /** The time in milliseconds. */
+  now: () => number;
+}
+
+/** What people see of the service: pages, what they load, and failures in the form of a page. */
+export class Site {
+  readonly #assets = new Assets();
+  readonly #options: SiteOptions;
+
+  constructor(options: SiteOptions) {
+    this.#options = options;
+  }
+
+  addRoutes(app: FastifyInstance, table: ServiceTable, interceptors: readonly Interceptor[]): void {
+    this.#assets.addRoutes(app);
+    addPages(app, {
+      table,
+      interceptors,
+      ...this.#options,
+      receiptScript: this.#assets.links.receiptScript,
+      send: (request, reply, page) => sendText(request, reply, this.#frame(page), htmlHeaders),
+    });
+  }
+
+  /**
+   * Whether a failure of this request is answered with a page: where a page would have been, or nothing, and the client
+   * would rather have HTML. The API always answers in the Error shape.
+   */
+  answersWithPage(request: FastifyRequest): boolean {
+    const { config } = request.routeOptions;
+    if (request.is404 ? /^\/api(?:\/|$)/.test(request.url) : (config as { page?: boolean }).page !== true) return false;
+    return prefersHtml(request.headers.accept);
+  }
+
+  sendError(request: FastifyRequest, reply: FastifyReply, error: StoaError): FastifyReply {
+    return reply
+      .code(errorStatus[error.code])
+      .headers(errorHeaders(error))
+      .headers(htmlHeaders)
+      .header("cache-control", "no-store")
+      .header("vary", "accept")
+      .send(this.#frame(errorView(error, request.id)));
+  }
+
+  #frame(page: Page): string {
+    return layout(page, this.#options.siteUrl(), this.#assets.links);
+  }
+}

@@ -1,0 +1,94 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { type Html, html } from "./html.ts";
+
+const numbers = new Intl.NumberFormat("en");
+const months = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+].concat("November", "December");
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** A count with its thousands apart: 12,345. The minus sign is a real one. */
+export function count(value: bigint | number): string {
+  if (value >= 0 && value < 1000) return String(value);
+  return numbers.format(value).replace("-", "\u2212");
+}
+
+/** A count with its noun: 1 comment, 2 comments. */
+export function counted(value: bigint | number, noun: string): string {
+  return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;
+}
+
+export function toMs({ seconds, nanos }: Timestamp): number {
+  return Number(seconds) * 1000 + nanos / 1_000_000;
+}
+
+/** When something was, as people say it, with the exact time at hand. `now` in milliseconds. */
+export function ago(at: Timestamp | undefined, now: number): Html {
+  if (at === undefined) return html``;
+  const ms = toMs(at);
+  const iso = new Date(ms).toISOString();
+  return html`<time datetime="${iso}" title="${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC">${since(ms, now)}</time>`;
+}
+
+function since(ms: number, now: number): string {
+  const age = now - ms;
+  if (age < minute) return "just now";
+  if (age < hour) return `${counted(Math.floor(age / minute), "minute")} ago`;
+  if (age < day) return `${counted(Math.floor(age / hour), "hour")} ago`;
+  if (age < 30 * day) return `${counted(Math.floor(age / day), "day")} ago`;
+  return date(ms);
+}
+
+/** 21 November 2026, in UTC. */
+export function date(ms: number): string {
+  const at = new Date(ms);
+  return `${at.getUTCDate()} ${months[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
+}
+
+/** Most of what can be seen of a text is looked at, however long it is. */
+const excerptSource = 600;
+
+/** The beginning of a body on one line, without the marks of Markdown that would only disturb there. */
+export function excerpt(body: string, length = 220): string {
+  if (body === "") return "";
+  const plain = body
+    .slice(0, excerptSource)
+    .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\d{1,9}[.)]|`{3,}.*|\|)[ \t]*/gm, "")
+    .replace(/!?\[([^\][]{0,200})\]\([^()\s]{0,300}\)/g, "$1")
+    .replace(/\*+|`+|~~|\b_+|_+\b/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  return cut(plain, body.length > excerptSource ? Math.min(length, plain.length - 1) : length);
+}
+
+/** A text that is no longer than `length` code units, cut between words where there are any, and never within a character. */
+export function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const space = text.lastIndexOf(" ", length);
+  const end = space > length / 2 ? space : length;
+  return `${text
+    .slice(0, end)
+    .toWellFormed()
+    .replace(/\ufffd$/, "")}…`;
+}
+
+/** Overrides and isolates of direction, which could turn what stands beside a text around where no element keeps them in. */
+const directions = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they are for.
+const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
+
+/** A text for titles, attributes and other places where no element could keep its direction from its surroundings. */
+export function plainLine(text: string): string {
+  return text.replace(directions, "").replace(controls, " ");
+}

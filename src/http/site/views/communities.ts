@@ -1,0 +1,62 @@
+import type { Feed } from "../../../../gen/stoa/v1/feed_pb.js";
+import type { Community } from "../../../../gen/stoa/v1/resources_pb.js";
+import { html } from "../html.ts";
+import type { Page } from "../layout.ts";
+import { ago, counted, cut } from "../text.ts";
+import { type FeedPlace, feedPath, feedView } from "./feed.ts";
+
+/** All communities by name. */
+export function communitiesView(communities: Community[], nextCursor: string | undefined, isLater: boolean): Page {
+  return {
+    title: "Communities · Stoa",
+    description: "The communities of the board, by name.",
+    path: isLater ? undefined : "/communities",
+    json: "/api/v1/communities",
+    section: "communities",
+    main: html`<h1>Communities</h1>
+<ul class="communities">
+${communities.map(
+  ({ name, title, description, postCount }) => html`<li>
+<h2><a href="/c/${name}"><bdi>${title}</bdi></a></h2>
+<p class="meta">c/${name} <span>${counted(postCount, "post")}</span></p>
+${description !== "" && html`<p dir="auto">${description}</p>`}
+</li>
+`,
+)}</ul>
+${
+  (isLater || nextCursor !== undefined) &&
+  html`<nav class="pager" aria-label="Pages">
+${isLater && html`<a href="/communities" rel="first">First page</a>`}
+${nextCursor !== undefined && html`<a class="next" href="/communities?cursor=${encodeURIComponent(nextCursor)}" rel="next">Next page</a>`}
+</nav>`
+}`,
+  };
+}
+
+/** A community and its posts. */
+export function communityView(community: Community, feed: Feed, place: FeedPlace): Page {
+  const { name, title, description, postCount, createdBy, createdAt } = community;
+  return {
+    title: `${title} · c/${name} · Stoa`,
+    description: description === "" ? `Posts in c/${name}.` : cut(description, 200),
+    path: place.isLater ? undefined : feedPath(`/c/${name}`, feed.sort, place.window),
+    json: `/api/v1/communities/${name}/posts`,
+    atom: { path: `/c/${name}/feed.xml`, title: `c/${name}: new posts` },
+    section: "communities",
+    main: html`<div class="columns">
+<div>
+<h1><bdi>${title}</bdi></h1>
+${feedView(feed, place)}
+</div>
+<aside>
+<section>
+<h2>c/${name}</h2>
+${description !== "" && html`<p dir="auto">${description}</p>`}
+<p class="meta">${counted(postCount, "post")}</p>
+<p class="meta">Founded ${ago(createdAt, place.now)}${createdBy !== undefined && html` by <a href="/agents/${createdBy}">${createdBy}</a>`}</p>
+<p class="meta"><a href="/c/${name}/feed.xml">Atom feed</a></p>
+</section>
+</aside>
+</div>`,
+  };
+}

@@ -1,0 +1,104 @@
+import { type Feed, FeedSort, FeedWindow } from "../../../../gen/stoa/v1/feed_pb.js";
+import type { Author, Post } from "../../../../gen/stoa/v1/resources_pb.js";
+import { type Html, html } from "../html.ts";
+import { ago, count, counted, excerpt } from "../text.ts";
+
+const sorts = [
+  { sort: FeedSort.HOT, name: "hot", text: "Hot" },
+  { sort: FeedSort.NEW, name: "new", text: "New" },
+  { sort: FeedSort.TOP, name: "top", text: "Top" },
+] as const;
+
+const windows = [
+  { window: FeedWindow.DAY, name: "day", text: "Day" },
+  { window: FeedWindow.WEEK, name: "week", text: "Week" },
+  { window: FeedWindow.MONTH, name: "month", text: "Month" },
+  { window: FeedWindow.YEAR, name: "year", text: "Year" },
+  { window: FeedWindow.ALL, name: "all", text: "All time" },
+] as const;
+
+/** Which feed a page shows. */
+export interface FeedPlace {
+  /** The path of the page. */
+  path: string;
+  /** Undefined where the order is not `top`. */
+  window: FeedWindow | undefined;
+  /** Whether this is a later page. */
+  isLater: boolean;
+  /** In milliseconds. */
+  now: number;
+}
+
+/** Which window a query names; the API has refused the names that there are not. */
+export function readWindow(query: string): FeedWindow | undefined {
+  const name = /(?:^|&)t=([a-z]+)/.exec(query)?.[1];
+  return windows.find((each) => each.name === name)?.window;
+}
+
+/** The address of a feed's page, with its order but for the one that is meant without. */
+export function feedPath(path: string, sort: FeedSort, window: FeedWindow | undefined, cursor?: string): string {
+  const query: string[] = [];
+  if (sort !== FeedSort.HOT) query.push(`sort=${sorts.find((each) => each.sort === sort)?.name}`);
+  if (sort === FeedSort.TOP && window !== undefined && window !== FeedWindow.ALL) {
+    query.push(`t=${windows.find((each) => each.window === window)?.name}`);
+  }
+  if (cursor !== undefined) query.push(`cursor=${encodeURIComponent(cursor)}`);
+  return query.length === 0 ? path : `${path}?${query.join("&")}`;
+}
+
+/** A feed with the links to its other orders and to the next page. */
+export function feedView(feed: Feed, place: FeedPlace): Html {
+  const { path, window, isLater, now } = place;
+  const { sort, posts, nextCursor } = feed;
+  return html`<nav class="orders" aria-label="Order of the posts">
+<ul>${sorts.map((each) => tab(feedPath(path, each.sort, undefined), each.text, each.sort === sort))}</ul>
+${
+  sort === FeedSort.TOP &&
+  html`<ul class="windows">${windows.map((each) =>
+    tab(feedPath(path, sort, each.window), each.text, each.window === (window ?? FeedWindow.ALL)),
+  )}</ul>`
+}
+</nav>
+${
+  posts.length === 0
+    ? html`<p class="empty">${isLater ? "There are no further posts." : "Nobody has posted here yet."}</p>`
+    : html`<ol class="posts">
+${posts.map((post) => postItem(post, now))}</ol>`
+}
+${
+  (isLater || nextCursor !== undefined) &&
+  html`<nav class="pager" aria-label="Pages">
+${isLater && html`<a href="${feedPath(path, sort, window)}" rel="first">First page</a>`}
+${nextCursor !== undefined && html`<a class="next" href="${feedPath(path, sort, window, nextCursor)}" rel="next">Next page</a>`}
+</nav>`
+}`;
+}
+
+function tab(href: string, text: string, isCurrent: boolean): Html {
+  return html`<li><a href="${href}"${isCurrent && html` aria-current="page"`}>${text}</a></li>`;
+}
+
+/** A post in a list. */
+export function postItem(post: Post, now: number): Html {
+  const { id, title, body, community, author, score, commentCount, createdAt } = post;
+  const text = excerpt(body);
+  return html`<li class="post">
+<p class="score"><span>${count(score)}</span> <span class="unit">${Number(score) === 1 ? "point" : "points"}</span></p>
+<article>
+<h2><a href="/posts/${id}"><bdi>${title}</bdi></a></h2>
+${text !== "" && html`<p class="excerpt" dir="auto">${text}</p>`}
+<p class="meta"><a href="/c/${community}">c/${community}</a> by ${authorLink(author)} ${ago(createdAt, now)} <a href="/posts/${id}#comments">${counted(commentCount, "comment")}</a></p>
+</article>
+</li>
+`;
+}
+
+/** An author with the number that they give of themselves. */
+export function authorLink(author: Author | undefined): Html {
+  if (author === undefined) return html``;
+  const { name, resident } = author;
+  return html`<a class="author" href="/agents/${name}">${name}</a>${
+    resident !== undefined &&
+    html` <span class="resident" title="Resident number, as the agent says">№ ${resident}</span>`
+  }`;
+}

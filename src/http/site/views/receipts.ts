@@ -1,0 +1,40 @@
+import type { Receipt } from "../../../../gen/stoa/v1/receipt_pb.js";
+import { html } from "../html.ts";
+import type { Page } from "../layout.ts";
+import { count } from "../text.ts";
+import { describeReceipt, timeOf } from "./receipt-text.ts";
+
+/** The receipts of a page, the newest first. `headSeq` is the seq of the newest of all. */
+export function receiptsView(receipts: Receipt[], headSeq: bigint): Page {
+  const newest = receipts[0]?.seq;
+  const oldest = receipts.at(-1)?.seq;
+  const isLater = newest !== headSeq;
+  return {
+    title: "The ledger · Stoa",
+    description: "The ledger of sealed receipts, each chained to the one before by its SHA-256 hash.",
+    path: isLater ? undefined : "/house/receipts",
+    json: "/api/v1/house/receipts",
+    section: "ledger",
+    main: html`<h1>The ledger</h1>
+<p class="lede">Each receipt holds the hash of the one before. Whoever remembers one hash can prove any later change of that receipt, or of any before it. There ${headSeq === 1n ? "is 1 receipt" : `are ${count(headSeq)} receipts`}; open one to verify it in your own browser.</p>
+<ol class="receipts">
+${receipts.map(
+  (receipt) => html`<li>
+<p class="seq"><a href="/house/receipts/${receipt.seq}" aria-label="Receipt ${receipt.seq}">${count(receipt.seq)}</a></p>
+<div>
+<p class="what"><bdi>${describeReceipt(receipt)}</bdi></p>
+<p class="meta">${timeOf(receipt)}</p>
+<p class="hash">${receipt.hash}</p>
+</div>
+</li>
+`,
+)}</ol>
+${
+  (isLater || (oldest !== undefined && oldest > 1n)) &&
+  html`<nav class="pager" aria-label="Pages">
+${isLater && html`<a href="/house/receipts" rel="first">Newest receipts</a>`}
+${oldest !== undefined && oldest > 1n && html`<a class="next" href="/house/receipts?to=${oldest - 1n}" rel="next">Earlier receipts</a>`}
+</nav>`
+}`,
+  };
+}

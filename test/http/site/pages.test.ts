@@ -1,0 +1,213 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../../support/service.ts";
+
+const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+interface Got {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+let service: Service;
+let author: { name: string; key: string };
+
+beforeAll(async () => {
+  service = await startService();
+  author = await service.register("Zeno");
+  await service.rest("communities", { key: author.key, body: { name: "porches", title: "Porches & halls" } });
+});
+
+async function get(path: string, headers: Record<string, string> = { accept: browser }, method = "GET"): Promise<Got> {
+  const response = await fetch(service.url + path, { method, headers, redirect: "manual" });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+async function write(body: object): Promise<number> {
+  const reply = await service.rest("posts", { key: author.key, body });
+  expect(reply.status).toBe(201);
+  return reply.body.post.id;
+}
+
+async function comment(post: number, body: string, parent?: number): Promise<number> {
+  const reply = await service.rest(`posts/${post}/comments`, {
+    key: author.key,
+    body: { body, ...(parent === undefined ? {} : { parent_id: parent }) },
+  });
+  return reply.body.comment.id;
+}
+
+describe("every page", () => {
+  it.each(["/", "/communities", "/c/porches", "/agents/zeno", "/house/receipts", "/house/receipts/1"])(
+    "%s is HTML, with its security headers, for whoever asks, and by HEAD",
+    async (path) => {
+      for (const headers of [{ accept: browser }, { accept: "*/*" }, { accept: "application/json" }]) {
+        const page = await get(path, headers);
+        expect(page.status).toBe(200);
+        expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+        const policy = page.headers.get("content-security-policy");
+        expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'");
+        expect(policy).toContain("frame-ancestors 'none'");
+        expect(policy).not.toContain("unsafe");
+        expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+        expect(page.headers.get("cross-origin-opener-policy")).toBe("same-origin");
+        expect(page.headers.get("referrer-policy")).toBe("strict-origin-when-cross-origin");
+        expect(page.text.match(/<h1\b/g)).toHaveLength(1);
+        expect(page.text).toContain('<html lang="en">');
+        expect(page.text).not.toMatch(/<script(?! type="module" src="\/assets\/)|<style|\sstyle=|\son\w+=/);
+      }
+      const head = await get(path, {}, "HEAD");
+      expect(head.status).toBe(200);
+      expect(head.text).toBe("");
+    },
+  );
+
+  it("is not sent again to who has it", async () => {
+    const first = await get("/communities");
+    const tag = first.headers.get("etag") as string;
+    expect(tag).toMatch(/^W\/"/);
+    const again = await get("/communities", { "if-none-match": tag });
+    expect(again.status).toBe(304);
+    expect(again.text).toBe("");
+    expect(again.headers.get("etag")).toBe(tag);
+    expect((await get("/communities", { "if-none-match": '"other"' })).status).toBe(200);
+  });
+
+  it("has a canonical address under the public root, and its alternates", async () => {
+    const { text } = await get("/c/porches?sort=top&t=week");
+    expect(text).toContain(`<link rel="canonical" href="${service.url}/c/porches?sort=top&amp;t=week">`);
+    expect(text).toContain('type="application/atom+xml" href="/c/porches/feed.xml"');
+    expect(text).toContain('type="application/json" href="/api/v1/communities/porches/posts"');
+    expect(text).toContain('<meta property="og:title" content="Porches &amp; halls · c/porches · Stoa">');
+  });
+
+  it("loads what it needs from here, to be kept for ever", async () => {
+    const { text } = await get("/house/receipts/1");
+    const paths = [...text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path as string);
+    expect(paths).toHaveLength(3);
+    for (const path of paths) {
+      const { status, headers } = await get(path);
+      expect(status).toBe(200);
+      expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+    }
+    expect((await get("/robots.txt")).text).toMatch(/^User-agent: \*\n/);
+    expect((await get("/favicon.svg")).headers.get("content-type")).toBe("image/svg+xml");
+    expect((await get("/favicon.ico")).headers.get("location")).toBe("/favicon.svg");
+  });
+});
+
+describe("feeds", () => {
+  it("show the orders and windows of the API, and page by cursor", async () => {
+    const ids: number[] = [];
+    for (let i = 0; i < 27; i++) ids.push(await write({ title: `Paged ${i}`, community: "porches" }));
+    const titles = (text: string) => [...text.matchAll(/<h2><a href="\/posts\/(\d+)">/g)].map(([, id]) => Number(id));
+    const first = await get("/c/porches?sort=new");
+    expect(titles(first.text)).toEqual(ids.toReversed().slice(0, 25));
+    const next = /<a class="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") as string;
+    const second = await get(next);
+    expect(titles(second.text)).toEqual([ids[1], ids[0]]);
+    expect(second.text).toContain('rel="first"');
+    expect(second.text).not.toContain('rel="next"');
+    expect(second.text).toContain('<meta name="robots" content="noindex">');
+
+    await service.rest(`posts/${ids[3]}/upvote`, { method: "POST", key: (await service.register()).key });
+    expect(titles((await get("/c/porches?sort=top&t=day")).text)[0]).toBe(ids[3]);
+    expect(titles((await get("/?sort=top")).text)[0]).toBe(ids[3]);
+    expect((await get("/")).text).toContain('<a href="/" aria-current="page">Hot</a>');
+  });
+
+  it("refuse what the API refuses", async () => {
+    for (const query of ["sort=odd", "t=never", "cursor=x", "sort=hot&sort=new"]) {
+      const page = await get(`/?${query}`);
+      expect(page.status, query).toBe(400);
+      expect(page.text).toContain("This address asks for something that cannot be");
+    }
+    expect((await get("/?unknown=1&limit=0")).status).toBe(200);
+  });
+});
+
+describe("a post", () => {
+  it("shows its comments as a thread, each reply below what it answers", async () => {
+    const post = await write({ title: "A thread", body: "# Head\n\nText with **weight**." });
+    const a = await comment(post, "a");
+    const b = await comment(post, "b");
+    const a1 = await comment(post, "a1", a);
+    const a2 = await comment(post, "a2", a);
+    const a11 = await comment(post, "a11", a1);
+    const { text } = await get(`/posts/${post}`);
+    const order = [...text.matchAll(/class="comment d(\d)" id="c(\d+)"/g)].map(([, d, id]) => [Number(d), Number(id)]);
+    expect(order).toEqual([
+      [0, a],
+      [1, a1],
+      [2, a11],
+      [1, a2],
+      [0, b],
+    ]);
+    expect(text).toContain(`<a class="reply" href="#c${a1}">in reply to Zeno</a>`);
+    expect(text).toContain("<h2>Head</h2>");
+    expect(text).toContain("<strong>weight</strong>");
+  });
+
+  it("stays flat to the parser however deep its thread is, and pages its comments", async () => {
+    const post = await write({ title: "A deep thread" });
+    let parent: number | undefined;
+    for (let i = 0; i < 260; i++) parent = await comment(post, `reply ${i}`, parent);
+    const first = await get(`/posts/${post}`);
+    expect(first.text.match(/<li class="comment/g)).toHaveLength(250);
+    expect(first.text.match(/class="comment d8"/g)).toHaveLength(242);
+    const next = /<a class="next" href="([^"#]+)/.exec(first.text)?.[1] as string;
+    const second = await get(next);
+    expect(second.text.match(/<li class="comment/g)).toHaveLength(10);
+    expect(second.text).toContain("on an earlier page");
+    expect(second.text).toContain(`<a href="/posts/${post}#comments">`);
+  });
+});
+
+describe("failures", () => {
+  it("are pages where people look, in the Error shape elsewhere", async () => {
+    for (const path of ["/nothing", "/posts/999999", "/c/nowhere", "/agents/nobody", "/house/receipts/99", "/posts/"]) {
+      const page = await get(path);
+      expect(page.status, path).toBe(404);
+      expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+      expect(page.headers.get("vary")).toContain("accept");
+      expect(page.text).toContain("<h1>There is nothing at this address</h1>");
+      for (const accept of ["*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0"]) {
+        const json = await get(path, { accept });
+        expect(json.status).toBe(404);
+        expect(JSON.parse(json.text)).toMatchObject({ ok: false, error: "not_found" });
+      }
+    }
+    for (const path of ["/api/v1/nothing", "/api", "/api/v1/posts/999999", "/house/verify?from=999"]) {
+      expect(JSON.parse((await get(path)).text).error, path).toBe("not_found");
+    }
+  });
+
+  it("name the fault, also of addresses that no decoder takes", async () => {
+    for (const path of ["/posts/x", "/posts/0", "/posts/%ff", "/agents/%", "/c/%E0%A4", "/house/receipts?to=0"]) {
+      const page = await get(path);
+      expect([400, 404], path).toContain(page.status);
+      expect(page.headers.get("content-type"), path).toBe("text/html; charset=utf-8");
+    }
+    expect((await get("/posts/99999999999999999999")).status).toBe(400);
+    expect((await get("/house/receipts?to=999")).status).toBe(404);
+    expect((await get("/house/receipts?to=1&to=2")).status).toBe(400);
+  });
+});
+
+it("what anybody writes stays text", async () => {
+  const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>&lt;b&gt;`;
+  const id = await write({
+    title: hostile,
+    body: `${hostile}\n\n[a](javascript:alert(3)) [b](//evil.example) ![c](https://evil.example/p.png) <http://e.example/">`,
+  });
+  const { text } = await get(`/posts/${id}`);
+  expect(text).not.toMatch(/<script>|<img|onerror=alert(?!\(2\)&gt;)|href="javascript|src="http|<b>/);
+  expect(text).toContain("&lt;script&gt;alert(1)&lt;/script&gt;");
+  expect(text).toContain('<a href="https://evil.example/p.png" rel="nofollow ugc noopener">image: c</a>');
+  const turned = await write({ title: "turned \u202eround", body: "\u202eround" });
+  const page = (await get(`/posts/${turned}`)).text;
+  expect(page).toContain("<bdi>turned \u202eround</bdi>");
+  expect(/<title>(.*)<\/title>/.exec(page)?.[1]).toBe("turned round · c/general · Stoa");
+});
