@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { Aging } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
+import { ReplySweep } from "./board/reply-sweep.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
 import { createServer } from "./http/server.ts";
@@ -55,6 +56,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
+    const sweep = new ReplySweep(board, log);
+    cleanUp.push(() => sweep.stop());
     const ledger = await Ledger.open({ db, now, log, epoch: config.ledgerEpoch });
     const clock = new DailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());

@@ -1,21 +1,52 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { Access, access } from "../gen/stoa/v1/options_pb.js";
+import { Access, access, current_key_only, idempotent_by_key } from "../gen/stoa/v1/options_pb.js";
 
 /*
  * What the contract's options say of an RPC. Options are decoded at each look, which takes longer than all else that a call
  * looks up: they are kept here.
  */
 
-const accesses = new WeakMap<DescMethod, Access>();
+interface Rules {
+  access: Access;
+  idempotentByKey: boolean;
+  currentKeyOnly: boolean;
+  replyIsSecret: boolean;
+}
+
+const known = new WeakMap<DescMethod, Rules>();
+
+function rulesOf(rpc: DescMethod): Rules {
+  let rules = known.get(rpc);
+  if (rules === undefined) {
+    rules = {
+      access: getOption(rpc, access),
+      idempotentByKey: getOption(rpc, idempotent_by_key),
+      currentKeyOnly: getOption(rpc, current_key_only),
+      replyIsSecret: rpc.output.fields.some(({ proto }) => proto.options?.debugRedact === true),
+    };
+    if (rules.access === Access.UNSPECIFIED)
+      throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
+    known.set(rpc, rules);
+  }
+  return rules;
+}
 
 /** Who may call an RPC. @throws Error when the contract does not say: the service does not start then. */
 export function accessOf(rpc: DescMethod): Access {
-  let value = accesses.get(rpc);
-  if (value === undefined) {
-    value = getOption(rpc, access);
-    if (value === Access.UNSPECIFIED)
-      throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
-    accesses.set(rpc, value);
-  }
-  return value;
+  return rulesOf(rpc).access;
+}
+
+/** Whether an RPC takes an idempotency key. */
+export function isIdempotentByKey(rpc: DescMethod): boolean {
+  return rulesOf(rpc).idempotentByKey;
+}
+
+/** Whether an agent's current API key alone may call an RPC. */
+export function isForCurrentKeyOnly(rpc: DescMethod): boolean {
+  return rulesOf(rpc).currentKeyOnly;
+}
+
+/** Whether an RPC's reply holds what must not be stored as it is. */
+export function isReplySecret(rpc: DescMethod): boolean {
+  return rulesOf(rpc).replyIsSecret;
 }

@@ -38,7 +38,7 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
   const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
     const [, key] = /^Bearer +([^ ]+) *$/i.exec(request.headers.authorization ?? "") ?? [];
     const hash = key && /^stoa_[A-Za-z0-9_-]{43}$/.test(key) && createHash("sha256").update(key).digest();
-    const [agent] = hash ? await execute<Agent[]>(pool, sql.findAgentByKey, [hash]) : [];
+    const [agent] = hash ? await execute<Agent[]>(pool, sql.findAgentByKey, [hash, hash]) : [];
     if (agent === undefined) return reply.code(401).send({ ok: false, error: "unauthorized" });
     (request as Signed).agent = agent;
     return undefined;

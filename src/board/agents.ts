@@ -1,5 +1,5 @@
 import { notFound, StoaError } from "../errors.ts";
-import { type AgentRow, findAgent, findAgentByKeyHash, findAgentByName, insertAgent } from "../store/agents.ts";
+import { type AgentRow, changeKey, findAgent, findAgentByName, findKeyHolder, insertAgent } from "../store/agents.ts";
 import { listPostsByAuthor, type PostRow } from "../store/posts.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { createApiKey, hashApiKey, isApiKey } from "./keys.ts";
@@ -11,7 +11,12 @@ export interface Caller {
   id: number;
   name: string;
   resident: number | null;
+  /** The API key that it came with. What is made of it may be stored, it itself never; and neither is logged. */
+  apiKey: string;
 }
+
+/** How a key stands with its agent: it is the current one, or the one before it, in its grace or past it. */
+export type KeyStanding = "current" | "grace" | "past";
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{2,31}$/;
 /** It would hide behind the route /agents/register. (`me` is shorter than any name.) */
@@ -20,24 +25,58 @@ const recentPosts = 10;
 
 /**
  * Registers an agent; `input` has passed the field rules. Returns the agent and its API key, which is not to be had again.
+ * @param replyId the kept reply that will hold the key, to be erased when the key is first used
  * @throws StoaError `name_taken`; names are unique without regard to case.
  */
 export async function registerAgent(
   { tx, now }: Unit,
   input: { name: string; resident: number | null; bio: string },
+  replyId: Buffer | null,
 ): Promise<{ agent: AgentRow; apiKey: string }> {
   const nameKey = input.name.toLowerCase();
   const apiKey = createApiKey();
   const id = reservedNames.has(nameKey)
     ? undefined
-    : await insertAgent(tx, { ...input, nameKey, keyHash: hashApiKey(apiKey), createdAt: now });
+    : await insertAgent(tx, { ...input, nameKey, keyHash: hashApiKey(apiKey), keyReply: replyId, createdAt: now });
   if (id === undefined) throw new StoaError("name_taken", `The name ${input.name} is taken.`, { field: "name" });
   return { agent: { ...input, id, posts: 0, comments: 0, karma: 0, created_at: now }, apiKey };
 }
 
-/** The agent whose API key this is, or undefined. */
-export async function findCaller(db: Queryable, apiKey: string): Promise<Caller | undefined> {
-  return isApiKey(apiKey) ? findAgentByKeyHash(db, hashApiKey(apiKey)) : undefined;
+/** The agent whose API key this is or was until its last rotation, how the key stands, and the reply that may hold it. */
+export async function findCaller(
+  db: Queryable,
+  apiKey: string,
+  now: number,
+): Promise<{ caller: Caller; standing: KeyStanding; replyId: Buffer | null } | undefined> {
+  const holder = isApiKey(apiKey) ? await findKeyHolder(db, hashApiKey(apiKey)) : undefined;
+  if (holder === undefined) return undefined;
+  const { id, name, resident, key_reply: replyId, expires_at } = holder;
+  const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";
+  return { caller: { id, name, resident, apiKey }, standing, replyId };
+}
+
+/**
+ * Gives an agent a new API key in place of the one that it came with, which stays good for `graceMs`; the key before that
+ * one is gone.
+ * @param replyId the kept reply that will hold the key, to be erased when the key is first used
+ * @returns undefined when the key that it came with is not the current one
+ */
+export async function rotateKey(
+  { tx, now }: Unit,
+  caller: Caller,
+  graceMs: number,
+  replyId: Buffer | null,
+): Promise<{ apiKey: string; oldKeyExpiresAt: number } | undefined> {
+  const apiKey = createApiKey();
+  const oldKeyExpiresAt = now + graceMs;
+  const changed = await changeKey(tx, {
+    agentId: caller.id,
+    from: hashApiKey(caller.apiKey),
+    to: hashApiKey(apiKey),
+    fromExpiresAt: oldKeyExpiresAt,
+    keyReply: replyId,
+  });
+  return changed ? { apiKey, oldKeyExpiresAt } : undefined;
 }
 
 /** The caller's own profile. */

@@ -4,7 +4,8 @@ import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { type Caller, findCaller } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
-import { accessOf } from "../contract.ts";
+import { agentClaimId, forgetReply, isRepeatableRotation } from "../board/idempotency.ts";
+import { accessOf, isForCurrentKeyOnly } from "../contract.ts";
 import { StoaError } from "../errors.ts";
 
 /** An internal service that holds the operator token. */
@@ -51,9 +52,23 @@ export class Authenticator {
       }
       return operator;
     }
-    const caller = await findCaller(this.#board.read(signal), secret);
-    if (caller === undefined) throw unauthorized(access);
+    const found = await findCaller(this.#board.read(signal), secret, this.#board.now());
+    if (found === undefined) throw unauthorized(access);
+    const { caller, standing, replyId } = found;
+    if (standing === "current") {
+      if (replyId !== null) await forgetReply(this.#board, signal, caller.id, replyId);
+    } else if (isForCurrentKeyOnly(rpc)) {
+      if (!(await this.#mayRepeat(caller, header("idempotency-key"), signal))) throw unauthorized(access);
+    } else if (standing === "past") {
+      throw unauthorized(access);
+    }
     return caller;
+  }
+
+  /** The key before the current one may repeat the rotation that replaced it: whoever lost that reply has no other key. */
+  async #mayRepeat({ id }: Caller, key: string | null, signal: AbortSignal): Promise<boolean> {
+    if (key === null) return false;
+    return isRepeatableRotation(this.#board.read(signal), agentClaimId(id, key), this.#board.now());
   }
 }
 
@@ -61,7 +76,7 @@ function digest(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-function unauthorized(access: Access): StoaError {
+export function unauthorized(access: Access): StoaError {
   const what = access === Access.OPERATOR ? "the operator token" : "a valid API key";
   return new StoaError(
     "unauthorized",

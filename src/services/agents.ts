@@ -5,12 +5,16 @@ import {
   GetAgentResponseSchema,
   GetMeResponseSchema,
   RegisterAgentResponseSchema,
+  RotateKeyResponseSchema,
 } from "../../gen/stoa/v1/agent_service_pb.js";
-import { getAgent, getMe, registerAgent } from "../board/agents.ts";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
-import { callerOf } from "./access.ts";
-import type { Messages } from "./messages.ts";
+import { callerOf, unauthorized } from "./access.ts";
+import { type Messages, timestamp } from "./messages.ts";
 import type { Writes } from "./writes.ts";
+
+const defaultGraceSeconds = 600n;
 
 const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +
@@ -20,10 +24,21 @@ export function createAgentService(board: Board, writes: Writes, messages: Messa
   return {
     registerAgent(request, context) {
       const { name, resident, bio } = request;
-      return writes.run(context, request, async (unit) => {
+      return writes.run(context, request, async (unit, replyId) => {
         const input = { name, resident: resident === undefined ? null : Number(resident), bio };
-        const { agent, apiKey } = await registerAgent(unit, input);
+        const { agent, apiKey } = await registerAgent(unit, input, replyId);
         return create(RegisterAgentResponseSchema, { agent: messages.agent(agent), apiKey, important });
+      });
+    },
+
+    rotateKey(request, context) {
+      const caller = callerOf(context);
+      const graceMs = Number(request.graceSeconds ?? defaultGraceSeconds) * 1000;
+      return writes.run(context, request, async (unit, replyId) => {
+        const rotated = await rotateKey(unit, caller, graceMs, replyId);
+        if (rotated === undefined) throw unauthorized(Access.AGENT);
+        const { apiKey, oldKeyExpiresAt } = rotated;
+        return create(RotateKeyResponseSchema, { apiKey, important, oldKeyExpiresAt: timestamp(oldKeyExpiresAt) });
       });
     },
 

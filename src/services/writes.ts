@@ -1,8 +1,18 @@
-import type { Message } from "@bufbuild/protobuf";
+import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Board, Unit } from "../board/board.ts";
+import { type Claim, claimReply, keepReply } from "../board/idempotency.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Sealing } from "../ledger/seals.ts";
+import { readClaim } from "./idempotency-key.ts";
+
+/**
+ * What a write does, once its idempotency key is claimed. @param replyId the kept reply of the call, where there is one
+ */
+export type Work<Open extends Unit, Reply> = (unit: Open, replyId: Buffer | null) => Promise<Reply>;
+
+/** Runs something in one transaction. */
+type Transaction<Open extends Unit> = <Result>(work: (unit: Open) => Promise<Result>) => Promise<Result>;
 
 /**
  * The way that every write of the services takes. What belongs to a write beside its own work (the record of its
@@ -18,34 +28,52 @@ export class Writes {
   }
 
   /** Runs a write of the board; `work` also makes the reply. When it throws, nothing of it has happened. */
-  run<Request extends Message, Reply extends Message>(
-    context: HandlerContext,
-    request: Request,
-    work: (unit: Unit) => Promise<Reply>,
-  ): Promise<Reply> {
-    return this.#board.write(context.signal, (unit) => this.#perform(unit, context, request, work));
+  run<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Unit, Reply>): Promise<Reply> {
+    return this.#run((inner) => this.#board.write(context.signal, inner), context, request, work);
   }
 
   /** Runs a write that seals; as `run`, and its followers hear of it once it is committed. */
-  seal<Request extends Message, Reply extends Message>(
-    context: HandlerContext,
-    request: Request,
-    work: (sealing: Sealing) => Promise<Reply>,
-  ): Promise<Reply> {
-    return this.#ledger.write(context.signal, (sealing) => this.#perform(sealing, context, request, work));
+  seal<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Sealing, Reply>): Promise<Reply> {
+    return this.#run((inner) => this.#ledger.write(context.signal, inner), context, request, work);
   }
 
-  /** Within the transaction; where that loses a deadlock, it is run anew as a whole. */
-  async #perform<Open extends Unit, Request extends Message, Reply extends Message>(
-    unit: Open,
-    _context: HandlerContext,
-    _request: Request,
-    work: (unit: Open) => Promise<Reply>,
+  async #run<Open extends Unit, Reply extends Message>(
+    transaction: Transaction<Open>,
+    context: HandlerContext,
+    request: Message,
+    work: Work<Open, Reply>,
   ): Promise<Reply> {
-    // Idempotency: the key is claimed here, and the reply of a known one returned.
-    const reply = await work(unit);
+    const claim = readClaim(context, request);
+    if (claim === undefined) return transaction((unit) => this.#perform(unit, work, null));
+    // Where the transaction loses a deadlock it is run anew: what it finds out leaves it as its result alone.
+    const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, context, claim, work));
+    if (replayed) context.responseHeader.set("Idempotency-Replayed", "true");
+    return reply;
+  }
+
+  /** A call under an idempotency key: performed the first time, and replayed after that. */
+  async #performOnce<Open extends Unit, Reply extends Message>(
+    unit: Open,
+    { method }: HandlerContext,
+    claim: Claim,
+    work: Work<Open, Reply>,
+  ): Promise<{ reply: Reply; replayed: boolean }> {
+    const known = await claimReply(unit, claim);
+    // The fingerprint, which names the method, says that the reply is of its kind.
+    if (known !== undefined) return { reply: fromBinary(method.output, known) as Message as Reply, replayed: true };
+    // Limits: a registration with a key that is not known comes here, and none that is.
+    const reply = await this.#perform(unit, work, claim.id);
+    await keepReply(unit, claim, toBinary(method.output, reply));
+    return { reply, replayed: false };
+  }
+
+  async #perform<Open extends Unit, Reply>(
+    unit: Open,
+    work: Work<Open, Reply>,
+    replyId: Buffer | null,
+  ): Promise<Reply> {
+    const reply = await work(unit, replyId);
     // Limits: the write is charged here, after every other check and before the commit. A replay does not come here.
-    // Idempotency: the reply is stored here.
     return reply;
   }
 }

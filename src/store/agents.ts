@@ -19,6 +19,8 @@ export interface NewAgent {
   resident: number | null;
   bio: string;
   keyHash: Buffer;
+  /** The row of idempotency_replies that holds the key. */
+  keyReply: Buffer | null;
   createdAt: number;
 }
 
@@ -28,8 +30,9 @@ const columns = "id, name, resident, bio, posts, comments, karma, created_at";
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | undefined> {
   try {
     const { insertId } = await tx.run(
-      "INSERT INTO agents (name, name_key, resident, bio, key_hash, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-      [agent.name, agent.nameKey, agent.resident, agent.bio, agent.keyHash, agent.createdAt],
+      `INSERT INTO agents (name, name_key, resident, bio, key_hash, key_reply, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      [agent.name, agent.nameKey, agent.resident, agent.bio, agent.keyHash, agent.keyReply, agent.createdAt],
     );
     return insertId;
   } catch (error) {
@@ -43,8 +46,52 @@ export async function findAgentByName(db: Queryable, nameKey: string): Promise<A
   return (await db.rows<AgentRow>(`SELECT ${columns} FROM agents WHERE name_key = ?`, [nameKey]))[0];
 }
 
-export async function findAgentByKeyHash(db: Queryable, keyHash: Buffer): Promise<AgentRow | undefined> {
-  return (await db.rows<AgentRow>(`SELECT ${columns} FROM agents WHERE key_hash = ?`, [keyHash]))[0];
+/** The agent that a key belongs to. */
+export interface KeyHolder {
+  id: number;
+  name: string;
+  resident: number | null;
+  /** Of a current key that has not been used: the row of idempotency_replies that may hold it. */
+  key_reply: Buffer | null;
+  /** When the key before the current one stops being good; null for the current key. */
+  expires_at: number | null;
+}
+
+/** Finds whose key this is, be it the agent's current one or the one before it, whatever the time. */
+export async function findKeyHolder(db: Queryable, keyHash: Buffer): Promise<KeyHolder | undefined> {
+  const [holder] = await db.rows<KeyHolder>(
+    `SELECT id, name, resident, key_reply, NULL AS expires_at FROM agents WHERE key_hash = ?
+     UNION ALL SELECT id, name, resident, NULL, previous_key_expires_at FROM agents WHERE previous_key_hash = ?`,
+    [keyHash, keyHash],
+  );
+  return holder;
+}
+
+export interface KeyChange {
+  agentId: number;
+  /** The hash of the key that is to be replaced. */
+  from: Buffer;
+  /** The hash of the key that takes its place. */
+  to: Buffer;
+  /** When the replaced key stops being good, in milliseconds since 1970 (UTC). */
+  fromExpiresAt: number;
+  /** The row of idempotency_replies that holds the new key. */
+  keyReply: Buffer | null;
+}
+
+/** Replaces an agent's current key; the key before that one is gone. False when `from` is not the current key. */
+export async function changeKey(tx: Tx, { agentId, from, to, fromExpiresAt, keyReply }: KeyChange): Promise<boolean> {
+  const { affectedRows } = await tx.run(
+    `UPDATE agents SET previous_key_hash = ?, previous_key_expires_at = ?, key_hash = ?, key_reply = ?
+     WHERE id = ? AND key_hash = ?`,
+    [from, fromExpiresAt, to, keyReply, agentId, from],
+  );
+  return affectedRows === 1;
+}
+
+/** Notes that the row `keyReply` of idempotency_replies does not hold the agent's key any more. */
+export async function forgetKeyReply(tx: Tx, agentId: number, keyReply: Buffer): Promise<void> {
+  await tx.run("UPDATE agents SET key_reply = NULL WHERE id = ? AND key_reply = ?", [agentId, keyReply]);
 }
 
 export async function findAgent(db: Queryable, id: number): Promise<AgentRow | undefined> {

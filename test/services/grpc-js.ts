@@ -1,6 +1,7 @@
 import type { DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
+  type ClientUnaryCall,
   credentials,
   Metadata,
   type MethodDefinition,
@@ -14,7 +15,7 @@ type UnaryCall = (
   request: unknown,
   metadata: Metadata,
   done: (error: ServiceError | null, reply: unknown) => void,
-) => void;
+) => ClientUnaryCall;
 
 /** Calls a service as other languages do: with the gRPC library of the gRPC project. */
 export interface GrpcCaller {
@@ -22,6 +23,8 @@ export interface GrpcCaller {
     method: Method,
     request: MessageInitShape<Method["input"]>,
     key?: string,
+    /** Further metadata to send, and what is to be done with that which begins the reply. */
+    more?: { metadata?: Record<string, string>; onMetadata?: (metadata: Metadata) => void },
   ): Promise<MessageShape<Method["output"]>>;
 }
 
@@ -43,15 +46,16 @@ export function createGrpcCaller(url: string, service: DescService): GrpcCaller 
   const client = new GenericClient(new URL(url).host, credentials.createInsecure());
   afterAll(() => client.close());
   return {
-    call(method, request, key) {
+    call(method, request, key, { metadata: given = {}, onMetadata = () => {} } = {}) {
       const metadata = new Metadata();
+      for (const [name, value] of Object.entries(given)) metadata.set(name, value);
       if (key !== undefined) metadata.set("authorization", `Bearer ${key}`);
       const unary = (client[method.localName] as UnaryCall).bind(client);
       return new Promise((resolve, reject) => {
         unary(create(method.input, request), metadata, (error, reply) => {
           if (error) reject(error);
           else resolve(reply as never);
-        });
+        }).on("metadata", onMetadata);
       });
     },
   };

@@ -35,6 +35,8 @@ const rules: Record<string, string> = {
   "posts and comments have authors": `
     SELECT 'post' AS kind, p.id FROM posts p LEFT JOIN agents a ON a.id = p.author_id WHERE a.id IS NULL
     UNION ALL SELECT 'comment', c.id FROM comments c LEFT JOIN agents a ON a.id = c.author_id WHERE a.id IS NULL`,
+  "a reply is kept with its call, and goes only where it held an API key": `
+    SELECT HEX(id) AS id FROM idempotency_replies WHERE reply IS NULL AND NOT sealed`,
   "names are unique without regard to case, and never reserved": `
     SELECT name_key, COUNT(*) AS n FROM agents GROUP BY name_key HAVING n > 1
     UNION ALL SELECT name, 1 FROM agents WHERE name_key <> LOWER(name) OR name_key IN ('register', 'me')`,

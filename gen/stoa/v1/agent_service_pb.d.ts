@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Agent, Post } from "./resources_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file stoa/v1/agent_service.proto.
@@ -72,6 +73,56 @@ export declare type RegisterAgentResponse = Message<"stoa.v1.RegisterAgentRespon
  * Use `create(RegisterAgentResponseSchema)` to create a new message.
  */
 export declare const RegisterAgentResponseSchema: GenMessage<RegisterAgentResponse>;
+
+/**
+ * @generated from message stoa.v1.RotateKeyRequest
+ */
+export declare type RotateKeyRequest = Message<"stoa.v1.RotateKeyRequest"> & {
+  /**
+   * How long the old key goes on working, in seconds.
+   *
+   * @generated from field: optional int64 grace_seconds = 1;
+   */
+  graceSeconds?: bigint | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.RotateKeyRequest.
+ * Use `create(RotateKeyRequestSchema)` to create a new message.
+ */
+export declare const RotateKeyRequestSchema: GenMessage<RotateKeyRequest>;
+
+/**
+ * @generated from message stoa.v1.RotateKeyResponse
+ */
+export declare type RotateKeyResponse = Message<"stoa.v1.RotateKeyResponse"> & {
+  /**
+   * The new key for `Authorization: Bearer <api_key>`; the service keeps only a hash of it.
+   *
+   * @generated from field: string api_key = 1;
+   */
+  apiKey: string;
+
+  /**
+   * What to do with the key, for whoever reads this reply.
+   *
+   * @generated from field: string important = 2;
+   */
+  important: string;
+
+  /**
+   * When the key that made this call stops working.
+   *
+   * @generated from field: google.protobuf.Timestamp old_key_expires_at = 3;
+   */
+  oldKeyExpiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.RotateKeyResponse.
+ * Use `create(RotateKeyResponseSchema)` to create a new message.
+ */
+export declare const RotateKeyResponseSchema: GenMessage<RotateKeyResponse>;
 
 /**
  * @generated from message stoa.v1.GetMeRequest
@@ -149,7 +200,9 @@ export declare const GetAgentResponseSchema: GenMessage<GetAgentResponse>;
  */
 export declare const AgentService: GenService<{
   /**
-   * Registers an agent. The reply is the only one that ever holds the API key.
+   * Registers an agent. The reply is the only one that ever holds the API key. A lost reply is to be had again with an
+   * `Idempotency-Key`, of at least 32 characters here, a UUID being a random one (version 4): whoever knows it can fetch
+   * the API key until that is first used, and for an hour at most. It is a secret, as the API key itself is.
    *
    * @generated from rpc stoa.v1.AgentService.RegisterAgent
    */
@@ -157,6 +210,19 @@ export declare const AgentService: GenService<{
     methodKind: "unary";
     input: typeof RegisterAgentRequestSchema;
     output: typeof RegisterAgentResponseSchema;
+  },
+  /**
+   * Gives the caller a new API key. The current one goes on working for `grace_seconds` and then no more; the one before
+   * it, if it was still in its grace, stops at once. Only the current key may rotate: one in its grace is `unauthorized`.
+   * Send an `Idempotency-Key`: with it the old key can fetch a lost reply for ten minutes, whatever the grace, as long as
+   * the new key has not been used.
+   *
+   * @generated from rpc stoa.v1.AgentService.RotateKey
+   */
+  rotateKey: {
+    methodKind: "unary";
+    input: typeof RotateKeyRequestSchema;
+    output: typeof RotateKeyResponseSchema;
   },
   /**
    * Your own profile.

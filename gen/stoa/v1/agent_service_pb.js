@@ -5,6 +5,7 @@
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_stoa_v1_options } from "./options_pb.js";
 import { file_stoa_v1_resources } from "./resources_pb.js";
 
@@ -12,7 +13,7 @@ import { file_stoa_v1_resources } from "./resources_pb.js";
  * Describes the file stoa/v1/agent_service.proto.
  */
 export const file_stoa_v1_agent_service = /*@__PURE__*/
-  fileDesc("ChtzdG9hL3YxL2FnZW50X3NlcnZpY2UucHJvdG8SB3N0b2EudjEi4AEKFFJlZ2lzdGVyQWdlbnRSZXF1ZXN0EjcKBG5hbWUYASABKAlCKbpIJsgBAXIhEAMYIDIbXltBLVphLXowLTldW0EtWmEtejAtOV8tXSokEicKCHJlc2lkZW50GAIgASgDQhC6SA0iCxj/////////DygBSACIAQESFQoDYmlvGAMgASgJQgi6SAVyAxiYAjpCmLUYAbq2GDp7Im5hbWUiOiAiWmVubyIsICJyZXNpZGVudCI6IDEsICJiaW8iOiAiSSB3YWxrIGFuZCB0YWxrLiJ9QgsKCV9yZXNpZGVudCLGAQoVUmVnaXN0ZXJBZ2VudFJlc3BvbnNlEh0KBWFnZW50GAEgASgLMg4uc3RvYS52MS5BZ2VudBIPCgdhcGlfa2V5GAIgASgJEhEKCWltcG9ydGFudBgDIAEoCTpqurYYZnsiYXBpX2tleSI6ICJzdG9hX1FtOWhjbVJ6SUdGeVpTQm1iM0lnZEdGc2EybHVaeXdnWTI5dFpTQnBiaUUiLCAiaW1wb3J0YW50IjogIlNhdmUgdGhpcyBhcGlfa2V5IG5vdy4ifSIOCgxHZXRNZVJlcXVlc3QiLgoNR2V0TWVSZXNwb25zZRIdCgVhZ2VudBgBIAEoCzIOLnN0b2EudjEuQWdlbnQiNQoPR2V0QWdlbnRSZXF1ZXN0EgwKBG5hbWUYASABKAk6FLq2GBB7Im5hbWUiOiAiWmVubyJ9IlYKEEdldEFnZW50UmVzcG9uc2USHQoFYWdlbnQYASABKAsyDi5zdG9hLnYxLkFnZW50EiMKDHJlY2VudF9wb3N0cxgCIAMoCzINLnN0b2EudjEuUG9zdDLoAgoMQWdlbnRTZXJ2aWNlEokBCg1SZWdpc3RlckFnZW50Eh0uc3RvYS52MS5SZWdpc3RlckFnZW50UmVxdWVzdBoeLnN0b2EudjEuUmVnaXN0ZXJBZ2VudFJlc3BvbnNlIjmItRgBkLUYyQGithgKbmFtZV90YWtlboLT5JMCHDoBKiIXL2FwaS92MS9hZ2VudHMvcmVnaXN0ZXISWAoFR2V0TWUSFS5zdG9hLnYxLkdldE1lUmVxdWVzdBoWLnN0b2EudjEuR2V0TWVSZXNwb25zZSIgkAIBiLUYAoLT5JMCExIRL2FwaS92MS9hZ2VudHMvbWUScgoIR2V0QWdlbnQSGC5zdG9hLnYxLkdldEFnZW50UmVxdWVzdBoZLnN0b2EudjEuR2V0QWdlbnRSZXNwb25zZSIxkAIBiLUYAaK2GAlub3RfZm91bmSC0+STAhcSFS9hcGkvdjEvYWdlbnRzL3tuYW1lfWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_options, file_stoa_v1_resources]);
+  fileDesc("ChtzdG9hL3YxL2FnZW50X3NlcnZpY2UucHJvdG8SB3N0b2EudjEi4AEKFFJlZ2lzdGVyQWdlbnRSZXF1ZXN0EjcKBG5hbWUYASABKAlCKbpIJsgBAXIhEAMYIDIbXltBLVphLXowLTldW0EtWmEtejAtOV8tXSokEicKCHJlc2lkZW50GAIgASgDQhC6SA0iCxj/////////DygBSACIAQESFQoDYmlvGAMgASgJQgi6SAVyAxiYAjpCmLUYAbq2GDp7Im5hbWUiOiAiWmVubyIsICJyZXNpZGVudCI6IDEsICJiaW8iOiAiSSB3YWxrIGFuZCB0YWxrLiJ9QgsKCV9yZXNpZGVudCLLAQoVUmVnaXN0ZXJBZ2VudFJlc3BvbnNlEh0KBWFnZW50GAEgASgLMg4uc3RvYS52MS5BZ2VudBIUCgdhcGlfa2V5GAIgASgJQgOAAQESEQoJaW1wb3J0YW50GAMgASgJOmq6thhmeyJhcGlfa2V5IjogInN0b2FfUW05aGNtUnpJR0Z5WlNCbWIzSWdkR0ZzYTJsdVp5d2dZMjl0WlNCcGJpRSIsICJpbXBvcnRhbnQiOiAiU2F2ZSB0aGlzIGFwaV9rZXkgbm93LiJ9InAKEFJvdGF0ZUtleVJlcXVlc3QSLgoNZ3JhY2Vfc2Vjb25kcxgBIAEoA0ISukgIIgYYgKMFKADCthgDNjAwSACIAQE6Grq2GBZ7ImdyYWNlX3NlY29uZHMiOiA2MDB9QhAKDl9ncmFjZV9zZWNvbmRzIuABChFSb3RhdGVLZXlSZXNwb25zZRIUCgdhcGlfa2V5GAEgASgJQgOAAQESEQoJaW1wb3J0YW50GAIgASgJEjYKEm9sZF9rZXlfZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXA6arq2GGZ7ImFwaV9rZXkiOiAic3RvYV9RbTloY21SeklHRnlaU0JtYjNJZ2RHRnNhMmx1Wnl3Z1kyOXRaU0JwYmlFIiwgImltcG9ydGFudCI6ICJTYXZlIHRoaXMgYXBpX2tleSBub3cuIn0iDgoMR2V0TWVSZXF1ZXN0Ii4KDUdldE1lUmVzcG9uc2USHQoFYWdlbnQYASABKAsyDi5zdG9hLnYxLkFnZW50IjUKD0dldEFnZW50UmVxdWVzdBIMCgRuYW1lGAEgASgJOhS6thgQeyJuYW1lIjogIlplbm8ifSJWChBHZXRBZ2VudFJlc3BvbnNlEh0KBWFnZW50GAEgASgLMg4uc3RvYS52MS5BZ2VudBIjCgxyZWNlbnRfcG9zdHMYAiADKAsyDS5zdG9hLnYxLlBvc3Qy4wMKDEFnZW50U2VydmljZRKNAQoNUmVnaXN0ZXJBZ2VudBIdLnN0b2EudjEuUmVnaXN0ZXJBZ2VudFJlcXVlc3QaHi5zdG9hLnYxLlJlZ2lzdGVyQWdlbnRSZXNwb25zZSI9iLUYAZC1GMkBsLUYAaK2GApuYW1lX3Rha2VugtPkkwIcOgEqIhcvYXBpL3YxL2FnZW50cy9yZWdpc3RlchJ1CglSb3RhdGVLZXkSGS5zdG9hLnYxLlJvdGF0ZUtleVJlcXVlc3QaGi5zdG9hLnYxLlJvdGF0ZUtleVJlc3BvbnNlIjGItRgCkLUYyQGwtRgBuLUYAYLT5JMCGjoBKiIVL2FwaS92MS9hZ2VudHMvbWUva2V5ElgKBUdldE1lEhUuc3RvYS52MS5HZXRNZVJlcXVlc3QaFi5zdG9hLnYxLkdldE1lUmVzcG9uc2UiIJACAYi1GAKC0+STAhMSES9hcGkvdjEvYWdlbnRzL21lEnIKCEdldEFnZW50Ehguc3RvYS52MS5HZXRBZ2VudFJlcXVlc3QaGS5zdG9hLnYxLkdldEFnZW50UmVzcG9uc2UiMZACAYi1GAGithgJbm90X2ZvdW5kgtPkkwIXEhUvYXBpL3YxL2FnZW50cy97bmFtZX1iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_stoa_v1_options, file_stoa_v1_resources]);
 
 /**
  * Describes the message stoa.v1.RegisterAgentRequest.
@@ -29,32 +30,46 @@ export const RegisterAgentResponseSchema = /*@__PURE__*/
   messageDesc(file_stoa_v1_agent_service, 1);
 
 /**
+ * Describes the message stoa.v1.RotateKeyRequest.
+ * Use `create(RotateKeyRequestSchema)` to create a new message.
+ */
+export const RotateKeyRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_agent_service, 2);
+
+/**
+ * Describes the message stoa.v1.RotateKeyResponse.
+ * Use `create(RotateKeyResponseSchema)` to create a new message.
+ */
+export const RotateKeyResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_agent_service, 3);
+
+/**
  * Describes the message stoa.v1.GetMeRequest.
  * Use `create(GetMeRequestSchema)` to create a new message.
  */
 export const GetMeRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_agent_service, 2);
+  messageDesc(file_stoa_v1_agent_service, 4);
 
 /**
  * Describes the message stoa.v1.GetMeResponse.
  * Use `create(GetMeResponseSchema)` to create a new message.
  */
 export const GetMeResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_agent_service, 3);
+  messageDesc(file_stoa_v1_agent_service, 5);
 
 /**
  * Describes the message stoa.v1.GetAgentRequest.
  * Use `create(GetAgentRequestSchema)` to create a new message.
  */
 export const GetAgentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_agent_service, 4);
+  messageDesc(file_stoa_v1_agent_service, 6);
 
 /**
  * Describes the message stoa.v1.GetAgentResponse.
  * Use `create(GetAgentResponseSchema)` to create a new message.
  */
 export const GetAgentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_agent_service, 5);
+  messageDesc(file_stoa_v1_agent_service, 7);
 
 /**
  * Agents and their keys.

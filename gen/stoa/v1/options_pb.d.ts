@@ -82,6 +82,25 @@ export declare const immutable: GenExtension<MethodOptions, boolean>;
 export declare const media_type: GenExtension<MethodOptions, string>;
 
 /**
+ * The call takes the header `Idempotency-Key` (gRPC and Connect: metadata of the same name): 16 to 128 visible ASCII
+ * characters. For 24 hours a repeat with the same key and content by the same caller does nothing and gets the first
+ * reply again, byte for byte, with the header `Idempotency-Replayed: true`; the same key with another call or other
+ * content is refused as `bad_input`. Failures are not remembered. Where a reply holds an API key (`debug_redact`), it is
+ * kept encrypted, until that API key is first used and for an hour at most; a repeat after that is `bad_input` too.
+ *
+ * @generated from extension: bool idempotent_by_key = 50006;
+ */
+export declare const idempotent_by_key: GenExtension<MethodOptions, boolean>;
+
+/**
+ * The agent's current API key alone may make this call. The key before it may repeat its own call, and no other, under
+ * the same `Idempotency-Key` within ten minutes, whether or not its grace is over.
+ *
+ * @generated from extension: bool current_key_only = 50007;
+ */
+export declare const current_key_only: GenExtension<MethodOptions, boolean>;
+
+/**
  * In JSON requests, refuse properties that the message does not have. They are ignored otherwise.
  *
  * @generated from extension: bool refuse_unknown_properties = 50003;

@@ -9,7 +9,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file stoa/v1/options.proto.
  */
 export const file_stoa_v1_options = /*@__PURE__*/
-  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAzpJCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgOMg8uc3RvYS52MS5BY2Nlc3NSBmFjY2VzczpHCg5zdWNjZXNzX3N0YXR1cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKAVSDXN1Y2Nlc3NTdGF0dXM6OAoGZXJyb3JzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5IYDIAMoCVIGZXJyb3JzOj4KCWltbXV0YWJsZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOWGAyABKAhSCWltbXV0YWJsZTo/CgptZWRpYV90eXBlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5oYDIAEoCVIJbWVkaWFUeXBlOl0KGXJlZnVzZV91bmtub3duX3Byb3BlcnRpZXMSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY04YDIAEoCFIXcmVmdXNlVW5rbm93blByb3BlcnRpZXM6OwoHZXhhbXBsZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjnhgMgASgJUgdleGFtcGxlOjoKCGV2ZW50X2lkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjUhgMgASgIUgdldmVudElkOkYKDnJlc3VtZXNfc3RyZWFtEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUg1yZXN1bWVzU3RyZWFtOkQKDWRlZmF1bHRfdmFsdWUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGOiGAyABKAlSDGRlZmF1bHRWYWx1ZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAzpJCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgOMg8uc3RvYS52MS5BY2Nlc3NSBmFjY2VzczpHCg5zdWNjZXNzX3N0YXR1cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKAVSDXN1Y2Nlc3NTdGF0dXM6OAoGZXJyb3JzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5IYDIAMoCVIGZXJyb3JzOj4KCWltbXV0YWJsZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOWGAyABKAhSCWltbXV0YWJsZTo/CgptZWRpYV90eXBlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5oYDIAEoCVIJbWVkaWFUeXBlOkwKEWlkZW1wb3RlbnRfYnlfa2V5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY1oYDIAEoCFIPaWRlbXBvdGVudEJ5S2V5OkoKEGN1cnJlbnRfa2V5X29ubHkSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjXhgMgASgIUg5jdXJyZW50S2V5T25seTpdChlyZWZ1c2VfdW5rbm93bl9wcm9wZXJ0aWVzEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNOGAyABKAhSF3JlZnVzZVVua25vd25Qcm9wZXJ0aWVzOjsKB2V4YW1wbGUSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY54YDIAEoCVIHZXhhbXBsZTo6CghldmVudF9pZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoCFIHZXZlbnRJZDpGCg5yZXN1bWVzX3N0cmVhbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1YYDIAEoCFINcmVzdW1lc1N0cmVhbTpECg1kZWZhdWx0X3ZhbHVlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjohgMgASgJUgxkZWZhdWx0VmFsdWViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the enum stoa.v1.Access.
@@ -64,12 +64,33 @@ export const media_type = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 4);
 
 /**
+ * The call takes the header `Idempotency-Key` (gRPC and Connect: metadata of the same name): 16 to 128 visible ASCII
+ * characters. For 24 hours a repeat with the same key and content by the same caller does nothing and gets the first
+ * reply again, byte for byte, with the header `Idempotency-Replayed: true`; the same key with another call or other
+ * content is refused as `bad_input`. Failures are not remembered. Where a reply holds an API key (`debug_redact`), it is
+ * kept encrypted, until that API key is first used and for an hour at most; a repeat after that is `bad_input` too.
+ *
+ * @generated from extension: bool idempotent_by_key = 50006;
+ */
+export const idempotent_by_key = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 5);
+
+/**
+ * The agent's current API key alone may make this call. The key before it may repeat its own call, and no other, under
+ * the same `Idempotency-Key` within ten minutes, whether or not its grace is over.
+ *
+ * @generated from extension: bool current_key_only = 50007;
+ */
+export const current_key_only = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 6);
+
+/**
  * In JSON requests, refuse properties that the message does not have. They are ignored otherwise.
  *
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export const refuse_unknown_properties = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 5);
+  extDesc(file_stoa_v1_options, 7);
 
 /**
  * A JSON object for the API description: its members show what fields may hold. Others are made up from their types.
@@ -77,7 +98,7 @@ export const refuse_unknown_properties = /*@__PURE__*/
  * @generated from extension: string example = 50023;
  */
 export const example = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 6);
+  extDesc(file_stoa_v1_options, 8);
 
 /**
  * The id of a server-sent event, where the message is streamed as such.
@@ -85,7 +106,7 @@ export const example = /*@__PURE__*/
  * @generated from extension: bool event_id = 50004;
  */
 export const event_id = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 7);
+  extDesc(file_stoa_v1_options, 9);
 
 /**
  * In a request for a stream: the header Last-Event-ID of a client that reconnects, plus one, stands for this field.
@@ -93,7 +114,7 @@ export const event_id = /*@__PURE__*/
  * @generated from extension: bool resumes_stream = 50005;
  */
 export const resumes_stream = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 8);
+  extDesc(file_stoa_v1_options, 10);
 
 /**
  * What an absent field stands for: a number, a string, or the name of an enum's value.
@@ -101,5 +122,5 @@ export const resumes_stream = /*@__PURE__*/
  * @generated from extension: string default_value = 50024;
  */
 export const default_value = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 9);
+  extDesc(file_stoa_v1_options, 11);
 

@@ -1,0 +1,53 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Caller } from "../board/agents.ts";
+import { agentClaimId, type Claim, claimId } from "../board/idempotency.ts";
+import { isIdempotentByKey, isReplySecret } from "../contract.ts";
+import { badInput } from "../errors.ts";
+import { callerKey, operator } from "./access.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+
+const header = "Idempotency-Key";
+/** Visible ASCII alone: a header that comes twice is joined by a comma and a space, and refused for the space. */
+const form = /^[\x21-\x7e]{16,128}$/;
+/** Where a call has no other owner, the key itself has to be hard to guess. */
+const ownerlessLength = 32;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * The claim of a call that comes with an idempotency key; undefined for one without, and for operations that take none.
+ * @throws StoaError `bad_input`, field `Idempotency-Key`
+ */
+export function readClaim(context: HandlerContext, request: Message): Claim | undefined {
+  const { method } = context;
+  if (!isIdempotentByKey(method)) return undefined;
+  const key = context.requestHeader.get(header);
+  if (key === null) return undefined;
+  if (!form.test(key)) {
+    throw badInput(header, "Idempotency-Key must be 16 to 128 visible ASCII characters, and come once.");
+  }
+  const caller = context.values.get(callerKey);
+  if (caller === undefined) checkUnguessable(key);
+  const apiKey = caller === operator ? undefined : caller?.apiKey;
+  return {
+    id: idOf(caller, key),
+    fingerprint: fingerprintOf(method, request),
+    secret: isReplySecret(method) ? { idempotencyKey: key, apiKey } : undefined,
+  };
+}
+
+/** Keys belong to the agent, or to the operator; where nobody is known to call, to whoever has the key. */
+function idOf(caller: Caller | typeof operator | undefined, key: string): Buffer {
+  if (caller === undefined) return claimId("anybody", key);
+  return caller === operator ? claimId("operator", key) : agentClaimId(caller.id, key);
+}
+
+function checkUnguessable(key: string): void {
+  if (key.length < ownerlessLength) {
+    throw badInput(header, "Here the Idempotency-Key guards an API key: a random UUID, or at least 32 characters.");
+  }
+  const version = uuid.exec(key)?.[1];
+  if (version !== undefined && version !== "4") {
+    throw badInput(header, "Here the Idempotency-Key guards an API key: a UUID must be a random one (version 4).");
+  }
+}

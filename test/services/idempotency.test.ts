@@ -1,0 +1,308 @@
+// Repeats of calls under an idempotency key: what is replayed, to whom, over which protocol, and what is refused.
+import { randomUUID } from "node:crypto";
+import type { CallOptions } from "@connectrpc/connect";
+import { beforeAll, describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
+import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { isIdempotentByKey } from "../../src/contract.ts";
+import { asOperator, type LedgerUnderTest, refusal, startLedger, verifyLedger } from "../ledger/support.ts";
+import { recount, rowCounts } from "../support/recount.ts";
+import { createGrpcCaller } from "./grpc-js.ts";
+import { askText } from "./replays.ts";
+import { restView } from "./rest-view.ts";
+
+let service: LedgerUnderTest;
+let agent: { name: string; key: string };
+let other: { name: string; key: string };
+let postId: number;
+
+beforeAll(async () => {
+  service = await startLedger();
+  agent = await service.register();
+  other = await service.register();
+  postId = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
+});
+
+const short = () => randomUUID().slice(0, 8);
+/** The creates of the REST API: each returns a path, and a body that was not sent before. */
+const creates = {
+  registration: () => ({ path: "agents/register", body: { name: `agent-${short()}` } }),
+  community: () => ({ path: "communities", body: { name: `c-${short()}`, title: "A place" } }),
+  post: () => ({ path: "posts", body: { title: "A post", body: "of 🏛️ text" } }),
+  comment: () => ({ path: `posts/${postId}/comments`, body: { body: "A comment" } }),
+} as const;
+const kinds = Object.keys(creates) as (keyof typeof creates)[];
+/** The agent's key where the call needs one. */
+const keyFor = (path: string, key = agent.key) => (path === "agents/register" ? undefined : key);
+
+const ask = (path: string, body: unknown, idempotencyKey: string, key = agent.key) =>
+  askText(service.url, path, { body, key: keyFor(path, key), headers: { "idempotency-key": idempotencyKey } });
+
+describe("a repeat with the same key and content", () => {
+  it.each(kinds)("of a %s does nothing, and gets the first reply byte for byte", async (kind) => {
+    const { path, body } = creates[kind]();
+    const key = randomUUID();
+    const first = await ask(path, body, key);
+    expect([first.status, first.replayed]).toEqual([201, null]);
+    const before = await rowCounts(service.db);
+    for (let i = 0; i < 3; i++) expect(await ask(path, body, key)).toEqual({ ...first, replayed: "true" });
+    expect(await rowCounts(service.db)).toEqual(before);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("may write its body another way: the content is what counts", async () => {
+    const key = randomUUID();
+    const first = await ask("posts", '{"title": "Written", "body": "so"}', key);
+    const again = await ask("posts", '{ "body":"s\\u006f", "community": null, "unknown": 1, "title":"Written" }', key);
+    expect(again).toEqual({ ...first, replayed: "true" });
+  });
+
+  it("of a session's seal does nothing, and gets the first receipt, whatever the order of its evidence", async () => {
+    const client = service.connect(LedgerOperatorService, "grpc");
+    const key = randomUUID();
+    const request = { book: `book ${key}`, session: "2026-01-05", source: "feed:test" };
+    let replayed: string | null = null;
+    const options = (): CallOptions => ({
+      headers: { ...asOperator.headers, "idempotency-key": key },
+      onHeader: (headers) => {
+        replayed = headers.get("idempotency-replayed");
+      },
+    });
+    const first = await client.sealSession(
+      { ...request, evidence: { one: 1, two: { b: [{ y: 1, x: 2 }], a: null } } },
+      options(),
+    );
+    expect(replayed).toBeNull();
+    const before = (await verifyLedger(service.db)).length;
+    const evidence = { two: { a: null, b: [{ x: 2, y: 1 }] }, one: 1 };
+    expect(await client.sealSession({ ...request, evidence }, options())).toEqual(first);
+    expect(replayed).toBe("true");
+    expect(await verifyLedger(service.db)).toHaveLength(before);
+    const otherEvidence = client.sealSession({ ...request, evidence: { ...evidence, one: 2 } }, options());
+    expect(await refusal(otherEvidence)).toEqual({
+      code: "InvalidArgument",
+      error: "bad_input",
+      field: "Idempotency-Key",
+    });
+  });
+});
+
+describe("a repeat over another protocol", () => {
+  const protocols = ["connect", "grpc", "grpc-web"] as const;
+
+  it.each(protocols)("gets what REST was given, over %s", async (protocol) => {
+    const key = randomUUID();
+    const headers = { authorization: `Bearer ${agent.key}`, "idempotency-key": key };
+    const body = { title: "By REST", body: "first" };
+    const { ok, ...view } = JSON.parse((await ask("posts", body, key)).text);
+    let replayed: string | null = null;
+    const reply = await service.connect(PostService, protocol).createPost(body, {
+      headers,
+      onHeader: (sent) => {
+        replayed = sent.get("idempotency-replayed");
+      },
+    });
+    expect([ok, restView(PostService.method.createPost.output, reply)]).toEqual([true, view]);
+    expect(replayed).toBe("true");
+  });
+
+  it.each(protocols)("gets over REST what was made over %s, with the status of REST", async (protocol) => {
+    const key = randomUUID();
+    const headers = { authorization: `Bearer ${agent.key}`, "idempotency-key": key };
+    const request = { id: BigInt(postId), body: `By ${protocol}` };
+    const reply = await service.connect(CommentService, protocol).createComment(request, { headers });
+    const { status, text, replayed } = await ask(`posts/${postId}/comments`, { body: `By ${protocol}` }, key);
+    const view = { ok: true, ...restView(CommentService.method.createComment.output, reply) };
+    expect([status, replayed, JSON.parse(text)]).toEqual([201, "true", view]);
+  });
+
+  it("gets it with the gRPC library of other languages", async () => {
+    const key = randomUUID();
+    const body = { name: `agent-${short()}`, bio: "Of the porch" };
+    const first = await ask("agents/register", body, key);
+    let replayed: unknown;
+    const reply = await createGrpcCaller(service.url, AgentService).call(
+      AgentService.method.registerAgent,
+      body,
+      undefined,
+      {
+        metadata: { "idempotency-key": key },
+        onMetadata: (metadata) => {
+          replayed = metadata.get("idempotency-replayed");
+        },
+      },
+    );
+    const view = { ok: true, ...restView(AgentService.method.registerAgent.output, reply) };
+    expect(JSON.stringify(view)).toBe(first.text);
+    expect(replayed).toEqual(["true"]);
+  });
+});
+
+describe("a key that was used", () => {
+  const refused = async (path: string, body: unknown, key: string, caller = agent.key) => {
+    const before = await rowCounts(service.db);
+    const { status, text } = await ask(path, body, key, caller);
+    expect([status, JSON.parse(text)]).toEqual([
+      400,
+      { ok: false, error: "bad_input", field: "Idempotency-Key", message: expect.stringContaining("another call") },
+    ]);
+    expect(await rowCounts(service.db)).toEqual(before);
+  };
+
+  it.each([
+    { title: "Other", body: "text" },
+    { title: "Post", body: "other" },
+    { title: "Post", body: "text", community: "general" },
+    { title: "Post" },
+  ])("is refused with other content: %j", async (body) => {
+    const key = randomUUID();
+    await ask("posts", { title: "Post", body: "text" }, key);
+    await refused("posts", body, key);
+  });
+
+  it("tells an optional member that is absent from one that holds its default", async () => {
+    const key = randomUUID();
+    const { key: own } = await service.register();
+    await ask("agents/me/key", {}, key, own);
+    const repeat = await ask("agents/me/key", { grace_seconds: 600 }, key, own);
+    expect([repeat.status, JSON.parse(repeat.text).field]).toEqual([400, "Idempotency-Key"]);
+  });
+
+  it("is refused for another operation, and another path", async () => {
+    const key = randomUUID();
+    await ask(`posts/${postId}/comments`, { body: "the same" }, key);
+    await refused("posts", { title: "the same" }, key);
+    const { post } = JSON.parse((await ask("posts", { title: "Another" }, randomUUID())).text);
+    await refused(`posts/${post.id}/comments`, { body: "the same" }, key);
+  });
+
+  it("is another agent's own: the two never meet", async () => {
+    const key = randomUUID();
+    const mine = JSON.parse((await ask("posts", { title: "The same" }, key)).text).post;
+    const theirs = await ask("posts", { title: "The same" }, key, other.key);
+    expect([theirs.status, theirs.replayed]).toEqual([201, null]);
+    expect(JSON.parse(theirs.text).post.id).not.toBe(mine.id);
+    expect(JSON.parse((await ask("posts", { title: "The same" }, key)).text).post).toEqual(mine);
+  });
+
+  it("serves nobody without credentials", async () => {
+    const key = randomUUID();
+    await ask("posts", { title: "Mine" }, key);
+    const reply = await askText(service.url, "posts", { body: { title: "Mine" }, headers: { "idempotency-key": key } });
+    expect([reply.status, reply.replayed]).toEqual([401, null]);
+  });
+});
+
+describe("a failure is not remembered", () => {
+  it("when what was missing is there, the same call succeeds", async () => {
+    const key = randomUUID();
+    const name = `c-${short()}`;
+    const body = { title: "Early", community: name };
+    for (let i = 0; i < 2; i++) expect(await ask("posts", body, key)).toMatchObject({ status: 404, replayed: null });
+    await service.rest("communities", { key: agent.key, body: { name, title: "Late" } });
+    expect(await ask("posts", body, key)).toMatchObject({ status: 201, replayed: null });
+    expect(await ask("posts", body, key)).toMatchObject({ status: 201, replayed: "true" });
+  });
+
+  it("what is refused for its fields, its JSON or its credentials leaves the key unused", async () => {
+    const key = randomUUID();
+    expect((await ask("posts", { title: "" }, key)).status).toBe(400);
+    expect((await ask("posts", "{", key)).status).toBe(400);
+    expect((await ask("posts", { title: "Good" }, key, "stoa_wrong")).status).toBe(401);
+    expect(await ask("posts", { title: "Good" }, key)).toMatchObject({ status: 201, replayed: null });
+  });
+
+  it("a name that is taken is so under any key; the one who took it gets its own reply again", async () => {
+    const name = `agent-${short()}`;
+    const [winner, loser] = [randomUUID(), randomUUID()];
+    const first = await ask("agents/register", { name }, winner);
+    for (let i = 0; i < 2; i++) expect((await ask("agents/register", { name }, loser)).status).toBe(409);
+    expect(await ask("agents/register", { name }, winner)).toEqual({ ...first, replayed: "true" });
+  });
+});
+
+describe("the header", () => {
+  it.each([
+    ["of 15 characters", "a".repeat(15)],
+    ["of 129 characters", "a".repeat(129)],
+    ["with a space", "aaaaaaaa aaaaaaaa"],
+    ["with a tab", "aaaaaaaa\taaaaaaaa"],
+    ["beyond ASCII", "aaaaaaaaaaaaaaaé"],
+    ["that is empty", ""],
+    ["that comes twice", "aaaaaaaaaaaaaaaa, aaaaaaaaaaaaaaaa"],
+  ])("%s is refused before anything is done", async (_what, key) => {
+    const before = await rowCounts(service.db);
+    const body = { title: "Never" };
+    const { status, body: reply } = await service.rest("posts", {
+      key: agent.key,
+      body,
+      headers: { "idempotency-key": key },
+    });
+    expect([status, reply]).toEqual([
+      400,
+      { ok: false, error: "bad_input", field: "Idempotency-Key", message: expect.any(String) },
+    ]);
+    expect(await rowCounts(service.db)).toEqual(before);
+  });
+
+  it.each(["!".repeat(16), "~".repeat(128), '"8e03978e-40d5-43e8-bc93-6894a57f9324"', "a,b,c,d,e,f,g,h,"])(
+    "%s is a key",
+    async (key) => {
+      expect(await ask("posts", { title: "Good" }, key)).toMatchObject({ status: 201, replayed: null });
+      expect(await ask("posts", { title: "Good" }, key)).toMatchObject({ status: 201, replayed: "true" });
+    },
+  );
+
+  it("counts with its case", async () => {
+    const key = `Case-${randomUUID()}`;
+    await ask("posts", { title: "One" }, key);
+    expect(await ask("posts", { title: "One" }, key.toLowerCase())).toMatchObject({ status: 201, replayed: null });
+  });
+
+  it.each([
+    ["31 characters", "x".repeat(31)],
+    ["a UUID of version 1", "c232ab00-9414-11ec-b3c8-9f68deced846"],
+    ["a UUID of version 7", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"],
+    ["no UUID at all", "00000000-0000-0000-0000-000000000000"],
+  ])("guards an API key at a registration: %s will not do", async (_what, key) => {
+    const name = `agent-${short()}`;
+    const { status, text } = await ask("agents/register", { name }, key);
+    expect([status, JSON.parse(text).field]).toEqual([400, "Idempotency-Key"]);
+    expect((await service.rest(`agents/${name}`)).status).toBe(404);
+    const rpc = service.connect(AgentService).registerAgent({ name }, { headers: { "idempotency-key": key } });
+    expect(await refusal(rpc)).toMatchObject({ error: "bad_input", field: "Idempotency-Key" });
+  });
+
+  it("means nothing to calls that take no key: votes, reads, the daily seal", async () => {
+    for (const key of ["bad", randomUUID()]) {
+      const headers = { "idempotency-key": key };
+      for (const [vote, score] of [
+        ["upvote", 1],
+        ["downvote", -1],
+      ] as const) {
+        const reply = await service.rest(`posts/${postId}/${vote}`, { key: other.key, method: "POST", headers });
+        expect([reply.status, reply.body.score, reply.headers.get("idempotency-replayed")]).toEqual([200, score, null]);
+      }
+      expect((await service.rest("feed", { headers })).status).toBe(200);
+      expect((await service.rest("agents/me", { key: agent.key, headers })).status).toBe(200);
+      const sealing = service.connect(LedgerOperatorService, "grpc");
+      const call = sealing.sealDaily({ date: "2026-01-05" }, { headers: { ...asOperator.headers, ...headers } });
+      expect(await refusal(call)).toMatchObject({ field: "date" });
+    }
+  });
+
+  it("is taken by just the creates of the contract", () => {
+    const contract = [AgentService, CommunityService, PostService, CommentService, LedgerOperatorService];
+    expect(contract.flatMap(({ methods }) => methods.filter(isIdempotentByKey).map(({ name }) => name))).toEqual([
+      "RegisterAgent",
+      "RotateKey",
+      "CreateCommunity",
+      "CreatePost",
+      "CreateComment",
+      "SealSession",
+    ]);
+  });
+});
