@@ -5,22 +5,23 @@ import {
   GetAgentResponseSchema,
   GetMeResponseSchema,
   RegisterAgentResponseSchema,
+  RotateKeyRequestSchema,
   RotateKeyResponseSchema,
 } from "../../gen/stoa/v1/agent_service_pb.js";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { callerOf, unauthorized } from "./access.ts";
+import { integerDefault } from "./defaults.ts";
 import { type Messages, timestamp } from "./messages.ts";
 import type { Writes } from "./writes.ts";
-
-const defaultGraceSeconds = 600n;
 
 const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +
   " Send it as the header Authorization: Bearer <api_key>, and to nobody but this service.";
 
 export function createAgentService(board: Board, writes: Writes, messages: Messages): ServiceImpl<typeof AgentService> {
+  const defaultGrace = integerDefault(RotateKeyRequestSchema.field.graceSeconds);
   return {
     registerAgent(request, context) {
       const { name, resident, bio } = request;
@@ -33,7 +34,7 @@ export function createAgentService(board: Board, writes: Writes, messages: Messa
 
     rotateKey(request, context) {
       const caller = callerOf(context);
-      const graceMs = Number(request.graceSeconds ?? defaultGraceSeconds) * 1000;
+      const graceMs = Number(request.graceSeconds ?? defaultGrace) * 1000;
       return writes.run(context, request, async (unit, replyId) => {
         const rotated = await rotateKey(unit, caller, graceMs, replyId);
         if (rotated === undefined) throw unauthorized(Access.AGENT);

@@ -78,7 +78,7 @@ describe("the accounts of grants.sql", () => {
     const service = await startLedger({ db, clock, config });
     expect((await service.rest("/readyz")).body).toEqual({ ok: true });
     const ada = await service.register();
-    const bob = await service.register();
+    const bob: { key: string; renewed?: string } = await service.register();
     const created = await service.rest("communities", {
       key: ada.key,
       body: { name: `town-${suffix}`, title: "Town" },
@@ -96,6 +96,15 @@ describe("the accounts of grants.sql", () => {
     }
     expect((await service.rest(`${path}/vote`, { key: bob.key, body: { vote: 0 } })).status).toBe(200);
     expect((await service.rest("feed")).body.count).toBe(1);
+    const headers = { "idempotency-key": `key-${suffix}-${suffix}-${suffix}-${suffix}` };
+    for (const replayed of [null, "true"]) {
+      const rotated = await service.rest("agents/me/key", { key: bob.key, body: {}, headers });
+      expect([rotated.status, rotated.headers.get("idempotency-replayed")]).toEqual([201, replayed]);
+      bob.renewed = rotated.body.api_key;
+    }
+    expect((await service.rest("agents/me", { key: bob.renewed })).status).toBe(200);
+    // As the sweep does after a day.
+    await serving.query("DELETE FROM idempotency_replies WHERE due_at <= ? ORDER BY due_at LIMIT 1", [clock.ms]);
 
     await service.seal();
     clock.set("2026-03-02T00:00:01Z");
