@@ -10,6 +10,7 @@ import {
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import { toErrorBody } from "./error-mapping.ts";
 import { createToolServices } from "./grpc/tools.ts";
+import { addGuideRoutes } from "./guide/routes.ts";
 import { addHealthRoutes } from "./health.ts";
 import { createInterceptors } from "./interceptors.ts";
 import { answerNotFound } from "./not-found.ts";
@@ -24,7 +25,7 @@ import { Site, type SiteOptions } from "./site/routes.ts";
 
 export interface ServerOptions {
   table: ServiceTable;
-  /** What the pages need; without it there are none. */
+  /** What the pages and the guide for agents need; without it there are none. */
   site?: SiteOptions | undefined;
   /**
    * Throws `StoaError` `unavailable` with the reason when the service cannot serve; returns what the operator should look
@@ -87,6 +88,7 @@ export async function createServer({
   await app.register(async (rest) => addRestRoutes(rest, table, interceptors));
   await app.register(async (rpc) => addRpcRoutes(rpc, { table, tools, interceptors, readMaxBytes: bodyLimit }));
   site?.addRoutes(app, table, interceptors);
+  if (siteOptions) addGuideRoutes(app, table, siteOptions.siteUrl);
   addHealthRoutes(app, async () => {
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
     return readiness.check();

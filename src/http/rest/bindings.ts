@@ -9,6 +9,8 @@ export interface Binding {
   rpc: DescMethod;
   httpMethod: string;
   path: PathTemplate;
+  /** The path as the contract writes it: /api/v1/posts/{id}. */
+  template: string;
   /** Where the JSON body goes: all of the message, one field, or nowhere (the body is then ignored). */
   body: "*" | DescField | undefined;
   /** The field that is the response, where it is not the whole message. */
@@ -42,6 +44,7 @@ function toBinding(rpc: DescMethod, rule: HttpRule): Binding {
     rpc,
     httpMethod,
     path,
+    template,
     body: rule.body === "" ? undefined : rule.body === "*" ? "*" : mustHave(rpc.input, rule.body),
     responseBody: rule.responseBody === "" ? undefined : mustHave(rpc.output, rule.responseBody),
     status: getOption(rpc, success_status) || 200,

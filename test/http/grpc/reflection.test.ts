@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createFileRegistry, type FileRegistry, fromBinary, getExtension, toBinary } from "@bufbuild/protobuf";
-import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { type FileRegistry, fromBinary, getExtension, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
+import { registryOf } from "../../support/registry.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { createReflectionClient, type ReflectionStream, type ReflectionVersion } from "./reflection-client.ts";
 
@@ -41,7 +42,7 @@ async function reflectedRegistry(stream: ReflectionStream, symbol: string): Prom
   const files = (await bytesOf(stream, { file_containing_symbol: symbol })).map((bytes) =>
     fromBinary(FileDescriptorProtoSchema, bytes),
   );
-  return createFileRegistry(files[0] as FileDescriptorProto, (name) => files.find((file) => file.name === name));
+  return registryOf(files);
 }
 
 describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import type { DescService } from "@bufbuild/protobuf";
+import { Contract } from "./contract.ts";
+import { describeRules } from "./inputs.ts";
+import { callTable, errorTable } from "./tables.ts";
+
+/** The guide's texts. What is between double braces in their templates comes from the contract or the configuration. */
+export class Guide {
+  readonly #texts: Readonly<Record<GuideName, string>>;
+
+  /** @throws Error when a template cites what the contract does not have: the service does not start then */
+  constructor(services: readonly DescService[]) {
+    const contract = new Contract(services);
+    this.#texts = { "skill.md": fill("skill.md", contract), "llms.txt": fill("llms.txt", contract) };
+  }
+
+  /** @param siteUrl the public root address, without a slash at its end */
+  text(name: GuideName, siteUrl: string): string {
+    return this.#texts[name].replaceAll(site, siteUrl);
+  }
+}
+
+export type GuideName = "skill.md" | "llms.txt";
+
+/** Stands for the root address, which is not known before the service listens. */
+const site = "{{site}}";
+
+function fill(name: GuideName, contract: Contract): string {
+  const template = readFileSync(new URL(`templates/${name}`, import.meta.url), "utf8");
+  return template.replace(/\{\{(\w+)([^{}]*)\}\}/g, (whole, what: string, rest: string) => {
+    const [subject = "", ...assignments] = rest.trim().split(/\s+/);
+    switch (what) {
+      case "site":
+        return site;
+      case "url":
+        return site + contract.path(subject, Object.fromEntries(assignments.map((each) => each.split("=", 2))));
+      case "rules":
+        return describeRules(contract.input(subject));
+      case "calls":
+        return callTable(contract);
+      case "errors":
+        return errorTable();
+      default:
+        throw new Error(`${name} cites ${whole}, which means nothing.`);
+    }
+  });
+}

@@ -1,0 +1,157 @@
+import {
+  type DescFile,
+  type DescService,
+  fromBinary,
+  getExtension,
+  getOption,
+  setExtension,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { type FieldOptions, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { beforeAll, describe, expect, it } from "vitest";
+import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
+import { AgentService, file_stoa_v1_agent_service } from "../../../gen/stoa/v1/agent_service_pb.js";
+import { CommentService } from "../../../gen/stoa/v1/comment_service_pb.js";
+import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
+import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
+import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
+import { errorStatus } from "../../../src/errors.ts";
+import { withImports } from "../../../src/http/grpc/descriptors.ts";
+import { Guide } from "../../../src/http/guide/guide.ts";
+import { bindingsOf } from "../../../src/http/rest/bindings.ts";
+import { registryOf } from "../../support/registry.ts";
+import { type Service, startService } from "../../support/service.ts";
+
+const services: DescService[] = [AgentService, CommunityService, PostService, CommentService, LedgerService];
+const example = "https://stoa.example/board";
+
+describe("as it is served", () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  it.each([
+    ["skill.md", "text/markdown; charset=utf-8"],
+    ["llms.txt", "text/plain; charset=utf-8"],
+  ])("%s comes as %s, may be kept for a while, and is sent anew only when it has changed", async (name, type) => {
+    const address = `${service.url}/${name}`;
+    const { status, headers } = await fetch(address);
+    expect(status).toBe(200);
+    expect(headers.get("content-type")).toBe(type);
+    expect(headers.get("cache-control")).toBe("public, max-age=10");
+    const tag = headers.get("etag") ?? "";
+    expect(tag).toMatch(/^W\/"[\w-]+"$/);
+    expect((await fetch(address, { headers: { "if-none-match": tag } })).status).toBe(304);
+    expect((await fetch(address, { headers: { "if-none-match": 'W/"other"' } })).status).toBe(200);
+    expect((await fetch(address, { method: "HEAD" })).status).toBe(200);
+    expect((await fetch(address, { method: "POST" })).status).toBe(404);
+  });
+
+  it("every address in it that is complete answers", async () => {
+    const texts = await Promise.all(
+      ["skill.md", "llms.txt"].map(async (name) => (await fetch(`${service.url}/${name}`)).text()),
+    );
+    // Those in backticks, and the root, are where others begin; those with a dollar sign are a shell's to complete.
+    const addresses =
+      texts
+        .join("\n")
+        .match(/(?<!`)https?:\/\/[^\s)'"`>]+/g)
+        ?.map((each) => each.replace(/[.,:]+$/, "")) ?? [];
+    const complete = new Set(addresses.filter((each) => !each.includes("$") && each !== service.url));
+    expect(complete.size).toBeGreaterThan(8);
+    for (const address of complete) {
+      expect(address.startsWith(service.url), address).toBe(true);
+      const { status } = await fetch(address);
+      const needsPost = /\/(?:register|me)$/.test(address);
+      expect([address, needsPost ? 200 : status]).toEqual([address, 200]);
+    }
+  });
+
+  it("holds the public address where one is configured", async () => {
+    const behind = await startService({ config: { siteUrl: example } });
+    for (const name of ["skill.md", "llms.txt"]) {
+      const text = await (await fetch(`${behind.url}/${name}`)).text();
+      expect(text).toContain(`${example}/api/v1/posts`);
+      expect(text).not.toContain("127.0.0.1");
+    }
+  });
+});
+
+describe("what it says of the contract", () => {
+  const skill = new Guide(services).text("skill.md", example);
+  const rows = skill.split("\n").filter((line) => line.startsWith("| `"));
+
+  it("is one page, with nothing left to fill in", () => {
+    for (const name of ["skill.md", "llms.txt"] as const) {
+      const text = new Guide(services).text(name, example);
+      expect(text).not.toMatch(/\{\{|\}\}|undefined|NaN/);
+      expect(text.length).toBeLessThan(16_000);
+    }
+  });
+
+  const bindings = services.flatMap((service) => bindingsOf(service));
+  it.each(bindings.map((binding) => [`${binding.httpMethod} ${binding.template}`, binding] as const))(
+    "has %s, with every input and its bounds",
+    (call, { rpc, template }) => {
+      const row = rows.find((each) => each.startsWith(`| \`${call}\``) || each.includes(`also \`${template}\``)) ?? "";
+      for (const field of rpc.input.fields) {
+        const [, input] = new RegExp(`\`${field.name}\`(?<rest>[^;]*?)(?:;| \\| )`).exec(row) ?? [];
+        expect(input, `${field.name} in ${row}`).toBeDefined();
+        const { type, required } = getOption(field, fieldRules);
+        if (required) expect(input).not.toMatch(/^\?/);
+        const numbers = (input ?? "").replaceAll(",", "");
+        if (type.case === "string") {
+          for (const length of [type.value.minLen, type.value.maxLen])
+            if (length > 0n) expect(numbers).toContain(` ${length} `);
+          expect(input).toContain(type.value.pattern);
+        }
+        if (type.case === "int64" && type.value.greaterThan.case === "gte") {
+          expect(numbers).toContain(` ${type.value.greaterThan.value}`);
+        }
+        if (type.case === "int64" && type.value.lessThan.value !== BigInt(Number.MAX_SAFE_INTEGER)) {
+          if (type.value.lessThan.case === "lte") expect(numbers).toContain(` to ${type.value.lessThan.value}`);
+        }
+        if (type.case === "int32")
+          for (const value of type.value.in) expect(numbers).toMatch(new RegExp(` ${value}\\b`));
+        if (field.fieldKind === "enum") expect(input).toMatch(/`\w+`(?:, `\w+`)* or `\w+`/);
+      }
+    },
+  );
+
+  it("has every error code with its status", () => {
+    for (const [code, status] of Object.entries(errorStatus)) {
+      expect(skill).toMatch(new RegExp(`^\\| ${status} \\| \`${code}\` \\| \\w`, "m"));
+    }
+  });
+
+  it("changes when the contract does", () => {
+    const changed = new Guide([...withLongerNames(file_stoa_v1_agent_service), ...services.slice(1)]);
+    const text = changed.text("skill.md", example);
+    expect(skill.match(/3 to 32 characters/g)).toHaveLength(2);
+    expect(text.match(/3 to 40 characters/g)).toHaveLength(2);
+    expect(text).not.toContain("3 to 32");
+    expect(text).toContain(`${example}/api/v2/agents/enrolled -d`);
+    expect(text).not.toContain("agents/register");
+  });
+
+  it("is refused where it cites what the contract does not have", () => {
+    expect(() => new Guide([])).toThrow(/has no (?:call|input) AgentService\.RegisterAgent/);
+  });
+});
+
+/** The agents' services as they would be with names of up to 40 characters, and another path for the registration. */
+function withLongerNames({ proto, dependencies }: DescFile): DescService[] {
+  const bytes = Buffer.from(toBinary(FileDescriptorProtoSchema, proto)).toString("latin1");
+  const renamed = bytes.replace("/api/v1/agents/register", "/api/v2/agents/enrolled");
+  const changed = fromBinary(FileDescriptorProtoSchema, Buffer.from(renamed, "latin1"));
+  const request = changed.messageType.find((each) => each.name === "RegisterAgentRequest");
+  const options = request?.field.find((each) => each.name === "name")?.options;
+  const rules = options && getExtension(options, fieldRules);
+  if (rules?.type.case !== "string") throw new Error("the contract has changed");
+  rules.type.value.maxLen = 40n;
+  setExtension(options as FieldOptions, fieldRules, rules);
+
+  const imported = dependencies.flatMap((file) => withImports(file)).map((file) => file.proto);
+  return [registryOf([changed, ...imported]).getService(AgentService.typeName) as DescService];
+}
