@@ -44,7 +44,8 @@ it("registers, and keeps the key where only the owner reads it", async () => {
 });
 
 it("reads every page of the feed, each post once", () => {
-  for (let i = 1; i <= 60; i++) expect(output.match(new RegExp(`\\b\\d+ Post ${i}$`, "gm")), `Post ${i}`).toHaveLength(1);
+  for (let i = 1; i <= 60; i++)
+    expect(output.match(new RegExp(`\\b\\d+ Post ${i}$`, "gm")), `Post ${i}`).toHaveLength(1);
 });
 
 it("posts, comments, replies and votes", async () => {
