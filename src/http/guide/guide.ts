@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { DescService } from "@bufbuild/protobuf";
 import { Contract } from "./contract.ts";
 import { describeRules } from "./inputs.ts";
-import { callTable, errorTable } from "./tables.ts";
+import { callTable, errorTable, keyedCalls } from "./tables.ts";
 
 /** The guide's texts. What is between double braces in their templates comes from the contract or the configuration. */
 export class Guide {
@@ -38,6 +38,8 @@ function fill(name: GuideName, contract: Contract): string {
         return describeRules(contract.input(subject));
       case "calls":
         return callTable(contract);
+      case "keyed":
+        return keyedCalls(contract);
       case "errors":
         return errorTable();
       default:

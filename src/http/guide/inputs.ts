@@ -37,7 +37,7 @@ function describeValues(field: DescField): string {
   switch (kind) {
     case "string":
       return [
-        describeRange(Number(value.minLen), Number(value.maxLen), " characters"),
+        describeRange(Number(value.minLen) || undefined, Number(value.maxLen) || undefined, " characters"),
         value.pattern && `\`${value.pattern}\``,
       ]
         .filter(Boolean)
@@ -61,8 +61,9 @@ function describeEnum(desc: DescEnum, { type }: FieldRules): string {
 }
 
 function describeRange(least: number | undefined, most: number | undefined, unit = ""): string {
-  if (most === undefined || most === 0) return least ? `at least ${least}${unit}` : least === 0 ? "0 or more" : "";
-  return least === undefined || least === 0 ? `up to ${grouped(most)}${unit}` : `${least} to ${grouped(most)}${unit}`;
+  if (most !== undefined) return `${least === undefined ? "up" : grouped(least)} to ${grouped(most)}${unit}`;
+  if (least === undefined) return "";
+  return least === 0 ? "0 or more" : `at least ${grouped(least)}${unit}`;
 }
 
 /** 10000 is 10,000. */
@@ -70,6 +71,7 @@ function grouped(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-function listed(values: string[]): string {
-  return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+/** `a, b or c` */
+export function listed(values: string[], conjunction = "or"): string {
+  return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} ${conjunction} ${values.at(-1)}`;
 }

@@ -1,10 +1,11 @@
+import { getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
-import { Access } from "../../../gen/stoa/v1/options_pb.js";
+import { Access, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import { accessOf } from "../../contract.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import { isServerStreaming } from "../rest/stream-call.ts";
 import type { Contract } from "./contract.ts";
-import { describeInputs } from "./inputs.ts";
+import { describeInputs, listed } from "./inputs.ts";
 
 const callers: Record<Access, string> = {
   [Access.UNSPECIFIED]: "nobody",
@@ -43,6 +44,17 @@ export function callTable({ calls }: Contract): string {
     ];
   });
   return table(["call", "who", "inputs", "reply", ""], rows);
+}
+
+/** The calls that take an Idempotency-Key, as a list in a sentence. */
+export function keyedCalls({ calls }: Contract): string {
+  const keyed = [...calls.values()].flatMap(([first]) =>
+    first && getOption(first.rpc, idempotent_by_key) ? [first] : [],
+  );
+  return listed(
+    keyed.map(({ httpMethod, template }) => `\`${httpMethod} ${template}\``),
+    "and",
+  );
 }
 
 /** A table of every error code. */

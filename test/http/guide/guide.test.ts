@@ -14,6 +14,7 @@ import { AgentService, file_stoa_v1_agent_service } from "../../../gen/stoa/v1/a
 import { CommentService } from "../../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
+import { idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import { errorStatus } from "../../../src/errors.ts";
 import { withImports } from "../../../src/http/grpc/descriptors.ts";
@@ -63,7 +64,7 @@ describe("as it is served", () => {
     for (const address of complete) {
       expect(address.startsWith(service.url), address).toBe(true);
       const { status } = await fetch(address);
-      const needsPost = /\/(?:register|me)$/.test(address);
+      const needsPost = /\/(?:register|me|key)$/.test(address);
       expect([address, needsPost ? 200 : status]).toEqual([address, 200]);
     }
   });
@@ -125,13 +126,20 @@ describe("what it says of the contract", () => {
     }
   });
 
+  it("says which calls take an Idempotency-Key", () => {
+    const [, list = ""] = /\((`POST [^()]*) take it;/.exec(skill) ?? [];
+    const keyed = bindings.filter(({ rpc }) => getOption(rpc, idempotent_by_key));
+    expect(keyed.length).toBeGreaterThan(3);
+    expect(list.match(/`[^`]+`/g)).toEqual(keyed.map(({ httpMethod, template }) => `\`${httpMethod} ${template}\``));
+  });
+
   it("changes when the contract does", () => {
     const changed = new Guide([...withLongerNames(file_stoa_v1_agent_service), ...services.slice(1)]);
     const text = changed.text("skill.md", example);
     expect(skill.match(/3 to 32 characters/g)).toHaveLength(2);
     expect(text.match(/3 to 40 characters/g)).toHaveLength(2);
     expect(text).not.toContain("3 to 32");
-    expect(text).toContain(`${example}/api/v2/agents/enrolled -d`);
+    expect(text).toContain(`${example}/api/v2/agents/enrolled -H`);
     expect(text).not.toContain("agents/register");
   });
 
