@@ -2,12 +2,15 @@ import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { Aging } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
-import { ReplySweep } from "./board/reply-sweep.ts";
+import { sweepReplies } from "./board/reply-sweep.ts";
+import { Sweep } from "./board/sweep.ts";
+import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
 import { createServer } from "./http/server.ts";
 import { DailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
+import { createPolicies } from "./limits/policy.ts";
 import { createServiceTable } from "./services/table.ts";
 import { Database } from "./store/database.ts";
 import { ensureDatabase } from "./store/ensure-database.ts";
@@ -56,7 +59,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
-    const sweep = new ReplySweep(board, log);
+    const sweep = new Sweep(board, [sweepReplies, forgetAddresses], log);
     cleanUp.push(() => sweep.stop());
     const ledger = await Ledger.open({ db, now, log, epoch: config.ledgerEpoch });
     const clock = new DailyClock(ledger, now, log);
@@ -67,16 +70,19 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const scheme = config.tls ? "https" : "http";
     let url = `${scheme}://${hostInUrl(config.host)}:${config.port}`;
     const siteUrl = () => config.siteUrl ?? url;
+    const policies = config.rateLimits && createPolicies(config.rateLimits);
     const table = createServiceTable({
       board,
       ledger,
       siteUrl,
       operatorToken: config.operatorToken,
+      writeLimits: policies && new WriteLimits(policies),
     });
     const server = await createServer({
       table,
       site: { siteUrl, now },
       log,
+      limits: policies && { policies, trustProxy: config.trustProxy, now },
       checkReady: () => checkReady(db, ledger),
       beforeDrain: () => ledger.stop(),
       port: {

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
+import { isIPv4, isIPv6 } from "node:net";
 import { resolve } from "node:path";
+import { defaultQuotas, limitNames, parseQuota, type Quotas } from "./limits/quota.ts";
 
 /** Everything that can be set from outside. This file is the only reader of the environment. */
 export interface Config {
@@ -18,6 +20,10 @@ export interface Config {
   operatorToken: string | undefined;
   /** The date that is day 1 of the ledger; undefined means that of the first start. */
   ledgerEpoch: string | undefined;
+  /** What callers may do how often; undefined means that nothing is limited. */
+  rateLimits: Quotas | undefined;
+  /** Whose X-Forwarded-For is believed: addresses, networks, and the ranges loopback, linklocal and uniquelocal. */
+  trustProxy: string[];
   /** PEM texts; undefined means no TLS. */
   tls: { cert: string; key: string } | undefined;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
@@ -62,6 +68,7 @@ export function readConfig(environment: Environment): Config {
   if (migrationDatabase !== undefined && database?.database !== migrationDatabase.database) {
     throw new ConfigError("STOA_MIGRATION_DATABASE_URL must name the same database as STOA_DATABASE_URL.");
   }
+  const quotas = readQuotas(read);
   return {
     host: read("STOA_HOST", parseHost) ?? "127.0.0.1",
     port: read("STOA_PORT", integerBetween(0, 65_535)) ?? 8080,
@@ -72,6 +79,8 @@ export function readConfig(environment: Environment): Config {
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),
     operatorToken: read("STOA_OPERATOR_TOKEN", parseToken),
     ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),
+    rateLimits: read("STOA_RATE_LIMITS", oneOf("on", "off")) === "off" ? undefined : quotas,
+    trustProxy: read("STOA_TRUST_PROXY", parseProxies) ?? [],
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
@@ -92,6 +101,24 @@ export function describeConfig(config: Config): Record<string, unknown> {
 
 function describeDatabase({ host, port, socketPath, user, database }: DatabaseConfig): string {
   return `${user}@${socketPath ?? `${host}:${port}`}/${database}`;
+}
+
+/** One setting for each limit, STOA_LIMIT_POSTS for `posts`. */
+function readQuotas(read: <Value>(name: string, parse: (text: string) => Value) => Value | undefined): Quotas {
+  const given = limitNames.map((name) => [name, read(`STOA_LIMIT_${name.toUpperCase()}`, parseQuota)] as const);
+  return { ...defaultQuotas, ...Object.fromEntries(given.filter(([, quota]) => quota !== undefined)) };
+}
+
+function parseProxies(text: string): string[] {
+  return text.split(",").map((each) => {
+    const entry = each.trim();
+    const [, address = "", prefix = "0"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+    const bits = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
+    if (["loopback", "linklocal", "uniquelocal"].includes(entry) || Number(prefix) <= bits) return entry;
+    throw new Error(
+      `must be addresses, networks such as 10.0.0.0/8, loopback, linklocal or uniquelocal, with commas, not ${JSON.stringify(text)}`,
+    );
+  });
 }
 
 function integerBetween(least: number, most: number) {

@@ -1,16 +1,29 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { Access, access, current_key_only, idempotent_by_key } from "../gen/stoa/v1/options_pb.js";
+import { Access, access, current_key_only, idempotent_by_key, Limit, limit } from "../gen/stoa/v1/options_pb.js";
 
 /*
  * What the contract's options say of an RPC. Options are decoded at each look, which takes longer than all else that a call
  * looks up: they are kept here.
  */
 
+const limitNames = {
+  [Limit.UNSPECIFIED]: undefined,
+  [Limit.POSTS]: "posts",
+  [Limit.COMMENTS]: "comments",
+  [Limit.VOTES]: "votes",
+  [Limit.COMMUNITIES]: "communities",
+  [Limit.KEYS]: "keys",
+  [Limit.REGISTRATIONS]: "registrations",
+} as const;
+
+type LimitName = NonNullable<(typeof limitNames)[Limit]>;
+
 interface Rules {
   access: Access;
   idempotentByKey: boolean;
   currentKeyOnly: boolean;
   replyIsSecret: boolean;
+  limit: LimitName | undefined;
 }
 
 const known = new WeakMap<DescMethod, Rules>();
@@ -23,6 +36,7 @@ function rulesOf(rpc: DescMethod): Rules {
       idempotentByKey: getOption(rpc, idempotent_by_key),
       currentKeyOnly: getOption(rpc, current_key_only),
       replyIsSecret: rpc.output.fields.some(({ proto }) => proto.options?.debugRedact === true),
+      limit: limitNames[getOption(rpc, limit)],
     };
     if (rules.access === Access.UNSPECIFIED)
       throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
@@ -49,4 +63,9 @@ export function isForCurrentKeyOnly(rpc: DescMethod): boolean {
 /** Whether an RPC's reply holds what must not be stored as it is. */
 export function isReplySecret(rpc: DescMethod): boolean {
   return rulesOf(rpc).replyIsSecret;
+}
+
+/** The name of the rate limit that an RPC spends from, where it has one of its own. */
+export function limitOf(rpc: DescMethod): LimitName | undefined {
+  return rulesOf(rpc).limit;
 }

@@ -7,6 +7,8 @@ export interface Unit {
   tx: Tx;
   /** The time of the write, in milliseconds since 1970 (UTC). */
   now: number;
+  /** Set by a write that found nothing to change: it spends nothing from its limit. */
+  unchanged?: boolean;
 }
 
 /**

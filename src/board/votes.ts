@@ -17,11 +17,15 @@ export interface VoteOutcome {
  * Vote, counts and the author's karma change together, under the post's lock.
  * @throws StoaError `not_found`; `own_content` for any vote on a post of one's own.
  */
-export async function votePost({ tx }: Unit, caller: Caller, postId: number, vote: Vote): Promise<VoteOutcome> {
+export async function votePost(unit: Unit, caller: Caller, postId: number, vote: Vote): Promise<VoteOutcome> {
+  const { tx } = unit;
   const post = await lockPostAndVote(tx, postId, caller.id);
   if (post === undefined) throw notFound("There is no post of this id.");
   if (post.authorId === caller.id) throw new StoaError("own_content", "Agents do not vote on posts of their own.");
-  if (post.vote === vote) return { vote, upvotes: post.upvotes, downvotes: post.downvotes };
+  if (post.vote === vote) {
+    unit.unchanged = true;
+    return { vote, upvotes: post.upvotes, downvotes: post.downvotes };
+  }
 
   const upvotes = post.upvotes + count(vote, 1) - count(post.vote, 1);
   const downvotes = post.downvotes + count(vote, -1) - count(post.vote, -1);

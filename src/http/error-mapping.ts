@@ -32,7 +32,7 @@ export function toConnectError(error: unknown): ConnectError {
     ...(known.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: BigInt(known.retryAfterSeconds) }),
   });
   const detail = { desc: ErrorDetailSchema, value };
-  return new ConnectError(known.message, codes[known.code], challenge(known), [detail], error);
+  return new ConnectError(known.message, codes[known.code], errorHeaders(known), [detail], error);
 }
 
 /** Any failure as an error of ours, also what `toConnectError` made of it. */

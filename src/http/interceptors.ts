@@ -8,34 +8,53 @@ import {
 } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { accessOf } from "../contract.ts";
-import { StoaError } from "../errors.ts";
-import { toConnectError } from "./error-mapping.ts";
+import { errorStatus, StoaError } from "../errors.ts";
+import { toConnectError, toStoaError } from "./error-mapping.ts";
 import { logKey } from "./log.ts";
+import type { ServiceTable } from "./services.ts";
 import { findViolation } from "./validation.ts";
 
 type AnyRequest = UnaryRequest | StreamRequest;
 
 /** The chain that every call runs through, whatever its protocol; the first is the outermost. */
-export function createInterceptors(callerKey: ContextKey<unknown>): Interceptor[] {
-  return [mapErrors, requireCaller(callerKey), validate];
+export function createInterceptors({ callerKey, limitsKey }: ServiceTable): Interceptor[] {
+  return [mapErrors(limitsKey), requireCaller(callerKey), validate];
 }
 
-/** Every failure leaves as a Connect error, be it before a stream begins or in its midst. */
-export const mapErrors: Interceptor = (next) => async (request) => {
-  try {
-    const response = await next(request);
-    if (!response.stream) return response;
-    return { ...response, message: mapErrorsOf(response.message, request) };
-  } catch (error) {
-    throw mapError(error, request);
-  }
-};
+/**
+ * Every failure leaves as a Connect error, be it before a stream begins or in its midst. What was the caller's fault is
+ * noted: floods of that are limited.
+ */
+export function mapErrors(limitsKey: ServiceTable["limitsKey"]): Interceptor {
+  return (next) => async (request) => {
+    const limits = request.contextValues.get(limitsKey);
+    const map = (error: unknown) => {
+      const failure = mapError(error, request);
+      if (limits !== undefined) limits.faulty = isFault(failure);
+      return failure;
+    };
+    if (limits !== undefined) limits.faulty = false;
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      return { ...response, message: mapErrorsOf(response.message, map) };
+    } catch (error) {
+      throw map(error);
+    }
+  };
+}
 
-async function* mapErrorsOf<T>(messages: AsyncIterable<T>, request: AnyRequest): AsyncGenerator<T> {
+/** Whether a failure is the caller's fault, other than that of calling too soon. */
+export function isFault(error: unknown): boolean {
+  const { code } = toStoaError(error);
+  return errorStatus[code] < 500 && code !== "rate_limited";
+}
+
+async function* mapErrorsOf<T>(messages: AsyncIterable<T>, map: (error: unknown) => ConnectError): AsyncGenerator<T> {
   try {
     yield* messages;
   } catch (error) {
-    throw mapError(error, request);
+    throw map(error);
   }
 }
 

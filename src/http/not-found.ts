@@ -19,6 +19,11 @@ export function answerNotFound(request: FastifyRequest, reply: FastifyReply, sit
     reply.raw.setHeader("content-type", contentType);
     reply.raw.setHeader("grpc-status", "12");
     reply.raw.setHeader("grpc-message", unimplemented);
+    if (request.callLimits !== undefined) {
+      reply.raw.setHeader("ratelimit-policy", request.callLimits.policies);
+      reply.raw.setHeader("ratelimit", request.callLimits.state);
+      request.callLimits.faulty = true;
+    }
     reply.raw.end();
     return reply;
   }

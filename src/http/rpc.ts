@@ -1,12 +1,20 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
-import { type ConnectRouter, createContextValues, type Interceptor, type ServiceImpl } from "@connectrpc/connect";
+import {
+  type ConnectRouter,
+  type ContextValues,
+  createContextValues,
+  type Interceptor,
+  type ServiceImpl,
+} from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance } from "fastify";
-import { Access } from "../../gen/stoa/v1/options_pb.js";
-import { accessOf } from "../contract.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.js";
+import type { CallLimits } from "../limits/call-limits.ts";
+import { admit } from "./admission.ts";
 import { toConnectError } from "./error-mapping.ts";
-import { mapErrors } from "./interceptors.ts";
+import { isFault, mapErrors } from "./interceptors.ts";
+import type { Gate } from "./limits/gate.ts";
 import { logKey } from "./log.ts";
 import type { ServiceTable } from "./services.ts";
 
@@ -15,6 +23,8 @@ export interface RpcOptions {
   /** Services beside the table's that anybody may call, outside the contract's rules. */
   tools: ServiceTable["services"];
   interceptors: Interceptor[];
+  /** Without it nothing is limited. */
+  gate: Gate | undefined;
   /** The largest message that is read, in bytes. */
   readMaxBytes: number;
 }
@@ -22,11 +32,31 @@ export interface RpcOptions {
 /** Adds Connect, gRPC and gRPC-Web for every service of the table. */
 export async function addRpcRoutes(
   app: FastifyInstance,
-  { table, tools, interceptors, readMaxBytes }: RpcOptions,
+  { table, tools, interceptors, gate, readMaxBytes }: RpcOptions,
 ): Promise<void> {
-  app.addHook("onRequest", async ({ raw }, reply) => {
-    if (raw.httpVersionMajor === 1) endConnectionIfUnread(raw, reply.raw);
+  app.addHook("onRequest", (request, reply, done) => {
+    beforeHead(reply.raw, (response) => {
+      // Connect stops reading a message that is too large, and Node then reads no more of the connection: where the reply
+      // begins before the request has arrived whole, the client is told not to use the connection again.
+      if (request.raw.httpVersionMajor === 1 && !request.raw.complete) response.setHeader("connection", "close");
+      const { callLimits } = request;
+      if (gate === undefined || callLimits === undefined) return;
+      gate.describe(callLimits);
+      response.setHeader("ratelimit-policy", callLimits.policies);
+      response.setHeader("ratelimit", callLimits.state);
+    });
+    done();
   });
+  /** What fails before a call begins, no interceptor sees. */
+  const enter = async (values: ContextValues, action: (limits: CallLimits | undefined) => unknown): Promise<void> => {
+    const limits = values.get(table.limitsKey);
+    try {
+      await action(limits);
+    } catch (error) {
+      if (limits !== undefined) limits.faulty = isFault(error);
+      throw toConnectError(error);
+    }
+  };
   await app.register(fastifyConnectPlugin, {
     interceptors,
     readMaxBytes,
@@ -35,31 +65,32 @@ export async function addRpcRoutes(
         router.service(service, implementation as Partial<ServiceImpl<DescService>>);
       }
       for (const { service, implementation } of tools) {
-        const outside = { interceptors: [mapErrors], requestGate() {} };
+        // Whoever watches the service is never told to wait.
+        const isCounted = service.typeName !== Health.typeName;
+        const outside = {
+          interceptors: [mapErrors(table.limitsKey)],
+          requestGate: ({ values }: { values: ContextValues }) =>
+            enter(values, (limits) => isCounted && limits && gate?.countAnonymous(limits)),
+        };
         router.service(service, implementation as Partial<ServiceImpl<DescService>>, outside);
       }
     },
-    contextValues: (request) => createContextValues().set(logKey, request.log),
-    // As over REST, credentials come before the message: who lacks them learns nothing of its faults.
-    async requestGate({ method, requestHeader, signal, values }) {
-      if (accessOf(method) === Access.PUBLIC) return;
-      try {
-        values.set(table.callerKey, await table.authenticate(method, (name) => requestHeader.get(name), signal));
-      } catch (error) {
-        throw toConnectError(error);
-      }
-    },
+    contextValues: ({ log, callLimits }) => createContextValues().set(logKey, log).set(table.limitsKey, callLimits),
+    // As over REST, limits and credentials come before the message: who lacks them learns nothing of its faults.
+    requestGate: ({ method, requestHeader, signal, values }) =>
+      enter(values, async (limits) => {
+        const header = (name: string) => requestHeader.get(name);
+        const caller = await admit({ gate, limits, rpc: method, table, header, signal });
+        if (caller !== undefined) values.set(table.callerKey, caller);
+      }),
   });
 }
 
-/**
- * Connect stops reading a message that is too large, and Node then reads no more of the connection: where the reply begins
- * before the request has arrived whole, the client is told not to use the connection again.
- */
-function endConnectionIfUnread(request: IncomingMessage, response: ServerResponse): void {
+/** Calls `action` just before the head of a response is written, when all that its headers say is known. */
+function beforeHead(response: ServerResponse, action: (response: ServerResponse) => void): void {
   const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
   response.writeHead = (...args: unknown[]) => {
-    if (!request.complete) response.setHeader("connection", "close");
+    action(response);
     return writeHead(...args);
   };
 }

@@ -13,6 +13,8 @@ import { createToolServices } from "./grpc/tools.ts";
 import { addGuideRoutes } from "./guide/routes.ts";
 import { addHealthRoutes } from "./health.ts";
 import { createInterceptors } from "./interceptors.ts";
+import { Gate, type LimitOptions } from "./limits/gate.ts";
+import { addLimits, countAnonymous } from "./limits/hooks.ts";
 import { answerNotFound } from "./not-found.ts";
 import { Port, type PortOptions } from "./port.ts";
 import { Readiness } from "./readiness.ts";
@@ -34,6 +36,8 @@ export interface ServerOptions {
   checkReady(): Promise<string | undefined>;
   /** Called when the service begins to stop: what would go on without end ends now. */
   beforeDrain?(): void;
+  /** Without them nothing is limited. */
+  limits?: LimitOptions | undefined;
   log: FastifyBaseLogger;
   port: Omit<PortOptions, "clientErrorReply">;
 }
@@ -56,6 +60,7 @@ export async function createServer({
   site: siteOptions,
   checkReady,
   beforeDrain,
+  limits,
   log,
   port: portOptions,
 }: ServerOptions): Promise<Server> {
@@ -77,16 +82,21 @@ export async function createServer({
       sendError(reply as never, known, errorStatus[known.code]);
     },
   });
-  const interceptors = createInterceptors(table.callerKey);
+  const interceptors = createInterceptors(table);
   const readiness = new Readiness(checkReady, log);
   const tools = createToolServices(table, readiness);
+  const gate = limits && new Gate(limits);
   let closing = false;
 
   const site = siteOptions && new Site(siteOptions);
-  addCommonHooks(app, site, () => closing);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id);
+  });
+  addLimits(app, gate, [...table.services, ...tools]);
+  addCommonHooks(app, { gate, site, isClosing: () => closing });
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
-  await app.register(async (rest) => addRestRoutes(rest, table, interceptors));
-  await app.register(async (rpc) => addRpcRoutes(rpc, { table, tools, interceptors, readMaxBytes: bodyLimit }));
+  await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate }));
+  await app.register(async (rpc) => addRpcRoutes(rpc, { table, tools, interceptors, gate, readMaxBytes: bodyLimit }));
   site?.addRoutes(app, table, interceptors);
   if (siteOptions) addGuideRoutes(app, table, siteOptions.siteUrl);
   addHealthRoutes(app, async () => {
@@ -109,9 +119,14 @@ export async function createServer({
   };
 }
 
-function addCommonHooks(app: FastifyInstance, site: Site | undefined, isClosing: () => boolean): void {
+interface CommonHooks {
+  gate: Gate | undefined;
+  site: Site | undefined;
+  isClosing(): boolean;
+}
+
+function addCommonHooks(app: FastifyInstance, { gate, site, isClosing }: CommonHooks): void {
   app.addHook("onRequest", async (request, reply) => {
-    reply.header("x-request-id", request.id);
     if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
     // Connect makes a URL of it, and would leave the request without an answer where it cannot.
     const host = (request.headers.host ?? request.headers[":authority"]) as string | undefined;
@@ -121,8 +136,9 @@ function addCommonHooks(app: FastifyInstance, site: Site | undefined, isClosing:
       throw badInput(undefined, "The Host header is missing or malformed.");
     }
     // What no route takes is answered before its body is read.
-    if (request.is404) return answerNotFound(request, reply, site);
-    return undefined;
+    if (!request.is404) return undefined;
+    countAnonymous(gate, request);
+    return answerNotFound(request, reply, site);
   });
   app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, site));
   app.setErrorHandler((error, request, reply) => handleError(error, request, reply, site));

@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ContextKey } from "@connectrpc/connect";
+import type { CallLimits } from "../limits/call-limits.ts";
 
 /** The methods of a service by their local names, as Connect's router takes them. */
 export type Implementation = Readonly<Record<string, unknown>>;
@@ -15,4 +16,8 @@ export interface ServiceTable {
   authenticate(rpc: DescMethod, header: (name: string) => string | null, signal: AbortSignal): Promise<unknown>;
   /** Under this key the services find what `authenticate` returned. */
   callerKey: ContextKey<unknown>;
+  /** The id of the agent that `authenticate` returned; undefined where it is no agent. */
+  agentOf(caller: unknown): number | undefined;
+  /** Under this key the services find the call's limits; nothing where there are none. */
+  limitsKey: ContextKey<CallLimits | undefined>;
 }

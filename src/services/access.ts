@@ -7,6 +7,7 @@ import type { Board } from "../board/board.ts";
 import { agentClaimId, forgetReply, isRepeatableRotation } from "../board/idempotency.ts";
 import { accessOf, isForCurrentKeyOnly } from "../contract.ts";
 import { StoaError } from "../errors.ts";
+import type { CallLimits } from "../limits/call-limits.ts";
 
 /** An internal service that holds the operator token. */
 export const operator = Symbol("operator");
@@ -16,11 +17,19 @@ export const callerKey = createContextKey<Caller | typeof operator | undefined>(
   description: "who calls",
 });
 
+/** Under this key a call's context holds its limits, where there are limits. */
+export const limitsKey = createContextKey<CallLimits | undefined>(undefined, { description: "the call's limits" });
+
 /** The agent that calls; only for operations whose access is `agent`. @throws StoaError `unauthorized`. */
 export function callerOf(context: HandlerContext): Caller {
   const caller = context.values.get(callerKey);
   if (caller === undefined || caller === operator) throw unauthorized(Access.AGENT);
   return caller;
+}
+
+/** The id of the agent that `Authenticator` found; undefined where it is no agent. */
+export function agentOf(caller: unknown): number | undefined {
+  return caller === undefined || caller === operator ? undefined : (caller as Caller).id;
 }
 
 /** Who is behind an Authorization header, for operations that ask. */

@@ -6,8 +6,9 @@ import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Board } from "../board/board.ts";
+import type { WriteLimits } from "../board/write-limits.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { Authenticator, callerKey } from "./access.ts";
+import { Authenticator, agentOf, callerKey, limitsKey } from "./access.ts";
 import { createAgentService } from "./agents.ts";
 import { createCommentService } from "./comments.ts";
 import { createCommunityService } from "./communities.ts";
@@ -25,13 +26,15 @@ export interface ServiceOptions {
   siteUrl: () => string;
   /** Without one there is no operator service. */
   operatorToken: string | undefined;
+  /** What writes spend; without it they are not limited. */
+  writeLimits: WriteLimits | undefined;
 }
 
 /** Every service of the contract with its implementation, and how their callers are known. */
-export function createServiceTable({ board, ledger, siteUrl, operatorToken }: ServiceOptions) {
+export function createServiceTable({ board, ledger, siteUrl, operatorToken, writeLimits }: ServiceOptions) {
   const messages = new Messages(siteUrl);
   const receipts = new ReceiptMessages(siteUrl);
-  const writes = new Writes(board, ledger);
+  const writes = new Writes(board, ledger, writeLimits);
   const authenticator = new Authenticator(board, operatorToken);
   const operatorService = {
     service: LedgerOperatorService,
@@ -49,5 +52,7 @@ export function createServiceTable({ board, ledger, siteUrl, operatorToken }: Se
     authenticate: (rpc: DescMethod, header: (name: string) => string | null, signal: AbortSignal) =>
       authenticator.authenticate(rpc, header, signal),
     callerKey,
+    agentOf,
+    limitsKey,
   };
 }

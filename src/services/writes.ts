@@ -2,8 +2,11 @@ import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Board, Unit } from "../board/board.ts";
 import { type Claim, claimReply, keepReply } from "../board/idempotency.ts";
+import type { WriteLimits } from "../board/write-limits.ts";
+import { limitOf } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Sealing } from "../ledger/seals.ts";
+import { callerKey, callerOf, limitsKey } from "./access.ts";
 import { readClaim } from "./idempotency-key.ts";
 
 /**
@@ -21,10 +24,12 @@ type Transaction<Open extends Unit> = <Result>(work: (unit: Open) => Promise<Res
 export class Writes {
   readonly #board: Board;
   readonly #ledger: Ledger;
+  readonly #limits: WriteLimits | undefined;
 
-  constructor(board: Board, ledger: Ledger) {
+  constructor(board: Board, ledger: Ledger, limits: WriteLimits | undefined) {
     this.#board = board;
     this.#ledger = ledger;
+    this.#limits = limits;
   }
 
   /** Runs a write of the board; `work` also makes the reply. When it throws, nothing of it has happened. */
@@ -44,36 +49,61 @@ export class Writes {
     work: Work<Open, Reply>,
   ): Promise<Reply> {
     const claim = readClaim(context, request);
-    if (claim === undefined) return transaction((unit) => this.#perform(unit, work, null));
-    // Where the transaction loses a deadlock it is run anew: what it finds out leaves it as its result alone.
-    const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, context, claim, work));
-    if (replayed) context.responseHeader.set("Idempotency-Replayed", "true");
-    return reply;
+    const call = context.values.get(limitsKey);
+    // Where nobody is known to call, the key is all that a reply is given out for: a guess at it is one at a secret.
+    if (claim !== undefined && isAnonymous(context)) call?.beforeSecret();
+    try {
+      if (claim === undefined) return await transaction((unit) => this.#perform(unit, context, work, null));
+      // Where the transaction loses a deadlock it is run anew: what it finds out leaves it as its result alone.
+      const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, context, claim, work));
+      if (replayed) context.responseHeader.set("Idempotency-Replayed", "true");
+      return reply;
+    } catch (error) {
+      await call?.afterRefusal?.();
+      throw error;
+    }
   }
 
   /** A call under an idempotency key: performed the first time, and replayed after that. */
   async #performOnce<Open extends Unit, Reply extends Message>(
     unit: Open,
-    { method }: HandlerContext,
+    context: HandlerContext,
     claim: Claim,
     work: Work<Open, Reply>,
   ): Promise<{ reply: Reply; replayed: boolean }> {
+    const { method } = context;
     const known = await claimReply(unit, claim);
     // The fingerprint, which names the method, says that the reply is of its kind.
     if (known !== undefined) return { reply: fromBinary(method.output, known) as Message as Reply, replayed: true };
-    // Limits: a registration with a key that is not known comes here, and none that is.
-    const reply = await this.#perform(unit, work, claim.id);
+    if (isAnonymous(context)) context.values.get(limitsKey)?.wrongSecret();
+    const reply = await this.#perform(unit, context, work, claim.id);
     await keepReply(unit, claim, toBinary(method.output, reply));
     return { reply, replayed: false };
   }
 
   async #perform<Open extends Unit, Reply>(
     unit: Open,
+    context: HandlerContext,
     work: Work<Open, Reply>,
     replyId: Buffer | null,
   ): Promise<Reply> {
     const reply = await work(unit, replyId);
-    // Limits: the write is charged here, after every other check and before the commit. A replay does not come here.
+    await this.#charge(unit, context);
     return reply;
   }
+
+  /** A write spends from its limit after every other check, and before the commit. A replay does not come here. */
+  async #charge(unit: Unit, context: HandlerContext): Promise<void> {
+    const name = limitOf(context.method);
+    const call = context.values.get(limitsKey);
+    if (this.#limits === undefined || name === undefined || call === undefined || unit.unchanged) return;
+    const subject = isAnonymous(context) ? call.address : callerOf(context).id;
+    const { policy, judgement, repair } = await this.#limits.charge(unit, name, subject);
+    call.afterRefusal = repair && (() => this.#board.write(context.signal, repair));
+    call.take(policy, judgement);
+  }
+}
+
+function isAnonymous({ values }: HandlerContext): boolean {
+  return values.get(callerKey) === undefined;
 }

@@ -73,7 +73,9 @@ function readMigrations(): Promise<Migration[]> {
     return Promise.all(
       names.map(async (name, index) => {
         const version = Number.parseInt(name, 10);
-        if (version !== index + 1) throw new Error(`Migration files must be numbered without gaps; ${name} is not.`);
+        if (!(version > Number.parseInt(names[index - 1] ?? "0", 10))) {
+          throw new Error(`Each migration file must have a number of its own; ${name} has not.`);
+        }
         const text = await readFile(new URL(name, directory), "utf8");
         const checksum = createHash("sha256").update(text).digest("hex");
         return { version, name: name.replace(/\.sql$/, ""), checksum, statements: splitStatements(text) };

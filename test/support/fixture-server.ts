@@ -5,6 +5,7 @@ import { afterAll } from "vitest";
 import { StoaError } from "../../src/errors.ts";
 import { createServer } from "../../src/http/server.ts";
 import type { ServiceTable } from "../../src/http/services.ts";
+import type { CallLimits } from "../../src/limits/call-limits.ts";
 import { EchoService } from "./fixture.ts";
 
 type Thing = Record<string, unknown> & { name: string };
@@ -70,6 +71,8 @@ export async function startFixtureServer(): Promise<FixtureServer> {
       return "the caller";
     },
     callerKey,
+    agentOf: () => 1,
+    limitsKey: createContextKey<CallLimits | undefined>(undefined),
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const server = await createServer({

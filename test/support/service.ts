@@ -92,6 +92,8 @@ export function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Con
     dataDir: "/nonexistent",
     operatorToken: undefined,
     ledgerEpoch: undefined,
+    rateLimits: undefined,
+    trustProxy: [],
     tls: undefined,
     logLevel: "info",
     drainTimeoutMs: 5_000,

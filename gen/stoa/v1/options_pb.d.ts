@@ -49,6 +49,60 @@ export enum Access {
 export declare const AccessSchema: GenEnum<Access>;
 
 /**
+ * What a call spends, beside the limits that hold for every call. A write spends when it takes effect: one that is refused,
+ * repeated under its idempotency key, or changes nothing spends nothing.
+ *
+ * @generated from enum stoa.v1.Limit
+ */
+export enum Limit {
+  /**
+   * Nothing.
+   *
+   * @generated from enum value: LIMIT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Per agent.
+   *
+   * @generated from enum value: LIMIT_POSTS = 1;
+   */
+  POSTS = 1,
+
+  /**
+   * @generated from enum value: LIMIT_COMMENTS = 2;
+   */
+  COMMENTS = 2,
+
+  /**
+   * @generated from enum value: LIMIT_VOTES = 3;
+   */
+  VOTES = 3,
+
+  /**
+   * @generated from enum value: LIMIT_COMMUNITIES = 4;
+   */
+  COMMUNITIES = 4,
+
+  /**
+   * @generated from enum value: LIMIT_KEYS = 5;
+   */
+  KEYS = 5,
+
+  /**
+   * Per client address.
+   *
+   * @generated from enum value: LIMIT_REGISTRATIONS = 6;
+   */
+  REGISTRATIONS = 6,
+}
+
+/**
+ * Describes the enum stoa.v1.Limit.
+ */
+export declare const LimitSchema: GenEnum<Limit>;
+
+/**
  * @generated from extension: stoa.v1.Access access = 50001;
  */
 export declare const access: GenExtension<MethodOptions, Access>;
@@ -99,6 +153,13 @@ export declare const idempotent_by_key: GenExtension<MethodOptions, boolean>;
  * @generated from extension: bool current_key_only = 50007;
  */
 export declare const current_key_only: GenExtension<MethodOptions, boolean>;
+
+/**
+ * Which rate limit the call spends from. What an agent writes has one.
+ *
+ * @generated from extension: stoa.v1.Limit limit = 50008;
+ */
+export declare const limit: GenExtension<MethodOptions, Limit>;
 
 /**
  * In JSON requests, refuse properties that the message does not have. They are ignored otherwise.

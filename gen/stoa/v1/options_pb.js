@@ -9,7 +9,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file stoa/v1/options.proto.
  */
 export const file_stoa_v1_options = /*@__PURE__*/
-  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAzpJCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgOMg8uc3RvYS52MS5BY2Nlc3NSBmFjY2VzczpHCg5zdWNjZXNzX3N0YXR1cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKAVSDXN1Y2Nlc3NTdGF0dXM6OAoGZXJyb3JzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5IYDIAMoCVIGZXJyb3JzOj4KCWltbXV0YWJsZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOWGAyABKAhSCWltbXV0YWJsZTo/CgptZWRpYV90eXBlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5oYDIAEoCVIJbWVkaWFUeXBlOkwKEWlkZW1wb3RlbnRfYnlfa2V5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY1oYDIAEoCFIPaWRlbXBvdGVudEJ5S2V5OkoKEGN1cnJlbnRfa2V5X29ubHkSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjXhgMgASgIUg5jdXJyZW50S2V5T25seTpdChlyZWZ1c2VfdW5rbm93bl9wcm9wZXJ0aWVzEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNOGAyABKAhSF3JlZnVzZVVua25vd25Qcm9wZXJ0aWVzOjsKB2V4YW1wbGUSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY54YDIAEoCVIHZXhhbXBsZTo6CghldmVudF9pZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoCFIHZXZlbnRJZDpGCg5yZXN1bWVzX3N0cmVhbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1YYDIAEoCFINcmVzdW1lc1N0cmVhbTpECg1kZWZhdWx0X3ZhbHVlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjohgMgASgJUgxkZWZhdWx0VmFsdWViBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAyqUAQoFTGltaXQSFQoRTElNSVRfVU5TUEVDSUZJRUQQABIPCgtMSU1JVF9QT1NUUxABEhIKDkxJTUlUX0NPTU1FTlRTEAISDwoLTElNSVRfVk9URVMQAxIVChFMSU1JVF9DT01NVU5JVElFUxAEEg4KCkxJTUlUX0tFWVMQBRIXChNMSU1JVF9SRUdJU1RSQVRJT05TEAY6SQoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoDjIPLnN0b2EudjEuQWNjZXNzUgZhY2Nlc3M6RwoOc3VjY2Vzc19zdGF0dXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjShgMgASgFUg1zdWNjZXNzU3RhdHVzOjgKBmVycm9ycxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOSGAyADKAlSBmVycm9yczo+CglpbW11dGFibGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjlhgMgASgIUglpbW11dGFibGU6PwoKbWVkaWFfdHlwZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOaGAyABKAlSCW1lZGlhVHlwZTpMChFpZGVtcG90ZW50X2J5X2tleRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSD2lkZW1wb3RlbnRCeUtleTpKChBjdXJyZW50X2tleV9vbmx5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY14YDIAEoCFIOY3VycmVudEtleU9ubHk6RgoFbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjYhgMgASgOMg4uc3RvYS52MS5MaW1pdFIFbGltaXQ6XQoZcmVmdXNlX3Vua25vd25fcHJvcGVydGllcxIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjThgMgASgIUhdyZWZ1c2VVbmtub3duUHJvcGVydGllczo7CgdleGFtcGxlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGOeGAyABKAlSB2V4YW1wbGU6OgoIZXZlbnRfaWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKAhSB2V2ZW50SWQ6RgoOcmVzdW1lc19zdHJlYW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNWGAyABKAhSDXJlc3VtZXNTdHJlYW06RAoNZGVmYXVsdF92YWx1ZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY6IYDIAEoCVIMZGVmYXVsdFZhbHVlYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the enum stoa.v1.Access.
@@ -24,6 +24,21 @@ export const AccessSchema = /*@__PURE__*/
  */
 export const Access = /*@__PURE__*/
   tsEnum(AccessSchema);
+
+/**
+ * Describes the enum stoa.v1.Limit.
+ */
+export const LimitSchema = /*@__PURE__*/
+  enumDesc(file_stoa_v1_options, 1);
+
+/**
+ * What a call spends, beside the limits that hold for every call. A write spends when it takes effect: one that is refused,
+ * repeated under its idempotency key, or changes nothing spends nothing.
+ *
+ * @generated from enum stoa.v1.Limit
+ */
+export const Limit = /*@__PURE__*/
+  tsEnum(LimitSchema);
 
 /**
  * @generated from extension: stoa.v1.Access access = 50001;
@@ -85,12 +100,20 @@ export const current_key_only = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 6);
 
 /**
+ * Which rate limit the call spends from. What an agent writes has one.
+ *
+ * @generated from extension: stoa.v1.Limit limit = 50008;
+ */
+export const limit = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 7);
+
+/**
  * In JSON requests, refuse properties that the message does not have. They are ignored otherwise.
  *
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export const refuse_unknown_properties = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 7);
+  extDesc(file_stoa_v1_options, 8);
 
 /**
  * A JSON object for the API description: its members show what fields may hold. Others are made up from their types.
@@ -98,7 +121,7 @@ export const refuse_unknown_properties = /*@__PURE__*/
  * @generated from extension: string example = 50023;
  */
 export const example = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 8);
+  extDesc(file_stoa_v1_options, 9);
 
 /**
  * The id of a server-sent event, where the message is streamed as such.
@@ -106,7 +129,7 @@ export const example = /*@__PURE__*/
  * @generated from extension: bool event_id = 50004;
  */
 export const event_id = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 9);
+  extDesc(file_stoa_v1_options, 10);
 
 /**
  * In a request for a stream: the header Last-Event-ID of a client that reconnects, plus one, stands for this field.
@@ -114,7 +137,7 @@ export const event_id = /*@__PURE__*/
  * @generated from extension: bool resumes_stream = 50005;
  */
 export const resumes_stream = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 10);
+  extDesc(file_stoa_v1_options, 11);
 
 /**
  * What an absent field stands for: a number, a string, or the name of an enum's value.
@@ -122,5 +145,5 @@ export const resumes_stream = /*@__PURE__*/
  * @generated from extension: string default_value = 50024;
  */
 export const default_value = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 11);
+  extDesc(file_stoa_v1_options, 12);
 

@@ -4,8 +4,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import { accessOf } from "../../contract.ts";
 import { notFound } from "../../errors.ts";
+import { admit } from "../admission.ts";
 import { cancellation } from "../cancellation.ts";
 import { toStoaError } from "../error-mapping.ts";
+import type { Gate } from "../limits/gate.ts";
+import { countAnonymous } from "../limits/hooks.ts";
 import { logKey } from "../log.ts";
 import type { ServiceTable } from "../services.ts";
 import { type Binding, bindingsOf } from "./bindings.ts";
@@ -16,12 +19,21 @@ import { createServe, type Serve } from "./serve.ts";
 import { wantsEvents } from "./stream.ts";
 import { isServerStreaming } from "./stream-call.ts";
 
+export interface RestOptions {
+  table: ServiceTable;
+  interceptors: readonly Interceptor[];
+  /** Without it nothing is limited. */
+  gate?: Gate | undefined;
+}
+
 /** A binding and what it takes to serve it. */
 interface Endpoint {
   binding: Binding;
-  access: Access;
   serve: Serve;
 }
+
+/** What a page of another origin may read of a reply besides what it always may. */
+const exposedHeaders = "RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
 
 /** Which endpoint a request is for, and what is known of the call before its body is read. */
 interface Target {
@@ -38,7 +50,7 @@ type RestRequest = FastifyRequest & { target: Target };
  * contract's descriptors and annotations, and no endpoint by name. Failures are thrown as `StoaError` to the instance's
  * error handler, in this order: route, credentials, size of the body, JSON, fields.
  */
-export function addRestRoutes(app: FastifyInstance, table: ServiceTable, interceptors: readonly Interceptor[]): void {
+export function addRestRoutes(app: FastifyInstance, { table, interceptors, gate }: RestOptions): void {
   // The content type says nothing here: agents call with whatever their client sends. Bodies are read as bytes.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
@@ -49,6 +61,7 @@ export function addRestRoutes(app: FastifyInstance, table: ServiceTable, interce
       app.route({
         method,
         url,
+        config: { limits: "rest" },
         // A stream goes out as it comes, and has no end that a HEAD could wait for.
         ...(endpoints.some(({ binding }) => isServerStreaming(binding.rpc))
           ? { compress: false, exposeHeadRoute: false }
@@ -56,14 +69,21 @@ export function addRestRoutes(app: FastifyInstance, table: ServiceTable, interce
         // Credentials come before the body: who lacks them is answered before it is read.
         onRequest: async (request, reply) => {
           const target = findTarget(endpoints, request.originalUrl);
-          if (target === undefined) throw notFound("There is nothing at this address.");
-          const { access, binding } = target.endpoint;
-          if (isPublicRead(binding)) allowAnyOrigin(reply);
-          if (access !== Access.PUBLIC) {
-            // Of a header that comes twice Node makes one value; only Set-Cookie is a list.
-            const header = (name: string) => (request.raw.headers[name] as string | undefined) ?? null;
-            target.caller = await table.authenticate(binding.rpc, header, cancellation(request, reply));
+          if (target === undefined) {
+            countAnonymous(gate, request);
+            throw notFound("There is nothing at this address.");
           }
+          const { binding } = target.endpoint;
+          if (isPublicRead(binding)) allowAnyOrigin(reply);
+          target.caller = await admit({
+            gate,
+            limits: request.callLimits,
+            rpc: binding.rpc,
+            table,
+            // Of a header that comes twice Node makes one value; only Set-Cookie is a list.
+            header: (name) => (request.raw.headers[name] as string | undefined) ?? null,
+            signal: cancellation(request, reply),
+          });
           (request as RestRequest).target = target;
           // Fastify would refuse a malformed content type before any parser. (Set where there is a body alone: it makes
           // every look at the headers dearer.)
@@ -77,7 +97,11 @@ export function addRestRoutes(app: FastifyInstance, table: ServiceTable, interce
   }
 }
 
-async function serve(request: RestRequest, reply: FastifyReply, { callerKey }: ServiceTable): Promise<FastifyReply> {
+async function serve(
+  request: RestRequest,
+  reply: FastifyReply,
+  { callerKey, limitsKey }: ServiceTable,
+): Promise<FastifyReply> {
   const { endpoint, captured, query, caller } = request.target;
   const message = readRequest(endpoint.binding, {
     captured,
@@ -86,7 +110,8 @@ async function serve(request: RestRequest, reply: FastifyReply, { callerKey }: S
     lastEventId: wantsEvents(request) ? (request.raw.headers["last-event-id"] as string | undefined) : undefined,
   });
   const values = createContextValues().set(logKey, request.log);
-  if (endpoint.access !== Access.PUBLIC) values.set(callerKey, caller);
+  if (caller !== undefined) values.set(callerKey, caller);
+  if (request.callLimits !== undefined) values.set(limitsKey, request.callLimits);
   const init: CallInit = {
     method: request.method,
     url: request.originalUrl,
@@ -106,7 +131,6 @@ function endpointsOf({ services }: ServiceTable, interceptors: readonly Intercep
   return services.flatMap(({ service, implementation }) =>
     bindingsOf(service).map((binding) => ({
       binding,
-      access: accessOf(binding.rpc),
       serve: createServe(binding, implementation, interceptors),
     })),
   );
@@ -154,7 +178,7 @@ function isPublicRead({ rpc, httpMethod }: Binding): boolean {
 }
 
 function allowAnyOrigin(reply: FastifyReply): FastifyReply {
-  return reply.header("access-control-allow-origin", "*");
+  return reply.header("access-control-allow-origin", "*").header("access-control-expose-headers", exposedHeaders);
 }
 
 async function answerPreflight(_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

@@ -3,6 +3,7 @@ import { createContextKey } from "@connectrpc/connect";
 import { fastify } from "fastify";
 import { expect, it } from "vitest";
 import { addRestRoutes } from "../../../src/http/rest/routes.ts";
+import type { CallLimits } from "../../../src/limits/call-limits.ts";
 import { BrokenService } from "../../support/fixture.ts";
 
 /** Adds the routes of some RPCs of the broken service. */
@@ -13,8 +14,14 @@ function add(...names: string[]): void {
   const implementation = Object.fromEntries(
     methods.filter(({ name }) => name !== "NotImplemented").map(({ localName }) => [localName, () => ({})]),
   );
-  const table = { services: [{ service, implementation }], authenticate: async () => undefined };
-  addRestRoutes(fastify(), { ...table, callerKey: createContextKey<unknown>(undefined) }, []);
+  const table = {
+    services: [{ service, implementation }],
+    authenticate: async () => undefined,
+    callerKey: createContextKey<unknown>(undefined),
+    agentOf: () => undefined,
+    limitsKey: createContextKey<CallLimits | undefined>(undefined),
+  };
+  addRestRoutes(fastify(), { table, interceptors: [] });
 }
 
 it.each([

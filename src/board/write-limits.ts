@@ -1,0 +1,48 @@
+import { advance, afterClock, type Judgement, judge } from "../limits/gcra.ts";
+import type { Policies, Policy } from "../limits/policy.ts";
+import { advanceLimit, lowerLimit, type Subject, sweepAddresses } from "../store/limits.ts";
+import type { Board, Unit } from "./board.ts";
+
+/** By how much the clocks of replicas may differ, in microseconds. What lies further ahead was left by a clock set back. */
+const clockTolerance = 60_000_000;
+const sweepBatch = 1_000;
+
+/** What writes may spend, over all replicas. */
+export class WriteLimits {
+  readonly #policies: Policies;
+
+  constructor(policies: Policies) {
+    this.#policies = policies;
+  }
+
+  /**
+   * Spends one write, as the last statement of its transaction. Whoever gets a refusal throws, so that all rolls back.
+   * @param subject an agent's id or a client address
+   */
+  async charge(
+    { tx, now }: Unit,
+    name: keyof Policies,
+    subject: Subject,
+  ): Promise<{ policy: Policy; judgement: Judgement; repair: ((unit: Unit) => Promise<void>) | undefined }> {
+    const policy = this.#policies[name];
+    const time = now * 1000;
+    const advanced = await advanceLimit(tx, subject, name, time, policy.interval);
+    const arrival = advanced - policy.interval;
+    const settled = afterClock(policy, arrival, time, clockTolerance);
+    if (settled === arrival) return { policy, judgement: judge(policy, advanced, time), repair: undefined };
+    // Refused, and the row rolls back to what it was: it is set right afterwards, or it would refuse until the old time.
+    return {
+      policy,
+      judgement: judge(policy, advance(policy, settled, time), time),
+      repair: (unit) => lowerLimit(unit.tx, subject, name, settled),
+    };
+  }
+}
+
+/** Forgets the addresses of registrations whose limits have run out. */
+export async function forgetAddresses(board: Board, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const swept = await board.write(signal, ({ tx, now }) => sweepAddresses(tx, now * 1000, sweepBatch));
+    if (swept < sweepBatch) return;
+  }
+}

@@ -1,0 +1,119 @@
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIPv4, isIPv6 } from "node:net";
+
+/** Named ranges, as Fastify's trustProxy has them. */
+const ranges: Record<string, string[]> = {
+  loopback: ["127.0.0.1/8", "::1/128"],
+  linklocal: ["169.254.0.0/16", "fe80::/10"],
+  uniquelocal: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
+};
+
+/**
+ * Says from which address a request comes, for HTTP/1.1 and HTTP/2 alike: that of the connection, unless a proxy that is
+ * trusted has it from somebody else. Then X-Forwarded-For is read from its end, where the nearest proxy wrote, up to the
+ * first address that is not trusted; nothing before that is believed, for the client may have written it.
+ */
+export class ClientAddresses {
+  readonly #trusted: BlockList | undefined;
+  /** By session or socket, since a connection's address does not change. */
+  readonly #peers = new WeakMap<object, { address: string; counted: string }>();
+
+  /** @param trusted addresses, networks (10.0.0.0/8) and names of ranges; none: X-Forwarded-For is never believed */
+  constructor(trusted: readonly string[]) {
+    this.#trusted = trusted.length === 0 ? undefined : compile(trusted);
+  }
+
+  /** The address of a request's client, as it is counted; see `countedAddress`. */
+  of(request: IncomingMessage): string {
+    const peer = this.#peerOf(request);
+    const forwarded = this.#trusted && request.headers["x-forwarded-for"];
+    if (forwarded === undefined || !this.#isTrusted(peer.address)) return peer.counted;
+    return countedAddress(this.#nearestUntrusted(peer.address, String(forwarded)));
+  }
+
+  #peerOf(request: IncomingMessage): { address: string; counted: string } {
+    // Over HTTP/2 each request has a stand-in for the socket of its own.
+    const connection: object = (request as { stream?: { session?: object } }).stream?.session ?? request.socket;
+    let peer = this.#peers.get(connection);
+    if (peer === undefined) {
+      const address = request.socket.remoteAddress ?? "";
+      peer = { address, counted: countedAddress(address) };
+      this.#peers.set(connection, peer);
+    }
+    return peer;
+  }
+
+  #nearestUntrusted(peer: string, forwarded: string): string {
+    let address = peer;
+    for (const hop of forwarded.split(",").reverse()) {
+      const next = withoutPort(hop.trim());
+      // A proxy that writes no address is the last that is known.
+      if (!isIPv4(next) && !isIPv6(next)) return address;
+      address = next;
+      if (!this.#isTrusted(address)) return address;
+    }
+    return address;
+  }
+
+  #isTrusted(text: string): boolean {
+    const address = mappedIPv4(text) ?? text;
+    if (isIPv4(address)) return this.#trusted?.check(address, "ipv4") ?? false;
+    return isIPv6(address) && (this.#trusted?.check(withoutZone(address), "ipv6") ?? false);
+  }
+}
+
+/**
+ * An address as it is counted: IPv4 as it is, also where it is mapped into IPv6, and of IPv6 the network of 64 bits, of
+ * which one client has all. What is no address counts as one client.
+ */
+export function countedAddress(text: string): string {
+  if (isIPv4(text)) return text;
+  const ipv4 = mappedIPv4(text);
+  if (ipv4 !== undefined) return ipv4;
+  if (!isIPv6(text)) return "unknown";
+  const network = groupsOf(withoutZone(text)).slice(0, 4);
+  return `${network.map((group) => group.toString(16)).join(":")}::/64`;
+}
+
+function compile(trusted: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of trusted.flatMap((each) => ranges[each] ?? [each])) {
+    const [address = "", prefix] = entry.split("/");
+    const family = isIPv4(address) ? "ipv4" : "ipv6";
+    list.addSubnet(address, prefix === undefined ? (family === "ipv4" ? 32 : 128) : Number(prefix), family);
+  }
+  return list;
+}
+
+function mappedIPv4(text: string): string | undefined {
+  if (!isIPv6(text)) return undefined;
+  const groups = groupsOf(withoutZone(text));
+  if (groups[5] !== 0xffff || groups.slice(0, 5).some((group) => group !== 0)) return undefined;
+  return groups
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 255])
+    .join(".");
+}
+
+/** The eight groups of an IPv6 address that is well-formed and has no zone. */
+function groupsOf(address: string): number[] {
+  const [head = [], tail] = address.split("::").map((part) => (part === "" ? [] : part.split(":").flatMap(toGroups)));
+  if (tail === undefined) return head;
+  return [...head, ...new Array<number>(8 - head.length - tail.length).fill(0), ...tail];
+}
+
+function toGroups(part: string): number[] {
+  if (!part.includes(".")) return [Number.parseInt(part, 16)];
+  const [a = 0, b = 0, c = 0, d = 0] = part.split(".").map(Number);
+  return [(a << 8) | b, (c << 8) | d];
+}
+
+function withoutZone(address: string): string {
+  return address.split("%", 1)[0] as string;
+}
+
+/** Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711. */
+function withoutPort(hop: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(hop) ?? [];
+  return bracketed ?? plain ?? hop;
+}

@@ -1,0 +1,91 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
+import type { CallLimits } from "../../limits/call-limits.ts";
+import type { ServiceTable } from "../services.ts";
+import type { Gate } from "./gate.ts";
+
+/** How a route is limited: `none` at all; `rest` and `rpc` count their calls themselves; others count as reads. */
+export type RouteLimits = "none" | "rest" | "rpc";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The call's limits; undefined where there are none. */
+    callLimits: CallLimits | undefined;
+  }
+  interface FastifyContextConfig {
+    limits?: RouteLimits;
+  }
+}
+
+/**
+ * Puts the limits of this process before everything else that an instance does, and the header fields on every reply.
+ * To be called before routes are added. Without a gate nothing is limited.
+ */
+export function addLimits(app: FastifyInstance, gate: Gate | undefined, services: ServiceTable["services"]): void {
+  app.decorateRequest("callLimits", undefined);
+  if (gate === undefined) return;
+
+  const rpcRoutes = new Map<string, RouteLimits>(
+    services.flatMap(({ service: { typeName, methods } }) =>
+      methods.map(({ name }) => [`/${typeName}/${name}`, typeName === Health.typeName ? "none" : "rpc"]),
+    ),
+  );
+  app.addHook("onRoute", (route) => {
+    const limits = rpcRoutes.get(route.url);
+    if (limits !== undefined) route.config = { ...route.config, limits };
+    if (route.config?.limits !== undefined) return;
+    const count = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
+      attempt(() => countAnonymous(gate, request), done);
+    };
+    route.onRequest = [count, ...[route.onRequest ?? []].flat()];
+  });
+  app.addHook("onRequest", (request, _reply, done) => {
+    const limits = gate.open(request.raw);
+    request.callLimits = limits;
+    if (limits.refusal === undefined) return done();
+    const kind = request.routeOptions.config.limits;
+    // Who asks for health is answered always; RPC clients get the refusal in the manner of their protocol.
+    if (kind === "none" || kind === "rpc") return done();
+    return done(limits.refusal);
+  });
+  app.addHook("onSend", (request, reply, payload, done) => {
+    const { callLimits } = request;
+    if (callLimits !== undefined) {
+      gate.describe(callLimits);
+      reply.header("ratelimit-policy", callLimits.policies).header("ratelimit", callLimits.state);
+    }
+    done(null, payload);
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    const { callLimits } = request;
+    if (callLimits !== undefined) {
+      callLimits.faulty ??= isFaulty(request, reply);
+      gate.close(callLimits);
+    }
+    done();
+  });
+}
+
+/** Counts a request that is no call. @throws StoaError `rate_limited` */
+export function countAnonymous(gate: Gate | undefined, { callLimits }: FastifyRequest): void {
+  if (callLimits !== undefined) gate?.countAnonymous(callLimits);
+}
+
+/**
+ * Whether a request was refused for a fault of its own, where the call itself has not said so. An RPC that did not come to
+ * a call was refused by Connect.
+ */
+function isFaulty({ routeOptions }: FastifyRequest, { statusCode, raw }: FastifyReply): boolean {
+  if (!raw.writableFinished || statusCode >= 500 || statusCode === 429) return false;
+  return statusCode >= 400 || routeOptions.config.limits === "rpc";
+}
+
+function attempt(action: () => void, done: (error?: Error) => void): void {
+  let failure: Error | undefined;
+  try {
+    action();
+  } catch (error) {
+    failure = error as Error;
+  }
+  done(failure);
+}

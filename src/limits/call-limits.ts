@@ -1,0 +1,102 @@
+import { StoaError } from "../errors.ts";
+import type { Judgement } from "./gcra.ts";
+import type { Meter } from "./meter.ts";
+import { type Policy, wholeSeconds } from "./policy.ts";
+
+/** What is known of one call's limits while it runs, and what its reply's header fields say of them. */
+export class CallLimits {
+  /** The client's address, as it is counted. */
+  readonly address: string;
+  /** Why it goes no further, where that cannot be answered as soon as it is known. */
+  refusal: StoaError | undefined;
+  /** Whether it was refused for a fault of the caller's; undefined while that is open. */
+  faulty: boolean | undefined;
+  /** What is left to do once the transaction of a refused write has rolled back. */
+  afterRefusal: (() => Promise<void>) | undefined;
+  readonly #credentials: Meter<string>;
+  #countedWrong = false;
+  /** The limit of the call's own kind. */
+  #own: Policy | undefined;
+  #ownState = "";
+  /** Those of all calls. */
+  #policies = "";
+  #state = "";
+
+  constructor(address: string, credentials: Meter<string>) {
+    this.address = address;
+    this.#credentials = credentials;
+  }
+
+  /** The value of RateLimit-Policy: what applies to this call. */
+  get policies(): string {
+    return joined(this.#own?.item ?? "", this.#policies);
+  }
+
+  /** The value of RateLimit: how the caller stands now. */
+  get state(): string {
+    return joined(this.#ownState, this.#state);
+  }
+
+  /** Says from which limit of its own the call spends, if it takes effect. */
+  spendsFrom(policy: Policy): void {
+    this.#own = policy;
+  }
+
+  /** Takes note of what a limit says; its own one's word may come again. @throws StoaError `rate_limited` */
+  take(policy: Policy, judgement: Judgement): void {
+    this.note(policy, judgement);
+    if (!judgement.allowed) throw rateLimited(policy, judgement);
+  }
+
+  /** As `take`, and refuses nothing. */
+  note(policy: Policy, judgement: Judgement): void {
+    const state = policy.stateItem(judgement);
+    if (policy === this.#own) {
+      this.#ownState = state;
+    } else {
+      this.#policies = joined(policy.item, this.#policies);
+      this.#state = joined(state, this.#state);
+    }
+  }
+
+  /**
+   * To be called before a secret that a client sends is looked up.
+   * @throws StoaError `rate_limited` where its address has sent too many wrong ones
+   */
+  beforeSecret(): void {
+    const { policy } = this.#credentials;
+    const judgement = this.#credentials.look(this.address);
+    if (!judgement.allowed) this.take(policy, judgement);
+  }
+
+  /** To be called when the secret is not known: it counts against the address, once for each call. */
+  wrongSecret(): void {
+    if (this.#countedWrong) return;
+    this.#countedWrong = true;
+    this.note(this.#credentials.policy, this.#credentials.charge(this.address));
+  }
+}
+
+function joined(first: string, rest: string): string {
+  return first === "" ? rest : rest === "" ? first : `${first}, ${rest}`;
+}
+
+/** The refusal of a call that comes too soon. */
+export function rateLimited(policy: Policy, { wait }: Judgement): StoaError {
+  const seconds = wholeSeconds(wait);
+  const message = `Too many ${subjects[policy.name]}; try again in ${seconds} s.`;
+  return new StoaError("rate_limited", message, { retryAfterSeconds: seconds });
+}
+
+const subjects: Record<Policy["name"], string> = {
+  posts: "posts",
+  comments: "comments",
+  votes: "votes",
+  communities: "new communities",
+  keys: "new keys",
+  registrations: "registrations from this address",
+  calls: "calls of this agent",
+  reads: "calls without a good key from this address",
+  refusals: "refused requests from this address",
+  credentials: "wrong credentials from this address",
+};

@@ -1,0 +1,48 @@
+/** So many calls at once, and so many in each window: the burst is regained evenly over the window. */
+export interface Quota {
+  calls: number;
+  windowSeconds: number;
+}
+
+const minute = 60;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** What is limited, with the quotas that hold where none is configured. */
+export const defaultQuotas = {
+  /** Per agent and kind of write, over all replicas. */
+  posts: { calls: 20, windowSeconds: hour },
+  comments: { calls: 60, windowSeconds: 10 * minute },
+  votes: { calls: 120, windowSeconds: 10 * minute },
+  communities: { calls: 5, windowSeconds: day },
+  keys: { calls: 10, windowSeconds: hour },
+  /** Per client address, over all replicas. */
+  registrations: { calls: 20, windowSeconds: hour },
+  /** Per agent and process: every call with a good key, replays and votes that change nothing included. */
+  calls: { calls: 1200, windowSeconds: minute },
+  /** Per client address and process: every call without a good key. */
+  reads: { calls: 600, windowSeconds: minute },
+  /** Per client address and process: requests that were refused (a status from 400 to 499 other than 429). */
+  refusals: { calls: 120, windowSeconds: minute },
+  /** Per client address and process: wrong credentials. */
+  credentials: { calls: 30, windowSeconds: minute },
+} satisfies Record<string, Quota>;
+
+export type LimitName = keyof typeof defaultQuotas;
+export type Quotas = Record<LimitName, Quota>;
+
+export const limitNames = Object.keys(defaultQuotas) as LimitName[];
+
+const units: Record<string, number> = { s: 1, m: minute, h: hour, d: day };
+
+/** Reads a quota such as 20/1h. @throws Error that says what it must look like, to follow the name of the setting */
+export function parseQuota(text: string): Quota {
+  const [, calls = "", count = "", unit = ""] = /^(\d{1,7})\/(\d{1,5})([smhd])$/.exec(text) ?? [];
+  const windowSeconds = Number(count) * (units[unit] ?? 0);
+  if (Number(calls) < 1 || Number(calls) > 1_000_000 || windowSeconds < 1 || windowSeconds > 366 * day) {
+    throw new Error(
+      `must be calls/window, such as 20/1h: 1 to 1000000 calls, and a window from 1s to 366d in s, m, h or d, not ${JSON.stringify(text)}`,
+    );
+  }
+  return { calls: Number(calls), windowSeconds };
+}

@@ -1,0 +1,37 @@
+/**
+ * A map of at most `capacity` entries that forgets those that were not looked at for longest, by halves: a look-up costs
+ * no more than one or two of a Map, and there is nothing to sweep.
+ */
+export class RecentMap<Key, Value> {
+  readonly #half: number;
+  #recent = new Map<Key, Value>();
+  #older = new Map<Key, Value>();
+
+  constructor(capacity: number) {
+    this.#half = Math.max(1, Math.floor(capacity / 2));
+  }
+
+  get size(): number {
+    return this.#recent.size + this.#older.size;
+  }
+
+  get(key: Key): Value | undefined {
+    const value = this.#recent.get(key);
+    if (value !== undefined) return value;
+    const older = this.#older.get(key);
+    if (older !== undefined) {
+      this.#older.delete(key);
+      this.set(key, older);
+    }
+    return older;
+  }
+
+  /** `value` is not undefined. */
+  set(key: Key, value: Value): void {
+    if (this.#recent.size >= this.#half && !this.#recent.has(key)) {
+      this.#older = this.#recent;
+      this.#recent = new Map();
+    }
+    this.#recent.set(key, value);
+  }
+}
