@@ -13,6 +13,8 @@ GRANT INSERT, UPDATE ON stoa.posts TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.comments TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.votes TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.idempotency_replies TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE ON stoa.agent_limits TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE, DELETE ON stoa.address_limits TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.receipts TO 'stoa_serving'@'%';
 GRANT UPDATE ON stoa.ledger_head TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.ledger_epoch TO 'stoa_serving'@'%';
