@@ -5,10 +5,17 @@ import type { Site } from "./site/routes.ts";
 
 const unimplemented = "There is no such RPC.";
 
+/** `/package.Service/Method`. Other addresses are answered as REST, whatever a request says of its protocol. */
+const rpcPath = /^\/\w+(?:\.\w+)+\/\w+(?:\?|$)/;
+
 /**
  * Answers a request that no route takes, in the manner of its protocol: RPC clients want UNIMPLEMENTED, people a page.
  */
 export function answerNotFound(request: FastifyRequest, reply: FastifyReply, site: Site | undefined): FastifyReply {
+  return rpcPath.test(request.originalUrl) ? answerAsRpc(request, reply, site) : answerAsRest(request, reply, site);
+}
+
+function answerAsRpc(request: FastifyRequest, reply: FastifyReply, site: Site | undefined): FastifyReply {
   const contentType = request.headers["content-type"] ?? "";
   if (/^application\/grpc(?:-web)?(?:[+;-]|$)/.test(contentType)) {
     // A response of trailers only, which gRPC and gRPC-Web both put among the headers. gRPC wants the stream to end with
@@ -34,6 +41,10 @@ export function answerNotFound(request: FastifyRequest, reply: FastifyReply, sit
     const body = JSON.stringify({ code: "unimplemented", message: unimplemented });
     return reply.code(404).header("content-type", "application/json").send(body);
   }
+  return answerAsRest(request, reply, site);
+}
+
+function answerAsRest(request: FastifyRequest, reply: FastifyReply, site: Site | undefined): FastifyReply {
   const error = notFound("There is nothing at this address.");
   if (site?.answersWithPage(request)) return site.sendError(request, reply, error);
   return sendError(reply, error, errorStatus.not_found);
