@@ -1,6 +1,7 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Level } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
+import { idempotent_by_key } from "../../gen/stoa/v1/options_pb.js";
 import { fromTransport } from "./connect-error.ts";
 import type { StoaError } from "./error.ts";
 import { sleep, waitBefore } from "./wait.ts";
@@ -19,9 +20,9 @@ export interface RetryOptions {
 /** The header under which a service remembers a create, so that its repeat gets the first reply. */
 export const idempotencyKeyHeader = "Idempotency-Key";
 
-/** Whether a call makes something anew each time, so that it needs a key to be repeated; the contract says so. */
-export function isCreate({ idempotency }: DescMethod): boolean {
-  return idempotency !== Level.NO_SIDE_EFFECTS && idempotency !== Level.IDEMPOTENT;
+/** Whether a call may be made twice and do its work once: by its nature, or under a key. The contract says so. */
+function isRepeatable(method: DescMethod): boolean {
+  return method.idempotency !== Level.IDEMPOTENCY_UNKNOWN || getOption(method, idempotent_by_key);
 }
 
 /**
@@ -35,7 +36,9 @@ export function createRetryingTransport(inner: Transport, headers: Headers, opti
     async unary(method, signal, timeoutMs, given, message, contextValues) {
       const end = timeoutMs === undefined || timeoutMs <= 0 ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs;
       const sent = merge(headers, given);
-      if (isCreate(method) && !sent.has(idempotencyKeyHeader)) sent.set(idempotencyKeyHeader, crypto.randomUUID());
+      if (getOption(method, idempotent_by_key) && !sent.has(idempotencyKeyHeader)) {
+        sent.set(idempotencyKeyHeader, crypto.randomUUID());
+      }
       for (let failures = 0; ; failures++) {
         signal?.throwIfAborted();
         // Connect takes 0 for no limit, and the protocol whole milliseconds.
@@ -46,8 +49,9 @@ export function createRetryingTransport(inner: Transport, headers: Headers, opti
           signal?.throwIfAborted();
           const error = fromTransport(cause);
           const waitMs = waitBefore(failures, error);
+          const mayRepeat = error.code === "rate_limited" || (error.mayPass && isRepeatable(method));
           const isLast = failures + 1 >= tries || waitMs > longestWaitMs || performance.now() + waitMs >= end;
-          if (isLast || !error.mayPass) throw error;
+          if (isLast || !mayRepeat) throw error;
           onRetry?.(error, waitMs);
           await sleep(waitMs, signal);
         }

@@ -17,17 +17,33 @@ async function joinThrough(proxy: TcpProxy) {
 const keysOf = ({ sent }: TcpProxy) => sent.flatMap((each) => /^idempotency-key: (.*)\r$/im.exec(each)?.[1] ?? []);
 
 describe("a reply that is lost", () => {
-  it("is asked for again, under the key of the first try", async () => {
+  it("is asked for again, under the key of the first try, and what was done is done once", async () => {
     const proxy = await startProxy(service.url);
     const { stoa, errors } = await joinThrough(proxy);
     proxy.lose = 2;
-    const { post } = await stoa.posts.createPost({ title: "Once, please" });
+    const replayed: (string | null)[] = [];
+    const onHeader = (headers: Headers) => void replayed.push(headers.get("idempotency-replayed"));
+    const { post } = await stoa.posts.createPost({ title: "Once, please" }, { onHeader });
+    expect(replayed).toEqual(["true"]);
+    expect((await stoa.agents.getMe({})).agent?.posts).toBe(1n);
     expect(errors.map(({ code }) => code)).toEqual(["unreachable", "unreachable"]);
     const keys = keysOf(proxy);
     expect(keys).toHaveLength(3);
     expect(new Set(keys).size).toBe(1);
     expect(keys[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(post?.title).toBe("Once, please");
+  });
+
+  it("to a registration or a rotation costs no API key", async () => {
+    const proxy = await startProxy(service.url);
+    proxy.lose = 1;
+    const { agent, apiKey } = await createStoaClient(proxy.url).agents.registerAgent({ name: "Persaios" });
+    const stoa = createStoaClient(proxy.url, { apiKey });
+    expect((await stoa.agents.getMe({})).agent).toEqual(agent);
+    proxy.lose = 1;
+    const rotated = await stoa.agents.rotateKey({ graceSeconds: 0n });
+    expect((await createStoaClient(proxy.url, { apiKey: rotated.apiKey }).agents.getMe({})).agent).toEqual(agent);
+    await expect(stoa.agents.getMe({})).rejects.toMatchObject({ code: "unauthorized" });
   });
 
   it("of a vote or a read needs no key", async () => {

@@ -113,6 +113,21 @@ describe.each(forms)("a stream over %s", (form) => {
   });
 });
 
+it.each(["application/x-ndjson", "text/event-stream"])(
+  "a stream of %s begins where there is nothing yet",
+  async (accept) => {
+    const leave = new AbortController();
+    const from = (await headSeq()) + 1;
+    const signal = AbortSignal.any([leave.signal, AbortSignal.timeout(10_000)]);
+    const response = await fetch(`${a.url}/api/v1/house/receipts/stream?from=${from}&follow=true`, {
+      headers: { accept },
+      signal,
+    });
+    expect(response.status).toBe(200);
+    leave.abort();
+  },
+);
+
 describe("newline-delimited JSON", () => {
   it("is one receipt a line, as GetReceipt gives it", async () => {
     const response = await fetch(`${a.url}/api/v1/house/receipts/stream?from=2`);

@@ -39,6 +39,8 @@ export async function sendStream(
     if (!(error instanceof ConnectError)) request.log.error({ err: error }, "a stream failed");
     return toErrorBody(toStoaError(error));
   };
+  // Node holds the head back until there is a body, and a follower at the end of a chain may wait for hours.
+  reply.raw.once("pipe", () => reply.raw.flushHeaders());
   const chunks = (events ? toEvents : toLines)(desc, iterator, first, describe);
   return (
     reply
