@@ -38,6 +38,8 @@ export type DatabaseAddress = Pick<
 
 /** How often a transaction is tried when it loses a deadlock or waits too long for a lock. */
 const attempts = 8;
+/** After this long, in milliseconds, it is not tried again: less than a wait for a lock takes until the server ends it. */
+const patienceMs = 8_000;
 /** Calls that wait for a connection; more are refused, so that a slow database does not fill the memory. */
 const queueLimit = 5_000;
 
@@ -89,18 +91,19 @@ export class Database {
 
   /**
    * Runs `work` in one READ COMMITTED transaction and commits it. Whatever `work` throws rolls back and is thrown on;
-   * deadlocks and lock waits are retried here, with `work` run anew, and nowhere else. When `signal` aborts, no further
+   * deadlocks and lock waits are retried here for some seconds, with `work` run anew, and nowhere else. When `signal` aborts, no further
    * statement is started, COMMIT included, and the transaction rolls back.
    * @throws StoaError `unavailable` when the database cannot answer or the retries are used up.
    */
   transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
     return guarded(async () => {
+      const givenUpAt = performance.now() + patienceMs;
       for (let attempt = 1; ; attempt++) {
         signal.throwIfAborted();
         try {
           return await this.#attempt(signal, work);
         } catch (error) {
-          if (!isRetryable(error) || attempt === attempts) throw error;
+          if (!isRetryable(error) || attempt === attempts || performance.now() > givenUpAt) throw error;
           await jitter(attempt);
         }
       }

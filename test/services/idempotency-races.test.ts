@@ -1,0 +1,226 @@
+// The same call many times at once, through two replicas, and what becomes of the others when one of them fails.
+import { randomUUID } from "node:crypto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { asOperator, type LedgerUnderTest, startLedger, verifyLedger } from "../ledger/support.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { recount, rowCounts } from "../support/recount.ts";
+import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+import { askText } from "./replays.ts";
+
+let service: LedgerUnderTest;
+let replica: LedgerUnderTest;
+let agent: { name: string; key: string };
+let postId: number;
+
+beforeAll(async () => {
+  service = await startLedger();
+  replica = await startLedger({ db: service.db });
+  agent = await service.register();
+  postId = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
+});
+
+const short = () => randomUUID().slice(0, 8);
+const post = (title: string, idempotencyKey: string, at: Service = service) =>
+  askText(at.url, "posts", { body: { title }, key: agent.key, headers: { "idempotency-key": idempotencyKey } });
+const postsTitled = async (title: string) =>
+  (await service.db.rows("SELECT id FROM posts WHERE title = ?", [title])).length;
+
+describe("twenty repeats at once through two replicas", () => {
+  it.each([
+    ["agents", "agents/register", () => ({ name: `agent-${short()}` })],
+    ["communities", "communities", () => ({ name: `c-${short()}`, title: "A place" })],
+    ["posts", "posts", () => ({ title: `Post ${short()}` })],
+    ["comments", "posts/ID/comments", () => ({ body: "A comment" })],
+  ])("make one of the %s, and nineteen replays of the same bytes", async (table, path, make) => {
+    const body = make();
+    const headers = { "idempotency-key": randomUUID() };
+    const before = await rowCounts(service.db);
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        askText((i % 2 === 0 ? service : replica).url, path.replace("ID", String(postId)), {
+          body,
+          headers,
+          key: path === "agents/register" ? undefined : agent.key,
+        }),
+      ),
+    );
+    expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(replies[0]?.status).toBe(201);
+    expect(replies.filter(({ replayed }) => replayed === "true")).toHaveLength(19);
+    expect(await rowCounts(service.db)).toEqual({ ...before, [table]: (before[table] as number) + 1 });
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("seal one session", async () => {
+    const headers = { ...asOperator.headers, "idempotency-key": randomUUID() };
+    const before = (await verifyLedger(service.db)).length;
+    let replays = 0;
+    const onHeader = (sent: Headers) => {
+      if (sent.get("idempotency-replayed") === "true") replays += 1;
+    };
+    const request = { book: `book ${short()}`, session: "2026-01-05", source: "feed:test" };
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        (i % 2 === 0 ? service : replica)
+          .connect(LedgerOperatorService, "grpc")
+          .sealSession(request, { headers, onHeader }),
+      ),
+    );
+    expect([new Set(replies.map(({ receipt }) => receipt?.hash)).size, replays]).toEqual([1, 19]);
+    expect(await verifyLedger(service.db)).toHaveLength(before + 1);
+  });
+
+  it("of a call that fails all fail, and leave the key to be used", async () => {
+    const name = `c-${short()}`;
+    const ask = () =>
+      askText(service.url, "posts", {
+        body: { title: "Nowhere", community: name },
+        key: agent.key,
+        headers: { "idempotency-key": key },
+      });
+    const key = randomUUID();
+    const replies = await Promise.all(Array.from({ length: 20 }, ask));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([404]));
+    await service.rest("communities", { key: agent.key, body: { name, title: "Somewhere" } });
+    const made = await Promise.all(Array.from({ length: 20 }, ask));
+    expect(new Set(made.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(made.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+  });
+});
+
+/** Locks the community that posts go to, so that calls stand still in their midst. */
+async function lockGeneral(db: TestDatabase): Promise<{ release(): Promise<void> }> {
+  const connection = await db.pool.getConnection();
+  await connection.beginTransaction();
+  await connection.query("SELECT id FROM communities WHERE name = 'general' FOR UPDATE");
+  return {
+    async release() {
+      await connection.rollback();
+      connection.release();
+    },
+  };
+}
+
+/** Resolves once so many statements that begin like this run in the database, waiting for a lock. */
+function waiting(db: TestDatabase, statement: RegExp, count = 1): Promise<void> {
+  return waitUntil(`${count} that wait: ${statement}`, async () => {
+    const running = await db.rows<{ db: string | null; Info: string | null }>("SHOW FULL PROCESSLIST");
+    const those = running.filter((each) => each.db === db.config.database && statement.test(each.Info ?? ""));
+    return those.length === count;
+  });
+}
+
+const counting = /^UPDATE communities/;
+const claiming = /^INSERT INTO idempotency_replies/;
+
+describe("a repeat that comes while the first call is in its midst", () => {
+  it("waits for it, and gets its reply", async () => {
+    const [title, key] = [`Post ${short()}`, randomUUID()];
+    const lock = await lockGeneral(service.db);
+    const first = post(title, key);
+    await waiting(service.db, counting);
+    const second = post(title, key, replica);
+    await waiting(service.db, claiming);
+    await lock.release();
+    expect(await second).toEqual({ ...(await first), replayed: "true" });
+    expect(await postsTitled(title)).toBe(1);
+  });
+
+  it("is told at once nothing of other content: that is known when the first is done", async () => {
+    const [title, key] = [`Post ${short()}`, randomUUID()];
+    const lock = await lockGeneral(service.db);
+    const first = post(title, key);
+    await waiting(service.db, counting);
+    const second = post("Something else", key, replica);
+    await waiting(service.db, claiming);
+    await lock.release();
+    expect([(await first).status, (await second).status]).toEqual([201, 400]);
+  });
+
+  it("takes its place when its client goes away", async () => {
+    const [title, key] = [`Post ${short()}`, randomUUID()];
+    const lock = await lockGeneral(service.db);
+    const leave = new AbortController();
+    const aborts = vi.spyOn(AbortController.prototype, "abort");
+    onTestFinished(() => aborts.mockRestore());
+    const first = fetch(`${service.url}/api/v1/posts`, {
+      method: "POST",
+      body: JSON.stringify({ title }),
+      headers: { authorization: `Bearer ${agent.key}`, "idempotency-key": key },
+      signal: leave.signal,
+    }).catch((error: Error) => error.name);
+    await waiting(service.db, counting);
+    const second = post(title, key, replica);
+    await waiting(service.db, claiming);
+    leave.abort();
+    expect(await first).toBe("AbortError");
+    await waitUntil("the service to notice", () =>
+      aborts.mock.calls.some(([reason]) => String(reason).includes("the client went away")),
+    );
+    await lock.release();
+    expect(await second).toMatchObject({ status: 201, replayed: null });
+    expect(await postsTitled(title)).toBe(1);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("takes its place when its deadline passes", async () => {
+    const [title, key] = [`Post ${short()}`, randomUUID()];
+    const headers = { authorization: `Bearer ${agent.key}`, "idempotency-key": key };
+    const lock = await lockGeneral(service.db);
+    const first = service.connect(PostService, "grpc").createPost({ title }, { headers, timeoutMs: 500 });
+    const outcome = first.catch((error: unknown) => ConnectError.from(error).code);
+    await waiting(service.db, counting);
+    const second = post(title, key, replica);
+    await waiting(service.db, claiming);
+    expect(await outcome).toBe(Code.DeadlineExceeded);
+    await lock.release();
+    expect(await second).toMatchObject({ status: 201, replayed: null });
+    expect(await postsTitled(title)).toBe(1);
+  });
+
+  it("is 503 with a time to wait, as is the first, when the wait for a lock takes too long; nothing is half-done", async () => {
+    const [title, key] = [`Post ${short()}`, randomUUID()];
+    const kept = await service.db.rows("SELECT id FROM idempotency_replies");
+    const lock = await lockGeneral(service.db);
+    const first = post(title, key);
+    await waiting(service.db, counting);
+    const replies = await Promise.all([first, post(title, key, replica)]);
+    for (const { status, text } of replies) {
+      expect([status, JSON.parse(text)]).toMatchObject([503, { error: "unavailable", retry_after_seconds: 1 }]);
+    }
+    await lock.release();
+    expect(await postsTitled(title)).toBe(0);
+    expect(await service.db.rows("SELECT id FROM idempotency_replies")).toHaveLength(kept.length);
+    expect(await post(title, key)).toMatchObject({ status: 201, replayed: null });
+    expect(await post(title, key)).toMatchObject({ status: 201, replayed: "true" });
+  });
+});
+
+describe("a restart", () => {
+  it("keeps what was replied, an API key too", async () => {
+    const first = await startService();
+    const { key } = await first.register();
+    const calls = [
+      { path: "agents/register", body: { name: `agent-${short()}` }, key: undefined, idempotency: randomUUID() },
+      { path: "posts", body: { title: "Before" }, key, idempotency: randomUUID() },
+      { path: "agents/me/key", body: {}, key, idempotency: randomUUID() },
+    ];
+    const askAll = async (url: string) => {
+      const replies = [];
+      for (const { path, body, key, idempotency } of calls) {
+        replies.push(await askText(url, path, { body, key, headers: { "idempotency-key": idempotency } }));
+      }
+      return replies;
+    };
+    const before = await askAll(first.url);
+    await first.app.close();
+    const second = await startService({ db: first.db });
+    expect(await askAll(second.url)).toEqual(before.map((reply) => ({ ...reply, replayed: "true" })));
+    const { api_key } = JSON.parse(before[0]?.text as string);
+    expect((await second.rest("agents/me", { key: api_key })).status).toBe(200);
+  });
+});
