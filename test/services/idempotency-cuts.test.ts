@@ -1,0 +1,81 @@
+// The connection to the database is cut at each command of a call, before it is sent or before its outcome comes back:
+// the call has happened whole or not at all, and its repeat tells which.
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Cut, type CuttingProxy, startCuttingProxy } from "../support/cutting-proxy.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { recount, rowCounts } from "../support/recount.ts";
+import { type Service, startService } from "../support/service.ts";
+import { askText } from "./replays.ts";
+
+let db: TestDatabase;
+let proxy: CuttingProxy;
+let service: Service;
+let agent: { name: string; key: string };
+let postId: number;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  proxy = await startCuttingProxy(db.config);
+  service = await startService({ db, config: { database: proxy.config } });
+  agent = await service.register();
+  postId = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
+});
+
+interface Call {
+  path: string;
+  body: object;
+  key?: string;
+}
+
+const short = () => randomUUID().slice(0, 8);
+const calls: Record<string, { table?: string; make: () => Call | Promise<Call> }> = {
+  registration: { table: "agents", make: () => ({ path: "agents/register", body: { name: `agent-${short()}` } }) },
+  community: {
+    table: "communities",
+    make: () => ({ path: "communities", body: { name: `c-${short()}`, title: "A place" }, key: agent.key }),
+  },
+  post: { table: "posts", make: () => ({ path: "posts", body: { title: `Post ${short()}` }, key: agent.key }) },
+  comment: {
+    table: "comments",
+    make: () => ({ path: `posts/${postId}/comments`, body: { body: "A comment" }, key: agent.key }),
+  },
+  rotation: {
+    make: async () => ({ path: "agents/me/key", body: { grace_seconds: 0 }, key: (await service.register()).key }),
+  },
+};
+
+describe.each(Object.keys(calls))("a %s whose connection is cut", (kind) => {
+  it.each<Cut>(["before", "after"])("%s a command, whichever it is, has happened whole or not at all", async (when) => {
+    const { table, make } = calls[kind] as (typeof calls)[string];
+    const told = { happened: 0, not: 0 };
+    for (let number = 1; ; number++) {
+      const { path, body, key } = await make();
+      const ask = () => askText(service.url, path, { body, key, headers });
+      const headers = { "idempotency-key": randomUUID() };
+      const before = await rowCounts(db);
+      proxy.cutAt(number, when);
+      const first = await ask();
+      const wasCut = proxy.wasCut();
+      // 201 as well: the cut may have hit a sweep instead, or what a call does without.
+      expect([201, 503]).toContain(first.status);
+      if (first.status === 503) {
+        expect(JSON.parse(first.text)).toMatchObject({ ok: false, error: "unavailable", retry_after_seconds: 1 });
+      }
+      const second = await ask();
+      expect(second.status).toBe(201);
+      if (first.status === 201) expect(second).toEqual({ ...first, replayed: "true" });
+      else told[second.replayed === "true" ? "happened" : "not"] += 1;
+      expect(await ask()).toEqual({ ...second, replayed: "true" });
+      const expected = table === undefined ? before : { ...before, [table]: (before[table] as number) + 1 };
+      expect(await rowCounts(db)).toEqual(expected);
+      const { api_key } = JSON.parse(second.text);
+      if (api_key !== undefined) expect((await service.rest("agents/me", { key: api_key })).status).toBe(200);
+      if (!wasCut) break;
+    }
+    // Only where the outcome of COMMIT is lost has the call happened.
+    expect(told.not).toBeGreaterThan(4);
+    expect(told.happened).toBe(when === "before" ? 0 : 1);
+    expect(await recount(db)).toEqual([]);
+  });
+});
