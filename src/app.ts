@@ -7,6 +7,7 @@ import { Sweep } from "./board/sweep.ts";
 import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
+import type { GaugeSource } from "./http/metrics/metrics.ts";
 import { createServer } from "./http/server.ts";
 import { DailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
@@ -26,6 +27,10 @@ export interface Overrides {
   signal?: AbortSignal;
   /** How long connections may be silent, in milliseconds. */
   timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
+  /** How often a silent stream of events says that it is alive, in milliseconds. */
+  heartbeatMs?: number;
+  /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
+  verificationWaitMs?: number;
 }
 
 export interface App {
@@ -61,7 +66,13 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const board = new Board(db, now);
     const sweep = new Sweep(board, [sweepReplies, forgetAddresses], log);
     cleanUp.push(() => sweep.stop());
-    const ledger = await Ledger.open({ db, now, log, epoch: config.ledgerEpoch });
+    const ledger = await Ledger.open({
+      db,
+      now,
+      log,
+      epoch: config.ledgerEpoch,
+      mostWaitMs: overrides.verificationWaitMs,
+    });
     const clock = new DailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());
     const aging = new Aging(db, now, log);
@@ -85,6 +96,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       limits: policies && { policies, trustProxy: config.trustProxy, now },
       checkReady: () => checkReady(db, ledger),
       beforeDrain: () => ledger.stop(),
+      gauges: gaugesOf(ledger, db),
+      heartbeatMs: overrides.heartbeatMs,
       port: {
         tls: config.tls,
         headersTimeoutMs: overrides.timeouts?.headersMs ?? 10_000,
@@ -136,6 +149,34 @@ async function checkReady(db: Database, ledger: Ledger): Promise<string | undefi
   if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
   if (state.kind === "other") throw new StoaError("unavailable", state.reason);
   return ledger.alarm;
+}
+
+/** What the metrics tell of the ledger and the database. */
+function gaugesOf(ledger: Ledger, db: Database): GaugeSource[] {
+  return [
+    // Before any that asks the database, and would count itself.
+    {
+      name: "stoa_database_connections_in_use",
+      help: "Connections that work for a call.",
+      read: () => db.load.inUse,
+    },
+    {
+      name: "stoa_database_calls_waiting",
+      help: "Calls that wait for a connection.",
+      read: () => db.load.waiting,
+    },
+    { name: "stoa_ledger_head_seq", help: "The seq of the newest receipt.", read: () => ledger.headSeq() },
+    {
+      name: "stoa_ledger_alarm",
+      help: "1 from when a verification finds that the ledger does not verify, until one of all of it succeeds; else 0.",
+      read: () => (ledger.alarm === undefined ? 0 : 1),
+    },
+    {
+      name: "stoa_ledger_verified_timestamp_seconds",
+      help: "When this process last verified the whole ledger, or found that it does not verify; NaN before.",
+      read: () => ledger.verifiedAt && ledger.verifiedAt / 1000,
+    },
+  ];
 }
 
 function hostInUrl(host: string): string {

@@ -1,9 +1,11 @@
 import type { FastifyReply } from "fastify";
 import { badInput, StoaError } from "../errors.ts";
 import { errorHeaders, toErrorBody } from "./error-mapping.ts";
+import { recordOutcome } from "./metrics/outcome.ts";
 
 /** Sends a failure in the Error shape. */
 export function sendError(reply: FastifyReply, error: StoaError, status: number): FastifyReply {
+  recordOutcome(reply.request, error.code);
   return reply
     .code(status)
     .headers(errorHeaders(error))

@@ -16,6 +16,7 @@ import { toConnectError } from "./error-mapping.ts";
 import { isFault, mapErrors } from "./interceptors.ts";
 import type { Gate } from "./limits/gate.ts";
 import { logKey } from "./log.ts";
+import { recordFailure, recordOutcomes, requestKey } from "./metrics/outcome.ts";
 import type { ServiceTable } from "./services.ts";
 
 export interface RpcOptions {
@@ -53,12 +54,13 @@ export async function addRpcRoutes(
     try {
       await action(limits);
     } catch (error) {
+      recordFailure(values.get(requestKey), error);
       if (limits !== undefined) limits.faulty = isFault(error);
       throw toConnectError(error);
     }
   };
   await app.register(fastifyConnectPlugin, {
-    interceptors,
+    interceptors: [recordOutcomes, ...interceptors],
     readMaxBytes,
     routes(router: ConnectRouter) {
       for (const { service, implementation } of table.services) {
@@ -68,14 +70,15 @@ export async function addRpcRoutes(
         // Whoever watches the service is never told to wait.
         const isCounted = service.typeName !== Health.typeName;
         const outside = {
-          interceptors: [mapErrors(table.limitsKey)],
+          interceptors: [recordOutcomes, mapErrors(table.limitsKey)],
           requestGate: ({ values }: { values: ContextValues }) =>
             enter(values, (limits) => isCounted && limits && gate?.countAnonymous(limits)),
         };
         router.service(service, implementation as Partial<ServiceImpl<DescService>>, outside);
       }
     },
-    contextValues: ({ log, callLimits }) => createContextValues().set(logKey, log).set(table.limitsKey, callLimits),
+    contextValues: (request) =>
+      createContextValues().set(logKey, request.log).set(requestKey, request).set(table.limitsKey, request.callLimits),
     // As over REST, limits and credentials come before the message: who lacks them learns nothing of its faults.
     requestGate: ({ method, requestHeader, signal, values }) =>
       enter(values, async (limits) => {

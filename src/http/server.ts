@@ -15,6 +15,7 @@ import { addHealthRoutes } from "./health.ts";
 import { createInterceptors } from "./interceptors.ts";
 import { Gate, type LimitOptions } from "./limits/gate.ts";
 import { addLimits, countAnonymous } from "./limits/hooks.ts";
+import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import { answerNotFound } from "./not-found.ts";
 import { Port, type PortOptions } from "./port.ts";
 import { Readiness } from "./readiness.ts";
@@ -39,6 +40,10 @@ export interface ServerOptions {
   /** Without them nothing is limited. */
   limits?: LimitOptions | undefined;
   log: FastifyBaseLogger;
+  /** What the metrics tell besides the requests. */
+  gauges?: GaugeSource[];
+  /** How long server-sent events may be silent before the client hears that the stream is alive, in milliseconds. */
+  heartbeatMs?: number | undefined;
   port: Omit<PortOptions, "clientErrorReply">;
 }
 
@@ -62,6 +67,8 @@ export async function createServer({
   beforeDrain,
   limits,
   log,
+  gauges = [],
+  heartbeatMs,
   port: portOptions,
 }: ServerOptions): Promise<Server> {
   const port = new Port({ ...portOptions, clientErrorReply: refuseUnparsable });
@@ -86,6 +93,7 @@ export async function createServer({
   const readiness = new Readiness(checkReady, log);
   const tools = createToolServices(table, readiness);
   const gate = limits && new Gate(limits);
+  const metrics = new Metrics([...table.services, ...tools], gauges);
   let closing = false;
 
   const site = siteOptions && new Site(siteOptions);
@@ -93,9 +101,9 @@ export async function createServer({
     reply.header("x-request-id", request.id);
   });
   addLimits(app, gate, [...table.services, ...tools]);
-  addCommonHooks(app, { gate, site, isClosing: () => closing });
+  addCommonHooks(app, { gate, site, metrics, isClosing: () => closing });
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
-  await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate }));
+  await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate, heartbeatMs }));
   await app.register(async (rpc) => addRpcRoutes(rpc, { table, tools, interceptors, gate, readMaxBytes: bodyLimit }));
   site?.addRoutes(app, table, interceptors);
   if (siteOptions) addGuideRoutes(app, table, siteOptions.siteUrl);
@@ -103,6 +111,12 @@ export async function createServer({
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
     return readiness.check();
   });
+  app.get("/metrics", async (_request, reply) =>
+    reply
+      .header("cache-control", "no-store")
+      .header("content-type", metrics.contentType)
+      .send(await metrics.text()),
+  );
   app.addHook("preClose", async () => {
     closing = true;
     beforeDrain?.();
@@ -122,10 +136,11 @@ export async function createServer({
 interface CommonHooks {
   gate: Gate | undefined;
   site: Site | undefined;
+  metrics: Metrics;
   isClosing(): boolean;
 }
 
-function addCommonHooks(app: FastifyInstance, { gate, site, isClosing }: CommonHooks): void {
+function addCommonHooks(app: FastifyInstance, { gate, site, metrics, isClosing }: CommonHooks): void {
   app.addHook("onRequest", async (request, reply) => {
     if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
     // Connect makes a URL of it, and would leave the request without an answer where it cannot.
@@ -144,6 +159,7 @@ function addCommonHooks(app: FastifyInstance, { gate, site, isClosing }: CommonH
   app.setErrorHandler((error, request, reply) => handleError(error, request, reply, site));
   app.addHook("onResponse", async (request, reply) => {
     const { method, routeOptions } = request;
+    metrics.observe(request, reply);
     request.log.info({ method, route: routeOptions.url, status: reply.statusCode, ms: reply.elapsedTime }, "request");
   });
   app.addHook("onRequestAbort", async (request) => {

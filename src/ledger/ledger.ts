@@ -43,6 +43,7 @@ export class Ledger {
   readonly #desk: VerificationDesk;
   readonly #stopping = new AbortController();
   #alarm: string | undefined;
+  #verifiedAt: number | undefined;
 
   private constructor({ db, now, log, mostWaitMs }: LedgerOptions, calendar: Calendar) {
     this.#db = db;
@@ -89,6 +90,16 @@ export class Ledger {
   /** Why the chain does not verify, as far as it is known here; undefined while it does. */
   get alarm(): string | undefined {
     return this.#alarm;
+  }
+
+  /** When the chain was last verified as a whole here, or found not to verify; in milliseconds since 1970 (UTC). */
+  get verifiedAt(): number | undefined {
+    return this.#verifiedAt;
+  }
+
+  /** The seq of the newest receipt. */
+  async headSeq(): Promise<number> {
+    return (await readHead(this.#db.reader(this.#stopping.signal))).seq;
   }
 
   /** Ends every stream with `unavailable`, and gives up verifications. */
@@ -203,6 +214,7 @@ export class Ledger {
 
   /** Raises the alarm when a verification found something; a good one of the whole chain takes it back. */
   #note({ finding, link }: { finding: Finding | undefined; link: Link }): void {
+    this.#verifiedAt = this.#now();
     if (finding === undefined) {
       this.#alarm = undefined;
       return;

@@ -46,6 +46,8 @@ const queueLimit = 5_000;
 /** The pool of connections to MySQL or MariaDB, and the one place that opens transactions. */
 export class Database {
   readonly #pool: Pool;
+  #waiting = 0;
+  #inUse = 0;
 
   constructor(options: DatabaseOptions) {
     this.#pool = createPool({
@@ -82,7 +84,7 @@ export class Database {
             signal.throwIfAborted();
             return await execute<Row[]>(connection, sql, params);
           } finally {
-            connection.release();
+            this.#release(connection);
           }
         });
       },
@@ -117,9 +119,14 @@ export class Database {
       try {
         await command(connection, sql);
       } finally {
-        connection.release();
+        this.#release(connection);
       }
     });
+  }
+
+  /** How many connections work for a call, and how many calls wait for one. */
+  get load(): { inUse: number; waiting: number } {
+    return { inUse: this.#inUse, waiting: this.#waiting };
   }
 
   /** Resolves when the database answers. @throws StoaError `unavailable` with the reason otherwise. */
@@ -151,15 +158,26 @@ export class Database {
         throw error;
       }
     } finally {
-      if (usable) connection.release();
-      else connection.destroy();
+      this.#release(connection, usable);
     }
   }
 
   #acquire(): Promise<PoolConnection> {
+    this.#waiting += 1;
     return new Promise((resolve, reject) => {
-      this.#pool.getConnection((error, connection) => (error ? reject(error) : resolve(connection)));
+      this.#pool.getConnection((error, connection) => {
+        this.#waiting -= 1;
+        if (error) return reject(error);
+        this.#inUse += 1;
+        resolve(connection);
+      });
     });
+  }
+
+  #release(connection: PoolConnection, usable = true): void {
+    this.#inUse -= 1;
+    if (usable) connection.release();
+    else connection.destroy();
   }
 }
 

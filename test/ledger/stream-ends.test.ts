@@ -92,3 +92,43 @@ describe.each(forms)("a client over %s", (form) => {
     expect(count.receipts - before).toBe(total);
   });
 });
+
+describe("server-sent events", () => {
+  it("say that they are alive while nothing is sealed, and go on with what is sealed then", async () => {
+    const service = await startLedger({ overrides: { heartbeatMs: 20 } });
+    const leave = new AbortController();
+    const response = await fetch(`${service.url}/api/v1/house/receipts/stream?follow=true`, {
+      headers: { accept: "text/event-stream" },
+      signal: leave.signal,
+    });
+    let text = "";
+    let sealed = false;
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += decoder.decode(chunk, { stream: true });
+      const beats = text.split(": still here\n\n").length - 1;
+      if (beats >= 3 && !sealed) {
+        sealed = true;
+        await service.seal();
+      }
+      if (/^id: 2$/m.test(text) && text.endsWith("\n\n")) break;
+    }
+    leave.abort();
+    expect(text.replaceAll(": still here\n\n", "").match(/^id: .*$/gm)).toEqual(["id: 1", "id: 2"]);
+    // Each heartbeat is a comment of its own, between events and never within one.
+    for (const part of text.split("\n\n").slice(0, -1))
+      expect(part).toMatch(/^(?:: still here|id: \d+\ndata: \{.*\})$/);
+  });
+
+  it("are silent where lines are asked for", async () => {
+    const service = await startLedger({ overrides: { heartbeatMs: 5 } });
+    const leave = new AbortController();
+    const lines = receive(service, "ndjson", { follow: true }, leave.signal);
+    await take(lines, 1);
+    const next = lines.next();
+    await service.rest("/readyz");
+    await service.seal();
+    expect((await next).value).toMatchObject({ seq: 2 });
+    leave.abort();
+  });
+});

@@ -321,6 +321,59 @@ describe("verifications at the same time", () => {
     expect(target.log.filter(({ level }) => level === 50)).toEqual([]);
   });
 
+  it("of another part wait a bounded time, and are then unavailable", async () => {
+    const target = await startLedger({ db: await createTestDatabase(), overrides: { verificationWaitMs: 30 } });
+    await fill(target.db, 3);
+    await withHeldBack(target, async (release) => {
+      const first = target.rest("/house/verify");
+      await waitUntil("the first to read", async () => (await waiting(target)) === 1);
+      const { status, headers, body } = await target.rest("/house/verify?from=2");
+      expect([status, headers.get("retry-after"), body]).toEqual([
+        503,
+        "10",
+        {
+          ok: false,
+          error: "unavailable",
+          message: "Another verification is running; try again later.",
+          retry_after_seconds: 10,
+        },
+      ]);
+      expect(await refusal(ledgerClient(target).verifyChain({ from: 3n }))).toEqual({
+        code: "Unavailable",
+        error: "unavailable",
+      });
+      // Whoever asks for the same waits for as long as it takes.
+      const same = target.rest("/house/verify?from=1");
+      await target.rest("/readyz");
+      await release();
+      expect((await first).body).toMatchObject({ verify_ok: true, count: 4 });
+      expect((await same).body).toEqual((await first).body);
+    });
+    expect((await target.rest("/house/verify?from=2")).body).toMatchObject({ verify_ok: true, count: 3 });
+  });
+
+  it("end when nobody waits for them any more", async () => {
+    const target = await startLedger({ db: await createTestDatabase() });
+    // Longer than one portion, so that there is something left to read.
+    await fill(target.db, 40);
+    await withHeldBack(target, async (release) => {
+      const leave = new AbortController();
+      const leaving = [0, 1].map((from) =>
+        fetch(`${target.url}/house/verify?from=${from}`, { signal: leave.signal }).catch(() => "left"),
+      );
+      await waitUntil("it to read", async () => (await waiting(target)) === 1);
+      await target.rest("/readyz");
+      leave.abort();
+      expect(await Promise.all(leaving)).toEqual(["left", "left"]);
+      // A newcomer does not join what is being given up.
+      const newcomer = target.rest("/house/verify");
+      await target.rest("/readyz");
+      await release();
+      expect((await newcomer).body).toMatchObject({ verify_ok: true, count: 41 });
+    });
+    expect(target.log.filter(({ level }) => level === 50)).toEqual([]);
+  });
+
   it("stay right while receipts are being sealed", async () => {
     const target = await startLedger({ db: await createTestDatabase() });
     const sealing = Promise.all(

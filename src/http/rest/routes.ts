@@ -24,6 +24,8 @@ export interface RestOptions {
   interceptors: readonly Interceptor[];
   /** Without it nothing is limited. */
   gate?: Gate | undefined;
+  /** See `sendStream`. */
+  heartbeatMs?: number | undefined;
 }
 
 /** A binding and what it takes to serve it. */
@@ -50,18 +52,18 @@ type RestRequest = FastifyRequest & { target: Target };
  * contract's descriptors and annotations, and no endpoint by name. Failures are thrown as `StoaError` to the instance's
  * error handler, in this order: route, credentials, size of the body, JSON, fields.
  */
-export function addRestRoutes(app: FastifyInstance, { table, interceptors, gate }: RestOptions): void {
+export function addRestRoutes(app: FastifyInstance, { table, interceptors, gate, heartbeatMs }: RestOptions): void {
   // The content type says nothing here: agents call with whatever their client sends. Bodies are read as bytes.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   app.decorateRequest("target", undefined);
 
-  for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors))) {
+  for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors, heartbeatMs))) {
     for (const [method, endpoints] of byMethod) {
       app.route({
         method,
         url,
-        config: { limits: "rest" },
+        config: { limits: "rest", rpc: (endpoints[0] as Endpoint).binding.rpc },
         // A stream goes out as it comes, and has no end that a HEAD could wait for.
         ...(endpoints.some(({ binding }) => isServerStreaming(binding.rpc))
           ? { compress: false, exposeHeadRoute: false }
@@ -127,11 +129,15 @@ async function serve(
   }
 }
 
-function endpointsOf({ services }: ServiceTable, interceptors: readonly Interceptor[]): Endpoint[] {
+function endpointsOf(
+  { services }: ServiceTable,
+  interceptors: readonly Interceptor[],
+  heartbeatMs: number | undefined,
+): Endpoint[] {
   return services.flatMap(({ service, implementation }) =>
     bindingsOf(service).map((binding) => ({
       binding,
-      serve: createServe(binding, implementation, interceptors),
+      serve: createServe(binding, implementation, interceptors, heartbeatMs),
     })),
   );
 }

@@ -22,10 +22,11 @@ export function createServe(
   binding: Binding,
   implementation: Implementation,
   interceptors: readonly Interceptor[],
+  heartbeatMs: number | undefined,
 ): Serve {
   const { rpc } = binding;
   return isServerStreaming(rpc)
-    ? serveStream(binding, createStreamCall(rpc, implementation, interceptors))
+    ? serveStream(binding, createStreamCall(rpc, implementation, interceptors), heartbeatMs)
     : serveUnary(binding, createUnaryCall(rpc, implementation, interceptors));
 }
 
@@ -40,10 +41,14 @@ function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>):
   };
 }
 
-function serveStream(binding: Binding, call: ReturnType<typeof createStreamCall>): Serve {
+function serveStream(
+  binding: Binding,
+  call: ReturnType<typeof createStreamCall>,
+  heartbeatMs: number | undefined,
+): Serve {
   const { desc, select } = responseOf(binding);
   return async (message, init, request, reply) =>
-    sendStream(request, reply, desc, map(await call(message, init), select));
+    sendStream(request, reply, desc, map(await call(message, init), select), heartbeatMs);
 }
 
 async function* map<T, U>(items: AsyncIterable<T>, change: (item: T) => U): AsyncGenerator<U> {

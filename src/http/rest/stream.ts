@@ -4,10 +4,9 @@ import { ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
 import { toErrorBody, toStoaError } from "../error-mapping.ts";
+import { recordFailure } from "../metrics/outcome.ts";
 import { encodeMessage } from "./encode.ts";
 
-/** How long a stream may be silent before the client hears that it is alive, in milliseconds. */
-const heartbeatMs = 15_000;
 /** How long the reply's head waits for a first message or failure, in milliseconds; a failure then has its own status. */
 const headMs = 250;
 
@@ -19,6 +18,7 @@ export function wantsEvents({ headers }: FastifyRequest): boolean {
  * Sends messages as they come: newline-delimited JSON, one message a line, the last line of a stream that fails being the
  * Error shape; or, where the client accepts text/event-stream, server-sent events, of which the field marked `event_id` is
  * the id. The next message is asked for when the client has taken the one before.
+ * @param heartbeatMs how long events may be silent before the client hears that the stream is alive
  * @throws what the stream fails with before its first message
  */
 export async function sendStream(
@@ -26,6 +26,7 @@ export async function sendStream(
   reply: FastifyReply,
   desc: DescMessage,
   messages: AsyncIterable<Message>,
+  heartbeatMs = 15_000,
 ): Promise<FastifyReply> {
   const events = wantsEvents(request);
   const iterator = messages[Symbol.asyncIterator]();
@@ -37,11 +38,14 @@ export async function sendStream(
   const describe = (error: unknown) => {
     // What the chain lets out has been logged, and is a Connect error.
     if (!(error instanceof ConnectError)) request.log.error({ err: error }, "a stream failed");
+    recordFailure(request, error);
     return toErrorBody(toStoaError(error));
   };
   // Node holds the head back until there is a body, and a follower at the end of a chain may wait for hours.
   reply.raw.once("pipe", () => reply.raw.flushHeaders());
-  const chunks = (events ? toEvents : toLines)(desc, iterator, first, describe);
+  const chunks = events
+    ? toEvents(desc, iterator, first, describe, heartbeatMs)
+    : toLines(desc, iterator, first, describe);
   return (
     reply
       .code(200)
@@ -77,12 +81,13 @@ async function* toEvents(
   iterator: AsyncIterator<Message>,
   first: Result,
   describe: (error: unknown) => string,
+  heartbeatMs: number,
 ): AsyncGenerator<string> {
   const idField = desc.fields.find((field) => hasOption(field, event_id) && getOption(field, event_id));
   try {
     let pending = first;
     for (;;) {
-      const next = await orSilence(pending);
+      const next = await orSilence(pending, heartbeatMs);
       if (next === undefined) {
         yield ": still here\n\n";
         continue;
@@ -99,11 +104,11 @@ async function* toEvents(
   }
 }
 
-/** The result, or undefined when it does not come before a heartbeat is due. */
-async function orSilence<T>(promise: Promise<T>): Promise<T | undefined> {
+/** The result, or undefined when it does not come in time. */
+async function orSilence<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), heartbeatMs);
+    timer = setTimeout(() => resolve(undefined), ms);
   });
   try {
     return await Promise.race([promise, silence]);

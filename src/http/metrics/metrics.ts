@@ -1,0 +1,126 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { ServiceTable } from "../services.ts";
+import { type Outcome, outcomeOf } from "./outcome.ts";
+
+/** A value that is read when somebody asks for the metrics. */
+export interface GaugeSource {
+  name: string;
+  help: string;
+  /** Undefined while it is not known. What throws, or takes over a second, is not known either. */
+  read(): number | undefined | Promise<number | undefined>;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** The RPC that a route of the REST facade serves. */
+    rpc?: DescMethod;
+  }
+}
+
+/** How long a gauge may take to be read, in milliseconds. */
+const patienceMs = 1_000;
+/** In seconds. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+let processRegistry: Registry | undefined;
+
+/** Those of the process are the same for every server in it, and watch it for good. */
+function processMetrics(): Registry {
+  if (processRegistry === undefined) {
+    processRegistry = new Registry();
+    collectDefaultMetrics({ register: processRegistry });
+  }
+  return processRegistry;
+}
+
+interface Series {
+  labels: { operation: string; protocol: string; code: Outcome };
+  count: number;
+}
+
+/** What the operator can watch, in the text format of Prometheus. Labels come from the contract and closed sets alone. */
+export class Metrics {
+  readonly contentType: string;
+  readonly #registry = new Registry();
+  readonly #series = new Map<string, Series>();
+  readonly #durations: Histogram<"operation">;
+  readonly #rpcs = new Map<string, DescMethod>();
+
+  /** @param services all that RPCs may call */
+  constructor(services: ServiceTable["services"], gauges: readonly GaugeSource[]) {
+    for (const { service } of services) {
+      for (const method of service.methods) this.#rpcs.set(`/${service.typeName}/${method.name}`, method);
+    }
+    const registers = [this.#registry];
+    const series = this.#series;
+    this.contentType = this.#registry.contentType;
+    new Counter({
+      name: "stoa_requests_total",
+      help: "Requests by operation, protocol and outcome: ok, a code of the Error shape, canceled or refused.",
+      labelNames: ["operation", "protocol", "code"],
+      registers,
+      // Counted here, and handed over when asked for: the library would sort and join the labels of every request.
+      collect() {
+        this.reset();
+        for (const { labels, count } of series.values()) this.inc(labels, count);
+      },
+    });
+    this.#durations = new Histogram({
+      name: "stoa_request_duration_seconds",
+      help: "Time from the request's head to the end of the reply, by operation; streams are left out.",
+      labelNames: ["operation"],
+      buckets,
+      registers,
+    });
+    for (const { name, help, read } of gauges) {
+      new Gauge({
+        name,
+        help,
+        registers,
+        async collect() {
+          this.set((await readInTime(read)) ?? Number.NaN);
+        },
+      });
+    }
+  }
+
+  /** Counts a request whose reply is out. */
+  observe(request: FastifyRequest, reply: FastifyReply): void {
+    const { config, url = "" } = request.routeOptions;
+    const overRest = config.rpc !== undefined;
+    const rpc = config.rpc ?? this.#rpcs.get(url);
+    // Health, metrics, pages and unknown addresses.
+    if (rpc === undefined) return;
+    const protocol = overRest ? "rest" : protocolOf(request.headers["content-type"]);
+    const code = outcomeOf(request) ?? (overRest && reply.statusCode < 400 ? "ok" : "refused");
+    const key = `${rpc.name} ${protocol} ${code}`;
+    const series = this.#series.get(key);
+    if (series !== undefined) series.count += 1;
+    else this.#series.set(key, { labels: { operation: rpc.name, protocol, code }, count: 1 });
+    if (rpc.methodKind === "unary") this.#durations.observe({ operation: rpc.name }, reply.elapsedTime / 1000);
+  }
+
+  async text(): Promise<string> {
+    return `${await this.#registry.metrics()}\n${await processMetrics().metrics()}`;
+  }
+}
+
+function protocolOf(contentType = ""): string {
+  if (contentType.startsWith("application/grpc-web")) return "grpc-web";
+  return contentType.startsWith("application/grpc") ? "grpc" : "connect";
+}
+
+async function readInTime(read: GaugeSource["read"]): Promise<number | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), patienceMs);
+  try {
+    return await Promise.race([read(), late]);
+  } catch {
+    // The rest of the metrics is all the more of interest where the database is away.
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}

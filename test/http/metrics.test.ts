@@ -1,0 +1,183 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { fill, type LedgerUnderTest, ledgerClient, startLedger, unlockReceipts } from "../ledger/support.ts";
+import { waitUntil } from "../support/wait.ts";
+
+let service: LedgerUnderTest;
+beforeAll(async () => {
+  service = await startLedger();
+});
+
+/** The samples of the text format by name and labels; fails on a line that is none. */
+async function scrape(target = service): Promise<Map<string, number>> {
+  const response = await fetch(`${target.url}/metrics`);
+  expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  const samples = new Map<string, number>();
+  const helped = new Set<string>();
+  for (const line of (await response.text()).split("\n")) {
+    const [, comment, name = ""] = /^# (HELP|TYPE) (\S+) \S/.exec(line) ?? [];
+    if (comment === "HELP") {
+      expect(helped, line).not.toContain(name);
+      helped.add(name);
+    }
+    if (line === "" || comment !== undefined) continue;
+    const [, key, value] = /^([a-z_]\w*(?:\{(?:\w+="[^"]*",?)+\})?) (\S+)$/i.exec(line) ?? [];
+    if (key === undefined) throw new Error(`not a sample: ${line}`);
+    expect(samples.has(key), line).toBe(false);
+    samples.set(key, value === "Nan" ? Number.NaN : Number(value));
+  }
+  return samples;
+}
+
+const requests = (operation: string, protocol: string, code: string) =>
+  `stoa_requests_total{operation="${operation}",protocol="${protocol}",code="${code}"}`;
+
+describe("GET /metrics", () => {
+  it("counts each request once, by operation, protocol and outcome", async () => {
+    const { key } = await service.register();
+    const posts = { grpc: service.connect(PostService, "grpc"), connect: service.connect(PostService, "connect") };
+    const before = await scrape();
+    await service.rest("posts");
+    await service.rest("feed");
+    await service.rest("posts?limit=x");
+    await service.rest("posts/4711");
+    await service.rest("posts", { body: { title: "No key" } });
+    await service.rest("posts", { key, body: "{" });
+    await service.rest("posts", { key, body: { title: "" } });
+    const made = await service.rest("posts", { key, body: { title: "Counted" } });
+    await service.rest(`posts/${made.body.post.id}/upvote`, { key, method: "POST" });
+    await posts.grpc.listPosts({});
+    await service.connect(PostService, "grpc-web").listPosts({});
+    await posts.connect.getPost({ id: 4711n }).catch(() => {});
+    await posts.grpc.createPost({ title: "No key" }).catch(() => {});
+    await posts.grpc.listPosts({ limit: 1000n }).catch(() => {});
+    const undecodable = { "content-type": "application/json", "connect-protocol-version": "1" };
+    await service.rest("/stoa.v1.PostService/ListPosts", { body: "{", headers: undecodable });
+    await service.rest("nowhere");
+    await service.rest("/healthz");
+
+    const expected = {
+      [requests("ListPosts", "rest", "ok")]: 2,
+      [requests("ListPosts", "rest", "bad_input")]: 1,
+      [requests("GetPost", "rest", "not_found")]: 1,
+      [requests("CreatePost", "rest", "unauthorized")]: 1,
+      [requests("CreatePost", "rest", "bad_json")]: 1,
+      [requests("CreatePost", "rest", "bad_input")]: 1,
+      [requests("CreatePost", "rest", "ok")]: 1,
+      [requests("UpvotePost", "rest", "own_content")]: 1,
+      [requests("ListPosts", "grpc", "ok")]: 1,
+      [requests("ListPosts", "grpc-web", "ok")]: 1,
+      [requests("GetPost", "connect", "not_found")]: 1,
+      [requests("CreatePost", "grpc", "unauthorized")]: 1,
+      [requests("ListPosts", "grpc", "bad_input")]: 1,
+      [requests("ListPosts", "connect", "refused")]: 1,
+    };
+    // A reply is counted when it is out, which its client may see a moment earlier.
+    const counted = async () => {
+      const after = await scrape();
+      const grown = [...after].filter(([key]) => key.startsWith("stoa_requests_total"));
+      const by = grown.map(([key, value]): [string, number] => [key, value - (before.get(key) ?? 0)]);
+      return Object.fromEntries(by.filter(([, value]) => value !== 0));
+    };
+    await waitUntil("every request to be counted", async () => {
+      const sum = Object.values(await counted()).reduce((all, each) => all + each, 0);
+      return sum >= Object.values(expected).reduce((all, each) => all + each, 0);
+    });
+    expect(await counted()).toEqual(expected);
+  });
+
+  it("has the durations of unary calls, and counts streams as they end", async () => {
+    await service.rest("communities");
+    const stream = await fetch(`${service.url}/api/v1/house/receipts/stream`);
+    expect((await stream.text()).trim().split("\n")).toHaveLength(1);
+    for await (const { receipt } of ledgerClient(service).streamReceipts({})) expect(receipt?.seq).toBe(1n);
+    await expect(ledgerClient(service).streamReceipts({ from: 99n })[Symbol.asyncIterator]().next()).rejects.toThrow();
+    let samples = new Map<string, number>();
+    await waitUntil("the streams to be counted", async () => {
+      samples = await scrape();
+      return samples.has(requests("StreamReceipts", "grpc", "not_found"));
+    });
+    expect(samples.get(requests("StreamReceipts", "rest", "ok"))).toBe(1);
+    expect(samples.get(requests("StreamReceipts", "grpc", "ok"))).toBe(1);
+    const of = (part: string) => samples.get(`stoa_request_duration_seconds_${part}operation="ListCommunities"}`);
+    expect(of('bucket{le="+Inf",')).toBe(1);
+    expect(of('bucket{le="10",')).toBe(1);
+    expect(of("count{")).toBe(1);
+    expect(of("sum{")).toBeGreaterThan(0);
+    expect([...samples.keys()].some((key) => /duration.*StreamReceipts/.test(key))).toBe(false);
+  });
+
+  it("has nothing of what callers make up", async () => {
+    await service.rest("posts?sort=made-up");
+    await service.rest("agents/made-up");
+    await service.rest("made-up", { method: "GET", headers: { "content-type": "application/made-up" } });
+    await service.rest("/stoa.v1.PostService/MadeUp", { body: "{}" });
+    expect([...(await scrape()).keys()].filter((key) => /made-?up/i.test(key))).toEqual([]);
+  });
+
+  it("tells of the process and the database", async () => {
+    const samples = await scrape();
+    for (const name of [
+      "process_cpu_seconds_total",
+      "process_resident_memory_bytes",
+      "nodejs_eventloop_lag_p99_seconds",
+    ]) {
+      expect(samples.get(name), name).toBeGreaterThanOrEqual(0);
+    }
+  });
+
+  it("tells how many calls work on the database, and how many wait for it", async () => {
+    const target = await startLedger({ config: { databaseConnections: 2 } });
+    const load = async () => {
+      const samples = await scrape(target);
+      return ["connections_in_use", "calls_waiting"].map((name) => samples.get(`stoa_database_${name}`));
+    };
+    expect(await load()).toEqual([0, 0]);
+    const connection = await target.db.pool.getConnection();
+    await connection.query("LOCK TABLES communities WRITE");
+    const calls = [1, 2, 3, 4, 5].map(() => target.rest("communities"));
+    await waitUntil("calls that wait", async () => String(await load()) === "2,3");
+    await connection.query("UNLOCK TABLES");
+    connection.release();
+    await Promise.all(calls);
+    expect(await load()).toEqual([0, 0]);
+  });
+});
+
+describe("the metrics of the ledger", () => {
+  it("tell its head, whether it verifies, and when that was looked at", async () => {
+    const time = Date.parse("2026-03-01T12:00:00Z");
+    const target = await startLedger({ overrides: { now: () => time } });
+    await fill(target.db, 4);
+    const read = async () => {
+      const samples = await scrape(target);
+      return ["head_seq", "alarm", "verified_timestamp_seconds"].map((name) => samples.get(`stoa_ledger_${name}`));
+    };
+    expect(await read()).toEqual([5, 0, Number.NaN]);
+    await target.rest("/house/verify");
+    expect(await read()).toEqual([5, 0, time / 1000]);
+
+    await unlockReceipts(target.db);
+    await target.db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 3");
+    expect((await read())[1]).toBe(0);
+    await target.rest("/house/verify");
+    expect((await read())[1]).toBe(1);
+    await target.seal();
+    expect((await read())[0]).toBe(6);
+  });
+
+  it("do not keep the others back where the database is away", async () => {
+    const target = await startLedger();
+    await target.rest("communities");
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const connection = await target.db.pool.getConnection();
+    await connection.query("LOCK TABLES ledger_head WRITE");
+    void held.then(() => connection.query("UNLOCK TABLES")).then(() => connection.release());
+    const samples = await scrape(target);
+    release();
+    expect(samples.get("stoa_ledger_head_seq")).toBe(Number.NaN);
+    expect(samples.get("stoa_ledger_alarm")).toBe(0);
+    expect(samples.get(requests("ListCommunities", "rest", "ok"))).toBe(1);
+  });
+});
