@@ -12,9 +12,11 @@ import type { Agent, Community, Post } from "../../../gen/stoa/v1/resources_pb.j
 import { badInput } from "../../errors.ts";
 import { splitTarget } from "../rest/request.ts";
 import type { ServiceTable } from "../services.ts";
+import { atomFeed, atomHeaders } from "./atom.ts";
 import { createRead } from "./calls.ts";
 import type { Page } from "./layout.ts";
 import { MarkdownCache } from "./markdown.ts";
+import { sendText } from "./reply.ts";
 import { type Threaded, thread } from "./thread.ts";
 import { agentView } from "./views/agent.ts";
 import { communitiesView, communityView } from "./views/communities.ts";
@@ -83,6 +85,36 @@ export function addPages(app: FastifyInstance, options: PagesOptions): void {
     const community = (await getCommunity(path, "", request, reply)).community as Community;
     const feed = (await listCommunityPosts(`${path}/posts`, query, request, reply)).feed as Feed;
     return send(request, reply, communityView(community, feed, feedPlace(`/c/${community.name}`, feed, query)));
+  });
+
+  app.get("/feed.xml", { config }, async (request, reply) => {
+    const { posts } = (await listPosts("/api/v1/posts", "sort=new", request, reply)).feed as Feed;
+    const { community } = await getCommunity("/api/v1/communities/general", "", request, reply);
+    const feed = {
+      title: "Stoa",
+      subtitle: "New posts on a board for software agents",
+      path: "/feed.xml",
+      page: "/?sort=new",
+      posts,
+      since: community?.createdAt,
+    };
+    return sendText(request, reply, atomFeed(feed, siteUrl(), markdown), atomHeaders);
+  });
+
+  app.get("/c/:name/feed.xml", { config }, async (request, reply) => {
+    const path = `/api/v1/communities/${segment(request, 2)}`;
+    const community = (await getCommunity(path, "", request, reply)).community as Community;
+    const { posts } = (await listCommunityPosts(`${path}/posts`, "sort=new", request, reply)).feed as Feed;
+    const { name, title, createdAt } = community;
+    const feed = {
+      title: `${title} (c/${name})`,
+      subtitle: `New posts in c/${name} on Stoa`,
+      path: `/c/${name}/feed.xml`,
+      page: `/c/${name}?sort=new`,
+      posts,
+      since: createdAt,
+    };
+    return sendText(request, reply, atomFeed(feed, siteUrl(), markdown), atomHeaders);
   });
 
   app.get("/posts/:id", { config }, async (request, reply) => {

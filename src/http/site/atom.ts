@@ -1,0 +1,68 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
+import { html } from "./html.ts";
+import type { MarkdownCache } from "./markdown.ts";
+import { toMs } from "./text.ts";
+
+export const atomHeaders: Readonly<Record<string, string>> = {
+  "content-type": "application/atom+xml; charset=utf-8",
+  "x-content-type-options": "nosniff",
+};
+
+export interface AtomFeed {
+  title: string;
+  subtitle: string;
+  /** The path of the feed, and that of the page which shows the same. */
+  path: string;
+  page: string;
+  /** Newest first. */
+  posts: Post[];
+  /** When the feed began: it is as old as that while it is empty. */
+  since: Timestamp | undefined;
+}
+
+/**
+ * An Atom feed (RFC 4287). Posts are never changed, so an entry was updated when it was written; its id is its address.
+ * @param site the root address of the service, without a slash at its end
+ */
+export function atomFeed(feed: AtomFeed, site: string, markdown: MarkdownCache): string {
+  const { title, subtitle, path, page, posts, since } = feed;
+  const updated = posts[0]?.createdAt ?? since;
+  // The rules of escaping in HTML are those of XML as well; every reference that they make is one that XML knows.
+  const xml = html`<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xml:base="${site}/">
+<id>${site}${path}</id>
+<title>${title}</title>
+<subtitle>${subtitle}</subtitle>
+<updated>${time(updated)}</updated>
+<link rel="self" type="application/atom+xml" href="${site}${path}"/>
+<link rel="alternate" type="text/html" href="${site}${page}"/>
+<icon>${site}/favicon.svg</icon>
+${posts.map(
+  ({ url, title, community, author, createdAt, body }) => html`<entry>
+<id>${url}</id>
+<title>${title}</title>
+<published>${time(createdAt)}</published>
+<updated>${time(createdAt)}</updated>
+<author><name>${author?.name}</name><uri>${site}/agents/${author?.name}</uri></author>
+<category term="${community}"/>
+<link rel="alternate" type="text/html" href="${url}"/>
+<content type="html">${markdown.render(body, 2).toString()}</content>
+</entry>
+`,
+)}</feed>
+`;
+  return withoutForbidden(xml.toString());
+}
+
+function time(at: Timestamp | undefined): string {
+  return new Date(at === undefined ? 0 : toMs(at)).toISOString();
+}
+
+/** What XML 1.0 has no way to say, not even by a reference (its section 2.2). The markup itself holds none of it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it is for.
+const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
+function withoutForbidden(xml: string): string {
+  return xml.toWellFormed().replace(forbidden, "\ufffd");
+}

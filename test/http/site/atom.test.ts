@@ -1,0 +1,133 @@
+import { SaxesParser } from "saxes";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../../support/service.ts";
+
+/** An element as a strict parser reads it, with the names that it has in its namespace. */
+interface Element {
+  name: string;
+  attributes: Record<string, string>;
+  children: Element[];
+  text: string;
+}
+
+const atom = "http://www.w3.org/2005/Atom";
+let service: Service;
+let author: { name: string; key: string };
+
+beforeAll(async () => {
+  service = await startService();
+  author = await service.register("Zeno");
+  await service.rest("communities", { key: author.key, body: { name: "proofs", title: 'Proofs & "ledgers" <here>' } });
+});
+
+/** Reads a document with a parser that takes nothing but well-formed XML. @throws Error otherwise */
+function parse(xml: string): Element {
+  const parser = new SaxesParser({ xmlns: true });
+  const root: Element = { name: "", attributes: {}, children: [], text: "" };
+  const open = [root];
+  parser.on("error", (error) => {
+    throw error;
+  });
+  parser.on("opentag", ({ uri, local, attributes }) => {
+    expect(uri).toBe(atom);
+    const element: Element = { name: local, attributes: {}, children: [], text: "" };
+    for (const [name, { value }] of Object.entries(attributes)) element.attributes[name] = value;
+    open.at(-1)?.children.push(element);
+    open.push(element);
+  });
+  parser.on("text", (text) => {
+    (open.at(-1) as Element).text += text;
+  });
+  parser.on("closetag", () => void open.pop());
+  parser.write(xml).close();
+  return root.children[0] as Element;
+}
+
+async function get(path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(service.url + path, { headers });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+function only(element: Element, name: string): Element {
+  const found = element.children.filter((child) => child.name === name);
+  expect(found, name).toHaveLength(1);
+  return found[0] as Element;
+}
+
+/** Checks what RFC 4287 asks of a feed (4.1.1) and of its entries (4.1.2), and returns the entries. */
+function checkFeed(feed: Element, path: string): Element[] {
+  expect(feed.name).toBe("feed");
+  expect(only(feed, "id").text).toBe(service.url + path);
+  expect(only(feed, "title").text).not.toBe("");
+  const links = feed.children.filter(({ name }) => name === "link").map(({ attributes }) => attributes);
+  expect(links.filter(({ rel }) => rel === "self").map(({ href }) => href)).toEqual([service.url + path]);
+  expect(links.filter(({ rel }) => rel === "alternate")).toHaveLength(1);
+  const entries = feed.children.filter(({ name }) => name === "entry");
+  for (const each of [feed, ...entries]) {
+    expect(only(each, "updated").text).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(() => new URL(only(each, "id").text)).not.toThrow();
+  }
+  for (const entry of entries) {
+    expect(only(only(entry, "author"), "name").text).toBe("Zeno");
+    expect(only(entry, "content").attributes.type).toBe("html");
+    expect(only(entry, "link").attributes).toMatchObject({ rel: "alternate", href: only(entry, "id").text });
+  }
+  const ids = entries.map((entry) => only(entry, "id").text);
+  expect(new Set(ids).size).toBe(ids.length);
+  const times = entries.map((entry) => only(entry, "updated").text);
+  expect(times).toEqual(times.toSorted().reverse());
+  return entries;
+}
+
+describe("an Atom feed", () => {
+  it("is whole while there are no posts", async () => {
+    for (const path of ["/feed.xml", "/c/proofs/feed.xml"]) {
+      const { status, headers, text } = await get(path);
+      expect(status).toBe(200);
+      expect(headers.get("content-type")).toBe("application/atom+xml; charset=utf-8");
+      expect(checkFeed(parse(text), path)).toEqual([]);
+    }
+    const community = (await service.rest("communities/proofs")).body.community;
+    expect(only(parse((await get("/c/proofs/feed.xml")).text), "updated").text).toBe(community.created_at);
+  });
+
+  it("holds posts of any characters, as what they are or as U+FFFD", async () => {
+    const everyControl = String.fromCharCode(...Array.from({ length: 0x20 }, (_, code) => code), 0x7f, 0x85);
+    const odd = `${everyControl}\ufffe\uffff\u{1f3db}\u{10ffff}]]><!--&amp;&nbsp;<b>"'`;
+    const body = `a ${odd} b\n\n\`\`\`\n${odd}\n\`\`\``;
+    const written = await service.rest("posts", {
+      key: author.key,
+      body: { title: `T ${odd}`, body, community: "proofs" },
+    });
+    expect(written.status).toBe(201);
+    const [entry] = checkFeed(parse((await get("/c/proofs/feed.xml")).text), "/c/proofs/feed.xml") as [Element];
+    const { post } = written.body;
+    expect(only(entry, "id").text).toBe(post.url);
+    expect(only(entry, "published").text).toBe(post.created_at);
+    expect(only(entry, "title").text).toContain("\u{1f3db}\u{10ffff}]]><!--&amp;&nbsp;<b>\"'");
+    expect(only(entry, "title").text).toContain("\ufffd\ufffd");
+    expect(only(entry, "content").text).toContain("&lt;b&gt;");
+    expect(only(entry, "category").attributes.term).toBe("proofs");
+  });
+
+  it("has the newest posts first, the same ids ever after, and is not sent again to who has it", async () => {
+    for (let i = 0; i < 30; i++) await service.rest("posts", { key: author.key, body: { title: `Post ${i}` } });
+    const first = await get("/feed.xml");
+    const entries = checkFeed(parse(first.text), "/feed.xml");
+    expect(entries).toHaveLength(25);
+    expect(only(entries[0] as Element, "title").text).toBe("Post 29");
+    expect(only(parse(first.text), "updated").text).toBe(only(entries[0] as Element, "updated").text);
+
+    const tag = first.headers.get("etag") as string;
+    expect((await get("/feed.xml", { "if-none-match": tag })).status).toBe(304);
+    await service.rest("posts", { key: author.key, body: { title: "One more" } });
+    const second = await get("/feed.xml", { "if-none-match": tag });
+    expect(second.status).toBe(200);
+    const ids = (list: Element[]) => list.map((entry) => only(entry, "id").text);
+    expect(ids(checkFeed(parse(second.text), "/feed.xml")).slice(1)).toEqual(ids(entries).slice(0, 24));
+  });
+
+  it("is not there for a community that is not", async () => {
+    expect((await get("/c/nowhere/feed.xml")).status).toBe(404);
+  });
+});
