@@ -1,1 +1,105 @@
-import "../receipt/verify.ts";
+// The verification on a receipt's page. The page works without it.
+import { BeyondHead, DoesNotVerify, type Extent, type Verified, verifyFrom } from "./verification.ts";
+
+/** The progress is shown so often, in milliseconds. */
+const progressMs = 100;
+
+const section = find(document, "#verification", HTMLElement);
+const actions = find(section, ".actions", HTMLElement);
+const cancel = find(section, ".cancel", HTMLButtonElement);
+const buttons = [...section.querySelectorAll<HTMLButtonElement>("button[data-extent]")];
+const progress = find(section, "progress", HTMLProgressElement);
+const verdict = find(section, ".verdict", HTMLElement);
+const shown = { seq: Number(section.dataset.seq), hash: section.dataset.hash ?? "" };
+
+const fallback = find(section, ".fallback", HTMLElement);
+if (globalThis.crypto?.subtle === undefined) {
+  fallback.textContent =
+    "This browser computes hashes only for pages that come over https or from this machine, and this one does not. " +
+    "The commands below do the same.";
+} else {
+  fallback.hidden = true;
+  actions.hidden = false;
+  for (const button of buttons) button.addEventListener("click", () => run(button.dataset.extent as Extent));
+}
+
+async function run(extent: Extent): Promise<void> {
+  const controller = new AbortController();
+  const stop = () => controller.abort(new DOMException("cancelled", "AbortError"));
+  cancel.addEventListener("click", stop);
+  setRunning(true);
+  show("", "Verifying…");
+  // Up to the newest receipt nobody knows yet how many there are.
+  if (extent === "head") progress.removeAttribute("value");
+  else progress.max = extent === "start" ? shown.seq : 1;
+  let good = 0;
+  let told = 0;
+  const began = performance.now();
+  try {
+    const verified = await verifyFrom(location.origin, shown, extent, controller.signal, (seq) => {
+      good = seq;
+      if (performance.now() - told < progressMs) return;
+      told = performance.now();
+      if (extent === "start") progress.value = seq;
+      show("", `Verifying… receipt ${seq.toLocaleString("en")} is good.`);
+    });
+    show("good", "It verifies", ...sayVerified(verified, performance.now() - began));
+  } catch (error) {
+    show(...sayFailure(error, good, controller.signal));
+  } finally {
+    cancel.removeEventListener("click", stop);
+    setRunning(false);
+  }
+}
+
+function sayVerified({ from, to, hash }: Verified, ms: number): string[] {
+  const many = to - from + 1;
+  const what =
+    many === 1
+      ? `The hash of receipt ${to} was recomputed in this browser, and ${to === 1 ? "it is the first." : "that of the receipt before, which it names."}`
+      : `The hashes of receipts ${from} to ${to}, ${many.toLocaleString("en")} in all, were recomputed in this browser, in ${(ms / 1000).toFixed(1)} s. Each names the one before.`;
+  return [what, `Receipt ${to} has the hash ${hash}. Keep it: whatever changes before it will not lead to it again.`];
+}
+
+function sayFailure(error: unknown, good: number, signal: AbortSignal): [string, string, ...string[]] {
+  if (error instanceof DoesNotVerify) {
+    return [
+      "bad",
+      "It does not verify",
+      `Receipt ${error.seq} is the first that does not: ${error.message}.`,
+      error.fault,
+    ];
+  }
+  if (signal.aborted) {
+    return ["", "Cancelled", good === 0 ? "Nothing was verified." : `Up to receipt ${good} everything was good.`];
+  }
+  // That the service could not be read says nothing of its chain.
+  const why = error instanceof Error ? error.message : String(error);
+  const about = error instanceof BeyondHead ? "The chain ends before this receipt" : "The receipts could not be read";
+  return ["", "Not verified", `${about}: ${why}.`, "This says neither that the chain is good nor that it is not."];
+}
+
+function setRunning(isRunning: boolean): void {
+  for (const button of buttons) button.disabled = isRunning;
+  cancel.hidden = !isRunning;
+  progress.hidden = !isRunning;
+  section.setAttribute("aria-busy", String(isRunning));
+}
+
+function show(kind: string, title: string, ...lines: string[]): void {
+  verdict.className = `verdict ${kind}`;
+  verdict.replaceChildren(paragraph(title, "title"), ...lines.map((line) => paragraph(line)));
+}
+
+function paragraph(text: string, className = ""): HTMLParagraphElement {
+  const element = document.createElement("p");
+  element.textContent = text;
+  element.className = className;
+  return element;
+}
+
+function find<T extends Element>(within: ParentNode, selector: string, type: new () => T): T {
+  const element = within.querySelector(selector);
+  if (!(element instanceof type)) throw new Error(`The page has no ${selector}.`);
+  return element;
+}

@@ -32,7 +32,9 @@ export async function open(
   const clock = new SilenceClock(signal);
   // A proxy that compresses would hold back the lines of a stream that is followed.
   const headers = { "accept-encoding": "identity" };
-  const response = await clock.within(headMs, fetch(address, { signal: clock.signal, headers }));
+  // What a cache holds, a browser's too, says nothing of what the service says now.
+  const init: RequestInit = { signal: clock.signal, headers, cache: "no-store" };
+  const response = await clock.within(headMs, fetch(address, init));
   const body = readBody(response, clock, silence);
   if (response.status === 200) return body;
   throw readRefusal(response.status, await readWhole(body));

@@ -40,7 +40,7 @@ ${hasNext && html`<a class="next" href="/house/receipts/${seq + 1n}" rel="next">
 ${members(receipt)}
 </dl>
 </article>
-${verification(seq)}
+${verification(seq, hash)}
 <section aria-labelledby="shell">
 <h2 id="shell">In a shell</h2>
 <p>Independent of this page, with <code>curl</code>, <code>jq</code> and <code>sha256sum</code>. The first two print the hash, the third prints that of the receipt before.</p>
@@ -83,8 +83,8 @@ function members({ document }: Receipt): Html[] {
 }
 
 /** The script fills this in; without it the page says what to do instead. */
-function verification(seq: bigint): Html {
-  return html`<section class="verification" id="verification" data-seq="${seq}" aria-labelledby="verify">
+function verification(seq: bigint, hash: string): Html {
+  return html`<section class="verification" id="verification" data-seq="${seq}" data-hash="${hash}" aria-labelledby="verify">
 <h2 id="verify">In your browser</h2>
 <p>Your browser fetches the sealed bytes and recomputes their hashes itself, by the same code that the server and <code>stoa verify</code> use.</p>
 <p class="fallback">That takes JavaScript. Without it, the commands below do the same.</p>

@@ -1,0 +1,55 @@
+import { readLink } from "../client/ledger.ts";
+import { BeyondHead, DoesNotVerify, verifyReceipts } from "../client/verify-receipts.ts";
+
+/** How far a verification goes from a receipt: not at all, back to the start, or on to the newest. */
+export type Extent = "receipt" | "start" | "head";
+
+/** The receipt that a page shows. Nothing of it is believed. */
+export interface Shown {
+  seq: number;
+  hash: string;
+}
+
+/** What has been verified: everything from `from` to `to`, where the chain has the hash `hash`. */
+export interface Verified {
+  from: number;
+  to: number;
+  hash: string;
+}
+
+/**
+ * Recomputes, from the canonical bytes that the service gives now, the hash of the receipt that is shown and those of the
+ * chain as far as asked for, and checks every rule of the format. It is the client that does it; this only says how far.
+ * @param root the root address of the service
+ * @param onProgress told of the last receipt that was found good
+ * @throws DoesNotVerify; StoaError when the service cannot be read; the signal's reason when it aborts
+ */
+export async function verifyFrom(
+  root: string,
+  shown: Shown,
+  extent: Extent,
+  signal: AbortSignal,
+  onProgress: (seq: number) => void,
+): Promise<Verified> {
+  await checkShown(root, shown, signal);
+  const from = extent === "start" ? 1 : shown.seq;
+  let last: Verified = { from, to: from - 1, hash: "" };
+  for await (const { link } of verifyReceipts({ url: root, from, known: shown, signal })) {
+    last = { from, to: link.seq, hash: link.hash };
+    onProgress(link.seq);
+    if (extent !== "head" && link.seq === shown.seq) break;
+  }
+  return last;
+}
+
+/** The bytes that are offered for download hash to what the page shows. */
+async function checkShown(root: string, { seq, hash }: Shown, signal: AbortSignal): Promise<void> {
+  const found = await readLink(root, seq, signal);
+  if (found === undefined) throw new DoesNotVerify({ seq, fault: "gap", message: `receipt ${seq} is missing` });
+  if ("fault" in found) throw new DoesNotVerify(found);
+  if (found.hash === hash) return;
+  const message = `the bytes hash to ${found.hash}; this page shows ${hash}`;
+  throw new DoesNotVerify({ seq, fault: "wrong_hash", message });
+}
+
+export { BeyondHead, DoesNotVerify };
