@@ -24,7 +24,7 @@ export function receiptView({ receipt, commands, hasNext, site, script }: Receip
     section: "ledger",
     type: "article",
     script,
-    main: html`<nav class="pager" aria-label="Neighbouring receipts">
+    main: html`<nav class="pager neighbours" aria-label="Neighbouring receipts">
 ${seq > 1n && html`<a href="/house/receipts/${seq - 1n}" rel="prev">Receipt ${seq - 1n}</a>`}
 ${hasNext && html`<a class="next" href="/house/receipts/${seq + 1n}" rel="next">Receipt ${seq + 1n}</a>`}
 </nav>
