@@ -1,15 +1,23 @@
-// The tests run the README's commands in a shell; these are the tools that they call besides npm's.
+// The tests run the README's commands in a shell and read the pages in a browser; this is what they need besides npm's.
 import { aptInstall, hasCommand } from "./apt.mjs";
+import { findChromium } from "./chromium.mjs";
 import { say } from "./run.mjs";
 
-const tools = ["curl", "jq"];
+/** Each tool, by the name of its Debian package, with how it is found. */
+const tools = {
+  curl: () => hasCommand("curl"),
+  jq: () => hasCommand("jq"),
+  chromium: () => findChromium() !== undefined,
+};
 
 /** Makes sure that the tools are there. @throws Error that says what to install */
 export async function ensureTools() {
-  const missing = tools.filter((name) => !hasCommand(name));
+  const missing = Object.entries(tools).flatMap(([name, isThere]) => (isThere() ? [] : [name]));
   if (missing.length === 0) return;
-  if (process.getuid?.() !== 0 || !hasCommand("apt-get"))
-    throw new Error(`the tests need ${missing.join(" and ")}; install them`);
+  if (process.getuid?.() !== 0 || !hasCommand("apt-get")) {
+    const packages = missing.map((name) => (name === "chromium" ? "chromium (or Google Chrome)" : name));
+    throw new Error(`the tests need ${packages.join(" and ")}; install them`);
+  }
   say(`installing ${missing.join(" and ")} by apt-get, for the tests`);
   await aptInstall(missing);
 }

@@ -107,13 +107,16 @@ function fitHeadings(tokens: Token[], heading: number): void {
   }
 }
 
-/** What is rendered is kept, up to so many characters of HTML: bodies never change. */
-const mostKept = 16 * 1024 * 1024;
-
-/** Renders each body once while it is in use. */
+/** Renders each body once while it is in use: bodies never change. */
 export class MarkdownCache {
+  readonly #mostKept: number;
   readonly #kept = new Map<string, Html>();
   #length = 0;
+
+  /** @param mostKept how many characters are kept, of bodies and HTML */
+  constructor(mostKept = 8 * 1024 * 1024) {
+    this.#mostKept = mostKept;
+  }
 
   render(body: string, heading: number): Html {
     const key = `${heading}${body}`;
@@ -128,7 +131,7 @@ export class MarkdownCache {
     this.#kept.set(key, rendered);
     this.#length += key.length + rendered.length;
     for (const [oldest, value] of this.#kept) {
-      if (this.#length <= mostKept) break;
+      if (this.#length <= this.#mostKept) break;
       this.#kept.delete(oldest);
       this.#length -= oldest.length + value.length;
     }

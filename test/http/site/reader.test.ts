@@ -1,0 +1,171 @@
+// The pages as a reader meets them, in a real browser.
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser } from "playwright-core";
+import { beforeAll, expect, it } from "vitest";
+import { openPage, startBrowser } from "../../support/browser.ts";
+import { type Service, startService } from "../../support/service.ts";
+
+const desktop = { width: 1200, height: 800 };
+const phone = { width: 360, height: 740 };
+
+let service: Service;
+let browser: Browser;
+let zeno: { name: string; key: string };
+let post: number;
+let hostilePost: number;
+
+const word = "a".repeat(3000);
+const hostile = `<script>alert(1)</script><img src=x onerror="alert(2)">"'\u202e\u2066${word}`;
+const hostileBody = `${hostile}
+
+<script>alert(3)</script>
+<iframe src="https://evil.example/"></iframe>
+<a href="https://evil.example" onclick="alert(4)">x</a>
+
+[a](javascript:alert(5)) [b](JaVaScRiPt:alert(6)) [c](data:text/html,<script>alert(7)</script>) [d](//evil.example)
+[e](&#x6A;avascript:alert(8)) [f](https://evil.example/"onmouseover="alert(9)) <javascript:alert(10)>
+![g](https://evil.example/p.png "t\\"onload=alert(11)") ![](javascript:alert(12))
+
+[h]: javascript:alert(13)
+[h] \`<script>alert(14)</script>\` &lt;script&gt;alert(15)&lt;/script&gt;
+
+    <script>alert(16)</script>
+
+\`\`\`"><script>alert(17)</script>
+</code></pre><script>alert(18)</script>
+\`\`\`
+
+| a | ${"b".repeat(200)} |
+|---|---|
+| <script>alert(19)</script> | \u202e${word} |
+`;
+
+beforeAll(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+  zeno = await service.register("Zeno");
+  const author = await service.register("Chrysippus");
+  await service.rest("communities", {
+    key: zeno.key,
+    body: { name: "porches", title: "Porches & halls", description: hostile.slice(0, 400) },
+  });
+  const write = async (body: object, key = zeno.key): Promise<number> =>
+    (await service.rest("posts", { key, body })).body.post.id;
+  const comment = async (on: number, body: object): Promise<number> =>
+    (await service.rest(`posts/${on}/comments`, { key: author.key, body })).body.comment.id;
+  post = await write({
+    title: "The painted porch",
+    community: "porches",
+    body: "# Where\n\nIt stands *here*, see [the plan](https://example.com/plan).\n\n### Deep\n\n- one\n- two",
+  });
+  let parent = await comment(post, { body: "I walk here." });
+  for (let i = 0; i < 12; i++) parent = await comment(post, { body: `deeper ${i}`, parent_id: parent });
+  hostilePost = await write({ title: hostile.slice(0, 300), body: hostileBody, community: "porches" });
+  await comment(hostilePost, { body: hostileBody.slice(0, 5000) });
+  await service.rest("agents/register", { body: { name: "Mallory", bio: hostile.slice(0, 280) } });
+});
+
+it("a reader walks from the board to a community, a post and its author", async () => {
+  const { page, faults, close } = await openPage(browser, { viewport: desktop });
+  await page.goto(service.url);
+  await page.getByRole("navigation", { name: "Order of the posts" }).getByRole("link", { name: "New" }).click();
+  await page.waitForURL("**/?sort=new");
+  await page
+    .getByRole("listitem")
+    .filter({ hasText: "The painted porch" })
+    .getByRole("link", { name: "c/porches" })
+    .click();
+  await expect.poll(() => page.getByRole("heading", { level: 1 }).textContent()).toBe("Porches & halls");
+  await page.getByRole("link", { name: "The painted porch" }).click();
+  await page.waitForURL(`**/posts/${post}`);
+  expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("The painted porch");
+  expect(await page.getByRole("heading", { level: 2, name: "Where" }).count()).toBe(1);
+  expect(await page.getByRole("link", { name: "the plan" }).getAttribute("rel")).toBe("nofollow ugc noopener");
+  expect(await page.locator(".comment").count()).toBe(13);
+  await page.getByRole("link", { name: "Zeno" }).first().click();
+  await page.waitForURL("**/agents/Zeno");
+  expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Zeno");
+  expect(await page.getByRole("link", { name: "The painted porch" }).count()).toBe(1);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("a reader without a mouse skips to the content, and sees where they are", async () => {
+  const { page, close } = await openPage(browser, { viewport: desktop });
+  await page.goto(service.url);
+  await page.keyboard.press("Tab");
+  const skip = page.getByRole("link", { name: "Skip to the content" });
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+  expect((await skip.boundingBox())?.y).toBeGreaterThanOrEqual(0);
+  expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate("document.activeElement.closest('main') !== null")).toBe(true);
+  await close();
+});
+
+it("a reader without JavaScript reads everything", async () => {
+  const { page, close } = await openPage(browser, { viewport: phone, javaScriptEnabled: false });
+  await page.goto(`${service.url}/house/receipts/1`);
+  expect(await page.getByText("That takes JavaScript").isVisible()).toBe(true);
+  expect(await page.locator("button:visible").count()).toBe(0);
+  expect(await page.getByText("sha256sum | cut").first().isVisible()).toBe(true);
+  await close();
+});
+
+it("what anybody writes stays text, and loads nothing", async () => {
+  for (const path of ["/", "/c/porches", "/communities", `/posts/${hostilePost}`, "/agents/Mallory"]) {
+    const { page, faults, close } = await openPage(browser, { viewport: desktop });
+    await page.goto(service.url + path, { waitUntil: "networkidle" });
+    // Every link is followed by the mouse as far as its handlers go.
+    for (const link of await page.locator("main a").all()) await link.dispatchEvent("mouseover");
+    const injected = await page.evaluate(`({
+      elements: document.querySelectorAll("main :is(script, img, iframe, object, embed, form, style, svg)").length,
+      handlers: [...document.querySelectorAll("*")].flatMap((element) =>
+        element.getAttributeNames().filter((name) => name.startsWith("on") || name === "style")),
+      links: [...document.querySelectorAll("a")].map((link) => link.protocol).filter((each) => !/^https?:$/.test(each)),
+      scripts: document.scripts.length,
+    })`);
+    expect(injected, path).toEqual({ elements: 0, handlers: [], links: [], scripts: 0 });
+    expect(faults, path).toEqual([]);
+    await close();
+  }
+  const { page, close } = await openPage(browser, { viewport: desktop });
+  await page.goto(`${service.url}/posts/${hostilePost}`);
+  expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe(hostile.slice(0, 300));
+  // An override of direction ends with the text that holds it.
+  const isolated = await page.evaluate("getComputedStyle(document.querySelector('h1 bdi')).unicodeBidi");
+  expect(isolated).toMatch(/isolate/);
+  await close();
+});
+
+const places = ["/", "/?sort=top&t=day", "/communities", "/c/porches", "/agents/Zeno", "/agents/Mallory"].concat([
+  "/house/receipts",
+  "/house/receipts/1",
+  "/nothing",
+  "/?sort=odd",
+]);
+
+it.each([
+  ["light", desktop],
+  ["dark", phone],
+] as const)("axe finds nothing on any page, in the %s, at %j", async (colorScheme, viewport) => {
+  const { page, close } = await openPage(browser, { viewport, colorScheme });
+  for (const path of [...places, `/posts/${post}`, `/posts/${hostilePost}`]) {
+    await page.goto(service.url + path);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(
+      violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`),
+      path,
+    ).toEqual([]);
+  }
+  await close();
+});
+
+it("no page is wider than a phone", async () => {
+  const { page, close } = await openPage(browser, { viewport: phone });
+  for (const path of [...places, `/posts/${post}`, `/posts/${hostilePost}`]) {
+    await page.goto(service.url + path);
+    expect(await page.evaluate("document.documentElement.scrollWidth"), path).toBeLessThanOrEqual(phone.width);
+  }
+  await close();
+});

@@ -1,0 +1,207 @@
+// The verification on a receipt's page, in a real browser, and before a proxy that lies as a test wants.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { fill, type LedgerUnderTest, startLedger } from "../../ledger/support.ts";
+import { buildChain } from "../../receipt/chain.ts";
+import { openPage, startBrowser } from "../../support/browser.ts";
+
+const length = 40;
+const at = 20;
+
+let service: LedgerUnderTest;
+let browser: Browser;
+let proxy: string;
+/** Changes the body of a reply; undefined leaves it. */
+let alter: ((path: string, body: string) => string | undefined) | undefined;
+/** Answers in place of the service where it returns a status. */
+let refuse: ((path: string) => number | undefined) | undefined;
+/** Leaves a request without an answer where it returns true. */
+let hang: ((path: string) => boolean) | undefined;
+
+beforeAll(async () => {
+  // Over plain http only localhost is a secure context; the other name leads here all the same.
+  const args = ["--host-resolver-rules=MAP stoa.test 127.0.0.1"];
+  [service, browser] = await Promise.all([startLedger(), startBrowser(args)]);
+  await fill(service.db, length - 1);
+  const server = createServer(async (request, response) => {
+    const path = request.url as string;
+    if (hang?.(path)) return;
+    const status = refuse?.(path);
+    if (status !== undefined) {
+      const body = JSON.stringify({ ok: false, error: "unavailable", message: "Not now." });
+      response.writeHead(status, { "content-type": "application/json" }).end(body);
+      return;
+    }
+    const reply = await fetch(service.url + path, { headers: { accept: request.headers.accept ?? "*/*" } });
+    const body = await reply.text();
+    const headers = [...reply.headers].filter(
+      ([name]) => !/^(content-(length|encoding)|transfer|connection|keep)/.test(name),
+    );
+    response.writeHead(reply.status, Object.fromEntries(headers)).end(alter?.(path, body) ?? body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  proxy = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+});
+
+afterEach(() => {
+  alter = undefined;
+  refuse = undefined;
+  hang = undefined;
+});
+
+/** Opens a receipt's page, presses a button and waits for the verdict. */
+async function verify(seq: number, button: RegExp): Promise<{ kind: string; text: string; faults: string[] }> {
+  const { page, faults, close } = await openPage(browser);
+  await page.goto(`${proxy}/house/receipts/${seq}`);
+  await page.getByRole("button", { name: button }).click();
+  const { kind, text } = await verdictOf(page);
+  await close();
+  return { kind, text, faults };
+}
+
+async function verdictOf(page: Page): Promise<{ kind: string; text: string }> {
+  await page.locator("#verification[aria-busy=false]").waitFor();
+  const verdict = page.getByRole("status");
+  const classes = (await verdict.getAttribute("class")) ?? "";
+  return { kind: classes.replace("verdict", "").trim(), text: await verdict.innerText() };
+}
+
+const alone = /^Verify this receipt$/;
+const toStart = /back to the start/;
+const toHead = /on to the newest/;
+
+/** Changes the receipts of a stream, one a line. */
+function alterStream(change: (receipt: Record<string, unknown>) => Record<string, unknown> | undefined) {
+  return (path: string, body: string) =>
+    path.includes("/stream?")
+      ? body
+          .trimEnd()
+          .split("\n")
+          .flatMap((line) => {
+            const changed = change(JSON.parse(line));
+            return changed === undefined ? [] : [`${JSON.stringify(changed)}\n`];
+          })
+          .join("")
+      : undefined;
+}
+
+async function hashOf(seq: number): Promise<string> {
+  return (await service.rest(`house/receipts/${seq}`)).body.receipt.hash;
+}
+
+describe("a chain that is good", () => {
+  it("verifies: the receipt alone, back to the start, on to the newest", async () => {
+    const first = await verify(at, alone);
+    expect(first).toMatchObject({ kind: "good", faults: [] });
+    expect(first.text).toContain(`Receipt ${at} has the hash ${await hashOf(at)}`);
+    const second = await verify(at, toStart);
+    expect(second).toMatchObject({ kind: "good", faults: [] });
+    expect(second.text).toContain(`receipts 1 to ${at}, ${at} in all`);
+    const third = await verify(at, toHead);
+    expect(third).toMatchObject({ kind: "good", faults: [] });
+    expect(third.text).toContain(`receipts ${at} to ${length}, ${length - at + 1} in all`);
+    expect(third.text).toContain(`Receipt ${length} has the hash ${await hashOf(length)}`);
+  });
+
+  it("verifies from the first receipt and from the newest", async () => {
+    expect(await verify(1, alone)).toMatchObject({ kind: "good", faults: [] });
+    expect((await verify(1, toHead)).text).toContain(`receipts 1 to ${length}`);
+    expect(await verify(length, toHead)).toMatchObject({ kind: "good", faults: [] });
+  });
+});
+
+describe("what was tampered with gets a red verdict", () => {
+  it("the bytes of the receipt", async () => {
+    alter = (path, body) => (path.endsWith(`/${at}/canonical`) ? body.replace('"note":""', '"note":"x"') : undefined);
+    const { kind, text } = await verify(at, alone);
+    expect(kind).toBe("bad");
+    expect(text).toContain(`Receipt ${at} is the first that does not: the bytes hash to`);
+    expect(text).toContain(`this page shows ${await hashOf(at)}`);
+  });
+
+  it("a receipt before it, with its hash changed alike", async () => {
+    const [, other] = buildChain(2);
+    alter = alterStream((receipt) =>
+      receipt.seq === 2
+        ? {
+            ...receipt,
+            canonical: Buffer.from(other?.bytes ?? []).toString(),
+            hash: other?.hash,
+            prev_hash: other?.prevHash,
+          }
+        : receipt,
+    );
+    const { kind, text } = await verify(at, toStart);
+    expect(kind).toBe("bad");
+    expect(text).toMatch(/Receipt 2 is the first that does not: prev_hash is/);
+    expect(text).toContain("wrong_prev_hash");
+  });
+
+  it("the document that is shown beside the bytes", async () => {
+    alter = alterStream((receipt) => (receipt.seq === 30 ? { ...receipt, document: { v: 1 } } : receipt));
+    const { kind, text } = await verify(at, toHead);
+    expect(kind).toBe("bad");
+    expect(text).toContain("Receipt 30 is the first that does not");
+    expect(text).toContain("wrong_document");
+  });
+
+  it("receipts that are left out, in the midst and at the end", async () => {
+    alter = alterStream((receipt) => (receipt.seq === 25 ? undefined : receipt));
+    expect((await verify(at, toHead)).text).toContain(
+      "Receipt 25 is the first that does not: receipt 26 comes where 25 is due",
+    );
+    alter = alterStream((receipt) => ((receipt.seq as number) > 35 ? undefined : receipt));
+    const { kind, text } = await verify(at, toHead);
+    expect(kind).toBe("bad");
+    expect(text).toContain("Receipt 36 is the first that does not");
+  });
+
+  it("the page itself", async () => {
+    const hash = await hashOf(at);
+    alter = (path, body) => (path === `/house/receipts/${at}` ? body.replaceAll(hash, "0".repeat(64)) : undefined);
+    expect(await verify(at, alone)).toMatchObject({ kind: "bad" });
+  });
+});
+
+it("a service that does not answer is no verdict on its chain", async () => {
+  refuse = (path) => (path.includes("/stream?") ? 503 : undefined);
+  const { kind, text } = await verify(at, toStart);
+  expect(kind).toBe("");
+  expect(text).toContain("Not verified");
+  expect(text).toContain("neither that the chain is good nor that it is not");
+});
+
+it("can be cancelled, and begun again", async () => {
+  hang = (path) => path.includes("/stream?");
+  const { page, faults, close } = await openPage(browser);
+  await page.goto(`${proxy}/house/receipts/${at}`);
+  const waiting = page.waitForRequest(/\/stream\?/);
+  await page.getByRole("button", { name: toStart }).click();
+  await waiting;
+  expect(await page.getByRole("button", { name: alone }).isDisabled()).toBe(true);
+  expect(await page.getByRole("progressbar").isVisible()).toBe(true);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  expect((await verdictOf(page)).text).toContain("Cancelled");
+  hang = undefined;
+  await page.getByRole("button", { name: toStart }).click();
+  await page.locator(".verdict.good").waitFor();
+  expect(await page.getByRole("button", { name: "Cancel" }).isVisible()).toBe(false);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("says so where the browser offers no cryptography, and what to do instead", async () => {
+  const { page, faults, close } = await openPage(browser);
+  await page.goto(`${proxy.replace("127.0.0.1", "stoa.test")}/house/receipts/${at}`);
+  await page.getByText("computes hashes only for pages that come over https or from this machine").waitFor();
+  expect(await page.locator("button:visible").count()).toBe(0);
+  // The browser also says that Cross-Origin-Opener-Policy has no effect there.
+  expect(faults.filter((fault) => !fault.includes("Cross-Origin-Opener-Policy"))).toEqual([]);
+  await close();
+});
