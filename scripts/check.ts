@@ -1,10 +1,12 @@
 // Every check but the tests: format, lint with the layer rules, types, the contract's own lint, its compatibility with
-// the recorded baseline, and whether gen/ is what the contract generates.
-import { execFileSync } from "node:child_process";
+// the recorded baseline, whether gen/ is what the contract generates, and the API description.
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { describeApi, sitePlaceholder } from "../src/http/openapi/document.ts";
+import { contractServices } from "./lib/contract.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = join(root, "node_modules", ".bin");
@@ -32,6 +34,22 @@ function checkGenerated(): void {
   execFileSync("diff", ["-r", join(scratch, "gen-new", "gen"), join(root, "gen")], { stdio: "inherit" });
 }
 
+/** What /api/v1/openapi.json says, by Redocly's recommended rules; but for its licence, which the project does not name. */
+async function checkDescription(): Promise<void> {
+  const file = join(scratch, "openapi.json");
+  const site = "https://stoa.test";
+  writeFileSync(file, JSON.stringify(describeApi(await contractServices())).replaceAll(sitePlaceholder, site));
+  const rules = ["--extends=recommended", "--skip-rule=info-license"];
+  // It would ask its registry for a newer version, and report its use.
+  const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+  process.stdout.write("the API description\n");
+  const { status, stdout, stderr } = spawnSync(join(bin, "redocly"), ["lint", ...rules, "--format=json", file], {
+    env,
+  });
+  const { errors, warnings } = JSON.parse(stdout.toString("utf8") || "{}").totals ?? {};
+  if (status !== 0 || errors !== 0 || warnings !== 0) throw new Error(`${stdout}\n${stderr}`);
+}
+
 try {
   run("format and lint", join(bin, "biome"), "ci", "--colors=off", "--error-on-warnings", ".");
   run("types", join(bin, "tsc"), "-p", ".");
@@ -40,6 +58,7 @@ try {
   run("the contract's lint", join(bin, "buf"), "lint");
   checkCompatibility();
   checkGenerated();
+  await checkDescription();
   process.stdout.write("all checks passed\n");
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);

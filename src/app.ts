@@ -110,7 +110,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     signal?.throwIfAborted();
     const port = await server.listen({ host: config.host, port: config.port });
     url = `${scheme}://${hostInUrl(config.host)}:${port}`;
-    log.info({ url, siteUrl: config.siteUrl ?? url }, "listening");
+    log.info({ url, siteUrl: siteUrl() }, "listening");
     return { url, close };
   } catch (error) {
     await close();

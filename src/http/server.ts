@@ -17,6 +17,7 @@ import { Gate, type LimitOptions } from "./limits/gate.ts";
 import { addLimits, countAnonymous } from "./limits/hooks.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import { answerNotFound } from "./not-found.ts";
+import { addOpenApiRoutes } from "./openapi/routes.ts";
 import { Port, type PortOptions } from "./port.ts";
 import { Readiness } from "./readiness.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
@@ -28,7 +29,7 @@ import { Site, type SiteOptions } from "./site/routes.ts";
 
 export interface ServerOptions {
   table: ServiceTable;
-  /** What the pages and the guide for agents need; without it there are none. */
+  /** What the pages, the guide for agents and the API description need; without it there are none. */
   site?: SiteOptions | undefined;
   /**
    * Throws `StoaError` `unavailable` with the reason when the service cannot serve; returns what the operator should look
@@ -106,7 +107,11 @@ export async function createServer({
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate, heartbeatMs }));
   await app.register(async (rpc) => addRpcRoutes(rpc, { table, tools, interceptors, gate, readMaxBytes: bodyLimit }));
   site?.addRoutes(app, table, interceptors);
-  if (siteOptions) addGuideRoutes(app, table, siteOptions.siteUrl);
+  if (siteOptions) {
+    addGuideRoutes(app, table, siteOptions.siteUrl);
+    const services = table.services.map(({ service }) => service);
+    addOpenApiRoutes(app, services, siteOptions.siteUrl);
+  }
   addHealthRoutes(app, async () => {
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
     return readiness.check();

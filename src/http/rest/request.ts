@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { getOption, hasOption, type Message } from "@bufbuild/protobuf";
+import { type DescField, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { resumes_stream } from "../../../gen/stoa/v1/options_pb.js";
 import { badInput, StoaError } from "../../errors.ts";
 import { type Binding, fieldAt } from "./bindings.ts";
@@ -38,10 +38,15 @@ export function readRequest(binding: Binding, { captured, query, body, lastEvent
 }
 
 /** Where the contract has a field for it, a client that reconnects goes on behind the last event it has seen. */
-function resume(input: Input, { rpc }: Binding, lastEventId: string): void {
-  const field = rpc.input.fields.find((each) => hasOption(each, resumes_stream) && getOption(each, resumes_stream));
+function resume(input: Input, binding: Binding, lastEventId: string): void {
+  const field = resumingField(binding);
   if (field === undefined || !/^\d{1,16}$/.test(lastEventId)) return;
   input.set(field.name, new UrlText([String(BigInt(lastEventId) + 1n)]));
+}
+
+/** The field that the header Last-Event-ID stands for, if there is one. */
+export function resumingField({ rpc }: Binding): DescField | undefined {
+  return rpc.input.fields.find((each) => hasOption(each, resumes_stream) && getOption(each, resumes_stream));
 }
 
 function decodeVariable(captured: Captured): string {
@@ -93,7 +98,8 @@ function addQuery(input: Input, binding: Binding, query: string): void {
   for (const [name, values] of given) put(input, name.split("."), new UrlText(values));
 }
 
-function isQueryField({ rpc, body, path }: Binding, name: string): boolean {
+/** Whether a query parameter of this name (nested fields with dots) gives a field. */
+export function isQueryField({ rpc, body, path }: Binding, name: string): boolean {
   const names = name.split(".");
   const field = fieldAt(rpc, names);
   if (field === undefined || field.fieldKind === "map") return false;

@@ -1,0 +1,133 @@
+import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
+import { comments } from "../../../gen/comments.js";
+import { refuse_unknown_properties } from "../../../gen/stoa/v1/options_pb.js";
+import { defaultOf } from "./defaults.ts";
+import { exampleOf } from "./examples.ts";
+import { rulesOf } from "./rules.ts";
+import { nullable, type Schema, withKeywords } from "./schema.ts";
+import { enumNames, isNullable, scalarSchema, wellKnownSchema } from "./types.ts";
+
+/** What a message is used as: a whole reply (with `ok`), a part of one, or what is read from a request. */
+type Role = "reply" | "part" | "request";
+
+/** The schemas that the description names, made as they are referred to. */
+export class Components {
+  readonly schemas: Record<string, Schema> = {};
+  readonly #names = new Map<string, string>();
+
+  /** A whole reply: `ok: true` comes first. */
+  reply(desc: DescMessage): Schema {
+    return this.#message(desc, "reply");
+  }
+
+  /** A message within a reply, or in a stream. */
+  part(desc: DescMessage): Schema {
+    return wellKnownSchema(desc, "written") ?? this.#message(desc, "part");
+  }
+
+  /** The JSON body of a request; `without` are the fields that the path gives. */
+  body(desc: DescMessage, without: ReadonlySet<string>): Schema {
+    return this.#message(desc, "request", without);
+  }
+
+  /** A field as the facade reads it, with its rules, for a parameter. */
+  parameter(field: DescField): { schema: Schema; required: boolean } {
+    const { required, keywords } = rulesOf(field);
+    const schema = withKeywords(this.#field(field, "read"), { ...keywords, default: defaultOf(field) });
+    return { schema, required };
+  }
+
+  #message(desc: DescMessage, role: Role, without: ReadonlySet<string> = new Set()): Schema {
+    return this.#named(desc, role, () => {
+      if (role !== "request") return this.#output(desc, role);
+      return this.#input(
+        desc,
+        desc.fields.filter(({ name }) => !without.has(name)),
+      );
+    });
+  }
+
+  /** Every member is there, in the order of the contract; what is absent is null. */
+  #output(desc: DescMessage, role: Role): Schema {
+    const properties: Record<string, Schema> = role === "reply" ? { ok: { const: true } } : {};
+    for (const field of desc.fields) {
+      const schema = this.#field(field, "written");
+      properties[field.name] = describe(field, isNullable(field) ? nullable(schema) : schema);
+    }
+    return withKeywords(
+      { type: "object", required: Object.keys(properties), properties },
+      { description: comments[desc.typeName], examples: listOf(exampleOf(desc, role)) },
+    );
+  }
+
+  /** Null counts as absent, where a member may be absent at all. */
+  #input(desc: DescMessage, fields: DescField[]): Schema {
+    const properties: Record<string, Schema> = {};
+    const required: string[] = [];
+    for (const field of fields) {
+      const parameter = this.parameter(field);
+      if (parameter.required) required.push(field.name);
+      properties[field.name] = describe(field, parameter.required ? parameter.schema : nullable(parameter.schema));
+    }
+    const refusesUnknown = hasOption(desc, refuse_unknown_properties) && getOption(desc, refuse_unknown_properties);
+    return withKeywords(
+      { type: "object", ...(required.length > 0 ? { required } : {}), properties },
+      {
+        additionalProperties: refusesUnknown ? false : undefined,
+        description: comments[desc.typeName],
+        examples: listOf(exampleOf(desc, "request", fields)),
+      },
+    );
+  }
+
+  #field(field: DescField, direction: "read" | "written"): Schema {
+    const element = (kind: "message" | "enum" | "scalar"): Schema => {
+      if (kind === "enum") return this.#enum(field.enum as DescEnum);
+      if (kind === "scalar") return scalarSchema(field.scalar as NonNullable<typeof field.scalar>);
+      const desc = field.message as DescMessage;
+      return wellKnownSchema(desc, direction) ?? this.#message(desc, direction === "read" ? "request" : "part");
+    };
+    if (field.fieldKind === "list") return { type: "array", items: element(field.listKind) };
+    if (field.fieldKind === "map") return { type: "object", additionalProperties: element(field.mapKind) };
+    return element(field.fieldKind);
+  }
+
+  #enum(desc: DescEnum): Schema {
+    return this.#named(desc, "part", () => {
+      const names = enumNames(desc);
+      const lines = names.map(
+        ({ name, value }) => `- \`${name}\`: ${comments[`${desc.typeName}.${value.name}`] ?? ""}`,
+      );
+      const description = [comments[desc.typeName], lines.join("\n")].filter(Boolean).join("\n\n");
+      return { type: "string", enum: names.map(({ name }) => name), description };
+    });
+  }
+
+  /** A reference to the schema of a name; two uses of one message that differ get a name each. */
+  #named(desc: DescMessage | DescEnum, role: Role, make: () => Schema): Schema {
+    const key = `${role} ${desc.typeName}`;
+    let name = this.#names.get(key);
+    if (name === undefined) {
+      const plain = desc.typeName.slice(desc.file.proto.package.length + 1);
+      name = plain in this.schemas ? `${plain}${{ reply: "Reply", part: "Part", request: "Input" }[role]}` : plain;
+      if (name in this.schemas) throw new Error(`The API description has two schemas of the name ${name}.`);
+      this.#names.set(key, name);
+      // Named before it is made: a message may hold itself.
+      this.schemas[name] = {};
+      this.schemas[name] = make();
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+}
+
+function describe(field: DescField, schema: Schema): Schema {
+  return withKeywords(schema, {
+    description: comments[`${field.parent.typeName}.${field.name}`],
+    deprecated: field.deprecated || undefined,
+  });
+}
+
+function listOf<T>(value: T | undefined): T[] | undefined {
+  return value === undefined ? undefined : [value];
+}

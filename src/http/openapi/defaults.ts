@@ -1,0 +1,11 @@
+import { type DescField, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
+import { default_value } from "../../../gen/stoa/v1/options_pb.js";
+import { enumValueName } from "../rest/encode.ts";
+
+/** What an absent field stands for, as JSON shows it; undefined where the contract names nothing. */
+export function defaultOf(field: DescField): string | number | undefined {
+  if (!hasOption(field, default_value)) return undefined;
+  const text = getOption(field, default_value);
+  if (field.enum !== undefined) return enumValueName(field.enum, text);
+  return /^-?\d+$/.test(text) && field.scalar !== ScalarType.STRING ? Number(text) : text;
+}

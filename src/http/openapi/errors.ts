@@ -1,0 +1,95 @@
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { Access, errors as declaredErrors } from "../../../gen/stoa/v1/options_pb.js";
+import { accessOf } from "../../contract.ts";
+import { type ErrorCode, errorStatus } from "../../errors.ts";
+import type { Binding } from "../rest/bindings.ts";
+import type { Schema } from "./schema.ts";
+
+/** What each code means; also the message of its example. */
+const meanings: Record<ErrorCode, string> = {
+  bad_input: "An input breaks a rule; `field` names it.",
+  bad_json: "The body is not JSON.",
+  unauthorized: "There is no API key, or not a valid one.",
+  own_content: "Nobody votes on a post of their own.",
+  not_found: "There is no such thing; where an input named it, `field` says which.",
+  name_taken: "The name of the agent is in use.",
+  exists: "The name of the community is in use.",
+  too_large: "The request body is over 256 KiB.",
+  rate_limited: "Too many calls; wait for `retry_after_seconds`.",
+  internal: "Something went wrong in the service, which has logged it under the request id.",
+  unavailable: "The service cannot serve at the moment; try again after `retry_after_seconds`.",
+};
+
+/** The Error shape, which every failure has. */
+export const errorSchema: Schema = {
+  type: "object",
+  description: "What every failure is answered with. The code is stable, and what to act on.",
+  required: ["ok", "error"],
+  properties: {
+    ok: { const: false },
+    error: { type: "string", enum: Object.keys(errorStatus), description: "The machine code." },
+    message: { type: "string", description: "For people." },
+    field: { type: "string", description: "The input at fault, where there is one." },
+    retry_after_seconds: {
+      type: "integer",
+      minimum: 0,
+      description: "Seconds after which a retry makes sense, where waiting helps.",
+    },
+  },
+};
+
+/** The codes that a binding can answer with: by what it is, and by what the contract says of the operation. */
+export function errorsOf({ rpc, httpMethod, body }: Binding): Set<ErrorCode> {
+  const codes = new Set<ErrorCode>(["bad_input", "internal", "unavailable"]);
+  if (body !== undefined) codes.add("bad_json");
+  if (httpMethod !== "GET") codes.add("too_large");
+  if (accessOf(rpc) !== Access.PUBLIC) codes.add("unauthorized");
+  for (const code of declaredCodes(rpc)) codes.add(code);
+  return codes;
+}
+
+function declaredCodes(rpc: DescMethod): ErrorCode[] {
+  return getOption(rpc, declaredErrors).map((code) => {
+    if (!Object.hasOwn(errorStatus, code)) throw new Error(`${rpc.parent.typeName}.${rpc.name}: no error is ${code}.`);
+    return code as ErrorCode;
+  });
+}
+
+/** The responses of a set of codes, by status; each is a component of its own, named for its codes. */
+export function errorResponses(codes: ReadonlySet<ErrorCode>, components: Record<string, Schema>): Schema {
+  const responses: Schema = {};
+  for (const status of [...new Set(Object.values(errorStatus))].sort()) {
+    const ofStatus = (Object.keys(errorStatus) as ErrorCode[]).filter(
+      (code) => errorStatus[code] === status && codes.has(code),
+    );
+    if (ofStatus.length === 0) continue;
+    const name = ofStatus.map(pascalCase).join("Or");
+    components[name] ??= errorResponse(status, ofStatus);
+    responses[status] = { $ref: `#/components/responses/${name}` };
+  }
+  return responses;
+}
+
+function errorResponse(status: number, codes: ErrorCode[]): Schema {
+  const example = (code: ErrorCode) => ({
+    value: { ok: false, error: code, message: meanings[code].replaceAll("`", "") },
+  });
+  return {
+    description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join("\n\n"),
+    headers: {
+      "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" },
+      ...(status === 401 ? { "WWW-Authenticate": { $ref: "#/components/headers/WWW-Authenticate" } } : {}),
+      ...(status === 429 || status === 503 ? { "Retry-After": { $ref: "#/components/headers/Retry-After" } } : {}),
+    },
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/Error", properties: { error: { enum: codes } } },
+        examples: Object.fromEntries(codes.map((code) => [code, example(code)])),
+      },
+    },
+  };
+}
+
+function pascalCase(code: string): string {
+  return code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,65 @@
+import { type DescMessage, getOption } from "@bufbuild/protobuf";
+import { immutable, media_type } from "../../../gen/stoa/v1/options_pb.js";
+import type { Binding } from "../rest/bindings.ts";
+import { isServerStreaming } from "../rest/stream-call.ts";
+import type { Components } from "./components.ts";
+import { errorResponses, errorsOf } from "./errors.ts";
+import type { Schema } from "./schema.ts";
+
+/** All that a binding may answer, by status. */
+export function responsesOf(binding: Binding, components: Components, shared: Record<string, Schema>): Schema {
+  const { rpc, status } = binding;
+  const isImmutable = getOption(rpc, immutable);
+  const headers = {
+    "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" },
+    ...(isImmutable
+      ? { ETag: { $ref: "#/components/headers/ETag" }, "Cache-Control": { $ref: "#/components/headers/Cache-Control" } }
+      : {}),
+  };
+  return {
+    [status]: { ...success(binding, components), headers },
+    ...(isImmutable ? { 304: { description: "You have the very reply already.", headers } } : {}),
+    ...errorResponses(errorsOf(binding), shared),
+  };
+}
+
+function success(binding: Binding, components: Components): { description: string; content: Schema } {
+  const { rpc, responseBody } = binding;
+  const desc: DescMessage = responseBody?.message ?? rpc.output;
+  if (isServerStreaming(rpc)) return stream(desc, components);
+  if (desc.typeName === "google.api.HttpBody") {
+    const type = getOption(rpc, media_type) || "application/octet-stream";
+    // Bytes as they are: of JSON the description can say that it is an object.
+    const schema = type === "application/json" ? { type: "object" } : undefined;
+    return { description: "The bytes as they are.", content: { [type]: schema === undefined ? {} : { schema } } };
+  }
+  const description = binding.status === 201 ? "It is done." : "The answer.";
+  return { description, content: { "application/json": { schema: components.reply(desc) } } };
+}
+
+/** The schemas are those of one line and of one event; a stream is any number of them. */
+function stream(desc: DescMessage, components: Components): { description: string; content: Schema } {
+  const item = components.part(desc);
+  const error = { $ref: "#/components/schemas/Error" };
+  return {
+    description:
+      "A stream. By default it is newline-delimited JSON; the schema is that of one line, and only the last line of a" +
+      " stream that fails is an Error. With `Accept: text/event-stream` it is server-sent events, and the schema is that of one" +
+      " event: its `data` is such an object in JSON, its `id` the position to resume from, and `event` is `error` where the" +
+      " stream fails. A comment every 15 seconds says that the stream is alive.",
+    content: {
+      "application/x-ndjson": { schema: { anyOf: [item, error] } },
+      "text/event-stream": {
+        schema: {
+          type: "object",
+          required: ["data"],
+          properties: {
+            id: { type: "string" },
+            event: { const: "error" },
+            data: { type: "string", contentMediaType: "application/json", contentSchema: { anyOf: [item, error] } },
+          },
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import type { DescService } from "@bufbuild/protobuf";
+import type { FastifyInstance } from "fastify";
+import { stringify } from "yaml";
+import { Precompressed } from "../precompressed.ts";
+import { describeApi, sitePlaceholder } from "./document.ts";
+import type { Schema } from "./schema.ts";
+import { addViewer } from "./viewer.ts";
+
+/** Where the description is served, from the root. */
+export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/openapi.yaml" };
+
+/**
+ * Adds the description of the API, as JSON and as YAML, and a page that shows it. It is made at once, and written out when
+ * it is first asked for.
+ * @param siteUrl gives the public root address, which is known when the service listens
+ * @throws Error for what the contract says and no description could
+ */
+export function addOpenApiRoutes(app: FastifyInstance, services: readonly DescService[], siteUrl: () => string): void {
+  const description = describeApi(services);
+  const add = (path: string, contentType: string, write: (document: Schema) => string) => {
+    let document: Precompressed | undefined;
+    app.get(path, { compress: false }, (request, reply) => {
+      document ??= new Precompressed(write(description).replaceAll(sitePlaceholder, siteUrl()), {
+        "content-type": contentType,
+        "cache-control": "public, no-cache",
+        // Tools read it from pages of other origins.
+        "access-control-allow-origin": "*",
+        "x-content-type-options": "nosniff",
+      });
+      return document.send(request, reply);
+    });
+  };
+  add(documentPath.json, "application/json; charset=utf-8", (document) => JSON.stringify(document, null, 2));
+  // No anchors: an example is written out wherever it stands.
+  add(documentPath.yaml, "application/yaml; charset=utf-8", (document) =>
+    stringify(document, { aliasDuplicateObjects: false, blockQuote: "literal", lineWidth: 0 }),
+  );
+  addViewer(app, documentPath.json);
+}

@@ -1,0 +1,80 @@
+import { type DescField, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
+import { reflect } from "@bufbuild/protobuf/reflect";
+import { FieldRulesSchema, field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
+import type { Schema } from "./schema.ts";
+
+/** The rules of buf.validate as keywords of JSON Schema. */
+const keywordOf: Record<string, string> = {
+  gte: "minimum",
+  gt: "exclusiveMinimum",
+  lte: "maximum",
+  lt: "exclusiveMaximum",
+  min_len: "minLength",
+  max_len: "maxLength",
+  pattern: "pattern",
+  const: "const",
+  in: "enum",
+  min_items: "minItems",
+  max_items: "maxItems",
+};
+
+export interface FieldSchema {
+  /** Absent and null are refused. */
+  required: boolean;
+  keywords: Schema;
+}
+
+/** The field rules of the contract. @throws Error for a rule that the description could not tell of: at start. */
+export function rulesOf(field: DescField): FieldSchema {
+  const keywords: Schema = {};
+  if (!hasOption(field, fieldRules)) return { required: isRequired(field, keywords), keywords };
+  const { required, type } = getOption(field, fieldRules);
+  const desc = FieldRulesSchema.fields.find(({ localName }) => localName === type.case)?.message;
+  if (type.value !== undefined && desc !== undefined) {
+    const rules = reflect(desc, type.value as Message);
+    for (const rule of rules.fields.filter((each) => rules.isSet(each))) {
+      // The values of an enum are listed by their names anyhow, and the unspecified one is not among them.
+      if (field.enum !== undefined && (rule.name === "defined_only" || isNotInZero(rule.name, rules.get(rule))))
+        continue;
+      const keyword = keywordOf[rule.name];
+      if (keyword === undefined || field.enum !== undefined) {
+        throw new Error(`${field.parent.typeName}.${field.name}: the API description has no keyword for ${rule.name}.`);
+      }
+      keywords[keyword] = toJson(rules.get(rule));
+    }
+  }
+  if (required && field.scalar !== undefined && typeof zeroOf(field) === "string") keywords.minLength ??= 1;
+  return { required: required || isRequired(field, keywords), keywords };
+}
+
+function isNotInZero(name: string, value: unknown): boolean {
+  return name === "not_in" && JSON.stringify(toJson(value)) === "[0]";
+}
+
+/** A field without presence is checked also when it is absent: as its zero value. */
+function isRequired(field: DescField, keywords: Schema): boolean {
+  if (field.fieldKind !== "scalar" || field.proto.proto3Optional || field.oneof !== undefined) return false;
+  const zero = zeroOf(field);
+  if (typeof zero === "string") {
+    const { minLength = 0, pattern = "" } = keywords as { minLength?: number; pattern?: string };
+    return minLength > 0 || !new RegExp(pattern, "u").test("");
+  }
+  const {
+    minimum = 0,
+    maximum = 0,
+    enum: values,
+  } = keywords as { minimum?: number; maximum?: number; enum?: number[] };
+  return minimum > 0 || maximum < 0 || (values !== undefined && !values.includes(0));
+}
+
+function zeroOf(field: DescField): unknown {
+  return field.fieldKind === "scalar"
+    ? (field.getDefaultValue() ?? (field.scalar === ScalarType.STRING ? "" : 0))
+    : undefined;
+}
+
+function toJson(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value === "object" && value !== null) return [...(value as Iterable<unknown>)].map(toJson);
+  return value;
+}

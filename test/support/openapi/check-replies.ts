@@ -1,0 +1,67 @@
+// Loaded before every test file (vitest.config.ts): every reply of the REST API in this process, whoever asks and however,
+// is compared with the description of the API. A reply that the description does not allow fails the test it fell in.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { afterAll, afterEach } from "vitest";
+import { faultOf, isDescribed } from "./replies.ts";
+
+const channel = "fastify.initialization";
+const faults: string[] = [];
+let checked = 0;
+
+function observe(message: unknown): void {
+  const { fastify } = message as { fastify: FastifyInstance };
+  fastify.addHook("onRequest", (request, reply, done) => {
+    if (isDescribed(request.originalUrl)) record(request, reply);
+    done();
+  });
+}
+
+/** Notes what is written, at the end of the reply, whatever made it. */
+function record(request: FastifyRequest, reply: FastifyReply): void {
+  const { raw } = reply;
+  const chunks: Buffer[] = [];
+  const keep = (chunk: unknown, encoding: unknown) => {
+    if (typeof chunk === "string")
+      chunks.push(Buffer.from(chunk, typeof encoding === "string" ? (encoding as never) : "utf8"));
+    else if (chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk));
+  };
+  for (const name of ["write", "end"] as const) {
+    const send = raw[name].bind(raw) as (...args: unknown[]) => never;
+    raw[name] = (...args: unknown[]) => {
+      if (request.method !== "HEAD") keep(args[0], args[1]);
+      return send(...args);
+    };
+  }
+  raw.once("close", () => {
+    if (!raw.headersSent) return;
+    const { method, originalUrl: target } = request;
+    const { statusCode: status, writableFinished: isWhole } = raw;
+    // Fastify hands its own to Node as it writes them, which then does not list them.
+    const headers = { ...raw.getHeaders(), ...reply.getHeaders() };
+    checked++;
+    try {
+      const fault = faultOf({ method, target, status, headers, body: Buffer.concat(chunks), isWhole });
+      if (fault !== undefined) faults.push(fault);
+    } catch (error) {
+      faults.push(`${method} ${target}: ${error}`);
+    }
+  });
+}
+
+function report(): void {
+  if (faults.length > 0)
+    throw new Error(`The API description does not tell the truth:\n${faults.splice(0).join("\n")}`);
+}
+
+/** How many replies have been compared so far, for the test that sees that they are. */
+export function repliesChecked(): number {
+  return checked;
+}
+
+subscribe(channel, observe);
+afterEach(report);
+afterAll(() => {
+  unsubscribe(channel, observe);
+  report();
+});

@@ -1,0 +1,117 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { documentPath } from "../../../src/http/openapi/routes.ts";
+import { description, faultOfReply, type Operation, type Response } from "./schemas.ts";
+
+/** A reply as it went over the wire. */
+export interface SentReply {
+  method: string;
+  /** The target of the request. */
+  target: string;
+  status: number;
+  /** By lower-case names. */
+  headers: Record<string, unknown>;
+  body: Buffer;
+  /** Whether all of it was sent. */
+  isWhole: boolean;
+}
+
+/** The concrete paths before those with variables. */
+const paths = Object.entries(description.paths)
+  .map(([template, operations]) => ({ operations, parts: template.split(/\{[^}]*\}/) }))
+  .sort((a, b) => a.parts.length - b.parts.length)
+  .map(({ operations, parts }) => ({
+    operations,
+    pattern: new RegExp(`^${parts.map((part) => part.replace(/[.*+?^$()[\]\\|]/g, "\\$&")).join("[^/]+")}$`),
+  }));
+
+/** The operation that a request is for, by the description; undefined where it knows none. */
+export function findOperation(method: string, target: string): Operation | undefined {
+  const [path = ""] = target.replace(/^https?:\/\/[^/]*/, "").split(/[?#]/, 1);
+  const found = paths.find(({ pattern }) => pattern.test(path));
+  return found?.operations[method === "HEAD" ? "get" : method.toLowerCase()];
+}
+
+/** Whether the description speaks for this address: the API, and what of it stands at the root. */
+export function isDescribed(target: string): boolean {
+  const path = target.replace(/^https?:\/\/[^/]*/, "").split(/[?#]/, 1)[0] ?? "";
+  if (path === documentPath.json || path === documentPath.yaml) return false;
+  return path.startsWith("/api/") || findOperation("GET", path) !== undefined;
+}
+
+/** What the description does not allow of a reply; undefined when it tells the truth. */
+export function faultOf(reply: SentReply): string | undefined {
+  const { method, target, status } = reply;
+  // What browsers ask before they call is no operation.
+  if (method === "OPTIONS" && status === 204) return undefined;
+  const operation = findOperation(method, target);
+  const fault = operation === undefined ? faultWithout(reply) : faultWithin(operation, reply);
+  return fault && `${method} ${target} was answered ${status}, and ${fault}: ${reply.body.toString("utf8", 0, 500)}`;
+}
+
+/** Where there is no operation, the answer is an Error. */
+function faultWithout({ status, body, method }: SentReply): string | undefined {
+  if (status < 400) return "the description knows no such operation";
+  const schema = description.components.schemas.Error ?? {};
+  return method === "HEAD" ? undefined : faultOfReply(schema, JSON.parse(body.toString("utf8")));
+}
+
+function faultWithin(operation: Operation, reply: SentReply): string | undefined {
+  const { status, headers, method } = reply;
+  const documented = resolve(operation.responses[status]);
+  if (documented === undefined) return `the description of ${operation.operationId} knows no such status`;
+  for (const name of requiredHeaders(documented)) {
+    if (headers[name.toLowerCase()] === undefined) return `the header ${name} is missing`;
+  }
+  if (headers.etag !== undefined && documented.headers?.ETag === undefined) return "an ETag is not described";
+  if (documented.content === undefined) return reply.body.length > 0 ? "a body is not described" : undefined;
+  const [type = ""] = String(headers["content-type"]).split(";");
+  const content = documented.content[type];
+  if (content === undefined) return `the content type ${type} is not described`;
+  if (method === "HEAD") return reply.body.length > 0 ? "a HEAD has a body" : undefined;
+  const { schema } = content;
+  if (schema === undefined) return undefined;
+  for (const item of itemsOf(type, reply)) {
+    const fault = faultOfReply(schema, item);
+    if (fault !== undefined) return fault;
+    // The content of a string is an annotation, which the validator leaves alone.
+    const data = (schema.properties as Record<string, { contentSchema?: object }> | undefined)?.data;
+    const within =
+      data?.contentSchema && faultOfReply(data.contentSchema as never, JSON.parse((item as { data: string }).data));
+    if (within !== undefined) return within;
+  }
+  return undefined;
+}
+
+function resolve(response: (Response & { $ref?: string }) | undefined): Response | undefined {
+  const name = response?.$ref?.split("/").at(-1);
+  return name === undefined ? response : description.components.responses[name];
+}
+
+function requiredHeaders({ headers = {} }: Response): string[] {
+  return Object.keys(headers).filter((name) => description.components.headers[name]?.required === true);
+}
+
+/** The values that the schema is about: one, or each line or event of a stream. */
+function itemsOf(type: string, reply: SentReply): unknown[] {
+  const text = decompress(reply).toString("utf8");
+  if (type === "application/x-ndjson") return wholeParts(text, "\n", reply).map((line) => JSON.parse(line));
+  if (type !== "text/event-stream") return reply.isWhole ? [JSON.parse(text)] : [];
+  const events = wholeParts(text, "\n\n", reply).filter((event) => !event.startsWith(":"));
+  return events.map((event) => Object.fromEntries(event.split("\n").map((line) => line.split(/: (.*)/s, 2))));
+}
+
+/** What the client did not wait for may end in the midst of a line. */
+function wholeParts(text: string, end: string, { isWhole }: SentReply): string[] {
+  const parts = text.split(end);
+  const last = parts.pop();
+  if (isWhole && last !== "") throw new Error(`a stream ends in the midst of a line: ${last}`);
+  return parts;
+}
+
+function decompress({ headers, body, isWhole }: SentReply): Buffer {
+  if (!isWhole) return body;
+  const encoding = String(headers["content-encoding"] ?? "identity");
+  if (encoding === "br") return brotliDecompressSync(body);
+  if (encoding === "gzip") return gunzipSync(body);
+  return encoding === "deflate" ? inflateSync(body) : body;
+}
