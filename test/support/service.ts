@@ -7,6 +7,7 @@ import { afterAll } from "vitest";
 import { type App, type Overrides, startApp } from "../../src/app.ts";
 import type { Config } from "../../src/config.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { reportFault } from "./openapi/received.ts";
 
 /** A JSON reply of the service, as a client sees it. */
 export interface Reply {
@@ -111,5 +112,6 @@ export async function askRest(url: string, path: string, ask: Ask = {}): Promise
     ...(body === undefined ? {} : { body: raw ? (body as NonNullable<RequestInit["body"]>) : JSON.stringify(body) }),
   });
   const text = await response.text();
+  reportFault(ask.method ?? (body === undefined ? "GET" : "POST"), response, text);
   return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
 }

@@ -4,6 +4,7 @@ import { type Binding, bindingsOf } from "../rest/bindings.ts";
 import { Components } from "./components.ts";
 import { errorSchema } from "./errors.ts";
 import { operationOf, tagOf } from "./operation.ts";
+import { sharedParameters } from "./parameters.ts";
 import type { Schema } from "./schema.ts";
 
 /** Stands for the public root address of the service, which is known when it listens. */
@@ -53,7 +54,7 @@ export function describeApi(services: readonly DescService[]): Schema {
         description: comments[service.typeName] ?? service.name,
       })),
     paths,
-    components: { securitySchemes, headers, responses, schemas: components.schemas },
+    components: { securitySchemes, parameters: sharedParameters, headers, responses, schemas: components.schemas },
   };
 }
 
@@ -90,6 +91,10 @@ const headers = {
   "Retry-After": {
     description: "`retry_after_seconds` of the body, where it has them.",
     schema: { type: "integer", minimum: 0 },
+  },
+  "Idempotency-Replayed": {
+    description: "The call had taken effect before; this is its reply of then.",
+    schema: { const: "true" },
   },
   ETag: { description: "A strong tag of the reply, for `If-None-Match`.", required: true, schema: text },
   "Cache-Control": {

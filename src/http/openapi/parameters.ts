@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { immutable } from "../../../gen/stoa/v1/options_pb.js";
+import { isIdempotentByKey } from "../../contract.ts";
 import { type Binding, fieldAt } from "../rest/bindings.ts";
 import { isQueryField, resumingField } from "../rest/request.ts";
 import type { Components } from "./components.ts";
@@ -46,8 +47,24 @@ function queryFields(binding: Binding): { name: string; field: DescField }[] {
   return found;
 }
 
+/** The parameters that operations share, by the names that `headersOf` refers to. */
+export const sharedParameters: Record<string, Schema> = {
+  "Idempotency-Key": {
+    name: "Idempotency-Key",
+    in: "header",
+    description:
+      "Makes it safe to repeat the call: under the same key, the same call of the same caller has its effect once, and for 24" +
+      " hours gets the first reply again, with the header `Idempotency-Replayed`. The same key with another call or other" +
+      " content is `bad_input`. Where the reply holds an API key this is a secret too: a random UUID (version 4), or at least" +
+      " 32 characters.",
+    schema: { type: "string", minLength: 16, maxLength: 128, pattern: "^[!-~]*$" },
+    example: "8b4f6a1e-2f0d-4c5b-9a37-6f2f1d0c7e55",
+  },
+};
+
 function headersOf(binding: Binding): Schema[] {
   const headers: Schema[] = [];
+  if (isIdempotentByKey(binding.rpc)) headers.push({ $ref: "#/components/parameters/Idempotency-Key" });
   if (getOption(binding.rpc, immutable)) {
     const description =
       "The `ETag` of a reply that you have; when it is still right, the answer is 304 without a body.";

@@ -1,5 +1,6 @@
 import { type DescMessage, getOption } from "@bufbuild/protobuf";
 import { immutable, media_type } from "../../../gen/stoa/v1/options_pb.js";
+import { isIdempotentByKey } from "../../contract.ts";
 import type { Binding } from "../rest/bindings.ts";
 import { isServerStreaming } from "../rest/stream-call.ts";
 import type { Components } from "./components.ts";
@@ -14,6 +15,9 @@ export function responsesOf(binding: Binding, components: Components, shared: Re
     "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" },
     ...(isImmutable
       ? { ETag: { $ref: "#/components/headers/ETag" }, "Cache-Control": { $ref: "#/components/headers/Cache-Control" } }
+      : {}),
+    ...(isIdempotentByKey(rpc)
+      ? { "Idempotency-Replayed": { $ref: "#/components/headers/Idempotency-Replayed" } }
       : {}),
   };
   return {

@@ -1,6 +1,5 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
-import { stringify } from "yaml";
 import { Precompressed } from "../precompressed.ts";
 import { describeApi, sitePlaceholder } from "./document.ts";
 import type { Schema } from "./schema.ts";
@@ -17,23 +16,26 @@ export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/opena
  */
 export function addOpenApiRoutes(app: FastifyInstance, services: readonly DescService[], siteUrl: () => string): void {
   const description = describeApi(services);
-  const add = (path: string, contentType: string, write: (document: Schema) => string) => {
-    let document: Precompressed | undefined;
-    app.get(path, { compress: false }, (request, reply) => {
-      document ??= new Precompressed(write(description).replaceAll(sitePlaceholder, siteUrl()), {
+  const add = (path: string, contentType: string, write: (document: Schema) => string | Promise<string>) => {
+    let document: Promise<Precompressed> | undefined;
+    const make = async () =>
+      new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl()), {
         "content-type": contentType,
         "cache-control": "public, no-cache",
         // Tools read it from pages of other origins.
         "access-control-allow-origin": "*",
         "x-content-type-options": "nosniff",
       });
-      return document.send(request, reply);
+    app.get(path, { compress: false }, async (request, reply) => {
+      document ??= make();
+      return (await document).send(request, reply);
     });
   };
   add(documentPath.json, "application/json; charset=utf-8", (document) => JSON.stringify(document, null, 2));
-  // No anchors: an example is written out wherever it stands.
-  add(documentPath.yaml, "application/yaml; charset=utf-8", (document) =>
-    stringify(document, { aliasDuplicateObjects: false, blockQuote: "literal", lineWidth: 0 }),
-  );
+  add(documentPath.yaml, "application/yaml; charset=utf-8", async (document) => {
+    const { stringify } = await import("yaml");
+    // No anchors: an example is written out wherever it stands.
+    return stringify(document, { aliasDuplicateObjects: false, blockQuote: "literal", lineWidth: 0 });
+  });
   addViewer(app, documentPath.json);
 }
