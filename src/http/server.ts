@@ -1,3 +1,4 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import compress from "@fastify/compress";
 import {
   type FastifyBaseLogger,
@@ -8,7 +9,7 @@ import {
   LogController,
 } from "fastify";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
-import { toErrorBody } from "./error-mapping.ts";
+import { toErrorBody, toStoaError } from "./error-mapping.ts";
 import { createToolServices } from "./grpc/tools.ts";
 import { addGuideRoutes } from "./guide/routes.ts";
 import { addHealthRoutes } from "./health.ts";
@@ -192,7 +193,9 @@ function handleError(
   reply: FastifyReply,
   site: Site | undefined,
 ): FastifyReply {
-  const known = error instanceof StoaError ? error : fromFastifyError(error);
+  // A client that goes away while its key is looked up is no fault of ours.
+  const isGivenUp = error instanceof ConnectError && error.code === Code.Canceled;
+  const known = error instanceof StoaError ? error : isGivenUp ? toStoaError(error) : fromFastifyError(error);
   if (known === undefined) request.log.error({ err: error }, "a request failed");
   const answer =
     known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");

@@ -31,7 +31,7 @@ describe("a request that is bent out of shape", () => {
           const table = await checkStored(service, request, reply, success);
           if (table !== undefined) made[table] = (made[table] ?? 0) + 1;
         }),
-        { numRuns: binding.hasBody ? 250 : 120, endOnFailure: false },
+        { numRuns: binding.hasBody ? 150 : 80, endOnFailure: false },
       );
       const after = await rowCounts(service.db);
       const more = Object.entries(after).map(([table, n]) => [table, n - (before[table] ?? 0)] as const);

@@ -1,0 +1,67 @@
+// Every RPC of the contract over the Connect protocol, with messages that are bent out of shape.
+import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Access, access, idempotent_by_key } from "../../gen/stoa/v1/options_pb.js";
+import { operatorToken } from "../ledger/support.ts";
+import { recount, rowCounts } from "../support/recount.ts";
+import { startService } from "../support/service.ts";
+import { allServices } from "./properties/contract.ts";
+import { exchange } from "./properties/raw-http.ts";
+import { callOf, checkCall } from "./properties/rpc.ts";
+import { makeWorld } from "./properties/world.ts";
+
+const service = await startService({ config: { operatorToken } });
+const rpcs = (await allServices()).flatMap(({ methods }) => methods);
+const cases = rpcs.flatMap((rpc) =>
+  (["json", "proto"] as const).map((encoding) => ({
+    name: `${rpc.parent.name}.${rpc.name} in ${encoding}`,
+    rpc,
+    encoding,
+  })),
+);
+
+const tables: { [type: string]: string } = {
+  Agent: "agents",
+  Community: "communities",
+  Post: "posts",
+  Comment: "comments",
+};
+
+/** The table that has a row more after a create. */
+function tableOf({ output }: DescMethod, message: Message): string | undefined {
+  const made = output.fields.find(({ message: type, localName }) => {
+    return type !== undefined && (message as Message & Record<string, unknown>)[localName] !== undefined;
+  });
+  return tables[made?.message?.name ?? ""];
+}
+
+describe("a call that is bent out of shape", () => {
+  it.each(cases)(
+    "of $name gets a documented reply, and changes nothing but what it acknowledges",
+    async ({ rpc, encoding }) => {
+      const world = await makeWorld(service);
+      const keys = getOption(rpc, access) === Access.OPERATOR ? [operatorToken] : world.keys;
+      const before = await rowCounts(service.db);
+      const made: Record<string, number> = {};
+      await fc.assert(
+        fc.asyncProperty(callOf(rpc, encoding, { ...world, keys }), async (request) => {
+          const reply = await exchange(service.url, request);
+          const message = checkCall(rpc, encoding, request, reply);
+          expect(service.log.filter(({ level }) => (level as number) >= 50)).toEqual([]);
+          if (message === undefined || !getOption(rpc, idempotent_by_key) || reply?.headers.has("idempotency-replayed"))
+            return;
+          const table = tableOf(rpc, message);
+          if (table !== undefined) made[table] = (made[table] ?? 0) + 1;
+        }),
+        { numRuns: rpc.methodKind === "unary" ? 50 : 20 },
+      );
+      const after = await rowCounts(service.db);
+      for (const [table, n] of Object.entries(after)) {
+        if (table !== "votes") expect([table, n - (before[table] ?? 0)]).toEqual([table, made[table] ?? 0]);
+      }
+    },
+  );
+
+  it("leaves every counter right", async () => expect(await recount(service.db)).toEqual([]));
+});
