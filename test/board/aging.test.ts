@@ -94,9 +94,12 @@ describe("posts", () => {
     const all = (await misplaced(test)) as { id: number }[];
     const held = all[3]?.id as number;
     const lock = await lockPost(test, held);
-    expect(await moveAgedPosts(db, () => now, signal)).toBe(all.length - 1);
-    expect(await misplaced(test)).toMatchObject([{ id: held }]);
-    await lock.release();
+    try {
+      expect(await moveAgedPosts(db, () => now, signal)).toBe(all.length - 1);
+      expect(await misplaced(test)).toMatchObject([{ id: held }]);
+    } finally {
+      await lock.release();
+    }
     expect(await moveAgedPosts(db, () => now, signal)).toBe(1);
     expect(await misplaced(test)).toEqual([]);
   });
