@@ -4,8 +4,6 @@ import { StoaError } from "../errors.ts";
 const pollMs = 500;
 /** A check that takes longer than this has failed, in milliseconds: a database that is silent is away. */
 const patienceMs = 5_000;
-/** How long a stop waits for the watchers to be told, in milliseconds. */
-const farewellMs = 500;
 
 export interface ReadinessLog {
   info(fields: object, message: string): void;
@@ -25,7 +23,6 @@ export class Readiness {
   #watchers = 0;
   #polling = false;
   #endPause: (() => void) | undefined;
-  #allTold: (() => void) | undefined;
   /** What the last look found; undefined before the first, and while nobody watches. */
   #serving: boolean | undefined;
 
@@ -81,23 +78,14 @@ export class Readiness {
       if (this.#watchers === 0) {
         this.#serving = undefined;
         this.#endPause?.();
-        this.#allTold?.();
       }
     }
   }
 
-  /** Tells every watcher that the service stops, and ends them; resolves when that has happened, soon at the latest. */
-  async stop(): Promise<void> {
+  /** Tells every watcher that the service stops, and ends them. */
+  stop(): void {
     this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
     this.#wake();
-    if (this.#watchers === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, farewellMs);
-      this.#allTold = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   #look(): Promise<string | undefined> {

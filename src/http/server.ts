@@ -11,6 +11,7 @@ import {
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import { toErrorBody, toStoaError } from "./error-mapping.ts";
 import { createToolServices } from "./grpc/tools.ts";
+import { WatchReplies } from "./grpc/watch-replies.ts";
 import { addGuideRoutes } from "./guide/routes.ts";
 import { addHealthRoutes } from "./health.ts";
 import { createInterceptors } from "./interceptors.ts";
@@ -96,6 +97,7 @@ export async function createServer({
   const tools = createToolServices(table, readiness);
   const gate = limits && new Gate(limits);
   const metrics = new Metrics([...table.services, ...tools], gauges);
+  const watchReplies = new WatchReplies(app);
   let closing = false;
 
   const site = siteOptions && new Site(siteOptions);
@@ -126,7 +128,8 @@ export async function createServer({
   app.addHook("preClose", async () => {
     closing = true;
     beforeDrain?.();
-    await readiness.stop();
+    readiness.stop();
+    await watchReplies.ended();
     await port.drained();
   });
 

@@ -1,4 +1,5 @@
 // The health protocol as gRPC's own client for it sees it, with gRPC's own proto file.
+import { connect } from "node:http2";
 import { ConnectError } from "@connectrpc/connect";
 import { type Client, type ClientReadableStream, credentials, makeClientConstructor, status } from "@grpc/grpc-js";
 import { service as healthDefinition } from "grpc-health-check";
@@ -115,6 +116,30 @@ describe("a drain", () => {
       ["SERVING", "NOT_SERVING"],
       ["SERVICE_UNKNOWN"],
     ]);
+  });
+
+  it("is told on the wire before GOAWAY", async () => {
+    const service = await startService();
+    const session = connect(service.url);
+    const frames: string[] = [];
+    session.on("goaway", () => frames.push("GOAWAY"));
+    const path = "/grpc.health.v1.Health/Watch";
+    const stream = session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    stream.on("data", (bytes: Buffer) => frames.push(bytes.toString("hex")));
+    stream.on("trailers", (trailers) => frames.push(`status ${trailers["grpc-status"]}`));
+    stream.end(Buffer.alloc(5)); // one empty message
+    await waitUntil("the first state", () => frames.length === 1);
+    await service.app.close();
+    session.destroy();
+    const state = (status: Status) => `0000000002080${status}`;
+    const [serving, notServing] = [state(Status.SERVING), state(Status.NOT_SERVING)];
+    expect(frames.slice(0, 3)).toEqual([serving, notServing, `status ${status.UNAVAILABLE}`]);
+    expect(new Set(frames.slice(3))).toEqual(new Set(["GOAWAY"]));
   });
 
   it("is told while a call still runs, which then finishes", async () => {
