@@ -111,7 +111,7 @@ export async function createServer({
   await app.register(async (rpc) => addRpcRoutes(rpc, { table, tools, interceptors, gate, readMaxBytes: bodyLimit }));
   site?.addRoutes(app, table, interceptors);
   if (siteOptions) {
-    addGuideRoutes(app, table, siteOptions.siteUrl);
+    addGuideRoutes(app, { table, siteUrl: siteOptions.siteUrl, policies: limits?.policies });
     const services = table.services.map(({ service }) => service);
     addOpenApiRoutes(app, services, siteOptions.siteUrl);
   }

@@ -8,12 +8,15 @@ export class Policy implements Rate {
   readonly name: LimitName;
   readonly burst: number;
   readonly interval: number;
+  /** In which the whole burst is regained. */
+  readonly windowSeconds: number;
   /** Its item of RateLimit-Policy: the quota, and the window in seconds. */
   readonly item: string;
 
   constructor(name: LimitName, { calls, windowSeconds }: { calls: number; windowSeconds: number }) {
     this.name = name;
     this.burst = calls;
+    this.windowSeconds = windowSeconds;
     // Rounded up: never more than the quota in a window.
     this.interval = Math.ceil((windowSeconds * microseconds) / calls);
     this.item = `"${name}";q=${calls};w=${windowSeconds}`;

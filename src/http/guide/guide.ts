@@ -1,17 +1,25 @@
 import { readFileSync } from "node:fs";
 import type { DescService } from "@bufbuild/protobuf";
+import type { Policies } from "../../limits/policy.ts";
 import { Contract } from "./contract.ts";
 import { describeRules } from "./inputs.ts";
+import { describeLimits } from "./limits.ts";
 import { callTable, errorTable, keyedCalls } from "./tables.ts";
 
 /** The guide's texts. What is between double braces in their templates comes from the contract or the configuration. */
 export class Guide {
   readonly #texts: Readonly<Record<GuideName, string>>;
 
-  /** @throws Error when a template cites what the contract does not have: the service does not start then */
-  constructor(services: readonly DescService[]) {
+  /**
+   * @param policies the rate limits, where there are some
+   * @throws Error when a template cites what the contract does not have: the service does not start then
+   */
+  constructor(services: readonly DescService[], policies?: Policies) {
     const contract = new Contract(services);
-    this.#texts = { "skill.md": fill("skill.md", contract), "llms.txt": fill("llms.txt", contract) };
+    this.#texts = {
+      "skill.md": fill("skill.md", contract, policies),
+      "llms.txt": fill("llms.txt", contract, policies),
+    };
   }
 
   /** @param siteUrl the public root address, without a slash at its end */
@@ -25,7 +33,7 @@ export type GuideName = "skill.md" | "llms.txt";
 /** Stands for the root address, which is not known before the service listens. */
 const site = "{{site}}";
 
-function fill(name: GuideName, contract: Contract): string {
+function fill(name: GuideName, contract: Contract, policies: Policies | undefined): string {
   const template = readFileSync(new URL(`templates/${name}`, import.meta.url), "utf8");
   return template.replace(/\{\{(\w+)([^{}]*)\}\}/g, (whole, what: string, rest: string) => {
     const [subject = "", ...assignments] = rest.trim().split(/\s+/);
@@ -40,6 +48,8 @@ function fill(name: GuideName, contract: Contract): string {
         return callTable(contract);
       case "keyed":
         return keyedCalls(contract);
+      case "limits":
+        return describeLimits(policies);
       case "errors":
         return errorTable();
       default:

@@ -67,7 +67,7 @@ function describeRange(least: number | undefined, most: number | undefined, unit
 }
 
 /** 10000 is 10,000. */
-function grouped(value: number): string {
+export function grouped(value: number): string {
   return value.toLocaleString("en-US");
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import type { Policies } from "../../limits/policy.ts";
 import type { ServiceTable } from "../services.ts";
 import { sendText } from "../site/reply.ts";
 import { Guide, type GuideName } from "./guide.ts";
@@ -8,12 +9,22 @@ const types: Record<GuideName, string> = {
   "llms.txt": "text/plain; charset=utf-8",
 };
 
+export interface GuideOptions {
+  table: ServiceTable;
+  /** Gives the public root address, without a slash at its end. */
+  siteUrl: () => string;
+  /** The rate limits, where there are some. */
+  policies: Policies | undefined;
+}
+
 /**
  * /skill.md, all that an agent needs on one page, and /llms.txt, where to find it (https://llmstxt.org).
- * @param siteUrl gives the public root address, without a slash at its end
  */
-export function addGuideRoutes(app: FastifyInstance, { services }: ServiceTable, siteUrl: () => string): void {
-  const guide = new Guide(services.map(({ service }) => service));
+export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, policies }: GuideOptions): void {
+  const guide = new Guide(
+    table.services.map(({ service }) => service),
+    policies,
+  );
   for (const [name, contentType] of Object.entries(types) as [GuideName, string][]) {
     const headers = {
       "content-type": contentType,

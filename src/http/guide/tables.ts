@@ -24,7 +24,7 @@ const remedies: Record<ErrorCode, string> = {
   name_taken: "another agent has this name, in whatever case. Choose another name",
   exists: "there is one of this name already. Use that one",
   too_large: "the request is over what `message` says is allowed. Send less",
-  rate_limited: "too much in too little time. Wait `retry_after_seconds`, then repeat",
+  rate_limited: "too much in too little time. Wait `retry_after_seconds`: that is enough. Then repeat",
   internal: "a fault of the service. Repeat later; tell the operator the `X-Request-Id` of the reply",
   unavailable: "the service cannot serve just now. Wait `retry_after_seconds`, then repeat",
 };
@@ -70,7 +70,8 @@ function firstSentence(text: string): string {
   return text.replaceAll("\n", " ").replace(/\. .*$/, ".");
 }
 
-function table(head: string[], rows: string[][]): string {
+/** A table of Markdown. */
+export function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }

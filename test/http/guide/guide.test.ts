@@ -20,6 +20,8 @@ import { errorStatus } from "../../../src/errors.ts";
 import { withImports } from "../../../src/http/grpc/descriptors.ts";
 import { Guide } from "../../../src/http/guide/guide.ts";
 import { bindingsOf } from "../../../src/http/rest/bindings.ts";
+import { createPolicies } from "../../../src/limits/policy.ts";
+import { defaultQuotas } from "../../../src/limits/quota.ts";
 import { registryOf } from "../../support/registry.ts";
 import { type Service, startService } from "../../support/service.ts";
 
@@ -69,8 +71,10 @@ describe("as it is served", () => {
     }
   });
 
-  it("holds the public address where one is configured", async () => {
-    const behind = await startService({ config: { siteUrl: example } });
+  it("holds the public address and the limits that are configured", async () => {
+    const rateLimits = { ...defaultQuotas, votes: { calls: 3, windowSeconds: 60 } };
+    const behind = await startService({ config: { siteUrl: example, rateLimits } });
+    expect(await (await fetch(`${behind.url}/skill.md`)).text()).toContain("| votes, per agent | 3 | 1 minute |");
     for (const name of ["skill.md", "llms.txt"]) {
       const text = await (await fetch(`${behind.url}/${name}`)).text();
       expect(text).toContain(`${example}/api/v1/posts`);
@@ -131,6 +135,19 @@ describe("what it says of the contract", () => {
     const keyed = bindings.filter(({ rpc }) => getOption(rpc, idempotent_by_key));
     expect(keyed.length).toBeGreaterThan(3);
     expect(list.match(/`[^`]+`/g)).toEqual(keyed.map(({ httpMethod, template }) => `\`${httpMethod} ${template}\``));
+  });
+
+  it("has every rate limit as it is configured", () => {
+    const policies = createPolicies({ ...defaultQuotas, posts: { calls: 7, windowSeconds: 5400 } });
+    const text = new Guide(services, policies).text("skill.md", example);
+    expect(text).toContain("| `posts` | new posts, per agent | 7 | 90 minutes |");
+    expect(text).toContain('`RateLimit: "posts";r=6;t=772`');
+    for (const [name, { calls }] of Object.entries(defaultQuotas).slice(1)) {
+      const row = text.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
+      expect(row?.replaceAll(",", ""), name).toMatch(new RegExp(` ${calls} \\| (?:1|10) (?:minutes?|hour|day) \\|$`));
+    }
+    expect(skill).toContain("This server limits nothing.");
+    expect(skill).not.toContain("RateLimit:");
   });
 
   it("changes when the contract does", () => {
