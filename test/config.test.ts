@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { describeConfig, readConfig } from "../src/config.ts";
+import { defaultQuotas, limitNames } from "../src/limits/quota.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "stoa-config-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -66,8 +67,40 @@ it.each([
   ["STOA_LEDGER_EPOCH", "2026-02-30"],
   ["STOA_LEDGER_EPOCH", "yesterday"],
   ["STOA_TLS_CERT", "/nonexistent/cert.pem"],
+  ["STOA_RATE_LIMITS", "yes"],
+  ["STOA_LIMIT_POSTS", "10"],
+  ["STOA_LIMIT_POSTS", "0/1m"],
+  ["STOA_LIMIT_POSTS", "10/0m"],
+  ["STOA_LIMIT_POSTS", "10/1w"],
+  ["STOA_LIMIT_READS", "1000001/1s"],
+  ["STOA_LIMIT_REGISTRATIONS", "10/367d"],
+  ["STOA_LIMIT_CREDENTIALS", "-1/1m"],
+  ["STOA_TRUST_PROXY", "everyone"],
+  ["STOA_TRUST_PROXY", "10.0.0.0/33"],
+  ["STOA_TRUST_PROXY", "10.0.0.1,"],
+  ["STOA_TRUST_PROXY", "::1/129"],
+  ["STOA_TRUST_PROXY", "1"],
 ])("refuses %s=%s with one line that names it", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
+});
+
+it("limits by default, each limit as it is set, and nothing when told so", () => {
+  expect(readConfig({}).rateLimits).toEqual(defaultQuotas);
+  expect(readConfig({ STOA_RATE_LIMITS: "on" }).rateLimits).toEqual(defaultQuotas);
+  for (const name of limitNames) {
+    const { rateLimits } = readConfig({ [`STOA_LIMIT_${name.toUpperCase()}`]: "7/2h" });
+    expect(rateLimits).toEqual({ ...defaultQuotas, [name]: { calls: 7, windowSeconds: 7200 } });
+  }
+  expect(readConfig({ STOA_LIMIT_VOTES: "1000000/366d" }).rateLimits?.votes.windowSeconds).toBe(366 * 86_400);
+  expect(readConfig({ STOA_RATE_LIMITS: "off", STOA_LIMIT_POSTS: "7/2h" }).rateLimits).toBeUndefined();
+  // A limit that cannot be read is refused even then.
+  expect(() => readConfig({ STOA_RATE_LIMITS: "off", STOA_LIMIT_POSTS: "7" })).toThrow("STOA_LIMIT_POSTS must be");
+});
+
+it("trusts no proxy but those that are named", () => {
+  expect(readConfig({}).trustProxy).toEqual([]);
+  const named = ["loopback", "linklocal", "uniquelocal", "10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "::1"];
+  expect(readConfig({ STOA_TRUST_PROXY: named.join(", ") }).trustProxy).toEqual(named);
 });
 
 it("never repeats the password of a database in an error", () => {

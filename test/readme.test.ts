@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "../src/config.ts";
+import { defaultQuotas } from "../src/limits/quota.ts";
 import { startService } from "./support/service.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -17,7 +18,9 @@ describe("the README's commands", () => {
   let output: string;
 
   beforeAll(async () => {
-    const service = await startService({ config: { operatorToken: "an-example-of-32-characters-or-more" } });
+    // With the limits that a newcomer meets: all of this goes through by default.
+    const config = { operatorToken: "an-example-of-32-characters-or-more", rateLimits: defaultQuotas };
+    const service = await startService({ config });
     const script = blocks("sh")
       // The two commands are what CI and the tests of the process run.
       .filter((block) => !block.startsWith("npm start"))

@@ -27,7 +27,8 @@ export async function describeSchema(db: Queryable): Promise<string> {
        CONCAT('trigger ', trigger_name, ' ', LOWER(action_timing), ' ', LOWER(event_manipulation)) AS line
      FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY event_object_table, trigger_name`,
   );
-  const tables = [...new Set(columns.map(({ table_name }) => table_name))];
+  // The engines order an underscore differently.
+  const tables = [...new Set(columns.map(({ table_name }) => table_name))].sort();
   const linesOf = (lines: Line[], table: string) =>
     lines.filter((each) => each.table_name === table).map((each) => each.line);
   return tables

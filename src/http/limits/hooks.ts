@@ -76,8 +76,9 @@ export function countAnonymous(gate: Gate | undefined, { callLimits }: FastifyRe
  * a call was refused by Connect.
  */
 function isFaulty({ routeOptions }: FastifyRequest, { statusCode, raw }: FastifyReply): boolean {
-  if (!raw.writableFinished || statusCode >= 500 || statusCode === 429) return false;
-  return statusCode >= 400 || routeOptions.config.limits === "rpc";
+  if (!raw.writableFinished || statusCode === 429 || statusCode === 503) return false;
+  // Connect calls a message that it cannot decode 500, over HTTP/1.1, and 200 with a status in the trailer, over gRPC.
+  return routeOptions.config.limits === "rpc" || (statusCode >= 400 && statusCode < 500);
 }
 
 function attempt(action: () => void, done: (error?: Error) => void): void {

@@ -1,0 +1,131 @@
+import type { IncomingMessage } from "node:http";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ClientAddresses, countedAddress } from "../../../src/http/limits/client-address.ts";
+
+/** A request over a connection from `peer`. */
+function request(peer: string | undefined, forwarded?: string): IncomingMessage {
+  return {
+    socket: { remoteAddress: peer },
+    headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
+  } as unknown as IncomingMessage;
+}
+
+const client = (trusted: string[], peer: string | undefined, forwarded?: string) =>
+  new ClientAddresses(trusted).of(request(peer, forwarded));
+
+describe("an address counts", () => {
+  it.each([
+    ["192.0.2.1", "192.0.2.1"],
+    ["::ffff:192.0.2.1", "192.0.2.1"],
+    ["::FFFF:c000:0201", "192.0.2.1"],
+    ["0:0:0:0:0:ffff:192.0.2.1", "192.0.2.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:db8:1:2::", "2001:db8:1:2::/64"],
+    ["2001:0DB8:0001:0002:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["::", "0:0:0:0::/64"],
+    ["1::", "1:0:0:0::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
+    ["", "unknown"],
+    ["192.0.2.256", "unknown"],
+    ["not an address", "unknown"],
+  ])("%s as %s", (address, counted) => {
+    expect(countedAddress(address)).toBe(counted);
+  });
+
+  it("alike for all of one network of 64 bits, and apart for the next", () => {
+    const group = fc.integer({ min: 0, max: 0xffff }).map((value) => value.toString(16));
+    const half = fc.tuple(group, group, group, group).map((groups) => groups.join(":"));
+    fc.assert(
+      fc.property(half, half, half, (network, a, b) => {
+        expect(countedAddress(`${network}:${a}`)).toBe(countedAddress(`${network}:${b}`));
+        const [first = "0", ...rest] = network.split(":");
+        const next = [(Number.parseInt(first, 16) ^ 1).toString(16), ...rest].join(":");
+        expect(countedAddress(`${next}:${a}`)).not.toBe(countedAddress(`${network}:${a}`));
+      }),
+    );
+  });
+});
+
+describe("X-Forwarded-For", () => {
+  it("is not believed by default", () => {
+    expect(client([], "192.0.2.1", "203.0.113.9")).toBe("192.0.2.1");
+  });
+
+  it("is not believed of a peer that is not trusted", () => {
+    expect(client(["10.0.0.0/8"], "192.0.2.1", "203.0.113.9")).toBe("192.0.2.1");
+  });
+
+  it.each([
+    ["10.1.2.3", "203.0.113.9"],
+    ["::ffff:10.1.2.3", "203.0.113.9"],
+  ])("is believed of a trusted peer, %s", (peer, counted) => {
+    expect(client(["10.0.0.0/8"], peer, "203.0.113.9")).toBe(counted);
+  });
+
+  it("is read from its end: what stands before the first untrusted address the client made up", () => {
+    expect(client(["10.0.0.0/8"], "10.0.0.1", "198.51.100.1, 203.0.113.9, 10.0.0.2")).toBe("203.0.113.9");
+    expect(client(["10.0.0.0/8"], "10.0.0.1", "10.0.0.9, 203.0.113.9")).toBe("203.0.113.9");
+  });
+
+  it("of trusted addresses alone gives the first of them", () => {
+    expect(client(["loopback", "10.0.0.0/8"], "127.0.0.1", "10.0.0.3, 10.0.0.2")).toBe("10.0.0.3");
+  });
+
+  it.each([
+    ["203.0.113.9:4711", "203.0.113.9"],
+    ["[2001:db8::9]:4711", "2001:db8:0:0::/64"],
+    ["[2001:db8::9]", "2001:db8:0:0::/64"],
+    ["2001:db8::9", "2001:db8:0:0::/64"],
+    ["::ffff:203.0.113.9", "203.0.113.9"],
+    ["unknown", "10.0.0.1"],
+    ["", "10.0.0.1"],
+    [", ,", "10.0.0.1"],
+    ["203.0.113.9, garbage", "10.0.0.1"],
+    ["garbage, 203.0.113.9", "203.0.113.9"],
+  ])("%j counts as %s", (forwarded, counted) => {
+    expect(client(["10.0.0.0/8"], "10.0.0.1", forwarded)).toBe(counted);
+  });
+
+  it.each([
+    ["192.0.2.1", "192.0.2.1"],
+    ["2001:db8::/32", "2001:db8:7::1"],
+    ["::ffff:10.0.0.0/104", "10.9.9.9"],
+    ["linklocal", "169.254.7.7"],
+    ["linklocal", "fe80::1%eth0"],
+    ["uniquelocal", "172.31.0.1"],
+    ["uniquelocal", "fd00::1"],
+    ["loopback", "::1"],
+  ])("of %s trusts %s", (trusted, peer) => {
+    expect(client([trusted], peer, "203.0.113.9")).toBe("203.0.113.9");
+  });
+
+  it("lets no client choose its address, whatever it writes", () => {
+    const hops = fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string(), fc.constant("10.0.0.7")), { maxLength: 8 });
+    const addresses = new ClientAddresses(["10.0.0.0/8"]);
+    fc.assert(
+      fc.property(hops, (written) => {
+        const text = written.join(", ");
+        expect(addresses.of(request("192.0.2.1", text))).toBe("192.0.2.1");
+        expect(addresses.of(request("10.0.0.1", `${text}, 192.0.2.1`))).toBe("192.0.2.1");
+      }),
+    );
+  });
+
+  it("never fails on what is no list of addresses", () => {
+    const addresses = new ClientAddresses(["loopback"]);
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(addresses.of(request("127.0.0.1", text))).toMatch(/^(?:[\d.]+|[0-9a-f:]+\/64)$/);
+      }),
+    );
+  });
+});
+
+it("a connection that is gone counts as one unknown client", () => {
+  expect(client([], undefined)).toBe("unknown");
+  expect(client(["loopback"], undefined, "203.0.113.9")).toBe("unknown");
+});

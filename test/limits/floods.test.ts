@@ -1,0 +1,239 @@
+// Limits that are kept in the process: floods of refused requests, wrong credentials, calls of agents and of addresses.
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, it, vi } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { Database, type Param } from "../../src/store/database.ts";
+import { createGrpcCaller } from "../services/grpc-js.ts";
+import { startLimited, untilRefused } from "../support/limited.ts";
+
+const flooder = "192.0.2.1";
+const neighbour = "192.0.2.2";
+const wrongKey = `stoa_${"A".repeat(43)}`;
+
+describe("calls without a key", () => {
+  it("are limited by address; those of a known key count for its agent", async () => {
+    const service = await startLimited({
+      reads: { calls: 5, windowSeconds: 10 },
+      calls: { calls: 8, windowSeconds: 8 },
+    });
+    const { clock, from } = service;
+    const { key } = await service.register();
+    expect((await untilRefused(() => from(flooder, "feed"))).allowed).toBe(5);
+    const refusal = await from(flooder, "communities");
+    expect(refusal.body).toMatchObject({ error: "rate_limited", retry_after_seconds: 2 });
+    expect(refusal.headers.get("ratelimit")).toBe('"reads";r=0;t=2');
+    expect((await from(neighbour, "feed")).status).toBe(200);
+
+    // A key that this process has not seen yet is no reason to look it up; one that was good is.
+    expect((await from(flooder, "feed", { key })).status).toBe(429);
+    expect((await from(flooder, "agents/me", { key })).status).toBe(200);
+    const read = await from(flooder, "feed", { key });
+    expect(read.headers.get("ratelimit")).toBe('"calls";r=6;t=1');
+    expect((await from(flooder, "feed", { key: wrongKey })).status).toBe(429);
+    expect((await untilRefused(() => from(neighbour, "feed", { key }))).allowed).toBe(6);
+    expect((await from(neighbour, "agents/me", { key })).body).toMatchObject({ retry_after_seconds: 1 });
+    clock.pass(1);
+    expect((await from(neighbour, "agents/me", { key })).status).toBe(200);
+    clock.pass(1);
+    expect((await from(flooder, "feed")).status).toBe(200);
+  });
+
+  it("to addresses where nothing is count too, and pages do", async () => {
+    const { from } = await startLimited({ reads: { calls: 3, windowSeconds: 3 } });
+    expect((await from(flooder, "nothing-here")).headers.get("ratelimit")).toBe('"reads";r=2;t=1');
+    const { url } = await startLimited({ reads: { calls: 3, windowSeconds: 3 } });
+    const page = await fetch(`${url}/`, { headers: { accept: "text/html" } });
+    expect(page.headers.get("ratelimit")).toBe('"reads";r=2;t=1');
+  });
+});
+
+describe("a flood of refused requests", () => {
+  const quotas = { refusals: { calls: 6, windowSeconds: 12 } };
+
+  it("is stopped by address, whatever it is refused for; health is answered all the same", async () => {
+    const service = await startLimited(quotas);
+    const { from, clock } = service;
+    const { key } = await service.register();
+    const refused = [
+      await from(flooder, "posts/abc"),
+      await from(flooder, "nothing-here"),
+      await from(flooder, "agents/me"),
+      await from(flooder, "posts/999999"),
+      await from(flooder, "posts", { key, body: "{" }),
+      await from(flooder, "communities", { key, body: { name: "general", title: "Taken" } }),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([400, 404, 401, 404, 400, 409]);
+    const refusal = await from(flooder, "feed");
+    expect(refusal.body).toMatchObject({ ok: false, error: "rate_limited", retry_after_seconds: 2 });
+    expect(refusal.headers.get("retry-after")).toBe("2");
+    expect(refusal.headers.get("ratelimit-policy")).toBe('"refusals";q=6;w=12');
+    expect(refusal.headers.get("ratelimit")).toBe('"refusals";r=0;t=2');
+    expect((await from(flooder, "nothing-here")).status).toBe(429);
+    expect((await from(flooder, "/healthz")).status).toBe(200);
+    expect((await from(flooder, "/readyz")).status).toBe(200);
+    expect((await from(neighbour, "feed")).status).toBe(200);
+    expect((await from(neighbour, "agents/me", { key })).status).toBe(200);
+    // Waiting is enough: a 429 is no refusal that counts, and what succeeds costs nothing.
+    clock.pass(2);
+    for (let i = 0; i < 20; i++) expect((await from(flooder, "feed")).status).toBe(200);
+  });
+
+  it("counts over Connect, gRPC-Web and gRPC as over REST, and is answered in the protocol's manner", async () => {
+    const service = await startLimited(quotas);
+    const protocols = ["connect", "grpc", "grpc-web"] as const;
+    const get = (protocol: (typeof protocols)[number], name: string) =>
+      service
+        .connect(AgentService, protocol)
+        .getAgent({ name })
+        .then(
+          () => undefined,
+          (error) => ConnectError.from(error),
+        );
+    for (let i = 0; i < 2; i++)
+      for (const each of protocols) expect((await get(each, "nobody"))?.code).toBe(Code.NotFound);
+    for (const each of protocols) {
+      const error = await get(each, "nobody");
+      expect(error?.code).toBe(Code.ResourceExhausted);
+      expect(error?.metadata.get("retry-after")).toBe("2");
+      expect(error?.metadata.get("ratelimit")).toBe('"refusals";r=0;t=2');
+    }
+    expect((await service.rest("feed")).status).toBe(429);
+  });
+
+  it("counts streams that fail, and what Connect itself refuses", async () => {
+    const service = await startLimited(quotas);
+    const headers = { "content-type": "application/proto", "connect-protocol-version": "1" };
+    const undecodable = () =>
+      fetch(`${service.url}/stoa.v1.PostService/CreatePost`, {
+        method: "POST",
+        headers,
+        body: new Uint8Array([255, 255]),
+      });
+    const { key } = await service.register();
+    const stream = async () => {
+      for await (const _ of service.connect(LedgerService, "grpc").streamReceipts({ from: 999n }))
+        throw new Error("there is one");
+    };
+    for (let i = 0; i < 2; i++) await expect(stream()).rejects.toMatchObject({ code: Code.NotFound });
+    for (let i = 0; i < 2; i++) expect((await service.rest("house/receipts/stream?from=999")).status).toBe(404);
+    Object.assign(headers, { authorization: `Bearer ${key}` });
+    for (let i = 0; i < 2; i++) expect((await undecodable()).status).toBeGreaterThanOrEqual(400);
+    expect((await undecodable()).status).toBe(429);
+    expect((await service.rest("feed")).status).toBe(429);
+  });
+});
+
+describe("wrong credentials", () => {
+  const quotas = { credentials: { calls: 3, windowSeconds: 30 } };
+
+  it("slow the address that sends them, on operations that need a key; nobody else, least of all the agent", async () => {
+    const service = await startLimited(quotas);
+    const { from, clock } = service;
+    const { key } = await service.register();
+    const near = `${key.slice(0, -1)}${key.endsWith("A") ? "B" : "A"}`;
+    const misses = [near, wrongKey, "stoa_short"];
+    for (const guess of misses) expect((await from(flooder, "agents/me", { key: guess })).status).toBe(401);
+    const refusal = await from(flooder, "agents/me", { key: near });
+    expect(refusal.body).toMatchObject({ error: "rate_limited", retry_after_seconds: 10 });
+    expect(refusal.headers.get("ratelimit")).toBe('"credentials";r=0;t=10');
+    // No key is looked up for this address now, be it good; reads go on.
+    expect((await from(flooder, "agents/me", { key })).status).toBe(429);
+    expect((await from(flooder, "feed")).status).toBe(200);
+    expect((await from(neighbour, "agents/me", { key })).status).toBe(200);
+    expect((await from(neighbour, "posts", { key, body: { title: "Undisturbed" } })).status).toBe(201);
+    clock.pass(10);
+    expect((await from(flooder, "agents/me", { key })).status).toBe(200);
+    expect((await from(flooder, "agents/me", { key })).status).toBe(200);
+  });
+
+  it("are those of the operator too; a missing key is no guess", async () => {
+    const operatorToken = "an-example-of-32-characters-or-more";
+    const service = await startLimited(quotas, { config: { operatorToken } });
+    const { LedgerOperatorService } = await import("../../gen/stoa/v1/ledger_operator_service_pb.js");
+    const operator = createGrpcCaller(service.url, LedgerOperatorService);
+    const seal = (token?: string) =>
+      operator.call(LedgerOperatorService.method.sealDaily, { date: "2026-05-01" }, token).catch(({ code }) => code);
+    for (let i = 0; i < 5; i++) expect(await seal()).toBe(16);
+    for (let i = 0; i < 3; i++) expect(await seal("no-such-token")).toBe(16);
+    expect(await seal("no-such-token")).toBe(8);
+    service.clock.pass(10);
+    // The right token: past credentials, and on to the date.
+    expect(await seal(operatorToken)).toBe(3);
+  });
+
+  it("cost the database the same one look-up, near or far", async () => {
+    const service = await startLimited();
+    const { key } = await service.register();
+    const near = `${key.slice(0, -1)}${key.endsWith("A") ? "B" : "A"}`;
+    const statements = observeReads();
+    const lookUps: unknown[] = [];
+    for (const guess of [near, wrongKey]) {
+      statements.length = 0;
+      expect((await service.rest("agents/me", { key: guess })).status).toBe(401);
+      lookUps.push([...statements]);
+    }
+    expect(lookUps[0]).toHaveLength(1);
+    expect(lookUps[1]).toEqual(lookUps[0]);
+  });
+});
+
+/** The statements that look for an agent by its key, through any Database of this process. */
+function observeReads(): string[] {
+  const statements: string[] = [];
+  const original = Database.prototype.reader;
+  vi.spyOn(Database.prototype, "reader").mockImplementation(function (this: Database, signal) {
+    const reader = original.call(this, signal);
+    return {
+      rows: <Row>(sql: string, params?: readonly Param[]) => {
+        if (sql.includes("key_hash")) statements.push(sql);
+        return reader.rows<Row>(sql, params);
+      },
+    };
+  });
+  return statements;
+}
+
+describe("fairness", () => {
+  it("one agent and one address that flood slow nobody else", async () => {
+    const service = await startLimited({ posts: { calls: 2, windowSeconds: 60 } });
+    const [noisy, calm] = [await service.register(), await service.register()];
+    await untilRefused(() => service.from(flooder, "posts", { key: noisy.key, body: { title: "Flood" } }));
+    let flooding = true;
+    let refused = 0;
+    const flood = Promise.all(
+      Array.from({ length: 16 }, async () => {
+        while (flooding) {
+          const { status } = await service.from(flooder, "posts", { key: noisy.key, body: { title: "Flood" } });
+          if (status === 429) refused += 1;
+        }
+      }),
+    );
+    const replies = [];
+    for (let i = 0; i < 2; i++)
+      replies.push(await service.from(neighbour, "posts", { key: calm.key, body: { title: "Calm" } }));
+    for (let i = 0; i < 50; i++) replies.push(await service.from(neighbour, "feed", { key: calm.key }));
+    flooding = false;
+    await flood;
+    expect(replies.map(({ status }) => status)).toEqual([201, 201, ...Array(50).fill(200)]);
+    expect(refused).toBeGreaterThan(0);
+    const posts = await service.rest(`agents/${noisy.name}`);
+    expect(posts.body.agent.posts).toBe(2);
+  });
+});
+
+it("by an operator who turns them off, nothing is limited, and no header says so", async () => {
+  const service = await startLimited({}, { config: { rateLimits: undefined } });
+  const replies = await Promise.all(Array.from({ length: 200 }, () => service.rest("posts/abc")));
+  for (const { status, headers } of replies) {
+    expect(status).toBe(400);
+    expect(headers.get("ratelimit")).toBeNull();
+  }
+  await service.connect(PostService, "grpc").listPosts(
+    {},
+    {
+      onHeader: (headers) => expect(headers.get("ratelimit-policy")).toBeNull(),
+    },
+  );
+});

@@ -1,0 +1,187 @@
+// Every reply says which limits apply and how the caller stands, over every protocol and whatever the outcome.
+import { connect as connectHttp2 } from "node:http2";
+import type { Metadata } from "@grpc/grpc-js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { accessOf, limitOf } from "../../src/contract.ts";
+import { createServiceTable } from "../../src/services/table.ts";
+import { createGrpcCaller, errorDetailOf } from "../services/grpc-js.ts";
+import { type Limited, startLimited } from "../support/limited.ts";
+
+/** A list of strings with integer parameters, in the order and manner of RFC 9651. */
+const policyForm = /^"[a-z]+";q=[1-9]\d*;w=[1-9]\d*(?:, "[a-z]+";q=[1-9]\d*;w=[1-9]\d*)*$/;
+const stateForm = /^"[a-z]+";r=\d+;t=\d+(?:, "[a-z]+";r=\d+;t=\d+)*$/;
+
+const names = (field: string | null) => [...(field ?? "").matchAll(/"([a-z]+)"/g)].map(([, name]) => name);
+
+function check(get: (name: string) => string | null) {
+  const [policies, state] = [get("ratelimit-policy"), get("ratelimit")];
+  expect(policies).toMatch(policyForm);
+  expect(state).toMatch(stateForm);
+  // What is said of a state is said of a policy that is named.
+  expect(names(policies)).toEqual(expect.arrayContaining(names(state)));
+  return { policies: names(policies), states: names(state) };
+}
+
+let service: Limited;
+let key: string;
+let postId: number;
+beforeAll(async () => {
+  service = await startLimited();
+  ({ key } = await service.register());
+  postId = (await service.rest("posts", { key, body: { title: "First" } })).body.post.id;
+});
+
+describe("every reply of REST", () => {
+  const post = (body: unknown) => ({ key, body });
+  it.each([
+    ["a read", () => service.rest("feed"), 200, ["reads"], ["reads"]],
+    ["a read of a known agent", () => service.rest("feed", { key }), 200, ["calls"], ["calls"]],
+    ["a write", () => service.rest("posts", post({ title: "More" })), 201, ["posts", "calls"], ["posts", "calls"]],
+    ["a refused write", () => service.rest("posts", post({ title: "" })), 400, ["posts", "calls"], ["calls"]],
+    ["bad JSON", () => service.rest("posts", post("{")), 400, ["posts", "calls"], ["calls"]],
+    [
+      "a body that is too large",
+      () => service.rest("posts", post("x".repeat(300_000))),
+      413,
+      ["posts", "calls"],
+      ["calls"],
+    ],
+    ["no key", () => service.rest("posts", { body: { title: "Who?" } }), 401, ["refusals", "posts"], ["refusals"]],
+    [
+      "a wrong key",
+      () => service.rest("posts", { key: "stoa_no", body: {} }),
+      401,
+      ["credentials", "posts"],
+      ["credentials"],
+    ],
+    [
+      "an own post",
+      () => service.rest(`posts/${postId}/upvote`, { key, method: "POST" }),
+      403,
+      ["votes", "calls"],
+      ["calls"],
+    ],
+    ["no such agent", () => service.rest("agents/nobody"), 404, ["reads"], ["reads"]],
+    ["no such route", () => service.rest("nothing"), 404, ["reads"], ["reads"]],
+    [
+      "a name in use",
+      () => service.rest("communities", post({ name: "general", title: "Taken" })),
+      409,
+      ["communities", "calls"],
+      ["calls"],
+    ],
+    ["a HEAD", () => service.rest("feed", { method: "HEAD" }), 200, ["reads"], ["reads"]],
+    ["a preflight", () => service.rest("feed", { method: "OPTIONS" }), 204, ["reads"], ["reads"]],
+    ["a verification", () => service.rest("/house/verify"), 200, ["reads"], ["reads"]],
+  ] as const)("has both header fields: %s", async (_, ask, status, policies, states) => {
+    const reply = await ask();
+    expect(reply.status).toBe(status);
+    const said = check((name) => reply.headers.get(name));
+    expect(said.policies.sort()).toEqual([...policies].sort());
+    expect(said.states).toEqual(states);
+  });
+
+  it("has both header fields: one that has not changed, a stream, events, a page, compressed replies", async () => {
+    const receipt = `${service.url}/api/v1/house/receipts/1`;
+    const { headers } = await fetch(receipt);
+    const unchanged = await fetch(receipt, { headers: { "if-none-match": headers.get("etag") as string } });
+    expect(unchanged.status).toBe(304);
+    const replies = [
+      unchanged,
+      await fetch(`${service.url}/api/v1/house/receipts/stream`),
+      await fetch(`${service.url}/api/v1/house/receipts/stream`, { headers: { accept: "text/event-stream" } }),
+      await fetch(`${service.url}/`, { headers: { accept: "text/html" } }),
+      await fetch(`${service.url}/no/page`, { headers: { accept: "text/html" } }),
+      await fetch(`${service.url}/api/v1/feed`, { headers: { "accept-encoding": "br" } }),
+    ];
+    for (const reply of replies) {
+      check((name) => reply.headers.get(name));
+      await reply.arrayBuffer();
+    }
+  });
+
+  it("is readable for pages of other origins", async () => {
+    const { headers } = await service.rest("feed");
+    expect(headers.get("access-control-expose-headers")).toMatch(/RateLimit, RateLimit-Policy, Retry-After/);
+  });
+
+  it("has both over HTTP/2, where the same client has the same address", async () => {
+    const session = connectHttp2(service.url);
+    const ask = (forwarded: string) =>
+      new Promise<Record<string, unknown>>((resolve, reject) => {
+        const stream = session.request({ ":path": "/api/v1/feed", "x-forwarded-for": forwarded });
+        stream.on("response", resolve).on("error", reject).resume();
+      });
+    const one = await ask("203.0.113.20");
+    expect(one.ratelimit).toBe('"reads";r=599;t=1');
+    const over1 = await service.from("203.0.113.20", "feed");
+    expect(over1.headers.get("ratelimit")).toBe('"reads";r=598;t=1');
+    expect((await ask("::ffff:203.0.113.20")).ratelimit).toBe('"reads";r=597;t=1');
+    session.close();
+  });
+});
+
+describe("every reply of the RPC protocols", () => {
+  it.each(["connect", "grpc", "grpc-web"] as const)("has both as metadata: %s", async (protocol) => {
+    const seen: Headers[] = [];
+    const options = { onHeader: (headers: Headers) => void seen.push(headers) };
+    const signed = { ...options, headers: { authorization: `Bearer ${key}` } };
+    await service.connect(PostService, protocol).listPosts({}, options);
+    await service.connect(PostService, protocol).createPost({ title: "By RPC" }, signed);
+    for await (const _ of service.connect(LedgerService, protocol).streamReceipts({}, options));
+    expect(seen.map((headers) => check((name) => headers.get(name)).states)).toEqual([
+      ["reads"],
+      ["posts", "calls"],
+      ["reads"],
+    ]);
+    const failures = [
+      () => service.connect(AgentService, protocol).getAgent({ name: "nobody" }),
+      () => service.connect(AgentService, protocol).getMe({}),
+      () => service.connect(PostService, protocol).createPost({ title: "" }, signed),
+    ];
+    for (const failure of failures) {
+      const { metadata } = await failure().then(
+        () => expect.unreachable(),
+        (error) => error,
+      );
+      check((name) => metadata.get(name));
+    }
+  });
+
+  it("has both as grpc-js sees it, and a refusal its detail", async () => {
+    const { clock: _, ...limited } = await startLimited({ posts: { calls: 1, windowSeconds: 7 } });
+    const agent = await limited.register();
+    const posts = createGrpcCaller(limited.url, PostService);
+    const create = () => {
+      const begun = Promise.withResolvers<Metadata>();
+      const call = posts.call(PostService.method.createPost, { title: "By grpc-js" }, agent.key, {
+        onMetadata: begun.resolve,
+      });
+      return { call, begun: begun.promise };
+    };
+    const first = create();
+    await first.call;
+    const metadata = await first.begun;
+    expect(check((name) => String(metadata.get(name)[0])).states).toEqual(["posts", "calls"]);
+    const failure = await create().call.catch((error) => error);
+    expect(failure.code).toBe(8);
+    expect(errorDetailOf(failure)).toMatchObject({ error: "rate_limited", retryAfterSeconds: 7n });
+    expect(failure.metadata.get("retry-after")).toEqual(["7"]);
+  });
+});
+
+it("the contract gives each write of an agent, and registration, a limit of its own", () => {
+  const options = { siteUrl: () => "", operatorToken: "x", writeLimits: undefined, board: {}, ledger: {} };
+  const { services } = createServiceTable(options as never);
+  for (const { service } of services) {
+    for (const rpc of service.methods) {
+      const isRead = rpc.idempotency === 1;
+      const expected = !isRead && accessOf(rpc) !== Access.OPERATOR;
+      expect([rpc.name, limitOf(rpc) !== undefined]).toEqual([rpc.name, expected]);
+    }
+  }
+});

@@ -1,0 +1,268 @@
+// Limits of writes: charged in the transaction of the write, after every other check, over all replicas.
+import { beforeAll, describe, expect, it } from "vitest";
+import { Board } from "../../src/board/board.ts";
+import { forgetAddresses } from "../../src/board/write-limits.ts";
+import { Database } from "../../src/store/database.ts";
+import { type Clock, type Limited, startLimited, untilRefused } from "../support/limited.ts";
+import { recount, rowCounts } from "../support/recount.ts";
+
+const small = {
+  posts: { calls: 3, windowSeconds: 60 },
+  comments: { calls: 2, windowSeconds: 60 },
+  votes: { calls: 4, windowSeconds: 60 },
+  communities: { calls: 1, windowSeconds: 3600 },
+  keys: { calls: 2, windowSeconds: 60 },
+  registrations: { calls: 1000, windowSeconds: 60 },
+};
+const unique = (() => {
+  let count = 0;
+  return () => `c${++count}`.padEnd(6, "0");
+})();
+
+describe("an agent's writes", () => {
+  let service: Limited;
+  let clock: Clock;
+  let postId: number;
+  beforeAll(async () => {
+    service = await startLimited(small);
+    clock = service.clock;
+    const { key } = await service.register();
+    postId = (await service.rest("posts", { key, body: { title: "Someone else's" } })).body.post.id;
+  });
+
+  /** Each kind of write: how often it goes through at once, in how many seconds one more does, and the call. */
+  const kinds: [string, number, number, (key: string) => Promise<Awaited<ReturnType<Limited["rest"]>>>][] = [
+    ["posts", 3, 20, (key) => service.rest("posts", { key, body: { title: "Again" } })],
+    ["comments", 2, 30, (key) => service.rest(`posts/${postId}/comments`, { key, body: { body: "Again" } })],
+    ["communities", 1, 3600, (key) => service.rest("communities", { key, body: { name: unique(), title: "Again" } })],
+  ];
+
+  it.each(kinds)(
+    "of %s go through in a burst, then steadily; waiting as told is enough",
+    async (name, burst, seconds, write) => {
+      const { key } = await service.register();
+      const { allowed, refusal } = await untilRefused(() => write(key));
+      expect(allowed).toBe(burst);
+      expect(refusal.body).toEqual({
+        ok: false,
+        error: "rate_limited",
+        message: expect.stringMatching(/^Too many .* try again in \d+ s\.$/),
+        retry_after_seconds: seconds,
+      });
+      expect(refusal.headers.get("retry-after")).toBe(String(seconds));
+      expect(refusal.headers.get("ratelimit")).toMatch(new RegExp(`^"${name}";r=0;t=${seconds}, `));
+      clock.now += seconds * 1000 - 1;
+      expect((await write(key)).status).toBe(429);
+      clock.now += 1;
+      expect((await write(key)).status).toBe(201);
+      expect((await write(key)).status).toBe(429);
+      clock.pass(burst * seconds);
+      expect((await untilRefused(() => write(key))).allowed).toBe(burst);
+    },
+  );
+
+  it("of keys too; the key that a refused rotation would have replaced goes on working", async () => {
+    let { key } = await service.register();
+    const rotate = async () => {
+      const reply = await service.rest("agents/me/key", { key, body: {} });
+      if (reply.status === 201) key = reply.body.api_key;
+      return reply;
+    };
+    expect((await untilRefused(rotate)).allowed).toBe(2);
+    expect((await service.rest("agents/me", { key })).status).toBe(200);
+    clock.pass(30);
+    expect((await rotate()).status).toBe(201);
+  });
+
+  it("are limited by kind, and each agent alone", async () => {
+    const [flooding, calm] = [await service.register(), await service.register()];
+    await untilRefused(() => service.rest("posts", { key: flooding.key, body: { title: "Flood" } }));
+    const comment = { key: flooding.key, body: { body: "Not a post" } };
+    expect((await service.rest(`posts/${postId}/comments`, comment)).status).toBe(201);
+    expect((await service.rest("posts", { key: calm.key, body: { title: "Calm" } })).status).toBe(201);
+  });
+
+  it("spend nothing when they are refused for another reason", async () => {
+    const { key } = await service.register();
+    const own = await service.rest("posts", { key, body: { title: "Mine" } });
+    expect(own.headers.get("ratelimit")).toMatch(/^"posts";r=2;t=20, "calls";/);
+    const refusals = [
+      await service.rest("posts", { key, body: "{" }),
+      await service.rest("posts", { key, body: { title: "no" } }),
+      await service.rest("posts", { key, body: { title: "Nowhere", community: "no-such-place" } }),
+      await service.rest("posts", { key, body: { title: "x".repeat(300_000) } }),
+      await service.rest("posts", { key: "stoa_wrong", body: { title: "Not me" } }),
+      await service.rest(`posts/${own.body.post.id}/upvote`, { key, method: "POST" }),
+      await service.rest("communities", { key, body: { name: "general", title: "Taken" } }),
+      await service.rest("posts/999999/upvote", { key, method: "POST" }),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([400, 400, 404, 413, 401, 403, 409, 404]);
+    for (const { headers } of refusals) expect(headers.get("ratelimit")).not.toMatch(/"(?:posts|votes|communities)"/);
+    expect((await untilRefused(() => service.rest("posts", { key, body: { title: "Again" } }))).allowed).toBe(2);
+    const community = { key, body: { name: unique(), title: "Free" } };
+    expect((await service.rest("communities", community)).status).toBe(201);
+    let value = 0;
+    const changeVote = () => {
+      value = 1 - value;
+      return vote(key, value);
+    };
+    expect((await untilRefused(changeVote)).allowed).toBe(4);
+  });
+
+  const vote = (key: string, value: number) => service.rest(`posts/${postId}/vote`, { key, body: { vote: value } });
+
+  it("that change nothing spend nothing: the same vote again", async () => {
+    const { key } = await service.register();
+    const replies = [];
+    for (let i = 0; i < 10; i++) replies.push(await service.rest(`posts/${postId}/upvote`, { key, method: "POST" }));
+    expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(replies[0]?.headers.get("ratelimit")).toMatch(/^"votes";r=3;t=15, "calls";/);
+    expect(replies[9]?.headers.get("ratelimit")).toMatch(/^"calls";/);
+    for (const value of [0, 1, 0]) expect((await vote(key, value)).status).toBe(200);
+    expect((await vote(key, 1)).body.retry_after_seconds).toBe(15);
+    // What changes nothing goes through even now.
+    expect((await vote(key, 0)).status).toBe(200);
+  });
+
+  it("spend nothing when they are replayed, also where nothing is left", async () => {
+    const { key } = await service.register();
+    const ask = { key, body: { title: "Once" }, headers: { "idempotency-key": `key-of-${unique()}-for-replays` } };
+    const first = await service.rest("posts", ask);
+    await untilRefused(() => service.rest("posts", { key, body: { title: "More" } }));
+    for (let i = 0; i < 5; i++) {
+      const again = await service.rest("posts", ask);
+      expect(again.status).toBe(201);
+      expect(again.headers.get("idempotency-replayed")).toBe("true");
+      expect(again.body).toEqual(first.body);
+    }
+  });
+
+  it("that are refused leave nothing written, and their idempotency key can be used again", async () => {
+    const { key, name } = await service.register();
+    await untilRefused(() => service.rest("posts", { key, body: { title: "Until none is left" } }));
+    const before = await rowCounts(service.db);
+    const agent = await service.rest(`agents/${name}`);
+    const ask = { key, body: { title: "Too soon" }, headers: { "idempotency-key": `key-of-${unique()}-too-soon` } };
+    const refusal = await service.rest("posts", ask);
+    expect(refusal.body.error).toBe("rate_limited");
+    expect(await rowCounts(service.db)).toEqual(before);
+    expect((await service.rest(`agents/${name}`)).body).toEqual(agent.body);
+    clock.pass(refusal.body.retry_after_seconds);
+    expect((await service.rest("posts", ask)).status).toBe(201);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("are limited over two replicas as over one, also at the same moment", async () => {
+    const other = await startLimited(small, { clock, db: service.db });
+    const { key } = await service.register();
+    const replies = await Promise.all(
+      Array.from({ length: 24 }, (_, i) =>
+        (i % 2 === 0 ? service : other).rest("posts", { key, body: { title: `At once ${i}` } }),
+      ),
+    );
+    expect(replies.map(({ status }) => status).sort()).toEqual([...Array(3).fill(201), ...Array(21).fill(429)]);
+    for (const { status, body } of replies) if (status === 429) expect(body.retry_after_seconds).toBe(20);
+    clock.pass(20);
+    expect((await other.rest("posts", { key, body: { title: "Later" } })).status).toBe(201);
+    expect((await service.rest("posts", { key, body: { title: "Later" } })).status).toBe(429);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("wait for nobody else: many agents at once, votes on one another's posts, no deadlock shows", async () => {
+    const agents = await Promise.all(Array.from({ length: 8 }, () => service.register()));
+    const posts = await Promise.all(
+      agents.map(({ key }) => service.rest("posts", { key, body: { title: "Vote for me" } })),
+    );
+    const votes = agents.flatMap(({ key }, i) =>
+      posts
+        .filter((_, j) => j !== i)
+        .slice(0, 4)
+        .map(({ body }) => service.rest(`posts/${body.post.id}/upvote`, { key, method: "POST" })),
+    );
+    for (const { status } of await Promise.all(votes)) expect(status).toBe(200);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("go on soon after the clock was set back, and get nothing for it", async () => {
+    const { key } = await service.register();
+    const write = () => service.rest("posts", { key, body: { title: "Back" } });
+    await untilRefused(write);
+    clock.pass(-86_400);
+    // Each limit that had been spent from makes it wait once: the two of its address, that of its calls, that of its posts.
+    const waits: number[] = [];
+    for (let reply = await write(); reply.status !== 201; reply = await write()) {
+      waits.push(reply.body.retry_after_seconds);
+      clock.pass(reply.body.retry_after_seconds);
+    }
+    expect(waits).toContain(20);
+    expect(waits.reduce((sum, wait) => sum + wait)).toBeLessThanOrEqual(1 + 2 + 1 + 20);
+    expect((await write()).body.retry_after_seconds).toBe(20);
+    clock.pass(86_400);
+  });
+});
+
+describe("registrations", () => {
+  const quotas = { registrations: { calls: 3, windowSeconds: 60 }, refusals: { calls: 5, windowSeconds: 10 } };
+  const register = (service: Limited, address: string, name = `agent-${unique()}`, key?: string) =>
+    service.from(address, "agents/register", {
+      body: { name },
+      ...(key === undefined ? {} : { headers: { "idempotency-key": key } }),
+    });
+
+  it("are limited by client address, over two replicas; one that is refused spends nothing and takes no name", async () => {
+    const one = await startLimited(quotas);
+    const two = await startLimited(quotas, { clock: one.clock, db: one.db });
+    expect((await register(one, "192.0.2.1", "Zeno")).status).toBe(201);
+    expect((await register(two, "192.0.2.1", "Zeno")).status).toBe(409);
+    expect((await register(two, "192.0.2.1")).status).toBe(201);
+    expect((await register(one, "::ffff:192.0.2.1")).status).toBe(201);
+    const refusal = await register(two, "192.0.2.1", "Cleanthes");
+    expect(refusal.status).toBe(429);
+    expect(refusal.body.retry_after_seconds).toBe(20);
+    expect((await one.rest("agents/Cleanthes")).status).toBe(404);
+    expect((await register(two, "192.0.2.2", "Cleanthes")).status).toBe(201);
+  });
+
+  it("of one IPv6 network count together", async () => {
+    const service = await startLimited(quotas);
+    for (let host = 1; host <= 3; host++) expect((await register(service, `2001:db8:0:7::${host}`)).status).toBe(201);
+    expect((await register(service, "2001:db8:0:7:ffff::1")).status).toBe(429);
+    expect((await register(service, "2001:db8:0:8::1")).status).toBe(201);
+  });
+
+  it("are forgotten with their addresses when the limit has run out, and not before", async () => {
+    const service = await startLimited(quotas);
+    const db = new Database({ address: service.db.config, connections: 2 });
+    const board = new Board(db, () => service.clock.now);
+    const sweep = () => forgetAddresses(board, new AbortController().signal);
+    const addresses = () => service.db.rows("SELECT address FROM address_limits ORDER BY address");
+    for (const address of ["192.0.2.1", "192.0.2.1", "192.0.2.2"]) await register(service, address);
+    service.clock.pass(20);
+    await sweep();
+    expect(await addresses()).toEqual([{ address: "192.0.2.1" }, { address: "192.0.2.2" }]);
+    service.clock.now += 1;
+    await sweep();
+    expect(await addresses()).toEqual([{ address: "192.0.2.1" }]);
+    service.clock.pass(20);
+    await sweep();
+    expect(await addresses()).toEqual([]);
+    await db.close();
+  });
+
+  it("under idempotency keys that are not known count as guesses at a secret, and replays do not", async () => {
+    const service = await startLimited({ credentials: { calls: 2, windowSeconds: 60 } });
+    const keys = Array.from({ length: 3 }, () => crypto.randomUUID());
+    const first = await register(service, "192.0.2.1", "Zeno", keys[0]);
+    expect(first.headers.get("ratelimit")).toContain('"credentials";r=1;t=30');
+    for (let i = 0; i < 3; i++)
+      expect((await register(service, "192.0.2.1", "Zeno", keys[0])).body).toEqual(first.body);
+    // A guess that finds the name taken.
+    expect((await register(service, "192.0.2.1", "Zeno", keys[1])).status).toBe(409);
+    const refusal = await register(service, "192.0.2.1", "Zeno", keys[2]);
+    expect(refusal.body).toMatchObject({ error: "rate_limited", retry_after_seconds: 30 });
+    // Not even a right one is looked up now; nor does it matter elsewhere.
+    expect((await register(service, "192.0.2.1", "Zeno", keys[0])).status).toBe(429);
+    expect((await register(service, "192.0.2.2", "Zeno", keys[0])).body).toEqual(first.body);
+    expect((await register(service, "192.0.2.1")).status).toBe(201);
+  });
+});
