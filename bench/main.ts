@@ -6,6 +6,7 @@ import { benchLedger } from "./ledger/bench.ts";
 import { type Measurement, measure } from "./measure.ts";
 import { MemoryWatch } from "./memory.ts";
 import { choose, type Options, readOptions, usage } from "./options.ts";
+import { benchPages } from "./pages.ts";
 import { protocols } from "./protocols.ts";
 import { describeMachine, describeSet, findMissed, formatReport, type Report, saveReport } from "./report.ts";
 import { ensureSeed } from "./seed.ts";
@@ -23,7 +24,9 @@ if (process.argv.includes("--help")) {
     const options = readOptions(process.argv.slice(2), process.env);
     const { report, text } = options.ledger
       ? await benchLedger(options, options.ledger.receipts, log, interruption.signal)
-      : await bench(options, interruption.signal);
+      : options.pages
+        ? await benchPages(options, log, interruption.signal)
+        : await bench(options, interruption.signal);
     process.stdout.write(`\n${text}\n`);
     log(`written to ${saveReport(report, options.resultsDir)}`);
     if (report.missed.length > 0) process.exitCode = 1;

@@ -7,6 +7,7 @@ export const usage = `npm run bench -- [options]
   --only <case,…>    only these cases: ${"feed-hot, feed-new, feed-top, post, create, vote, vote-hot"}
   --ledger           the ledger instead of the board: a chain of 1,000,000 receipts, 20,000 when quick;
                      its cases are verify, receipt, stream, seal
+  --pages            the pages beside the API's replies with the same content; its cases are home, new, post, atom
   --protocol <p,…>   only these beside the hand-written routes: rest, connect-json, connect-proto, grpc
   --rounds <n>       how often each case is measured over each protocol; the medians count
   --seconds <n>      how long each of them takes
@@ -30,6 +31,8 @@ export interface Options {
   resultsDir: string;
   /** Measure the ledger, on a chain of so many receipts; undefined: the board. */
   ledger: { receipts: number } | undefined;
+  /** Measure the pages. */
+  pages: boolean;
 }
 
 /** Calls that are open at once: connections of HTTP/1.1, streams of HTTP/2. */
@@ -51,6 +54,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       profile: { type: "boolean", default: false },
       reseed: { type: "boolean", default: false },
       ledger: { type: "boolean", default: false },
+      pages: { type: "boolean", default: false },
     },
   });
   return {
@@ -65,6 +69,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     dataDir: environment.STOA_BENCH_DATA_DIR || join(import.meta.dirname, ".data"),
     databaseUrl: environment.STOA_BENCH_DATABASE_URL || undefined,
     resultsDir: join(import.meta.dirname, "results"),
+    pages: values.pages,
     ledger: values.ledger ? { receipts: values.quick ? 20_000 : 1_000_000 } : undefined,
   };
 }

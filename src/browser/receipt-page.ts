@@ -58,7 +58,12 @@ function sayVerified({ from, to, hash }: Verified, ms: number): string[] {
     many === 1
       ? `The hash of receipt ${to} was recomputed in this browser, and ${to === 1 ? "it is the first." : "that of the receipt before, which it names."}`
       : `The hashes of receipts ${from} to ${to}, ${many.toLocaleString("en")} in all, were recomputed in this browser, in ${(ms / 1000).toFixed(1)} s. Each names the one before.`;
-  return [what, `Receipt ${to} has the hash ${hash}. Keep it: whatever changes before it will not lead to it again.`];
+  return [
+    what,
+    `Receipt ${to} has the hash ${hash}. Keep it: whatever changes before it will not lead to it again.`,
+    "Not proved: that others are shown the same chain, that what was sealed is true, and that the code of this page, which " +
+      "came from the same server, is what it says. stoa verify relies on none of it.",
+  ];
 }
 
 function sayFailure(error: unknown, good: number, signal: AbortSignal): [string, string, ...string[]] {

@@ -1,0 +1,123 @@
+// The pages beside the API's replies with the same content, from the same process.
+import { describeEngine, openAdmin, startDatabase, startService } from "./environment.ts";
+import { type Round, runLoad } from "./load.ts";
+import { median } from "./measure.ts";
+import { MemoryWatch } from "./memory.ts";
+import { choose, concurrency, type Options } from "./options.ts";
+import { discussedPost, type Population } from "./population.ts";
+import type { Request } from "./protocols.ts";
+import { describeMachine, describeSet, formatMachine, formatTable, type Line, type Report } from "./report.ts";
+import { ensureSeed } from "./seed.ts";
+
+/** The least share of the feed's throughput that the home page must reach. */
+const leastRatio = 0.4;
+
+/** A page, and the address of the API with the same content. */
+interface PageCase {
+  name: string;
+  page: string[];
+  api: string[];
+}
+
+export interface PagesReport extends Pick<Report, "startedAt" | "seconds" | "machine" | "set" | "missed"> {
+  lines: Line[];
+}
+
+export async function benchPages(
+  options: Options,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<{ report: PagesReport; text: string }> {
+  const started = Date.now();
+  await using cleanUp = new AsyncDisposableStack();
+  const database = await startDatabase(options, log, signal);
+  cleanUp.defer(() => database.stop());
+  const { address } = database;
+  await ensureSeed({ address, population: options.population, anew: options.reseed, log });
+  const admin = openAdmin(address);
+  cleanUp.defer(() => admin.end());
+  const machine = describeMachine(await describeEngine(admin));
+  const service = await startService(address, options, signal);
+  cleanUp.defer(() => service.stop());
+  const memory = new MemoryWatch(service.pid);
+  cleanUp.defer(() => memory.stop());
+
+  const lines: Line[] = [];
+  for (const each of choose("case", pageCases(options.population), options.only)) {
+    log(`measuring ${each.name}`);
+    const run = async (paths: string[], seconds: number): Promise<Round> => {
+      const requests = paths.map((path): Request => ({ method: "GET", path, headers: {} }));
+      const all = Array.from({ length: concurrency }, () => requests);
+      const round = await runLoad("http1", { url: service.url, seconds, requests: all, signal });
+      if (round.failed > 0)
+        throw new Error(`${each.name}: ${round.failed} requests failed: ${round.failures.join("; ")}`);
+      return round;
+    };
+    lines.push(...(await compare(each.name, run, each, options)));
+  }
+  const missed = lines
+    .filter((line) => line.case === "home" && (line.ratio ?? 1) < leastRatio)
+    .map((line) => `the home page reaches ${line.ratio?.toFixed(2)} of the feed's throughput, not ${leastRatio}`);
+  const report: PagesReport = {
+    startedAt: new Date(started).toISOString(),
+    seconds: Math.round((Date.now() - started) / 1000),
+    machine,
+    set: describeSet(options),
+    lines,
+    missed,
+  };
+  return { report, text: formatPagesReport(report, memory.peak()) };
+}
+
+function pageCases({ posts, ...population }: Population): PageCase[] {
+  const ids = Array.from({ length: 300 }, (_, i) =>
+    discussedPost(Math.floor((posts * i) / 300), { posts, ...population }),
+  );
+  return [
+    { name: "home", page: ["/"], api: ["/api/v1/feed"] },
+    { name: "new", page: ["/?sort=new"], api: ["/api/v1/feed?sort=new"] },
+    { name: "post", page: ids.map((id) => `/posts/${id}`), api: ids.map((id) => `/api/v1/posts/${id}`) },
+    { name: "atom", page: ["/feed.xml"], api: ["/api/v1/feed?sort=new"] },
+  ];
+}
+
+/** Both in turn, each round in the other order; the ratio is formed within a round. */
+async function compare(
+  name: string,
+  run: (paths: string[], seconds: number) => Promise<Round>,
+  { page, api }: PageCase,
+  { rounds, seconds, warmUpSeconds }: Options,
+): Promise<Line[]> {
+  const results = { page: [] as Round[], api: [] as Round[] };
+  const sides = [
+    { rounds: results.api, paths: api },
+    { rounds: results.page, paths: page },
+  ];
+  for (const { paths } of sides) await run(paths, warmUpSeconds);
+  for (let round = 0; round < rounds; round++) {
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) side.rounds.push(await run(side.paths, seconds));
+  }
+  const line = (protocol: string, each: Round[], ratio: number | undefined): Line => ({
+    case: name,
+    protocol,
+    perSecond: median(each.map(({ perSecond }) => perSecond)),
+    p50: median(each.map(({ p50 }) => p50)),
+    p99: median(each.map(({ p99 }) => p99)),
+    ratio,
+  });
+  const ratios = results.page.map(({ perSecond }, round) => perSecond / (results.api[round] as Round).perSecond);
+  return [line("rest", results.api, undefined), line("page", results.page, median(ratios))];
+}
+
+function formatPagesReport({ machine, set, lines, missed }: PagesReport, residentMiB: number | undefined): string {
+  return [
+    `${set.posts.toLocaleString("en")} posts; ${set.concurrency} requests at once; medians of ${set.rounds} rounds of ${set.roundSeconds} s`,
+    formatMachine(machine),
+    "",
+    ...formatTable(lines, "requests"),
+    "",
+    "ratio: throughput as a share of the API's with the same content, in the same round",
+    `the service's resident memory: ${residentMiB?.toFixed(0) ?? "unknown"} MiB at most, start included`,
+    missed.length === 0 ? "All targets are met." : `MISSED: ${missed.join("; ")}.`,
+  ].join("\n");
+}
