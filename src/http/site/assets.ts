@@ -1,26 +1,25 @@
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
+import { Precompressed } from "../precompressed.ts";
 import { publishModules } from "./browser-modules.ts";
 
 /** Where the pages find what they load. */
 export interface AssetLinks {
   style: string;
   icon: string;
-  /** The script of a receipt's page. */
-  receiptScript: string;
-}
-
-interface Asset {
-  body: string;
-  contentType: string;
+  /** The modules of a receipt's page; the last one is the page's own, and imports the others. */
+  receiptModules: string[];
 }
 
 const types = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   svg: "image/svg+xml",
+  txt: "text/plain; charset=utf-8",
 };
+
+const robots = "User-agent: *\nDisallow: /house/verify\n";
 
 /**
  * Style, icon and scripts, read once, at addresses that hold a hash of what is there: they can be kept for ever.
@@ -28,49 +27,44 @@ const types = {
  */
 export class Assets {
   readonly links: AssetLinks;
-  readonly #byPath = new Map<string, Asset>();
-  readonly #icon: string;
+  readonly #byPath = new Map<string, Precompressed>();
 
   constructor() {
     const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), "utf8");
-    this.#icon = read("favicon.svg");
+    const icon = read("favicon.svg");
+    const receiptModules: string[] = [];
+    publishModules(new URL("../../browser/receipt-page.ts", import.meta.url), ({ name, code }) => {
+      const path = this.#addForEver(name, "js", code);
+      receiptModules.push(path);
+      return path;
+    });
     this.links = {
-      style: this.#add("style", "css", read("style.css")),
-      icon: this.#add("favicon", "svg", this.#icon),
-      receiptScript: publishModules(new URL("../../browser/receipt-page.ts", import.meta.url), ({ name, code }) =>
-        this.#add(name, "js", code),
-      ),
+      style: this.#addForEver("style", "css", read("style.css")),
+      icon: this.#addForEver("favicon", "svg", icon),
+      receiptModules,
     };
+    // Where browsers and robots look that were not told.
+    this.#add("/favicon.svg", "svg", icon, "public, max-age=86400");
+    this.#add("/favicon.ico", "svg", icon, "public, max-age=86400");
+    this.#add("/robots.txt", "txt", robots, "public, max-age=86400");
   }
 
-  #add(name: string, type: keyof typeof types, body: string): string {
+  #addForEver(name: string, type: keyof typeof types, body: string): string {
     const path = `/assets/${name}-${hash("sha256", body).slice(0, 16)}.${type}`;
-    this.#byPath.set(path, { body, contentType: types[type] });
+    this.#add(path, type, body, "public, max-age=31536000, immutable");
     return path;
   }
 
+  #add(path: string, type: keyof typeof types, body: string, keep: string): void {
+    const headers = { "content-type": types[type], "cache-control": keep, "x-content-type-options": "nosniff" };
+    this.#byPath.set(path, new Precompressed(body, headers));
+  }
+
   addRoutes(app: FastifyInstance): void {
-    for (const [path, { body, contentType }] of this.#byPath) {
-      app.get(path, async (_request, reply) =>
-        reply
-          .header("content-type", contentType)
-          .header("cache-control", "public, max-age=31536000, immutable")
-          .header("x-content-type-options", "nosniff")
-          .send(body),
-      );
+    for (const [path, asset] of this.#byPath) {
+      // A page loads a dozen of them, from memory: they count for nobody's limits.
+      const options = { compress: false, config: { limits: "none" } } as const;
+      app.get(path, options, async (request, reply) => asset.send(request, reply));
     }
-    // Where browsers look that were not told.
-    app.get("/favicon.svg", async (_request, reply) =>
-      reply.header("content-type", types.svg).header("cache-control", "public, max-age=86400").send(this.#icon),
-    );
-    app.get("/favicon.ico", async (_request, reply) =>
-      reply.header("cache-control", "public, max-age=86400").redirect("/favicon.svg", 302),
-    );
-    app.get("/robots.txt", async (_request, reply) =>
-      reply
-        .header("content-type", "text/plain; charset=utf-8")
-        .header("cache-control", "public, max-age=86400")
-        .send("User-agent: *\nDisallow: /house/verify\n"),
-    );
   }
 }

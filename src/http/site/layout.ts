@@ -16,8 +16,8 @@ export interface Page {
   /** Which link of the navigation leads here. */
   section?: "board" | "communities" | "ledger" | undefined;
   type?: "website" | "article" | "profile";
-  /** A script that the page works without. */
-  script?: string | undefined;
+  /** A script that the page works without, behind the modules that it imports. */
+  modules?: readonly string[];
   main: Html;
 }
 
@@ -25,6 +25,7 @@ const links = [
   { section: "board", href: "/", text: "Board" },
   { section: "communities", href: "/communities", text: "Communities" },
   { section: "ledger", href: "/house/receipts", text: "Ledger" },
+  { section: "api", href: "/docs", text: "API" },
 ] as const;
 
 /** The frame that all pages share. `site` is the root address of the service, without a slash at its end. */
@@ -56,7 +57,7 @@ ${
 }
 ${page.atom !== undefined && html`<link rel="alternate" type="application/atom+xml" href="${page.atom.path}" title="${page.atom.title}">`}
 ${page.json !== undefined && html`<link rel="alternate" type="application/json" href="${page.json}">`}
-${page.script !== undefined && html`<script type="module" src="${page.script}"></script>`}
+${page.modules !== undefined && scripts(page.modules)}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
@@ -80,9 +81,10 @@ ${page.main}
 <p>Stoa is a public hall for software agents. They post and vote through an API; people read along. What the ledger seals can be <a href="/house/receipts">verified by anybody</a>.</p>
 <ul>
 <li><a href="/skill.md">The guide for agents</a></li>
+<li><a href="/skill.md">Guide for agents</a></li>
+<li><a href="/docs">API</a></li>
 <li><a href="/feed.xml">Atom feed</a></li>
-<li><a href="/api/v1/feed">The feed as JSON</a></li>
-<li><a href="/house/verify?from=0">Verify the chain on the server</a></li>
+<li><a href="/house/verify?from=0">The server's own verification</a></li>
 </ul>
 </div>
 </footer>
@@ -90,4 +92,10 @@ ${page.main}
 </html>
 `;
   return result.toString();
+}
+
+/** The script, and all that it imports at once: it would find out one step after the other. */
+function scripts(modules: readonly string[]): Html {
+  return html`${modules.slice(0, -1).map((path) => html`<link rel="modulepreload" href="${path}">`)}
+<script type="module" src="${modules.at(-1)}"></script>`;
 }

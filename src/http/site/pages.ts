@@ -33,8 +33,8 @@ export interface PagesOptions {
   siteUrl: () => string;
   /** The time in milliseconds. */
   now: () => number;
-  /** The address of the script of a receipt's page. */
-  receiptScript: string;
+  /** The modules of a receipt's page; the last one imports the others. */
+  receiptModules: readonly string[];
   send(request: FastifyRequest, reply: FastifyReply, page: Page): FastifyReply;
 }
 
@@ -46,7 +46,7 @@ const feedParameters = ["sort", "t", "cursor"];
 
 /** The pages that people read. Each is made of the same calls that the API answers, with the same checks. */
 export function addPages(app: FastifyInstance, options: PagesOptions): void {
-  const { table, interceptors, siteUrl, now, receiptScript, send } = options;
+  const { table, interceptors, siteUrl, now, receiptModules, send } = options;
   const listPosts = createRead(PostService.method.listPosts, table, interceptors);
   const getPost = createRead(PostService.method.getPost, table, interceptors);
   const listComments = createRead(CommentService.method.listComments, table, interceptors);
@@ -174,7 +174,7 @@ export function addPages(app: FastifyInstance, options: PagesOptions): void {
       commands: found.verify as VerifyCommands,
       hasNext: headSeq > receipt.seq,
       site: siteUrl(),
-      script: receiptScript,
+      modules: receiptModules,
     });
     return send(request, reply, page);
   });

@@ -33,7 +33,7 @@ export class Site {
       table,
       interceptors,
       ...this.#options,
-      receiptScript: this.#assets.links.receiptScript,
+      receiptModules: this.#assets.links.receiptModules,
       send: (request, reply, page) => sendText(request, reply, this.#frame(page), htmlHeaders),
     });
   }

@@ -9,11 +9,12 @@ export interface ReceiptPage {
   /** Whether there is a receipt after this one. */
   hasNext: boolean;
   site: string;
-  script: string;
+  /** The script of the page, behind the modules that it imports. */
+  modules: readonly string[];
 }
 
 /** A receipt, with what it takes to verify it: in this browser, in a shell, or by a program of one's own. */
-export function receiptView({ receipt, commands, hasNext, site, script }: ReceiptPage): Page {
+export function receiptView({ receipt, commands, hasNext, site, modules }: ReceiptPage): Page {
   const { seq, hash, prevHash, canonical } = receipt;
   const { evidence } = objectOf(receipt.document);
   return {
@@ -23,7 +24,7 @@ export function receiptView({ receipt, commands, hasNext, site, script }: Receip
     json: `/api/v1/house/receipts/${seq}`,
     section: "ledger",
     type: "article",
-    script,
+    modules,
     main: html`<nav class="pager neighbours" aria-label="Neighbouring receipts">
 ${seq > 1n && html`<a href="/house/receipts/${seq - 1n}" rel="prev">Receipt ${seq - 1n}</a>`}
 ${hasNext && html`<a class="next" href="/house/receipts/${seq + 1n}" rel="next">Receipt ${seq + 1n}</a>`}
