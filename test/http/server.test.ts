@@ -64,7 +64,7 @@ describe("the log", () => {
     const service = await startService();
     const registered = await service.rest("agents/register", {
       body: { name: "Keeper" },
-      headers: { "idempotency-key": "hunter2-hunter2-hunter2" },
+      headers: { "idempotency-key": "hunter2-hunter2-hunter2-hunter2-hunter2" },
     });
     const key: string = registered.body.api_key;
     await service.rest(`agents/me?api_key=${key}`, { key });
