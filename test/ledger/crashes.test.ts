@@ -9,8 +9,8 @@ import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
-import { ServiceProcess, urlOf } from "./process.ts";
-import { asOperator, verifyLedger } from "./support.ts";
+import { ServiceProcess, urlOf } from "../support/process.ts";
+import { asOperator, operatorToken, verifyLedger } from "./support.ts";
 
 const sealers = 6;
 
@@ -74,7 +74,7 @@ type Sealer = ReturnType<typeof createClient<typeof LedgerOperatorService>>["sea
 describe("sealing under load", () => {
   it("survives kill -9 of the service, again and again: what was acknowledged is there, once", async () => {
     const db = await createTestDatabase();
-    const environment = { STOA_DATABASE_URL: urlOf(db.config) };
+    const environment = { STOA_DATABASE_URL: urlOf(db.config), STOA_OPERATOR_TOKEN: operatorToken };
     const load = new Load();
     for (let round = 0; round < 5; round++) {
       const service = new ServiceProcess(environment);
@@ -98,7 +98,7 @@ describe("sealing under load", () => {
 
   it("survives kill -9 of the database server: the service goes on with the one that takes its place", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-crash-"));
-    const service = new ServiceProcess({ STOA_DATA_DIR: dataDir });
+    const service = new ServiceProcess({ STOA_DATA_DIR: dataDir, STOA_OPERATOR_TOKEN: operatorToken });
     onTestFinished(async () => {
       await service.end("SIGINT");
       rmSync(dataDir, { recursive: true });

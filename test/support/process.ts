@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { DatabaseConfig } from "../../src/config.ts";
-import { waitUntil } from "../support/wait.ts";
-import { operatorToken } from "./support.ts";
+import { waitUntil } from "./wait.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
@@ -12,8 +11,9 @@ export class ServiceProcess {
   readonly exited: Promise<unknown>;
   #output = "";
 
+  /** @param environment all that it gets besides PATH; the port is free to choose unless it says otherwise */
   constructor(environment: Record<string, string>) {
-    const env = { PATH: process.env.PATH ?? "", STOA_PORT: "0", STOA_OPERATOR_TOKEN: operatorToken, ...environment };
+    const env = { PATH: process.env.PATH ?? "", STOA_PORT: "0", ...environment };
     this.#child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text) => {
@@ -30,6 +30,16 @@ export class ServiceProcess {
       return this.#output.includes("Stoa answers at ");
     });
     return /Stoa answers at (\S+)/.exec(this.#output)?.[1] as string;
+  }
+
+  /** What it has written so far, its log among it. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** The process, while it runs. */
+  get pid(): number {
+    return this.#child.pid as number;
   }
 
   async end(signal: "SIGKILL" | "SIGINT"): Promise<void> {

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Random } from "./random.ts";
+import { type Call, type Cut, keptConnections, send, type WireReply } from "./wire.ts";
+
+/** What was seen on the wire, for the report and for its judgement. */
+export interface Tally {
+  /** Replies by status. */
+  statuses: Record<number, number>;
+  /** Requests that got no reply. */
+  lost: number;
+  replays: number;
+  /** What must never happen, in words. */
+  faults: string[];
+}
+
+export function newTally(): Tally {
+  return { statuses: {}, lost: 0, replays: 0, faults: [] };
+}
+
+/** A definite reply: the request has happened, or was refused for good. */
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: replies are read as an untyped client does.
+  body: any;
+}
+
+/**
+ * An agent's HTTP client at its worst: connections are cut at random moments, requests are sent twice at once to different
+ * replicas, and whatever got no definite reply is sent again, until it has one.
+ */
+export class Caller {
+  readonly #urls: () => string[];
+  readonly #random: Random;
+  readonly #tally: Tally;
+  readonly #connections = keptConnections();
+
+  /** @param urls the replicas as they are now */
+  constructor(urls: () => string[], random: Random, tally: Tally) {
+    this.#urls = urls;
+    this.#random = random;
+    this.#tally = tally;
+  }
+
+  /** @param patience whether connections are left alone: no cuts, no twins */
+  async call(call: Call, patience: "impatient" | "patient" = "impatient"): Promise<Answer> {
+    for (let attempt = 1; ; attempt++) {
+      const twins = patience === "impatient" && call.idempotencyKey !== undefined && this.#random.chance(0.15) ? 2 : 1;
+      const cut = () => (patience === "impatient" ? this.#cut() : undefined);
+      const replies = await Promise.all(Array.from({ length: twins }, () => this.#send(call, cut())));
+      const definite = replies.filter((reply) => reply !== undefined);
+      for (const reply of definite) {
+        if (reply.text !== definite[0]?.text || reply.status !== definite[0]?.status) {
+          this.#fault(call, `two replies to one request: ${definite[0]?.text} and ${reply.text}`);
+        }
+      }
+      const [reply] = definite;
+      if (reply !== undefined) return { status: reply.status, body: JSON.parse(reply.text) };
+      await sleep(this.#random.below(20 * Math.min(attempt, 25)));
+    }
+  }
+
+  close(): void {
+    this.#connections.destroy();
+  }
+
+  /** Undefined where the request is to be sent again. */
+  async #send(call: Call, cut: Cut): Promise<WireReply | undefined> {
+    const reply = await send(this.#connections, this.#random.pick(this.#urls()), call, cut);
+    if (reply === undefined) {
+      this.#tally.lost++;
+      return undefined;
+    }
+    const { status, text } = reply;
+    this.#tally.statuses[status] = (this.#tally.statuses[status] ?? 0) + 1;
+    if (reply.replayed) this.#tally.replays++;
+    if (status >= 500 && status !== 503) this.#fault(call, `${status}: ${text}`);
+    if (status === 503 || status === 429) {
+      if (JSON.parse(text).ok !== false) this.#fault(call, `${status} without the Error shape: ${text}`);
+      return undefined;
+    }
+    return reply;
+  }
+
+  #cut(): Cut {
+    if (this.#random.chance(0.8)) return undefined;
+    if (this.#random.chance(0.15)) return "amid-body";
+    return { afterMs: this.#random.below(30) };
+  }
+
+  #fault({ method, path }: Call, what: string): void {
+    this.#tally.faults.push(`${method} ${path}: ${what}`);
+  }
+}

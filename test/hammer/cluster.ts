@@ -1,0 +1,61 @@
+import { ServiceProcess } from "../support/process.ts";
+
+/** Two or more replicas of the service on one database, to be killed and started again. */
+export class Cluster {
+  readonly #environment: Record<string, string>;
+  readonly #replicas: { process: ServiceProcess; url: string }[] = [];
+  /** What replicas that are gone have written. */
+  #output = "";
+
+  private constructor(environment: Record<string, string>) {
+    this.#environment = environment;
+  }
+
+  static async start(replicas: number, environment: Record<string, string>): Promise<Cluster> {
+    const cluster = new Cluster(environment);
+    try {
+      for (let index = 0; index < replicas; index++) await cluster.#start(index);
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+    return cluster;
+  }
+
+  /** Where the replicas answer; one that is being started again keeps its old address until it does. */
+  readonly urls = (): string[] => this.#replicas.map(({ url }) => url);
+
+  /** Ends a replica, politely or not, and starts it again. */
+  async restart(index: number, signal: "SIGKILL" | "SIGINT"): Promise<void> {
+    await this.#end(index, signal);
+    await this.#start(index);
+  }
+
+  /** Log lines of level error and worse, and whatever is no log line at all, such as a stack trace. */
+  errors(): string[] {
+    const output = this.#output + this.#replicas.map(({ process }) => process.output).join("\n");
+    return output.split("\n").filter((line) => {
+      if (!line.startsWith("{")) return line !== "" && !/^(Stoa answers at|Stopping: running calls)/.test(line);
+      // The last line of a replica that was killed may be cut off.
+      return line.endsWith("}") && JSON.parse(line).level >= 50;
+    });
+  }
+
+  async stop(): Promise<void> {
+    for (const index of this.#replicas.keys()) await this.#end(index, "SIGINT");
+  }
+
+  async #start(index: number): Promise<void> {
+    // A replica takes its port again, as one behind a balancer would.
+    const port = index in this.#replicas ? new URL(this.#replicas[index]?.url as string).port : "0";
+    const process = new ServiceProcess({ ...this.#environment, STOA_PORT: port });
+    this.#replicas[index] = { process, url: this.#replicas[index]?.url ?? "http://127.0.0.1:9" };
+    this.#replicas[index] = { process, url: await process.url() };
+  }
+
+  async #end(index: number, signal: "SIGKILL" | "SIGINT"): Promise<void> {
+    const { process } = this.#replicas[index] as { process: ServiceProcess };
+    await process.end(signal);
+    this.#output += `${process.output}\n`;
+  }
+}

@@ -1,0 +1,125 @@
+// Many agents that retry blindly, on replicas and a database that are killed under them. In the end every counter must
+// agree with a recount, and everything that was acknowledged be there exactly once.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TestDatabase } from "../support/database.ts";
+import { urlOf } from "../support/process.ts";
+import { Acknowledged, HammerAgent } from "./agent.ts";
+import { audit, auditReplays } from "./audit.ts";
+import { Caller, newTally, type Tally } from "./caller.ts";
+import { Cluster } from "./cluster.ts";
+import { Random } from "./random.ts";
+import { Sealer } from "./sealer.ts";
+
+export interface HammerOptions {
+  db: TestDatabase;
+  /** How many agents act at the same time. */
+  agents: number;
+  sealers: number;
+  /** How long they act, in milliseconds; what is under way then is finished. */
+  durationMs: number;
+  /** A replica is ended and started again this often, in milliseconds: by SIGKILL and SIGINT in turn. */
+  restartEveryMs: number;
+  /** Kills the database server half-way; whoever supervises it starts it again. */
+  killDatabase?: (() => void) | undefined;
+  seed: number;
+  log(line: string): void;
+}
+
+export interface HammerReport extends Tally {
+  acknowledged: Record<"agents" | "communities" | "posts" | "comments" | "votes" | "receipts" | "replayed", number>;
+  restarts: number;
+}
+
+const token = "hammer-operator-token-0123456789-abcdef";
+
+/** Runs the hammer. The report's `faults` is empty when nothing was lost, doubled or answered wrongly. */
+export async function hammer(options: HammerOptions): Promise<HammerReport> {
+  const { db, seed, log } = options;
+  const cluster = await Cluster.start(2, {
+    STOA_DATABASE_URL: urlOf(db.config),
+    STOA_OPERATOR_TOKEN: token,
+    STOA_SITE_URL: "http://stoa.example",
+    STOA_LOG_LEVEL: "warn",
+    // All agents come from one address here.
+    STOA_RATE_LIMITS: "off",
+  });
+  try {
+    const done = new Acknowledged();
+    const tally = newTally();
+    const random = new Random(seed);
+    const fork = () => new Random(random.below(2 ** 32));
+    const agents = Array.from({ length: options.agents }, (_, index) => {
+      const ways = fork();
+      return new HammerAgent(`a${index}`.padEnd(3, "x"), new Caller(cluster.urls, ways, tally), ways, done);
+    });
+    const sealers = Array.from(
+      { length: options.sealers },
+      (_, index) => new Sealer(`book-${index}`, cluster.urls, fork(), token),
+    );
+    const end = Date.now() + options.durationMs;
+    const stopped = () => Date.now() >= end;
+    const chaos = disturb(cluster, options, end);
+    await Promise.all([...[...agents, ...sealers].map((each) => each.run(stopped)), chaos]);
+    log("recounting");
+
+    const patient = new Caller(cluster.urls, fork(), tally);
+    const faults = [
+      ...tally.faults,
+      ...done.faults,
+      ...sealers.flatMap((sealer) => sealer.faults),
+      ...(await audit(db, done, sealers)),
+      ...(await auditReplays(patient, done)),
+      ...(await verifyChain(cluster)),
+    ];
+    patient.close();
+    await cluster.stop();
+    faults.push(...cluster.errors().map((line) => `a replica wrote: ${line}`));
+    return {
+      ...tally,
+      faults,
+      restarts: await chaos,
+      acknowledged: {
+        agents: done.agents.size,
+        communities: done.communities.length,
+        posts: done.posts.length,
+        comments: done.comments.length,
+        votes: done.votes.size,
+        receipts: sealers.reduce((sum, { sealed }) => sum + sealed.size, 0),
+        replayed: done.creates.length,
+      },
+    };
+  } finally {
+    await cluster.stop();
+  }
+}
+
+/** Ends replicas in turn until `end`, and the database once. Resolves with how many replicas were started again. */
+async function disturb(cluster: Cluster, options: HammerOptions, end: number): Promise<number> {
+  const half = end - options.durationMs / 2;
+  let killDatabase = options.killDatabase;
+  let restarts = 0;
+  for (;;) {
+    const left = end - Date.now() - options.restartEveryMs;
+    if (left <= 0) return restarts;
+    await sleep(options.restartEveryMs);
+    if (killDatabase !== undefined && Date.now() >= half) {
+      options.log("killing the database");
+      killDatabase();
+      killDatabase = undefined;
+      continue;
+    }
+    const signal = restarts % 3 === 2 ? "SIGINT" : "SIGKILL";
+    options.log(`ending replica ${restarts % 2} by ${signal}`);
+    await cluster.restart(restarts % 2, signal);
+    restarts++;
+  }
+}
+
+async function verifyChain(cluster: Cluster): Promise<string[]> {
+  const verdicts = await Promise.all(
+    cluster.urls().map(async (url) => (await fetch(`${url}/house/verify`)).json() as Promise<{ verify_ok: boolean }>),
+  );
+  return verdicts
+    .filter(({ verify_ok }) => verify_ok !== true)
+    .map((verdict) => `the chain does not verify: ${JSON.stringify(verdict)}`);
+}

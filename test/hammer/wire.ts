@@ -1,0 +1,69 @@
+import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Call {
+  method: "GET" | "POST";
+  /** Begins with a slash. */
+  path: string;
+  body?: unknown;
+  apiKey?: string | undefined;
+  idempotencyKey?: string | undefined;
+}
+
+/** A reply that arrived whole. */
+export interface WireReply {
+  status: number;
+  replayed: boolean;
+  retryAfterSeconds: number | undefined;
+  text: string;
+}
+
+/** When a connection is cut: so many milliseconds after the request began to be sent, or amid its body. */
+export type Cut = { afterMs: number } | "amid-body" | undefined;
+
+/**
+ * Sends one request and resolves with its reply, or with undefined when there is none: the connection was cut, by us or by
+ * the other side, and nobody here knows what became of the request.
+ */
+export async function send(agent: Agent, url: string, call: Call, cut: Cut): Promise<WireReply | undefined> {
+  const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
+  const headers: Record<string, string | number> = {};
+  if (call.apiKey !== undefined) headers.authorization = `Bearer ${call.apiKey}`;
+  if (call.idempotencyKey !== undefined) headers["idempotency-key"] = call.idempotencyKey;
+  headers["content-length"] = body?.length ?? 0;
+  const outgoing = request(url + call.path, { agent, method: call.method, headers });
+  const reply = new Promise<WireReply | undefined>((resolve) => {
+    outgoing.once("error", () => resolve(undefined));
+    outgoing.once("response", (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.once("close", () => resolve(undefined));
+      response.once("end", () => {
+        const wait = Number(response.headers["retry-after"]);
+        resolve({
+          status: response.statusCode as number,
+          replayed: response.headers["idempotency-replayed"] === "true",
+          retryAfterSeconds: Number.isFinite(wait) ? wait : undefined,
+          text: Buffer.concat(parts).toString(),
+        });
+      });
+    });
+  });
+  if (cut === "amid-body" && body !== undefined) {
+    outgoing.write(body.subarray(0, body.length >> 1));
+    await sleep(1);
+    outgoing.destroy();
+    return reply;
+  }
+  outgoing.end(body);
+  if (cut === undefined || cut === "amid-body") return reply;
+  const timer = setTimeout(() => outgoing.destroy(), cut.afterMs);
+  const outcome = await reply;
+  clearTimeout(timer);
+  return outcome;
+}
+
+/** Connections that are kept for further requests. */
+export function keptConnections(): Agent {
+  return new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+}
