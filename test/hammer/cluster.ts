@@ -31,10 +31,12 @@ export class Cluster {
     await this.#start(index);
   }
 
-  /** Log lines of level error and worse, and whatever is no log line at all, such as a stack trace. */
+  /**
+   * What replicas that have ended wrote: log lines of level error and worse, and whatever is no log line at all, such as a
+   * stack trace.
+   */
   errors(): string[] {
-    const output = this.#output + this.#replicas.map(({ process }) => process.output).join("\n");
-    return output.split("\n").filter((line) => {
+    return this.#output.split("\n").filter((line) => {
       if (!line.startsWith("{")) return line !== "" && !/^(Stoa answers at|Stopping: running calls)/.test(line);
       // The last line of a replica that was killed may be cut off.
       return line.endsWith("}") && JSON.parse(line).level >= 50;
@@ -43,6 +45,7 @@ export class Cluster {
 
   async stop(): Promise<void> {
     for (const index of this.#replicas.keys()) await this.#end(index, "SIGINT");
+    this.#replicas.length = 0;
   }
 
   async #start(index: number): Promise<void> {

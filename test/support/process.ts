@@ -14,7 +14,10 @@ export class ServiceProcess {
   /** @param environment all that it gets besides PATH; the port is free to choose unless it says otherwise */
   constructor(environment: Record<string, string>) {
     const env = { PATH: process.env.PATH ?? "", STOA_PORT: "0", ...environment };
-    this.#child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text) => {
         this.#output += text;
