@@ -13,7 +13,7 @@ export type Fault =
   | "bad_document"
   /** The bytes do not hash to the hash that was recorded, or the last ones not to the head's. */
   | "wrong_hash"
-  /** A receipt was left out: its seq is beyond the one expected. Or the chain goes on beyond its head. */
+  /** A receipt was left out: its seq is beyond the one expected. */
   | "gap"
   /** A receipt comes again: its seq is below the one expected. */
   | "repeat"
@@ -26,7 +26,9 @@ export type Fault =
   /** ts is older than the receipt's before. */
   | "wrong_ts"
   /** The chain ends before the head that was promised. */
-  | "truncated";
+  | "truncated"
+  /** The chain goes on after the head that was promised: somebody added receipts, or moved the head back. */
+  | "beyond_head";
 
 /** The first receipt that does not verify. */
 export interface Finding {
@@ -112,7 +114,7 @@ export function verifyEnd(last: Link, head: { seq: number; hash: string }): Find
   if (last.seq > head.seq) {
     return {
       seq: head.seq + 1,
-      fault: "gap",
+      fault: "beyond_head",
       message: `there are receipts up to ${last.seq}; the head is ${head.seq}`,
     };
   }

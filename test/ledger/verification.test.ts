@@ -191,7 +191,7 @@ describe("damage to the stored rows", () => {
       13,
       "wrong_hash",
     ],
-    ["a head that was moved back", ["UPDATE ledger_head SET seq = 8"], 9, "gap", length],
+    ["a head that was moved back", ["UPDATE ledger_head SET seq = 8"], 9, "beyond_head", length],
     ["a head that was moved on", ["UPDATE ledger_head SET seq = 20"], 13, "truncated"],
     ["a head of another hash", ["UPDATE ledger_head SET hash = REPEAT('a', 64)"], 12, "wrong_hash", length],
     [

@@ -68,7 +68,7 @@ describe("FORMAT.md", () => {
     const declared = new Set(type.match(/(?<=\| ")\w+(?=")/g));
     expect(new Set(named)).toEqual(declared);
     expect(new Set(found)).toEqual(declared);
-    expect(declared.size).toBe(12);
+    expect(declared.size).toBe(13);
   });
 
   it("shows the first vector, and its hash", () => {

@@ -68,7 +68,7 @@ export function notEnded(): Vectors {
     "truncated-chain": ended(4, "truncated", "The head is receipt 5; there are three.", 3, { seq: 5, hash }),
     "truncated-to-nothing": ended(1, "truncated", "The head is receipt 5; there is none.", 0, { seq: 5, hash }),
     "head-with-another-hash": ended(5, "wrong_hash", "The head is of another chain.", 5, { seq: 5, hash: otherHash }),
-    "beyond-the-head": ended(4, "gap", "The head is receipt 3; there are five.", 5, {
+    "beyond-the-head": ended(4, "beyond_head", "The head is receipt 3; there are five.", 5, {
       seq: 3,
       hash: clean[2]?.hash as string,
     }),
