@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { create, getOption } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
@@ -29,9 +29,9 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
       const receipt = messages.receipt(row);
       const verify = messages.verifyCommands(row);
       // The envelope holds addresses as well, which follow the configuration.
-      const tag = createHash("sha256").update(`${row.hash} ${receipt.url}`).digest("hex");
+      const tag = hash("sha256", `${row.hash} ${receipt.url}`);
       markImmutable(context, tag);
-      return create(GetReceiptResponseSchema, { receipt, verify });
+      return { $typeName: GetReceiptResponseSchema.typeName, receipt, verify };
     },
 
     async getCanonicalReceipt({ seq }, context) {
@@ -53,7 +53,7 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
 
     async *streamReceipts({ from = firstOfStream, follow }, { signal }) {
       for await (const row of ledger.stream(signal, { from: Number(from), follow })) {
-        yield create(StreamReceiptsResponseSchema, { receipt: messages.receipt(row) });
+        yield { $typeName: StreamReceiptsResponseSchema.typeName, receipt: messages.receipt(row) };
       }
     },
 
