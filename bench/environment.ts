@@ -62,6 +62,7 @@ export function startService(
     "the service",
     [...nodeFlags(), ...profile, join(import.meta.dirname, "../src/main.ts")],
     {
+      ...nodeSettings(),
       STOA_PORT: "0",
       STOA_SITE_URL: siteUrl,
       STOA_DATABASE_URL: databaseUrlOf(address),
@@ -80,6 +81,7 @@ export function startBaseline(address: DatabaseConfig, signal: AbortSignal, prog
     "the hand-written server",
     [...nodeFlags(), join(import.meta.dirname, program)],
     {
+      ...nodeSettings(),
       BASELINE_DATABASE_URL: databaseUrlOf(address),
       BASELINE_CONNECTIONS: String(concurrency),
       BASELINE_SITE_URL: siteUrl,
@@ -90,8 +92,18 @@ export function startBaseline(address: DatabaseConfig, signal: AbortSignal, prog
 
 /** What `npm start` gives to Node; both sides run with it. */
 function nodeFlags(): string[] {
+  return startWords().filter((word) => word.startsWith("--"));
+}
+
+/** And how it sets Node's environment: without the compile cache each process holds the compiler of TypeScript, too. */
+function nodeSettings(): Record<string, string> {
+  const assignments = startWords().filter((word) => word.startsWith("NODE_"));
+  return Object.fromEntries(assignments.map((word) => word.split("=") as [string, string]));
+}
+
+function startWords(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
-  return (scripts.start as string).split(" ").filter((word) => word.startsWith("--"));
+  return (scripts.start as string).split(" ");
 }
 
 function databaseUrlOf({ host, port, socketPath, user, password, database }: DatabaseConfig): string {
