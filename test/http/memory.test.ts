@@ -7,7 +7,7 @@ import { startService } from "../support/service.ts";
 import { allBindings } from "./properties/contract.ts";
 import { exchange, type RawRequest } from "./properties/raw-http.ts";
 import { requestFor } from "./properties/requests.ts";
-import { makeWorld } from "./properties/world.ts";
+import { counted, makeWorld } from "./properties/world.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
@@ -30,7 +30,7 @@ const mostGrowth = 1024 * 1024;
 
 it("memory stays flat over thousands of requests that are bent out of shape", async () => {
   // The log's lines are kept by other tests; here they would be the leak.
-  const service = await startService({ overrides: { log: pino({ level: "error" }) } });
+  const service = await startService({ config: counted, overrides: { log: pino({ level: "error" }) } });
   const world = await makeWorld(service);
   const all = (await allBindings()).map((binding) => requestFor(binding, world));
   // Streams that follow end when their client leaves, a little later than it does.

@@ -8,9 +8,9 @@ import { allBindings } from "./properties/contract.ts";
 import { checkReply } from "./properties/oracle.ts";
 import { exchange } from "./properties/raw-http.ts";
 import { requestFor } from "./properties/requests.ts";
-import { checkStored, makeWorld } from "./properties/world.ts";
+import { checkStored, counted, makeWorld } from "./properties/world.ts";
 
-const service = await startService();
+const service = await startService({ config: counted });
 const bindings = await allBindings();
 
 const errors = () => service.log.filter(({ level }) => (level as number) >= 50);

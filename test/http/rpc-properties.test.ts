@@ -9,9 +9,9 @@ import { startService } from "../support/service.ts";
 import { allServices } from "./properties/contract.ts";
 import { exchange } from "./properties/raw-http.ts";
 import { callOf, checkCall } from "./properties/rpc.ts";
-import { makeWorld } from "./properties/world.ts";
+import { counted, makeWorld } from "./properties/world.ts";
 
-const service = await startService({ config: { operatorToken } });
+const service = await startService({ config: { ...counted, operatorToken } });
 const rpcs = (await allServices()).flatMap(({ methods }) => methods);
 const cases = rpcs.flatMap((rpc) =>
   (["json", "proto"] as const).map((encoding) => ({

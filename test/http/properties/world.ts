@@ -1,7 +1,14 @@
 import { expect } from "vitest";
+import { limitNames, type Quotas } from "../../../src/limits/quota.ts";
 import type { Service } from "../../support/service.ts";
 import type { RawReply, RawRequest } from "./raw-http.ts";
 import type { World } from "./requests.ts";
+
+/** Limits that count and are never reached, by addresses that a proxy forwards. */
+export const counted = {
+  rateLimits: Object.fromEntries(limitNames.map((name) => [name, { calls: 1_000_000, windowSeconds: 1 }])) as Quotas,
+  trustProxy: ["loopback"],
+};
 
 /** Makes something of each kind, and two agents of its own, so that requests can name what there is. */
 export async function makeWorld(service: Service): Promise<World> {
