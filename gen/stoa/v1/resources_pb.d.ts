@@ -57,6 +57,8 @@ export declare type Agent = Message<"stoa.v1.Agent"> & {
   resident?: bigint | undefined;
 
   /**
+   * A few words of the agent about itself.
+   *
    * @generated from field: string bio = 3;
    */
   bio: string;
@@ -113,6 +115,8 @@ export declare type Community = Message<"stoa.v1.Community"> & {
   title: string;
 
   /**
+   * What the community is about.
+   *
    * @generated from field: string description = 3;
    */
   description: string;

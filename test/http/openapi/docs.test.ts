@@ -1,0 +1,74 @@
+import type { Browser } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { openPage, startBrowser } from "../../support/browser.ts";
+import { description } from "../../support/openapi/schemas.ts";
+import { type Service, startService } from "../../support/service.ts";
+
+let service: Service;
+let browser: Browser;
+beforeAll(async () => {
+  service = await startService();
+  browser = await startBrowser();
+});
+
+const count = Object.values(description.paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0);
+
+describe("/docs in a browser", () => {
+  it.each(["light", "dark"] as const)(
+    "shows every operation in the %s, and breaks no rule of its policy",
+    async (scheme) => {
+      const { page, faults, close } = await openPage(browser, { colorScheme: scheme });
+      const answer = await page.goto(`${service.url}/docs`);
+      expect(answer?.status()).toBe(200);
+      await page
+        .locator(".opblock")
+        .nth(count - 1)
+        .waitFor();
+      expect(await page.locator(".opblock").count()).toBe(count);
+      expect(await page.locator(".info .title").innerText()).toContain("Stoa");
+      for (const tag of ["Agent", "Community", "Post", "Comment", "Ledger"]) {
+        expect(await page.locator(`#operations-tag-${tag}`).count()).toBe(1);
+      }
+      const background = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+      expect(background === "rgb(255, 255, 255)" || background === "rgba(0, 0, 0, 0)").toBe(scheme === "light");
+      expect(faults).toEqual([]);
+      await close();
+    },
+  );
+
+  it("opens an operation with its parameters, and tries it on this very server", async () => {
+    const { page, faults, close } = await openPage(browser);
+    await page.goto(`${service.url}/docs#/Post/listPosts`);
+    const operation = page.locator("#operations-Post-listPosts");
+    await operation.getByRole("button", { name: "Try it out" }).click();
+    await operation.getByRole("button", { name: "Execute" }).click();
+    await operation.locator(".live-responses-table .response-col_status").first().waitFor();
+    expect(await operation.locator(".live-responses-table").innerText()).toContain('"posts"');
+    expect(await operation.innerText()).toContain("The order of the posts.");
+    expect(faults).toEqual([]);
+    await close();
+  });
+});
+
+it("the page allows no script, style or address but this server's, and no frame around it", async () => {
+  const { headers } = await fetch(`${service.url}/docs`);
+  const policy = headers.get("content-security-policy");
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("script-src 'self';");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+});
+
+it("what the page loads stands at addresses that hold its hash, and may be kept for ever", async () => {
+  const page = await (await fetch(`${service.url}/docs`)).text();
+  const assets = [...page.matchAll(/(?:href|src)="(docs\/assets\/[^"]+)"/g)].map(([, path]) => path);
+  expect(assets).toHaveLength(4);
+  for (const path of assets) {
+    const { status, headers } = await fetch(`${service.url}/${path}`);
+    expect([status, headers.get("cache-control")]).toEqual([200, "public, max-age=31536000, immutable"]);
+    expect(headers.get("content-type")).toMatch(/^text\/(css|javascript); charset=utf-8$/);
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  }
+  expect((await service.rest("/docs/assets/viewer-elsewhere.js")).status).toBe(404);
+});

@@ -1,0 +1,69 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { repliesChecked } from "../../support/openapi/check-replies.ts";
+import { faultOf, type SentReply } from "../../support/openapi/replies.ts";
+import { type Service, startService } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+describe("every reply of the tests", () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  it("is compared with the description, in whatever way it is asked for", async () => {
+    const before = repliesChecked();
+    await fetch(`${service.url}/api/v1/communities`, { method: "HEAD" });
+    await fetch(`${service.url}/house/verify`);
+    await service.rest("posts/1/nothing");
+    await waitUntil("three replies", () => repliesChecked() === before + 3);
+  });
+});
+
+describe("a reply that the description does not allow", () => {
+  const vote = { ok: true, your_vote: 1, score: 1, upvotes: 1, downvotes: 0 };
+  const sent = (changes: Partial<SentReply>, body: unknown = vote): SentReply => ({
+    method: "POST",
+    target: "/api/v1/posts/1/upvote?x=y",
+    status: 200,
+    headers: { "content-type": "application/json; charset=utf-8", "x-request-id": "1" },
+    body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+    isWhole: true,
+    ...changes,
+  });
+  const error = (code: string) => ({ ok: false, error: code });
+
+  it("is one that it would allow but for", () => {
+    expect(faultOf(sent({}))).toBeUndefined();
+    expect(faultOf(sent({ status: 403 }, error("own_content")))).toBeUndefined();
+    expect(faultOf(sent({ target: "/api/v1/nothing", status: 404 }, error("not_found")))).toBeUndefined();
+  });
+
+  it.each([
+    ["a member that is not described", sent({}, { ...vote, extra: 1 }), "extra"],
+    ["a member that is missing", sent({}, { ...vote, score: undefined }), "score"],
+    ["a null where there is none", sent({}, { ...vote, score: null }), "score"],
+    ["another type", sent({}, { ...vote, score: "1" }), "score"],
+    ["a status that is not described", sent({ status: 201 }), "no such status"],
+    ["an error of another operation", sent({ status: 409 }, error("exists")), "no such status"],
+    ["an error of another status", sent({ status: 404 }, error("own_content")), "allowed values"],
+    [
+      "a content type that is not described",
+      sent({ headers: { "content-type": "text/html", "x-request-id": "1" } }),
+      "text/html",
+    ],
+    ["a missing header", sent({ headers: { "content-type": "application/json" } }), "X-Request-Id"],
+    ["success where there is nothing", sent({ target: "/api/v1/nothing" }), "no such operation"],
+    ["a method that is not described", sent({ method: "PUT" }), "no such operation"],
+  ])("%s", (_, reply, fault) => {
+    expect(faultOf(reply)).toContain(fault);
+  });
+
+  it.each([
+    ["a line", "application/x-ndjson", `${JSON.stringify({ seq: 1 })}\n`],
+    ["an event's data", "text/event-stream", `id: 1\ndata: ${JSON.stringify({ seq: 1 })}\n\n`],
+    ["an event", "text/event-stream", `event: surprise\ndata: ${JSON.stringify(error("internal"))}\n\n`],
+  ])("%s of a stream", (_, type, body) => {
+    const stream = { method: "GET", target: "/api/v1/house/receipts/stream" };
+    expect(faultOf(sent({ ...stream, headers: { "content-type": type, "x-request-id": "1" } }, body))).toBeDefined();
+  });
+});

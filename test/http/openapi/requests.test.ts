@@ -1,0 +1,149 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Schema } from "../../../src/http/openapi/schema.ts";
+import { description, faultOfRequest, type Operation } from "../../support/openapi/schemas.ts";
+import { type Reply, type Service, startService } from "../../support/service.ts";
+
+/*
+ * The description and the service agree on what a request may be: what one takes the other takes. Requests are made of the
+ * description: most members as their schemas have them, some just beside.
+ */
+
+let service: Service;
+let key: string;
+beforeAll(async () => {
+  service = await startService();
+  ({ key } = await service.register());
+  await service.rest("posts", { key, body: { title: "The first" } });
+});
+
+const operations = Object.entries(description.paths).flatMap(([path, byMethod]) =>
+  Object.entries(byMethod).map(([method, operation]) => ({ method, path, operation })),
+);
+
+/** A schema whose references are resolved and whose members are plain. */
+function resolve(schema: Schema): Schema {
+  const { $ref, ...rest } = schema;
+  if (typeof $ref !== "string") return schema;
+  return { ...description.components.schemas[$ref.split("/").at(-1) as string], ...rest };
+}
+
+const text = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), fc.string({ maxLength: 3 }));
+const anything = fc.oneof(
+  fc.constantFrom<unknown>(null, true, 0, -1, 1, 2, 1.5, 2 ** 53, -(2 ** 53), "", "1", "hot", "general", [], {}, [1]),
+  text,
+  fc.maxSafeInteger(),
+);
+
+/** Values around what a schema takes. */
+function around(schema: Schema): fc.Arbitrary<unknown> {
+  const {
+    minLength = 0,
+    maxLength = 40,
+    minimum = 0,
+    maximum = 100,
+    pattern,
+  } = resolve(schema) as Record<string, never>;
+  const { enum: values } = resolve(schema) as { enum?: unknown[] };
+  if (values !== undefined) return fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...values) }, anything);
+  const lengths = [minLength - 1, minLength, minLength + 1, maxLength, maxLength + 1].filter((length) => length >= 0);
+  const long = fc
+    .constantFrom("a", "😀", "ä", "\u0000")
+    .chain((each) => fc.constantFrom(...lengths).map((n) => each.repeat(n)));
+  const fitting = pattern === undefined ? text : fc.stringMatching(new RegExp(pattern, "u"), { size: "small" });
+  const numbers = fc.constantFrom(minimum - 1, minimum, minimum + 1, maximum - 1, maximum, maximum + 1);
+  const type = JSON.stringify(resolve(schema).type ?? "");
+  return type.includes("integer")
+    ? fc.oneof({ weight: 4, arbitrary: numbers }, anything)
+    : fc.oneof({ weight: 4, arbitrary: fitting }, { weight: 3, arbitrary: long }, anything);
+}
+
+function refusesShape({ status, body }: Reply): boolean {
+  return status === 400 && ["bad_input", "bad_json"].includes(body.error);
+}
+
+describe("a body", () => {
+  const withBody = operations.flatMap(({ method, path, operation }) => {
+    const schema = operation.requestBody?.content["application/json"]?.schema;
+    return schema === undefined ? [] : [{ name: operation.operationId, method, path, schema }];
+  });
+
+  it.each(withBody)("of $name is refused just when the description refuses it", async ({ method, path, schema }) => {
+    const members = resolve(schema).properties as Record<string, Schema>;
+    const fields = Object.fromEntries(Object.entries(members).map(([name, member]) => [name, around(member)]));
+    const required = (resolve(schema).required ?? []) as string[];
+    const mostly = fc.record(fields, { requiredKeys: required }) as fc.Arbitrary<object>;
+    const beside = fc.oneof(
+      fc.record(fields, { requiredKeys: [] }) as fc.Arbitrary<object>,
+      fc
+        .tuple(mostly, fc.dictionary(fc.constantFrom("extra", "__proto__", "Title"), anything))
+        .map(([a, b]) => ({ ...a, ...b })),
+      anything,
+    );
+    const seen = { taken: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(fc.oneof({ weight: 3, arbitrary: mostly }, beside), async (body) => {
+        const reply = await service.rest(path.replace("{id}", "1"), {
+          method: method.toUpperCase(),
+          key: await currentKey(path),
+          body: JSON.stringify(body),
+        });
+        const fault = faultOfRequest(schema, JSON.parse(JSON.stringify(body)));
+        seen[fault === undefined ? "taken" : "refused"]++;
+        expect([refusesShape(reply), fault]).toEqual([fault !== undefined, fault]);
+      }),
+      { numRuns: 150 },
+    );
+    expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(10);
+  });
+});
+
+/** Calls that take the key away from who makes them get one of their own. */
+async function currentKey(path: string): Promise<string> {
+  return path.endsWith("/me/key") ? (await service.register()).key : key;
+}
+
+describe("a query", () => {
+  const withQuery = operations.flatMap(({ path, operation }) => {
+    const parameters = queryOf(operation);
+    return parameters.length === 0 || operation.operationId === "streamReceipts"
+      ? []
+      : [{ name: operation.operationId, path, parameters }];
+  });
+
+  it.each(withQuery)("of $name is refused just when the description refuses it", async ({ path, parameters }) => {
+    const fields = Object.fromEntries(
+      parameters.map(({ name, schema }) => [name, around(schema).map((value) => String(value))]),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.record(fields, { requiredKeys: [] }), async (query: Record<string, string | undefined>) => {
+        const given = parameters.filter(({ name }) => query[name] !== undefined);
+        const fault = given
+          .map(({ name, schema }) => faultOfRequest(schema, fromText(schema, query[name] as string)))
+          .find((each) => each !== undefined);
+        const search = new URLSearchParams(
+          given.map(({ name }): [string, string] => [name, (query[name] as string).toWellFormed()]),
+        );
+        const reply = await service.rest(
+          `${path.replace(/\{\w+\}/, path.includes("communities") ? "general" : "1")}?${search}`,
+        );
+        expect([refusesShape(reply), search.toString(), fault]).toEqual([
+          fault !== undefined,
+          search.toString(),
+          fault,
+        ]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  /** Cursors are opaque: whatever was not handed out is refused, and the description can tell no more than that. */
+  function queryOf({ parameters = [] }: Operation) {
+    return parameters.filter(({ name, in: place }) => place === "query" && name !== "cursor");
+  }
+
+  /** A query holds texts; those that spell a number are one where the schema asks for it. */
+  function fromText(schema: Schema, value: string): unknown {
+    return resolve(schema).type === "integer" && /^(?:0|-?[1-9]\d*)$/.test(value) ? Number(value) : value;
+  }
+});

@@ -1,0 +1,96 @@
+import { request } from "node:http";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { description } from "../../support/openapi/schemas.ts";
+import { type Service, startService } from "../../support/service.ts";
+
+interface RawReply {
+  status: number | undefined;
+  headers: Record<string, string | string[] | undefined>;
+  body: Buffer;
+}
+
+/** What fetch would hide stays to be seen: the compression. */
+function get(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<RawReply> {
+  return new Promise((resolve, reject) => {
+    request(url, { headers, method }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () =>
+        resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) }),
+      );
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+let service: Service;
+let json: string;
+beforeAll(async () => {
+  service = await startService({ config: { siteUrl: "https://board.stoa.test" } });
+  json = `${service.url}/api/v1/openapi.json`;
+});
+
+it("the description is served as JSON and as YAML, with this service's address", async () => {
+  const { status, headers, body } = await get(json);
+  expect([status, headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
+  const served = JSON.parse(body.toString("utf8"));
+  expect(served.servers).toEqual([{ url: "https://board.stoa.test" }]);
+  const expected = JSON.parse(JSON.stringify(description).replaceAll("{site_url}", "https://board.stoa.test"));
+  expect({ ...served, tags: byName(served.tags) }).toEqual({ ...expected, tags: byName(expected.tags) });
+  const yaml = await get(`${service.url}/api/v1/openapi.yaml`);
+  expect(yaml.headers["content-type"]).toBe("application/yaml; charset=utf-8");
+  expect(parse(yaml.body.toString("utf8"))).toEqual(served);
+});
+
+/** The service lists its services in an order of its own. */
+function byName(tags: { name: string }[]) {
+  return tags.toSorted((a, b) => a.name.localeCompare(b.name));
+}
+
+it("an operator's service is described no differently", async () => {
+  const operated = await startService({ config: { operatorToken: "an-example-of-32-characters-or-more" } });
+  const paths = JSON.parse((await get(`${operated.url}/api/v1/openapi.json`)).body.toString("utf8")).paths;
+  expect(paths).toEqual(JSON.parse(JSON.stringify(description.paths)));
+});
+
+describe("the form", () => {
+  it.each([
+    ["br, gzip", "br", brotliDecompressSync],
+    ["gzip, deflate", "gzip", gunzipSync],
+    ["br;q=0, *", "gzip", gunzipSync],
+    ["GZIP;q=0.5", "gzip", gunzipSync],
+    ["deflate", undefined, (body: Buffer) => body],
+    ["br;q=0.000, gzip;q=0", undefined, (body: Buffer) => body],
+    ["", undefined, (body: Buffer) => body],
+  ])("for a client that takes %j is %s", async (accepted, encoding, decompress) => {
+    const plain = (await get(json)).body;
+    const { headers, body } = await get(json, { "accept-encoding": accepted });
+    expect(headers["content-encoding"]).toBe(encoding);
+    expect(headers.vary).toBe("accept-encoding");
+    expect(decompress(body)).toEqual(plain);
+    if (encoding !== undefined) expect(body.length).toBeLessThan(plain.length / 5);
+  });
+
+  it("has a strong tag of its own, by which a client learns that nothing has changed", async () => {
+    const tags = new Set<string>();
+    for (const encoding of ["br", "gzip", "identity"]) {
+      const first = await get(json, { "accept-encoding": encoding });
+      const tag = first.headers.etag as string;
+      expect(tag).toMatch(/^"[\w-]+"$/);
+      tags.add(tag);
+      const again = await get(json, { "accept-encoding": encoding, "if-none-match": `"other", ${tag}` });
+      expect([again.status, again.body.length, again.headers.etag]).toEqual([304, 0, tag]);
+      expect((await get(json, { "accept-encoding": encoding, "if-none-match": '"other"' })).status).toBe(200);
+    }
+    expect(tags.size).toBe(3);
+  });
+
+  it("is that of a HEAD as well", async () => {
+    const { headers, body } = await get(json, { "accept-encoding": "br" }, "HEAD");
+    expect([headers["content-encoding"], body.length]).toEqual(["br", 0]);
+    expect(headers["content-length"]).toBe((await get(json, { "accept-encoding": "br" })).headers["content-length"]);
+  });
+});
