@@ -95,12 +95,8 @@ export class Components {
 
   #enum(desc: DescEnum): Schema {
     return this.#named(desc, "part", () => {
-      const names = enumNames(desc);
-      const lines = names.map(
-        ({ name, value }) => `- \`${name}\`: ${comments[`${desc.typeName}.${value.name}`] ?? ""}`,
-      );
-      const description = [comments[desc.typeName], lines.join("\n")].filter(Boolean).join("\n\n");
-      return { type: "string", enum: names.map(({ name }) => name), description };
+      const description = [comments[desc.typeName], describeValues(desc)].filter(Boolean).join("\n\n");
+      return { type: "string", enum: enumNames(desc).map(({ name }) => name), description };
     });
   }
 
@@ -119,6 +115,15 @@ export class Components {
     }
     return { $ref: `#/components/schemas/${name}` };
   }
+}
+
+/** The values of an enum and what they mean, as a Markdown list. */
+export function describeValues(desc: DescEnum): string {
+  const lines = enumNames(desc).map(({ name, value }) => {
+    const comment = comments[`${desc.typeName}.${value.name}`];
+    return comment === undefined ? `- \`${name}\`` : `- \`${name}\`: ${comment}`;
+  });
+  return lines.join("\n");
 }
 
 function describe(field: DescField, schema: Schema): Schema {

@@ -4,7 +4,7 @@ import { immutable } from "../../../gen/stoa/v1/options_pb.js";
 import { isIdempotentByKey } from "../../contract.ts";
 import { type Binding, fieldAt } from "../rest/bindings.ts";
 import { isQueryField, resumingField } from "../rest/request.ts";
-import type { Components } from "./components.ts";
+import { type Components, describeValues } from "./components.ts";
 import { parameterExample } from "./examples.ts";
 import { type Schema, withKeywords } from "./schema.ts";
 
@@ -25,7 +25,9 @@ export function parametersOf(binding: Binding, components: Components): Schema[]
 }
 
 function parameter(field: DescField, name: string, place: string, required: boolean, schema: Schema): Schema {
-  const description = comments[`${field.parent.typeName}.${field.name}`];
+  const comment = comments[`${field.parent.typeName}.${field.name}`];
+  const values = field.enum === undefined ? undefined : describeValues(field.enum);
+  const description = [comment, values].filter(Boolean).join("\n\n");
   const example = parameterExample(field);
   return withKeywords({ name, in: place, ...(required ? { required } : {}) }, { description, schema, example });
 }

@@ -163,7 +163,8 @@ describe("examples", () => {
   it("of failures are Errors of the codes that the response is about", () => {
     const codes = new Set<string>();
     for (const response of Object.values(description.components.responses)) {
-      const { schema, examples } = (response.content ?? {})["application/json"] as { schema: Schema; examples: object };
+      const content = response.content?.["application/json"];
+      const { schema, examples } = content as { schema: Schema; examples: Record<string, { value: object }> };
       for (const [code, { value }] of Object.entries(examples)) {
         codes.add(code);
         expect(faultOfReply(schema, value), code).toBeUndefined();

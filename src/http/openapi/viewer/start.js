@@ -14,5 +14,6 @@ window.SwaggerUIBundle({
   deepLinking: true,
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
+  showCommonExtensions: true,
   validatorUrl: null,
 });
