@@ -87,6 +87,18 @@ const headers = {
     required: true,
     schema: text,
   },
+  RateLimit: {
+    description:
+      "How the caller stands with each limit that applies: `r` calls may come at once, and `t` seconds later there is one" +
+      " more. Absent where this server limits nothing.",
+    schema: text,
+    example: '"posts";r=9;t=60',
+  },
+  "RateLimit-Policy": {
+    description: "The limits that apply: `q` calls within `w` seconds each. Absent where this server limits nothing.",
+    schema: text,
+    example: '"posts";q=10;w=600',
+  },
   "WWW-Authenticate": { description: "`Bearer`.", required: true, schema: text },
   "Retry-After": {
     description: "`retry_after_seconds` of the body, where it has them.",

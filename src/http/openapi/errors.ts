@@ -20,6 +20,11 @@ const meanings: Record<ErrorCode, string> = {
   unavailable: "The service cannot serve at the moment; try again after `retry_after_seconds`.",
 };
 
+/** What every reply has. */
+export const commonHeaders: Schema = Object.fromEntries(
+  ["X-Request-Id", "RateLimit", "RateLimit-Policy"].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
+
 /** The Error shape, which every failure has. */
 export const errorSchema: Schema = {
   type: "object",
@@ -40,7 +45,7 @@ export const errorSchema: Schema = {
 
 /** The codes that a binding can answer with: by what it is, and by what the contract says of the operation. */
 export function errorsOf({ rpc, httpMethod, body }: Binding): Set<ErrorCode> {
-  const codes = new Set<ErrorCode>(["bad_input", "internal", "unavailable"]);
+  const codes = new Set<ErrorCode>(["bad_input", "rate_limited", "internal", "unavailable"]);
   if (body !== undefined) codes.add("bad_json");
   if (httpMethod !== "GET") codes.add("too_large");
   if (accessOf(rpc) !== Access.PUBLIC) codes.add("unauthorized");
@@ -77,7 +82,7 @@ function errorResponse(status: number, codes: ErrorCode[]): Schema {
   return {
     description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join("\n\n"),
     headers: {
-      "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" },
+      ...commonHeaders,
       ...(status === 401 ? { "WWW-Authenticate": { $ref: "#/components/headers/WWW-Authenticate" } } : {}),
       ...(status === 429 || status === 503 ? { "Retry-After": { $ref: "#/components/headers/Retry-After" } } : {}),
     },

@@ -1,7 +1,7 @@
 import type { DescField, DescMethod } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
-import { accessOf } from "../../contract.ts";
+import { accessOf, limitOf } from "../../contract.ts";
 import type { Binding } from "../rest/bindings.ts";
 import type { Components } from "./components.ts";
 import { parametersOf } from "./parameters.ts";
@@ -39,11 +39,15 @@ export function operationOf(
   );
 }
 
-/** The first sentence of the comment is the summary, all of it the description where there is more. */
+/** The first sentence of the comment is the summary; all of it, and which limit it spends from, the description. */
 function texts(rpc: DescMethod): { summary: string; description?: string } {
   const comment = comments[`${rpc.parent.typeName}.${rpc.name}`] ?? rpc.name.replace(/(?<=[a-z])(?=[A-Z])/g, " ");
   const [first = ""] = comment.split(/(?<=\.)\s/, 1);
-  return { summary: first.replace(/\.$/, ""), ...(first.length < comment.length ? { description: comment } : {}) };
+  const summary = first.replace(/\.$/, "");
+  const limit = limitOf(rpc);
+  const spends = limit === undefined ? "" : `When it takes effect, it spends from the rate limit \`${limit}\`.`;
+  if (first.length === comment.length && spends === "") return { summary };
+  return { summary, description: [comment, spends].filter(Boolean).join("\n\n") };
 }
 
 function bodyOf({ rpc, body, path }: Binding, components: Components): Schema | undefined {

@@ -4,7 +4,7 @@ import { isIdempotentByKey } from "../../contract.ts";
 import type { Binding } from "../rest/bindings.ts";
 import { isServerStreaming } from "../rest/stream-call.ts";
 import type { Components } from "./components.ts";
-import { errorResponses, errorsOf } from "./errors.ts";
+import { commonHeaders, errorResponses, errorsOf } from "./errors.ts";
 import type { Schema } from "./schema.ts";
 
 /** All that a binding may answer, by status. */
@@ -12,7 +12,7 @@ export function responsesOf(binding: Binding, components: Components, shared: Re
   const { rpc, status } = binding;
   const isImmutable = getOption(rpc, immutable);
   const headers = {
-    "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" },
+    ...commonHeaders,
     ...(isImmutable
       ? { ETag: { $ref: "#/components/headers/ETag" }, "Cache-Control": { $ref: "#/components/headers/Cache-Control" } }
       : {}),

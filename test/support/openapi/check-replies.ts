@@ -26,10 +26,13 @@ function record(request: FastifyRequest, reply: FastifyReply): void {
       chunks.push(Buffer.from(chunk, typeof encoding === "string" ? (encoding as never) : "utf8"));
     else if (chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk));
   };
+  let ended = false;
   for (const name of ["write", "end"] as const) {
     const send = raw[name].bind(raw) as (...args: unknown[]) => never;
     raw[name] = (...args: unknown[]) => {
-      if (request.method !== "HEAD") keep(args[0], args[1]);
+      // Over HTTP/2, the end writes its chunk in turn.
+      if (!ended && request.method !== "HEAD") keep(args[0], args[1]);
+      ended ||= name === "end";
       return send(...args);
     };
   }
