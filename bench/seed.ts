@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { createPool, type Pool, type ResultSetHeader, type RowDataPacket } from "mysql2/promise";
 import { moveAgedPosts } from "../src/board/aging.ts";
+import { Board } from "../src/board/board.ts";
 import type { DatabaseConfig } from "../src/config.ts";
 import { bandEndsMs } from "../src/store/age-bands.ts";
 import { Database } from "../src/store/database.ts";
@@ -49,7 +50,7 @@ export async function ensureSeed({ address, population, anew, log }: SeedOptions
     if (await hasMarker(pool)) await tidy(pool, population, log);
     else await fill(pool, population, log);
     // What the service would do while it is measured: posts have grown older since they were made.
-    const moved = await moveAgedPosts(db, Date.now, new AbortController().signal);
+    const moved = await moveAgedPosts(new Board(db, Date.now), new AbortController().signal);
     if (moved > 0) {
       log(`moved ${moved.toLocaleString("en")} posts to the band of their age`);
       await purged(pool);

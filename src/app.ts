@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
-import { Aging } from "./board/aging.ts";
+import { moveAgedPosts } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
 import { sweepReplies } from "./board/reply-sweep.ts";
 import { Sweep } from "./board/sweep.ts";
@@ -64,8 +64,6 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
-    const sweep = new Sweep(board, [sweepReplies, forgetAddresses], log);
-    cleanUp.push(() => sweep.stop());
     const ledger = await Ledger.open({
       db,
       now,
@@ -75,8 +73,11 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     });
     const clock = new DailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());
-    const aging = new Aging(db, now, log);
-    cleanUp.push(() => aging.stop());
+    // Apart, for posts can take a minute when a large board has just been migrated.
+    for (const tasks of [[moveAgedPosts], [sweepReplies, forgetAddresses]]) {
+      const sweep = new Sweep(board, tasks, log);
+      cleanUp.push(() => sweep.stop());
+    }
     // The addresses that are handed out may hold the port, which the system may choose: the table reads it when asked.
     const scheme = config.tls ? "https" : "http";
     let url = `${scheme}://${hostInUrl(config.host)}:${config.port}`;

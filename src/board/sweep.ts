@@ -1,12 +1,15 @@
 import type { Board } from "./board.ts";
 
-/** How often sweeps run, in milliseconds. */
+/**
+ * How often sweeps run, in milliseconds. Top feeds of a window step over the posts that left it since the last one, so
+ * this is short; a sweep that finds nothing costs a few short reads of indexes.
+ */
 const tickMs = 5_000;
 
-/** Does away with what is over, in short transactions; any number of replicas may do so at once. */
-export type SweepTask = (board: Board, signal: AbortSignal) => Promise<void>;
+/** Brings up to date what only time changes, in short transactions; any number of replicas may do so at once. */
+export type SweepTask = (board: Board, signal: AbortSignal) => Promise<unknown>;
 
-/** Sweeps again and again while the service runs. */
+/** Sweeps at once, and then again and again while the service runs. */
 export class Sweep {
   readonly #board: Board;
   readonly #tasks: readonly SweepTask[];
@@ -20,6 +23,7 @@ export class Sweep {
     this.#tasks = tasks;
     this.#log = log;
     this.#timer = setInterval(() => this.#tick(), tickMs);
+    this.#tick();
   }
 
   /** Resolves when no sweep is under way any more. */

@@ -1,6 +1,8 @@
 // Moving posts to the band of their age, beside other replicas and beside votes.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { Aging, moveAgedPosts } from "../../src/board/aging.ts";
+import { moveAgedPosts } from "../../src/board/aging.ts";
+import { Board } from "../../src/board/board.ts";
+import { Sweep } from "../../src/board/sweep.ts";
 import { bandBatch, bandEndsMs } from "../../src/store/age-bands.ts";
 import { Database } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -63,17 +65,17 @@ describe("posts", () => {
       test,
       ages.map((age) => postOf(age, 0)),
     );
-    expect(await moveAgedPosts(db, () => now, signal)).toBe(11);
+    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(11);
     expect(await bandsOf()).toEqual([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4]);
-    expect(await moveAgedPosts(db, () => now, signal)).toBe(0);
-    expect(await moveAgedPosts(db, () => now + 1, signal)).toBe(4);
+    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(0);
+    expect(await moveAgedPosts(new Board(db, () => now + 1), signal)).toBe(4);
     expect(await misplaced(test, now + 1)).toEqual([]);
   });
 
   it("are moved back when a wrong clock moved them on, but not for a difference of an hour", async () => {
     await insertPosts(test, [postOf(0, 4), postOf(20 * day, 3), postOf(day - hour + 1, 1), postOf(day - hour, 1)]);
     await insertPosts(test, [postOf(day - 1, 1), postOf(7 * day - hour - 1, 2), postOf(-day, 0)]);
-    expect(await moveAgedPosts(db, () => now, signal)).toBe(4);
+    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(4);
     expect(await bandsOf()).toEqual([0, 2, 1, 0, 1, 1, 0]);
   });
 
@@ -81,7 +83,7 @@ describe("posts", () => {
     await insertPosts(test, oldPosts(5 * bandBatch + 1));
     const transactions = vi.spyOn(db, "transaction");
     const expected = (await misplaced(test)).length;
-    expect(await moveAgedPosts(db, () => now, signal)).toBe(expected);
+    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(expected);
     expect(await misplaced(test)).toEqual([]);
     const batches = (await Promise.all(transactions.mock.results.map(({ value }) => value))) as number[];
     expect(Math.max(...batches)).toBe(bandBatch);
@@ -95,12 +97,12 @@ describe("posts", () => {
     const held = all[3]?.id as number;
     const lock = await lockPost(test, held);
     try {
-      expect(await moveAgedPosts(db, () => now, signal)).toBe(all.length - 1);
+      expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(all.length - 1);
       expect(await misplaced(test)).toMatchObject([{ id: held }]);
     } finally {
       await lock.release();
     }
-    expect(await moveAgedPosts(db, () => now, signal)).toBe(1);
+    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(1);
     expect(await misplaced(test)).toEqual([]);
   });
 
@@ -108,7 +110,7 @@ describe("posts", () => {
     await insertPosts(test, oldPosts(6_000));
     const expected = (await misplaced(test)).length;
     const replicas = await Promise.all(Array.from({ length: 4 }, () => openDatabase(test)));
-    const moved = await Promise.all(replicas.map((replica) => moveAgedPosts(replica, () => now, signal)));
+    const moved = await Promise.all(replicas.map((replica) => moveAgedPosts(new Board(replica, () => now), signal)));
     await Promise.all(replicas.map((replica) => replica.close()));
     expect(moved.reduce((sum, count) => sum + count)).toBe(expected);
     expect(await misplaced(test)).toEqual([]);
@@ -120,18 +122,15 @@ describe("posts", () => {
     const stopping = new AbortController();
     const reason = new Error("stopped");
     let looks = 0;
-    const stopped = moveAgedPosts(
-      db,
-      () => {
-        // In the middle of the fourth transaction.
-        if (++looks === 4) stopping.abort(reason);
-        return now;
-      },
-      stopping.signal,
-    );
+    const board = new Board(db, () => {
+      // In the middle of the fourth transaction.
+      if (++looks === 4) stopping.abort(reason);
+      return now;
+    });
+    const stopped = moveAgedPosts(board, stopping.signal);
     await expect(stopped).rejects.toBe(reason);
     expect(await misplaced(test)).toHaveLength(total - 3 * bandBatch);
-    expect(await moveAgedPosts(db, () => now, signal)).toBe(total - 3 * bandBatch);
+    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(total - 3 * bandBatch);
     expect(await misplaced(test)).toEqual([]);
   });
 
@@ -141,7 +140,8 @@ describe("posts", () => {
       await insertPosts(test, oldPosts(10));
       let at = now;
       const warnings: unknown[] = [];
-      const aging = new Aging(db, () => at, { warn: (fields) => warnings.push(fields) });
+      const board = new Board(db, () => at);
+      const aging = new Sweep(board, [moveAgedPosts], { warn: (fields) => warnings.push(fields) });
       const settled = () => waitUntil("every post in its band", async () => (await misplaced(test, at)).length === 0);
       await settled();
       at += 400 * day;

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
 import { moveAgedPosts } from "../../src/board/aging.ts";
+import { Board } from "../../src/board/board.ts";
 import { listFeed } from "../../src/board/feeds.ts";
 import { Database, type Queryable } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -87,7 +88,7 @@ const event = fc.record({
 });
 
 async function happen({ replica, passes }: { replica: number | undefined; passes: number }, now: number) {
-  if (replica !== undefined) await moveAgedPosts(db, () => now + replica, signal);
+  if (replica !== undefined) await moveAgedPosts(new Board(db, () => now + replica), signal);
   return now + passes;
 }
 

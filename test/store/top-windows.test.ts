@@ -1,6 +1,7 @@
 // What the top feeds of windows cost, in rows that the engine reads, where scores do not hang on age and where they do.
 import { beforeAll, describe, expect, it } from "vitest";
 import { moveAgedPosts } from "../../src/board/aging.ts";
+import { Board } from "../../src/board/board.ts";
 import { bandEndsMs } from "../../src/store/age-bands.ts";
 import { Database, type Queryable } from "../../src/store/database.ts";
 import type { FeedPage, FeedPosition } from "../../src/store/feeds.ts";
@@ -71,7 +72,7 @@ describe.each(distributions)("the cost of a page where scores $name, on 100,000 
       return { communityId, upvotes: upvotes(age, next()), downvotes: 0, createdAt: now - age, band };
     });
     await insertPosts(test, posts);
-    expect(await moveAgedPosts(db, () => now, signal)).toBe(0);
+    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(0);
     return () => db.close();
   }, 120_000);
 
@@ -134,7 +135,7 @@ describe("the cost of a page while posts are not in the band of their age", () =
       return { communityId: 1, upvotes: age, downvotes: 0, createdAt: now - age * minute };
     });
     await insertPosts(test, posts);
-    await moveAgedPosts(db, () => now, signal);
+    await moveAgedPosts(new Board(db, () => now), signal);
     return () => db.close();
   });
 
