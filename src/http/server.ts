@@ -119,7 +119,7 @@ export async function createServer({
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
     return readiness.check();
   });
-  app.get("/metrics", async (_request, reply) =>
+  app.get("/metrics", { config: { limits: "none" } }, async (_request, reply) =>
     reply
       .header("cache-control", "no-store")
       .header("content-type", metrics.contentType)
