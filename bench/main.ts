@@ -3,6 +3,7 @@ import { createCases } from "./cases.ts";
 import { describeEngine, openAdmin, startBaseline, startDatabase, startService } from "./environment.ts";
 import { checkFairness } from "./fairness.ts";
 import { benchLedger } from "./ledger/bench.ts";
+import { benchLimits } from "./limits.ts";
 import { type Measurement, measure } from "./measure.ts";
 import { MemoryWatch } from "./memory.ts";
 import { choose, type Options, readOptions, usage } from "./options.ts";
@@ -26,7 +27,9 @@ if (process.argv.includes("--help")) {
       ? await benchLedger(options, options.ledger.receipts, log, interruption.signal)
       : options.pages
         ? await benchPages(options, log, interruption.signal)
-        : await bench(options, interruption.signal);
+        : options.limits
+          ? await benchLimits(options, log, interruption.signal)
+          : await bench(options, interruption.signal);
     process.stdout.write(`\n${text}\n`);
     log(`written to ${saveReport(report, options.resultsDir)}`);
     if (report.missed.length > 0) process.exitCode = 1;

@@ -14,7 +14,7 @@ export interface Measurement {
   /** In milliseconds. */
   p50: number;
   p99: number;
-  /** Throughput as a share of the hand-written route's in the same round. */
+  /** Throughput as a share of the reference's, which is the hand-written route, in the same round. */
   ratio: number;
   /** The ratio of each round, in order. */
   ratios: number[];
@@ -35,8 +35,9 @@ export async function measure(
   sides: Sides,
   { rounds, seconds, warmUpSeconds }: Options,
   signal: AbortSignal,
+  reference: Protocol = handWritten,
 ): Promise<Measurement[]> {
-  const contenders = [handWritten, ...protocols];
+  const contenders = [reference, ...protocols];
   const results = new Map(contenders.map(({ name }) => [name, new Results()]));
   const run = async (protocol: Protocol, duration: number) => {
     const { child, memory } = sides[protocol.side];
@@ -63,10 +64,10 @@ export async function measure(
     }
   }
 
-  const reference = (results.get(handWritten.name) as Results).perSecond;
+  const base = (results.get(reference.name) as Results).perSecond;
   return contenders.map(({ name }) => {
     const { perSecond, p50, p99, residentMiB } = results.get(name) as Results;
-    const ratios = perSecond.map((value, round) => value / (reference[round] as number));
+    const ratios = perSecond.map((value, round) => value / (base[round] as number));
     return {
       case: each.name,
       kind: each.kind,

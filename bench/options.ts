@@ -8,6 +8,7 @@ export const usage = `npm run bench -- [options]
   --ledger           the ledger instead of the board: a chain of 1,000,000 receipts, 20,000 when quick;
                      its cases are verify, receipt, stream, seal
   --pages            the pages beside the API's replies with the same content; its cases are home, new, post, atom
+  --limits           the service with rate limits against the service without; cases as above, and receipt
   --protocol <p,…>   only these beside the hand-written routes: rest, connect-json, connect-proto, grpc
   --rounds <n>       how often each case is measured over each protocol; the medians count
   --seconds <n>      how long each of them takes
@@ -33,6 +34,8 @@ export interface Options {
   ledger: { receipts: number } | undefined;
   /** Measure the pages. */
   pages: boolean;
+  /** Measure what rate limits cost. */
+  limits: boolean;
 }
 
 /** Calls that are open at once: connections of HTTP/1.1, streams of HTTP/2. */
@@ -55,6 +58,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       reseed: { type: "boolean", default: false },
       ledger: { type: "boolean", default: false },
       pages: { type: "boolean", default: false },
+      limits: { type: "boolean", default: false },
     },
   });
   return {
@@ -70,6 +74,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     databaseUrl: environment.STOA_BENCH_DATABASE_URL || undefined,
     resultsDir: join(import.meta.dirname, "results"),
     pages: values.pages,
+    limits: values.limits,
     ledger: values.ledger ? { receipts: values.quick ? 20_000 : 1_000_000 } : undefined,
   };
 }

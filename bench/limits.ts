@@ -1,0 +1,85 @@
+// What rate limits cost: the service with them against the service without, over the same data, in turn.
+import { createCases } from "./cases.ts";
+import { describeEngine, openAdmin, startDatabase, startService } from "./environment.ts";
+import { receiptCase } from "./ledger/receipt-case.ts";
+import { type Measurement, measure } from "./measure.ts";
+import { MemoryWatch } from "./memory.ts";
+import { choose, type Options } from "./options.ts";
+import { handWritten } from "./protocols.ts";
+import { describeMachine, describeSet, formatMachine, formatTable, type Report } from "./report.ts";
+import { ensureSeed } from "./seed.ts";
+
+/** The least share of the throughput without limits that a read must reach with them. */
+const leastShare = 0.9;
+/** The load comes from one address and few agents: limits that are looked at on every call, and never reached. */
+const settings = {
+  STOA_RATE_LIMITS: "on",
+  ...Object.fromEntries(
+    ["POSTS", "COMMENTS", "VOTES", "CALLS", "READS", "REFUSALS", "CREDENTIALS"].map((name) => [
+      `STOA_LIMIT_${name}`,
+      "1000000/1s",
+    ]),
+  ),
+};
+const without = { ...handWritten, name: "without limits" };
+const withLimits = { ...handWritten, name: "with limits", side: "service" as const };
+
+export async function benchLimits(
+  options: Options,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<{ report: Report; text: string }> {
+  const started = Date.now();
+  await using cleanUp = new AsyncDisposableStack();
+  const database = await startDatabase(options, log, signal);
+  cleanUp.defer(() => database.stop());
+  const { address } = database;
+  await ensureSeed({ address, population: options.population, anew: options.reseed, log });
+  const admin = openAdmin(address);
+  cleanUp.defer(() => admin.end());
+  const machine = describeMachine(await describeEngine(admin));
+
+  const plain = await startService(address, options, signal);
+  cleanUp.defer(() => plain.stop());
+  const limited = await startService(address, options, signal, settings);
+  cleanUp.defer(() => limited.stop());
+  const sides = {
+    baseline: { child: plain, memory: new MemoryWatch(plain.pid) },
+    service: { child: limited, memory: new MemoryWatch(limited.pid) },
+  };
+  for (const { memory } of Object.values(sides)) cleanUp.defer(() => memory.stop());
+
+  // The first start sealed one receipt: the cheapest read that there is.
+  const cases = choose("case", [...createCases(options.population), receiptCase(1)], options.only);
+  const measurements: Measurement[] = [];
+  for (const each of cases) {
+    signal.throwIfAborted();
+    log(`measuring ${each.name}`);
+    measurements.push(...(await measure(each, [withLimits], sides, options, signal, without)));
+  }
+  const report = {
+    startedAt: new Date(started).toISOString(),
+    seconds: Math.round((Date.now() - started) / 1000),
+    machine,
+    set: describeSet(options),
+    measurements,
+    serviceResidentPeakMiB: sides.service.memory.peak(),
+    notes: [],
+    missed: measurements
+      .filter(({ kind, protocol, ratio }) => kind === "read" && protocol === withLimits.name && !(ratio >= leastShare))
+      .map(({ case: name, ratio }) => `${name} reaches ${ratio.toFixed(2)} with limits, not ${leastShare}`),
+  };
+  return { report, text: format(report) };
+}
+
+function format({ machine, measurements, set, missed }: Report): string {
+  return [
+    `medians of ${set.rounds} rounds of ${set.roundSeconds} s; ${set.concurrency} calls at once`,
+    formatMachine(machine),
+    "",
+    ...formatTable(measurements, "requests"),
+    "",
+    "ratio: throughput as a share of the same service's without limits, in the same round",
+    missed.length === 0 ? "All targets are met." : `MISSED: ${missed.join("; ")}.`,
+  ].join("\n");
+}
