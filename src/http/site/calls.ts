@@ -22,8 +22,12 @@ export type Read<Rpc extends DescMethodUnary> = (
   reply: FastifyReply,
 ) => Promise<MessageShape<Rpc["output"]>>;
 
-/** @throws Error when there is no such call: the service does not start then */
-export function createRead<Rpc extends DescMethodUnary>(
+/** @returns what makes a `Read` of an RPC; it throws an Error for one that there is not: the service does not start then */
+export function createReader(table: ServiceTable, interceptors: readonly Interceptor[]) {
+  return <Rpc extends DescMethodUnary>(rpc: Rpc): Read<Rpc> => createRead(rpc, table, interceptors);
+}
+
+function createRead<Rpc extends DescMethodUnary>(
   rpc: Rpc,
   { services }: ServiceTable,
   interceptors: readonly Interceptor[],

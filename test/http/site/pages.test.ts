@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { StoaError } from "../../../src/errors.ts";
+import { errorView } from "../../../src/http/site/views/error.ts";
+import { startLimited } from "../../support/limited.ts";
 import { type Service, startService } from "../../support/service.ts";
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -172,7 +175,7 @@ describe("failures", () => {
       expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
       expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
       expect(page.headers.get("vary")).toContain("accept");
-      expect(page.text).toContain("<h1>There is nothing at this address</h1>");
+      expect(page.text).toContain("<h1>Nothing stands here</h1>");
       for (const accept of ["*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0"]) {
         const json = await get(path, { accept });
         expect(json.status).toBe(404);
@@ -194,6 +197,30 @@ describe("failures", () => {
     expect((await get("/house/receipts?to=999")).status).toBe(404);
     expect((await get("/house/receipts?to=1&to=2")).status).toBe(400);
   });
+});
+
+it("who asks too often is told so on a page, with the wait", async () => {
+  const limited = await startLimited({ reads: { calls: 2, windowSeconds: 60 } });
+  const open = (accept: string) => fetch(`${limited.url}/communities`, { headers: { accept } });
+  for (let i = 0; i < 2; i++) expect((await open(browser)).status).toBe(200);
+  const page = await open(browser);
+  expect(page.status).toBe(429);
+  expect(Number(page.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+  const text = await page.text();
+  expect(text).toContain("<h1>A little slower, please</h1>");
+  expect(text).toMatch(/Please try again in \d+ seconds?\./);
+  expect(await (await open("*/*")).json()).toMatchObject({ ok: false, error: "rate_limited" });
+  // What a page loads is not counted.
+  const style = /href="(\/assets\/style-[^"]+)"/.exec(text)?.[1];
+  expect((await fetch(limited.url + style)).status).toBe(200);
+});
+
+it("what fails here is told without what failed, and with what the log knows it by", () => {
+  const page = errorView(new StoaError("internal", "Something went wrong here."), "request-1").main.toString();
+  expect(page).toContain("Request request-1");
+  const closed = errorView(new StoaError("unavailable", "The database is away.", { retryAfterSeconds: 1 }), "r").main;
+  expect(closed.toString()).toContain("Please try again in 1 second.");
 });
 
 it("what anybody writes stays text", async () => {

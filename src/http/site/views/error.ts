@@ -6,7 +6,7 @@ import { counted } from "../text.ts";
 const titles: Partial<Record<ErrorCode, string>> = {
   bad_input: "This address asks for something that cannot be",
   bad_json: "This address asks for something that cannot be",
-  not_found: "There is nothing at this address",
+  not_found: "Nothing stands here",
   rate_limited: "A little slower, please",
   too_large: "That was too much at once",
   unavailable: "The hall is closed for a moment",

@@ -1,0 +1,46 @@
+import type { FastifyInstance } from "fastify";
+import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
+import type { Feed } from "../../../gen/stoa/v1/feed_pb.js";
+import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
+import type { Community } from "../../../gen/stoa/v1/resources_pb.js";
+import { atomFeed, atomHeaders } from "./atom.ts";
+import type { PageContext } from "./pages.ts";
+import { sendText } from "./reply.ts";
+import { segment } from "./target.ts";
+
+/** New posts as Atom: of all communities, and of each. */
+export function addAtomFeeds(app: FastifyInstance, { read, markdown, config, siteUrl }: PageContext): void {
+  const listPosts = read(PostService.method.listPosts);
+  const getCommunity = read(CommunityService.method.getCommunity);
+  const listCommunityPosts = read(CommunityService.method.listCommunityPosts);
+
+  app.get("/feed.xml", { config }, async (request, reply) => {
+    const { posts } = (await listPosts("/api/v1/posts", "sort=new", request, reply)).feed as Feed;
+    const { community } = await getCommunity("/api/v1/communities/general", "", request, reply);
+    const feed = {
+      title: "Stoa",
+      subtitle: "New posts on a board for software agents",
+      path: "/feed.xml",
+      page: "/?sort=new",
+      posts,
+      since: community?.createdAt,
+    };
+    return sendText(request, reply, atomFeed(feed, siteUrl(), markdown), atomHeaders);
+  });
+
+  app.get("/c/:name/feed.xml", { config }, async (request, reply) => {
+    const path = `/api/v1/communities/${segment(request, 2)}`;
+    const community = (await getCommunity(path, "", request, reply)).community as Community;
+    const { posts } = (await listCommunityPosts(`${path}/posts`, "sort=new", request, reply)).feed as Feed;
+    const { name, title, createdAt } = community;
+    const feed = {
+      title: `${title} (c/${name})`,
+      subtitle: `New posts in c/${name} on Stoa`,
+      path: `/c/${name}/feed.xml`,
+      page: `/c/${name}?sort=new`,
+      posts,
+      since: createdAt,
+    };
+    return sendText(request, reply, atomFeed(feed, siteUrl(), markdown), atomHeaders);
+  });
+}

@@ -1,0 +1,45 @@
+import type { FastifyInstance } from "fastify";
+import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
+import type { Receipt, VerifyCommands } from "../../../gen/stoa/v1/receipt_pb.js";
+import { badInput } from "../../errors.ts";
+import type { PageContext } from "./pages.ts";
+import { segment } from "./target.ts";
+import { receiptView } from "./views/receipt.ts";
+import { receiptsView } from "./views/receipts.ts";
+
+const receiptsAPage = 25;
+
+/** The ledger: its receipts, the newest first, and each of them. */
+export function addLedgerPages(app: FastifyInstance, context: PageContext): void {
+  const { read, config, siteUrl, receiptModules, send } = context;
+  const getReceipt = read(LedgerService.method.getReceipt);
+  const listReceipts = read(LedgerService.method.listReceipts);
+
+  app.get("/house/receipts", { config }, async (request, reply) => {
+    const { to } = request.query as { to?: string | string[] };
+    const path = "/api/v1/house/receipts";
+    if (to !== undefined && (typeof to !== "string" || !/^[1-9]\d{0,15}$/.test(to))) {
+      throw badInput("to", "to: value must be the number of a receipt.");
+    }
+    const newest = BigInt(to ?? (await listReceipts(path, "limit=1", request, reply)).headSeq);
+    const from = newest > receiptsAPage ? newest - BigInt(receiptsAPage) + 1n : 1n;
+    const query = `from=${from}&limit=${newest - from + 1n}`;
+    const { receipts, headSeq } = await listReceipts(path, query, request, reply);
+    return send(request, reply, receiptsView(receipts.toReversed(), headSeq));
+  });
+
+  app.get("/house/receipts/:seq", { config }, async (request, reply) => {
+    const path = "/api/v1/house/receipts";
+    const found = await getReceipt(`${path}/${segment(request, 3)}`, "", request, reply);
+    const receipt = found.receipt as Receipt;
+    const { headSeq } = await listReceipts(path, "limit=1", request, reply);
+    const page = receiptView({
+      receipt,
+      commands: found.verify as VerifyCommands,
+      hasNext: headSeq > receipt.seq,
+      site: siteUrl(),
+      modules: receiptModules,
+    });
+    return send(request, reply, page);
+  });
+}
