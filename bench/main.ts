@@ -1,7 +1,8 @@
 // Compares the service with routes written by hand, over the same data, in one run. `npm run bench -- --help` says more.
-import { createCases } from "./cases.ts";
+import { type Case, createCases } from "./cases.ts";
 import { describeEngine, openAdmin, startBaseline, startDatabase, startService } from "./environment.ts";
 import { checkFairness } from "./fairness.ts";
+import { costOfKeys, idempotencyProtocols, manyCreates } from "./idempotency.ts";
 import { benchLedger } from "./ledger/bench.ts";
 import { benchLimits } from "./limits.ts";
 import { type Measurement, measure } from "./measure.ts";
@@ -61,8 +62,9 @@ async function bench(options: Options, signal: AbortSignal): Promise<{ report: R
   };
   for (const { memory } of Object.values(sides)) cleanUp.defer(() => memory.stop());
 
-  const cases = choose("case", createCases(options.population), options.only);
-  const chosen = choose("protocol", protocols, options.protocols);
+  const all = createCases(options.population);
+  const cases = options.idempotency ? [manyCreates(all)] : choose("case", all, options.only);
+  const chosen = options.idempotency ? idempotencyProtocols : choose("protocol", protocols, options.protocols);
   const notes = await checkFairness(cases, { baseline: baseline.url, service: service.url }, admin);
   const measurements: Measurement[] = [];
   for (const each of cases) {
@@ -70,6 +72,7 @@ async function bench(options: Options, signal: AbortSignal): Promise<{ report: R
     log(`measuring ${each.name}`);
     measurements.push(...(await measure(each, chosen, sides, options, signal)));
   }
+  const keys = options.idempotency ? costOfKeys(cases[0] as Case, measurements, options) : undefined;
   const peak = sides.service.memory.peak();
   const report = {
     startedAt: new Date(started).toISOString(),
@@ -78,8 +81,8 @@ async function bench(options: Options, signal: AbortSignal): Promise<{ report: R
     set: describeSet(options),
     measurements,
     serviceResidentPeakMiB: peak,
-    notes,
-    missed: findMissed(measurements, peak),
+    notes: keys === undefined ? notes : [...notes, keys.note],
+    missed: keys?.missed ?? findMissed(measurements, peak),
   };
   return { report, text: formatReport(report) };
 }

@@ -9,6 +9,7 @@ export const usage = `npm run bench -- [options]
                      its cases are verify, receipt, stream, seal
   --pages            the pages beside the API's replies with the same content; its cases are home, new, post, atom
   --limits           the service with rate limits against the service without; cases as above, and receipt
+  --idempotency      creates with an idempotency key against creates without
   --protocol <p,…>   only these beside the hand-written routes: rest, connect-json, connect-proto, grpc
   --rounds <n>       how often each case is measured over each protocol; the medians count
   --seconds <n>      how long each of them takes
@@ -36,6 +37,8 @@ export interface Options {
   pages: boolean;
   /** Measure what rate limits cost. */
   limits: boolean;
+  /** Measure what an idempotency key costs, and nothing else. */
+  idempotency: boolean;
 }
 
 /** Calls that are open at once: connections of HTTP/1.1, streams of HTTP/2. */
@@ -59,6 +62,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       ledger: { type: "boolean", default: false },
       pages: { type: "boolean", default: false },
       limits: { type: "boolean", default: false },
+      idempotency: { type: "boolean", default: false },
     },
   });
   return {
@@ -75,6 +79,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     resultsDir: join(import.meta.dirname, "results"),
     pages: values.pages,
     limits: values.limits,
+    idempotency: values.idempotency,
     ledger: values.ledger ? { receipts: values.quick ? 20_000 : 1_000_000 } : undefined,
   };
 }

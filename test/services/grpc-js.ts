@@ -24,7 +24,7 @@ export interface GrpcCaller {
     request: MessageInitShape<Method["input"]>,
     key?: string,
     /** Further metadata to send, and what is to be done with that which begins the reply. */
-    more?: { metadata?: Record<string, string>; onMetadata?: (metadata: Metadata) => void },
+    more?: { metadata?: Metadata; onMetadata?: (metadata: Metadata) => void },
   ): Promise<MessageShape<Method["output"]>>;
 }
 
@@ -46,9 +46,8 @@ export function createGrpcCaller(url: string, service: DescService): GrpcCaller 
   const client = new GenericClient(new URL(url).host, credentials.createInsecure());
   afterAll(() => client.close());
   return {
-    call(method, request, key, { metadata: given = {}, onMetadata = () => {} } = {}) {
-      const metadata = new Metadata();
-      for (const [name, value] of Object.entries(given)) metadata.set(name, value);
+    call(method, request, key, { metadata: given, onMetadata = () => {} } = {}) {
+      const metadata = given?.clone() ?? new Metadata();
       if (key !== undefined) metadata.set("authorization", `Bearer ${key}`);
       const unary = (client[method.localName] as UnaryCall).bind(client);
       return new Promise((resolve, reject) => {

@@ -1,6 +1,8 @@
 // Repeats of calls under an idempotency key: what is replayed, to whom, over which protocol, and what is refused.
 import { randomUUID } from "node:crypto";
+import { request } from "node:http";
 import type { CallOptions } from "@connectrpc/connect";
+import { Metadata } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
@@ -10,7 +12,7 @@ import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { isIdempotentByKey } from "../../src/contract.ts";
 import { asOperator, type LedgerUnderTest, refusal, startLedger, verifyLedger } from "../ledger/support.ts";
 import { recount, rowCounts } from "../support/recount.ts";
-import { createGrpcCaller } from "./grpc-js.ts";
+import { createGrpcCaller, errorDetailOf } from "./grpc-js.ts";
 import { askText } from "./replays.ts";
 import { restView } from "./rest-view.ts";
 
@@ -90,6 +92,13 @@ describe("a repeat with the same key and content", () => {
   });
 });
 
+/** Metadata that holds the key. */
+function withKey(key: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set("idempotency-key", key);
+  return metadata;
+}
+
 describe("a repeat over another protocol", () => {
   const protocols = ["connect", "grpc", "grpc-web"] as const;
 
@@ -129,7 +138,7 @@ describe("a repeat over another protocol", () => {
       body,
       undefined,
       {
-        metadata: { "idempotency-key": key },
+        metadata: withKey(key),
         onMetadata: (metadata) => {
           replayed = metadata.get("idempotency-replayed");
         },
@@ -255,6 +264,28 @@ describe("the header", () => {
       expect(await ask("posts", { title: "Good" }, key)).toMatchObject({ status: 201, replayed: "true" });
     },
   );
+
+  it.each([
+    ["other keys", [randomUUID(), randomUUID()]],
+    ["the same key", ["one-key-that-is-sent-twice", "one-key-that-is-sent-twice"]],
+  ])("that stands twice in a request is refused, with %s", async (_what, keys) => {
+    const answer = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${agent.key}`, "idempotency-key": keys };
+      const sent = request(`${service.url}/api/v1/posts`, { method: "POST", headers }, async (response) => {
+        resolve({ status: response.statusCode, text: (await response.toArray()).join("") });
+      });
+      sent.on("error", reject);
+      sent.end('{"title": "Twice"}');
+    });
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([400, { field: "Idempotency-Key" }]);
+
+    const metadata = new Metadata();
+    for (const key of keys) metadata.add("idempotency-key", key);
+    const grpc = createGrpcCaller(service.url, PostService);
+    const call = grpc.call(PostService.method.createPost, { title: "Twice" }, agent.key, { metadata });
+    const error = await call.catch((reason) => reason);
+    expect(errorDetailOf(error)).toMatchObject({ error: "bad_input", field: "Idempotency-Key" });
+  });
 
   it("counts with its case", async () => {
     const key = `Case-${randomUUID()}`;

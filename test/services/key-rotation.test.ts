@@ -1,5 +1,6 @@
 // Rotation of API keys: which key may what, for how long, and that a lost reply locks nobody out.
 import { randomUUID } from "node:crypto";
+import { Metadata } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { refusal, TestClock } from "../ledger/support.ts";
@@ -142,7 +143,8 @@ describe("a lost reply", () => {
     minutes(9.99);
     expect(await rotate(key, idempotencyKey, { grace_seconds }, replica)).toEqual({ ...first, replayed: "true" });
     const grpc = createGrpcCaller(replica.url, AgentService);
-    const metadata = { "idempotency-key": idempotencyKey };
+    const metadata = new Metadata();
+    metadata.set("idempotency-key", idempotencyKey);
     const request = { graceSeconds: BigInt(grace_seconds) };
     const reply = await grpc.call(AgentService.method.rotateKey, request, key, { metadata });
     expect(reply.apiKey).toBe(newKeyOf(first));
