@@ -95,9 +95,12 @@ function nodeFlags(): string[] {
   return startWords().filter((word) => word.startsWith("--"));
 }
 
-/** And how it sets Node's environment: without the compile cache each process holds the compiler of TypeScript, too. */
+/**
+ * And what it sets in the environment. Without the compile cache each process holds the compiler of TypeScript, too; with
+ * as many arenas as threads, glibc holds more of what is free.
+ */
 function nodeSettings(): Record<string, string> {
-  const assignments = startWords().filter((word) => word.startsWith("NODE_"));
+  const assignments = startWords().filter((word) => /^[A-Z_]+=/.test(word));
   return Object.fromEntries(assignments.map((word) => word.split("=") as [string, string]));
 }
 
