@@ -101,8 +101,9 @@ export async function createServer({
   let closing = false;
 
   const site = siteOptions && new Site(siteOptions);
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
+    done();
   });
   addLimits(app, gate, [...table.services, ...tools]);
   addCommonHooks(app, { gate, site, metrics, isClosing: () => closing });

@@ -75,22 +75,24 @@ export class Gate {
   }
 
   /**
-   * Counts a call, and finds who makes it where the contract asks for that.
+   * Counts a call, and finds who makes it where the contract asks for that; a public one is let in at once.
    * @throws StoaError `rate_limited`, `unauthorized`
    */
-  async admit(limits: CallLimits, arrival: Arrival): Promise<unknown> {
+  admit(limits: CallLimits, arrival: Arrival): Promise<unknown> | undefined {
     if (limits.refusal !== undefined) throw limits.refusal;
-    const { rpc, header, table } = arrival;
+    const { rpc, header } = arrival;
     const limit = limitOf(rpc);
     if (limit !== undefined) limits.spendsFrom(this.#policies[limit]);
     const authorization = header("authorization");
-    if (accessOf(rpc) === Access.PUBLIC) {
-      this.#countPublic(limits, authorization);
-      return undefined;
-    }
+    if (accessOf(rpc) !== Access.PUBLIC) return this.#admitCaller(limits, arrival, authorization);
+    this.#countPublic(limits, authorization);
+    return undefined;
+  }
+
+  async #admitCaller(limits: CallLimits, arrival: Arrival, authorization: string | null): Promise<unknown> {
     // Who shows nothing has guessed nothing.
     const caller = await (authorization === null ? authenticate(arrival) : this.#authenticate(limits, arrival));
-    const agent = table.agentOf(caller);
+    const agent = arrival.table.agentOf(caller);
     if (agent === undefined) {
       limits.note(this.#credentials.policy, this.#credentials.look(limits.address));
     } else {

@@ -77,7 +77,7 @@ export function addRestRoutes(app: FastifyInstance, { table, interceptors, gate,
           }
           const { binding } = target.endpoint;
           if (isPublicRead(binding)) allowAnyOrigin(reply);
-          target.caller = await admit({
+          const caller = admit({
             gate,
             limits: request.callLimits,
             rpc: binding.rpc,
@@ -86,6 +86,7 @@ export function addRestRoutes(app: FastifyInstance, { table, interceptors, gate,
             header: (name) => (request.raw.headers[name] as string | undefined) ?? null,
             signal: cancellation(request, reply),
           });
+          target.caller = caller instanceof Promise ? await caller : caller;
           (request as RestRequest).target = target;
           // Fastify would refuse a malformed content type before any parser. (Set where there is a body alone: it makes
           // every look at the headers dearer.)
