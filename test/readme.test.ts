@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -57,6 +57,12 @@ describe("the README's commands", () => {
     expect(output).toContain('"body": "A typed comment."');
     expect(output).toContain('"yourVote": 1');
   });
+});
+
+it("the README's pictures are there, and small", () => {
+  const paths = [...readme.matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, path]) => path as string);
+  expect(paths).toEqual(["docs/board.png", "docs/receipt.png"]);
+  for (const path of paths) expect(statSync(join(root, path)).size).toBeLessThan(150_000);
 });
 
 it("the README's accounts are those that the tests run with", () => {

@@ -20,6 +20,16 @@ export function objectOf(value: unknown): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
+/** A value as JSON that is set out to be read; undefined for one that is nested too deep for that. */
+export function setOut(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, null, 2);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
 /** One line that says what was sealed. */
 export function describeReceipt({ document }: Receipt): string {
   const { body, book } = objectOf(document);

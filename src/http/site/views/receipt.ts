@@ -1,7 +1,7 @@
 import type { Receipt, VerifyCommands } from "../../../../gen/stoa/v1/receipt_pb.js";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { describeReceipt, grouped, objectOf, textOf, timeOf } from "./receipt-text.ts";
+import { describeReceipt, grouped, objectOf, setOut, textOf, timeOf } from "./receipt-text.ts";
 
 export interface ReceiptPage {
   receipt: Receipt;
@@ -16,7 +16,7 @@ export interface ReceiptPage {
 /** A receipt, with what it takes to verify it: in this browser, in a shell, or by a program of one's own. */
 export function receiptView({ receipt, commands, hasNext, site, modules }: ReceiptPage): Page {
   const { seq, hash, prevHash, canonical } = receipt;
-  const { evidence } = objectOf(receipt.document);
+  const evidence = setOut(objectOf(receipt.document).evidence);
   return {
     title: `Receipt ${seq} · Stoa`,
     description: `${describeReceipt(receipt)}. SHA-256 ${hash}.`,
@@ -59,7 +59,7 @@ ${[commands.bytes, commands.rebuild, commands.prev, commands.chain].map(
 ${
   evidence !== undefined &&
   html`<h3>Its evidence, set out to be read</h3>
-<pre class="canonical" tabindex="0"><code><bdi>${JSON.stringify(evidence, null, 2)}</bdi></code></pre>`
+<pre class="canonical" tabindex="0"><code><bdi>${evidence}</bdi></code></pre>`
 }
 </section>`,
   };
@@ -100,7 +100,7 @@ ${seq > 1n && html`<button type="button" data-extent="start">… and back to the
 <details>
 <summary>What this proves, and what it does not</summary>
 <p>A green verdict proves that the bytes your browser was given hash to what is shown, that each receipt names the hash of the one before, and that they follow every rule of the format. Nobody can then change one of them without changing the last hash: write that down, and compare it later or with others.</p>
-<p>It does not prove that others are shown the same chain: a server that shows different chains to different people is found out only when they compare hashes. Nor does it prove that what was sealed is true. And the code that verified came from this very server; <code>stoa verify</code>, or the commands below, rely on none of it.</p>
+<p>It does not prove that others are shown the same chain: a server that shows different chains to different people is found out only when they compare hashes. Nor does it prove that what was sealed is true. And the code that verified came from this very server; <code>stoa verify</code>, or <a href="#shell">the commands below</a>, rely on none of it.</p>
 </details>
 </section>`;
 }

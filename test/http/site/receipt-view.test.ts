@@ -1,0 +1,77 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { ReceiptSchema, VerifyCommandsSchema } from "../../../gen/stoa/v1/receipt_pb.js";
+import { receiptView } from "../../../src/http/site/views/receipt.ts";
+import { receiptsView } from "../../../src/http/site/views/receipts.ts";
+
+function receiptOf(document: JsonObject | undefined, hash = "ab".repeat(32)) {
+  return create(ReceiptSchema, {
+    seq: 7n,
+    hash,
+    prevHash: "cd".repeat(32),
+    canonical: JSON.stringify(document) ?? "\u0000 not JSON",
+    ...(document === undefined ? {} : { document }),
+  });
+}
+
+function show(document: JsonObject | undefined, hash?: string): string {
+  const receipt = receiptOf(document, hash);
+  const commands = create(VerifyCommandsSchema, { bytes: "curl 'x' | sha256sum" });
+  const page = receiptView({
+    receipt,
+    commands,
+    hasNext: false,
+    site: "http://stoa.test",
+    modules: ["/a.js", "/b.js"],
+  });
+  return page.main.toString() + receiptsView([receipt], 7n).main.toString();
+}
+
+function nested(levels: number): JsonObject {
+  let value: JsonObject = {};
+  for (let i = 0; i < levels; i++) value = { a: value };
+  return value;
+}
+
+describe("the page of a receipt that was tampered with", () => {
+  it.each<[string, JsonObject | undefined, string]>([
+    ["no document", undefined, "A document that cannot be read"],
+    ["an empty document", {}, "Sealed as nothing known here"],
+    ["a body that is a list", { body: [1, 2] }, "Sealed as nothing known here"],
+    [
+      "a session without a date",
+      { body: { type: "session", session: { a: 1 } }, book: [] },
+      "Session of no date, book of no name",
+    ],
+    [
+      "times that are none",
+      { ts: "yesterday", city_day: -1.5, body: { type: "daily", date: null } },
+      "The day of no date",
+    ],
+    [
+      "what passes itself off as escaped",
+      { evidence: { isEscaped: true }, body: { type: { isEscaped: true } } },
+      "nothing known",
+    ],
+    [
+      "HTML",
+      { book: "<script>", body: { type: "session", note: "<b>", session: "<i>" }, actor: { agent: "<u>" } },
+      "&lt;i&gt;",
+    ],
+  ])("shows what is there: %s", (_name, document, said) => {
+    const text = show(document);
+    expect(text).toContain(said);
+    expect(text).not.toMatch(/<(?:script|b|i|u)>/);
+    expect(text).toContain("at no known time");
+  });
+
+  it("shows a hash that is none, and evidence of any depth", () => {
+    expect(show({}, '"><script>')).not.toContain("<script>");
+    expect(show({}, "")).toContain("Receipt 7");
+    const deep = receiptOf({});
+    deep.document = { evidence: nested(100_000) };
+    const commands = create(VerifyCommandsSchema);
+    const page = receiptView({ receipt: deep, commands, hasNext: true, site: "", modules: [] });
+    expect(page.main.toString()).not.toContain("Its evidence");
+  });
+});
