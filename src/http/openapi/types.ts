@@ -8,6 +8,8 @@ import type { Schema } from "./schema.ts";
  */
 
 const safe = Number.MAX_SAFE_INTEGER;
+/** Of either alphabet, with or without its padding. */
+const base64 = "^(?:[\\w+/-]{4})*(?:[\\w+/-]{2}(?:==)?|[\\w+/-]{3}=?)?$";
 
 export function scalarSchema(scalar: ScalarType): Schema {
   switch (scalar) {
@@ -16,7 +18,7 @@ export function scalarSchema(scalar: ScalarType): Schema {
     case ScalarType.BOOL:
       return { type: "boolean" };
     case ScalarType.BYTES:
-      return { type: "string", contentEncoding: "base64" };
+      return { type: "string", contentEncoding: "base64", pattern: base64 };
     case ScalarType.FLOAT:
     case ScalarType.DOUBLE:
       return { anyOf: [{ type: "number" }, { enum: ["NaN", "Infinity", "-Infinity"] }] };
@@ -59,7 +61,10 @@ export function enumNames(desc: DescEnum): { name: string; value: DescEnum["valu
     .map((value) => ({ name: enumValueName(desc, value.name), value }));
 }
 
-/** Whether the facade may write null for a field: it is optional, or one of several. */
+/**
+ * Whether the facade may write null for a field: it is optional, or one of several. A message too may be absent only where the
+ * contract calls it optional, though Protobuf makes no difference there: the tests find one that is absent elsewhere.
+ */
 export function isNullable(field: DescField): boolean {
   if (field.fieldKind === "list" || field.fieldKind === "map") return false;
   const isWrapper = field.fieldKind === "message" && wrappedScalar(field.message) !== undefined;

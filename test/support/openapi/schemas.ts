@@ -30,16 +30,42 @@ interface Description {
 }
 
 const prefix = "#/components/schemas/";
-const closed = newAjv();
-const open = newAjv();
-for (const [name, schema] of Object.entries(description.components.schemas)) {
-  closed.addSchema(adapt(schema, true) as Schema, idOf(name));
-  open.addSchema(adapt(schema, false) as Schema, idOf(name));
+
+/** Looks at values by schemas that refer to each other by name, as those of a description do. */
+export class SchemaChecks {
+  readonly #closed = newAjv();
+  readonly #open = newAjv();
+  readonly #compiled = new Map<unknown, WeakMap<Schema, ValidateFunction>>();
+
+  constructor(schemas: Readonly<Record<string, Schema>>) {
+    for (const [name, schema] of Object.entries(schemas)) {
+      this.#closed.addSchema(adapt(schema, true) as Schema, idOf(name));
+      this.#open.addSchema(adapt(schema, false) as Schema, idOf(name));
+    }
+  }
+
+  /** What is wrong with a reply by its schema, members that it does not describe included; undefined when nothing is. */
+  faultOfReply(schema: Schema, value: unknown): string | undefined {
+    return this.#fault(this.#closed, schema, value);
+  }
+
+  /** The same for what a request holds, which may have further members. */
+  faultOfRequest(schema: Schema, value: unknown): string | undefined {
+    return this.#fault(this.#open, schema, value);
+  }
+
+  #fault(ajv: Ajv2020, schema: Schema, value: unknown): string | undefined {
+    const compiled = this.#compiled.get(ajv) ?? new WeakMap<Schema, ValidateFunction>();
+    this.#compiled.set(ajv, compiled);
+    const validate = compiled.get(schema) ?? ajv.compile(adapt(schema, ajv === this.#closed) as Schema);
+    compiled.set(schema, validate);
+    return validate(value) ? undefined : ajv.errorsText(validate.errors, { dataVar: "it" });
+  }
 }
 
-function newAjv() {
+function newAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true });
-  return addFormats.default(ajv);
+  return addFormats.default(ajv) as Ajv2020;
 }
 
 function idOf(name: string): string {
@@ -59,23 +85,6 @@ function adapt(schema: unknown, close: boolean): unknown {
     : adapted;
 }
 
-const validators = new WeakMap<Schema, ValidateFunction>();
-
-/** What is wrong with a reply by its schema, members that it does not describe included; undefined when nothing is. */
-export function faultOfReply(schema: Schema, value: unknown): string | undefined {
-  return fault(closed, schema, value, true);
-}
-
-/** The same for what a request holds, which may have further members. */
-export function faultOfRequest(schema: Schema, value: unknown): string | undefined {
-  return fault(open, schema, value, false);
-}
-
-function fault(ajv: typeof closed, schema: Schema, value: unknown, close: boolean): string | undefined {
-  let validate = validators.get(schema);
-  if (validate === undefined) {
-    validate = ajv.compile(adapt(schema, close) as Schema);
-    validators.set(schema, validate);
-  }
-  return validate(value) ? undefined : ajv.errorsText(validate.errors, { dataVar: "it" });
-}
+const checks = new SchemaChecks(description.components.schemas);
+export const faultOfReply = checks.faultOfReply.bind(checks);
+export const faultOfRequest = checks.faultOfRequest.bind(checks);
