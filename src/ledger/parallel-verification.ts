@@ -21,6 +21,8 @@ export interface ParallelOptions {
   program?: URL;
 }
 
+/** What takes about as long to verify as threads take to start. */
+const shortest = 25_000;
 /** Pages that each thread has: one that it works at, and one for when it is done. */
 const pagesAThread = 2;
 
@@ -31,7 +33,7 @@ const pagesAThread = 2;
  * never the outcome.
  */
 export async function verifyInParallel(db: Queryable, start: Link, options: ParallelOptions): Promise<Verified> {
-  const { least = 5_000 } = options;
+  const { least = shortest } = options;
   const { seq } = await readHead(db);
   const good = seq - start.seq < least ? start : await passGoodPages(db, start, options);
   const { link, finding } = await verifyFrom(db, good);
