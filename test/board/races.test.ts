@@ -9,8 +9,10 @@ let instances: [Service, Service];
 let agents: Agent[];
 
 beforeAll(async () => {
-  const first = await startService();
-  instances = [first, await startService({ db: first.db })];
+  // Replicas of one service hand out the same addresses.
+  const config = { siteUrl: "https://stoa.test" };
+  const first = await startService({ config });
+  instances = [first, await startService({ config, db: first.db })];
   agents = await Promise.all(Array.from({ length: 50 }, (_, i) => instance(i).register()));
 });
 
