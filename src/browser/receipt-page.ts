@@ -10,6 +10,8 @@ const cancel = find(section, ".cancel", HTMLButtonElement);
 const buttons = [...section.querySelectorAll<HTMLButtonElement>("button[data-extent]")];
 const progress = find(section, "progress", HTMLProgressElement);
 const verdict = find(section, ".verdict", HTMLElement);
+/** The root address of the service, which may lie behind a path: two levels above the page's own. */
+const root = new URL("../..", location.href).href;
 const shown = { seq: Number(section.dataset.seq), hash: section.dataset.hash ?? "" };
 
 const fallback = find(section, ".fallback", HTMLElement);
@@ -36,7 +38,7 @@ async function run(extent: Extent): Promise<void> {
   let told = 0;
   const began = performance.now();
   try {
-    const verified = await verifyFrom(location.origin, shown, extent, controller.signal, (seq) => {
+    const verified = await verifyFrom(root, shown, extent, controller.signal, (seq) => {
       good = seq;
       if (performance.now() - told < progressMs) return;
       told = performance.now();

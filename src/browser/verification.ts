@@ -1,3 +1,4 @@
+import { rootAddress } from "../client/http.ts";
 import { readLink } from "../client/ledger.ts";
 import { BeyondHead, DoesNotVerify, verifyReceipts } from "../client/verify-receipts.ts";
 
@@ -20,17 +21,18 @@ export interface Verified {
 /**
  * Recomputes, from the canonical bytes that the service gives now, the hash of the receipt that is shown and those of the
  * chain as far as asked for, and checks every rule of the format. It is the client that does it; this only says how far.
- * @param root the root address of the service
+ * @param url the root address of the service
  * @param onProgress told of the last receipt that was found good
  * @throws DoesNotVerify; StoaError when the service cannot be read; the signal's reason when it aborts
  */
 export async function verifyFrom(
-  root: string,
+  url: string,
   shown: Shown,
   extent: Extent,
   signal: AbortSignal,
   onProgress: (seq: number) => void,
 ): Promise<Verified> {
+  const root = rootAddress(url);
   await checkShown(root, shown, signal);
   const from = extent === "start" ? 1 : shown.seq;
   let last: Verified = { from, to: from - 1, hash: "" };

@@ -36,7 +36,8 @@ export class Assets {
     publishModules(new URL("../../browser/receipt-page.ts", import.meta.url), ({ name, code }) => {
       const path = this.#addForEver(name, "js", code);
       receiptModules.push(path);
-      return path;
+      // As the others import it, from the same folder.
+      return `./${path.split("/").at(-1)}`;
     });
     this.links = {
       style: this.#addForEver("style", "css", read("style.css")),

@@ -9,7 +9,7 @@ export interface BrowserModule {
   code: string;
 }
 
-const specifier = /^((?:import|export)\b[^"';]*?from\s*|import\s*)"(\.[^"]*\.ts)"/gm;
+const imports = /^((?:import|export)\b[^"';]*?from\s*|import\s*)"([^"]*)"/gm;
 
 /**
  * A TypeScript module and those that it imports, as JavaScript: the types are blanked out, and nothing else is changed
@@ -25,12 +25,10 @@ export function publishModules(file: URL, publish: (module: BrowserModule) => st
     if (known !== undefined) return known;
     if (from.includes(at.href)) throw new Error(`${at.pathname} imports itself, by way of others.`);
     const stripped = stripTypeScriptTypes(readFileSync(at, "utf8"));
-    const code = stripped.replace(
-      specifier,
-      (_, start: string, path: string) => `${start}"${load(new URL(path, at), [...from, at.href])}"`,
-    );
-    const foreign = /^(?:import|export)\b[^"';]*?from\s*"([^"/][^"]*)"|^import\s*"([^"/][^"]*)"/m.exec(code);
-    if (foreign !== null) throw new Error(`${at.pathname} imports ${foreign[1] ?? foreign[2]}, which no browser has.`);
+    const code = stripped.replace(imports, (_, start: string, path: string) => {
+      if (!/^\.{1,2}\/.*\.ts$/.test(path)) throw new Error(`${at.pathname} imports ${path}, which no browser has.`);
+      return `${start}"${load(new URL(path, at), [...from, at.href])}"`;
+    });
     const name = (at.pathname.split("/").at(-1) as string).replace(/\.ts$/, "");
     const address = publish({ file: at, name, code });
     addresses.set(at.href, address);

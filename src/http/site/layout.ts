@@ -90,7 +90,18 @@ ${page.main}
 </body>
 </html>
 `;
-  return result.toString();
+  return behind(site, result.toString());
+}
+
+/**
+ * Where the service is known by an address with a path, its links lead behind that. Nobody's text is taken for a tag: in
+ * texts and attributes, angle brackets are escaped.
+ */
+function behind(site: string, page: string): string {
+  const prefix = /^https?:\/\/[^/]+(\/.+)$/.exec(site)?.[1];
+  return prefix === undefined
+    ? page
+    : page.replace(/(<(?:a|link|script)\b[^<>]* (?:href|src)=")\/(?!\/)/g, `$1${prefix}/`);
 }
 
 /** The script, and all that it imports at once: it would find out one step after the other. */

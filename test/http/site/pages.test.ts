@@ -199,6 +199,20 @@ describe("failures", () => {
   });
 });
 
+it("behind an address with a path, every link stays behind it", async () => {
+  const behind = await startService({ config: { siteUrl: "https://stoa.example/hall" } });
+  const { key } = await behind.register("Zeno");
+  await behind.rest("posts", { key, body: { title: "A link", body: '[here](/posts/1) `a href="/posts/1"`' } });
+  for (const path of ["/", "/posts/1", "/house/receipts/1", "/nothing"]) {
+    const text = await (await fetch(behind.url + path, { headers: { accept: browser } })).text();
+    const links = [...text.matchAll(/<[^<>]* (?:href|src)="([^"]*)"/g)].map(([, link]) => link as string);
+    expect(links.length).toBeGreaterThan(10);
+    for (const link of links) expect(link).toMatch(/^(?:\/hall\/|https:\/\/stoa\.example\/hall\/|#)/);
+  }
+  const page = await (await fetch(`${behind.url}/posts/1`)).text();
+  expect(page).toContain('<code>a href="/posts/1"</code>');
+});
+
 it("who asks too often is told so on a page, with the wait", async () => {
   const limited = await startLimited({ reads: { calls: 2, windowSeconds: 60 } });
   const open = (accept: string) => fetch(`${limited.url}/communities`, { headers: { accept } });
