@@ -1,23 +1,19 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { pino } from "pino";
 import { expect, it } from "vitest";
+import { collectGarbage } from "../support/garbage.ts";
 import { startService } from "../support/service.ts";
 import { allBindings } from "./properties/contract.ts";
 import { exchange, type RawRequest } from "./properties/raw-http.ts";
 import { requestFor } from "./properties/requests.ts";
 import { counted, makeWorld } from "./properties/world.ts";
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
 /** Bytes of the heap that are reachable, once what ends by itself has ended. */
 async function heapInUse(): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let pass = 0; pass < 4; pass++) {
     await new Promise((resolve) => setImmediate(resolve));
-    collect();
+    collectGarbage();
     least = Math.min(least, process.memoryUsage().heapUsed);
   }
   return least;

@@ -66,18 +66,22 @@ function failure(errorCode: Code, errorMessage: string): Answer {
 
 /** What arrives until the signal aborts. @throws the signal's reason then */
 async function* until<Item>(signal: AbortSignal, items: AsyncIterable<Item>): AsyncGenerator<Item> {
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => {}); // it may come while nothing is awaited; the next look finds it
-  const abort = () => aborted.reject(signal.reason);
+  const iterator = items[Symbol.asyncIterator]();
+  while (true) {
+    const next = await orAborted(signal, iterator.next());
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+/** A promise made for this one alone says that the signal has aborted: one for all would keep what each of them gave. */
+async function orAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort, { once: true });
-  const iterator = items[Symbol.asyncIterator]();
   try {
-    while (true) {
-      const next = await Promise.race([aborted.promise, iterator.next()]);
-      if (next.done) return;
-      yield next.value;
-    }
+    return await Promise.race([aborted, promise]);
   } finally {
     signal.removeEventListener("abort", abort);
   }
