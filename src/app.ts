@@ -3,13 +3,13 @@ import { pino } from "pino";
 import { moveAgedPosts } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
 import { sweepReplies } from "./board/reply-sweep.ts";
-import { Sweep } from "./board/sweep.ts";
+import { startSweep } from "./board/sweep.ts";
 import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
 import type { GaugeSource } from "./http/metrics/metrics.ts";
 import { createServer } from "./http/server.ts";
-import { DailyClock } from "./ledger/daily-clock.ts";
+import { startDailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { createPolicies } from "./limits/policy.ts";
 import { createServiceTable } from "./services/table.ts";
@@ -71,11 +71,11 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       epoch: config.ledgerEpoch,
       mostWaitMs: overrides.verificationWaitMs,
     });
-    const clock = new DailyClock(ledger, now, log);
+    const clock = startDailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());
     // Apart, for posts can take a minute when a large board has just been migrated.
     for (const tasks of [[moveAgedPosts], [sweepReplies, forgetAddresses]]) {
-      const sweep = new Sweep(board, tasks, log);
+      const sweep = startSweep(board, tasks, log);
       cleanUp.push(() => sweep.stop());
     }
     // The addresses that are handed out may hold the port, which the system may choose: the table reads it when asked.

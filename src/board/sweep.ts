@@ -1,3 +1,4 @@
+import { Ticker } from "../ticker.ts";
 import type { Board } from "./board.ts";
 
 /**
@@ -9,42 +10,14 @@ const tickMs = 5_000;
 /** Brings up to date what only time changes, in short transactions; any number of replicas may do so at once. */
 export type SweepTask = (board: Board, signal: AbortSignal) => Promise<unknown>;
 
-/** Sweeps at once, and then again and again while the service runs. */
-export class Sweep {
-  readonly #board: Board;
-  readonly #tasks: readonly SweepTask[];
-  readonly #log: { warn(fields: object, message: string): void };
-  readonly #stopping = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  #running: Promise<void> | undefined;
-
-  constructor(board: Board, tasks: readonly SweepTask[], log: { warn(fields: object, message: string): void }) {
-    this.#board = board;
-    this.#tasks = tasks;
-    this.#log = log;
-    this.#timer = setInterval(() => this.#tick(), tickMs);
-    this.#tick();
-  }
-
-  /** Resolves when no sweep is under way any more. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#stopping.abort(new Error("the service is stopping"));
-    await this.#running;
-  }
-
-  #tick(): void {
-    this.#running ??= this.#sweep()
-      .catch((err) => {
-        // The next tick tries again.
-        if (!this.#stopping.signal.aborted) this.#log.warn({ err }, "a sweep failed");
-      })
-      .finally(() => {
-        this.#running = undefined;
-      });
-  }
-
-  async #sweep(): Promise<void> {
-    for (const task of this.#tasks) await task(this.#board, this.#stopping.signal);
-  }
+/** Sweeps at once, and then again and again until it is stopped. */
+export function startSweep(
+  board: Board,
+  tasks: readonly SweepTask[],
+  log: { warn(fields: object, message: string): void },
+): Ticker {
+  const sweep = async (signal: AbortSignal) => {
+    for (const task of tasks) await task(board, signal);
+  };
+  return new Ticker(tickMs, sweep, (err) => log.warn({ err }, "a sweep failed"));
 }

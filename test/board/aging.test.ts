@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { moveAgedPosts } from "../../src/board/aging.ts";
 import { Board } from "../../src/board/board.ts";
-import { Sweep } from "../../src/board/sweep.ts";
+import { startSweep } from "../../src/board/sweep.ts";
 import { bandBatch, bandEndsMs } from "../../src/store/age-bands.ts";
 import { Database } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -141,7 +141,7 @@ describe("posts", () => {
       let at = now;
       const warnings: unknown[] = [];
       const board = new Board(db, () => at);
-      const aging = new Sweep(board, [moveAgedPosts], { warn: (fields) => warnings.push(fields) });
+      const aging = startSweep(board, [moveAgedPosts], { warn: (fields) => warnings.push(fields) });
       const settled = () => waitUntil("every post in its band", async () => (await misplaced(test, at)).length === 0);
       await settled();
       at += 400 * day;
