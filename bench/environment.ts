@@ -10,13 +10,17 @@ import { concurrency, fullBufferPool, type Options } from "./options.ts";
 /** The same for both sides, so that replies can be compared. */
 const siteUrl = "http://stoa.example";
 
-export interface BenchDatabase {
+interface BenchDatabase {
   address: DatabaseConfig;
   stop(): Promise<void>;
 }
 
 /** Starts the private server, as durable as in production but with room for all data, or takes the one that is named. */
-export async function startDatabase(options: Options, log: (line: string) => void, signal: AbortSignal) {
+export async function startDatabase(
+  options: Options,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<BenchDatabase> {
   const { population, databaseUrl, dataDir } = options;
   if (databaseUrl !== undefined) {
     const { database } = readConfig({ STOA_DATABASE_URL: databaseUrl });

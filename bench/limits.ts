@@ -1,13 +1,13 @@
 // What rate limits cost: the service with them against the service without, over the same data, in turn.
+import { openBoard } from "./board.ts";
 import { createCases } from "./cases.ts";
-import { describeEngine, openAdmin, startDatabase, startService } from "./environment.ts";
+import { startService } from "./environment.ts";
 import { receiptCase } from "./ledger/receipt-case.ts";
 import { type Measurement, measure } from "./measure.ts";
 import { MemoryWatch } from "./memory.ts";
 import { choose, type Options } from "./options.ts";
 import { handWritten } from "./protocols.ts";
-import { describeMachine, describeSet, formatMachine, formatTable, type Report } from "./report.ts";
-import { ensureSeed } from "./seed.ts";
+import { describeSet, formatMachine, formatTable, type Report } from "./report.ts";
 
 /** The least share of the throughput without limits that a read must reach with them. */
 const leastShare = 0.9;
@@ -31,13 +31,7 @@ export async function benchLimits(
 ): Promise<{ report: Report; text: string }> {
   const started = Date.now();
   await using cleanUp = new AsyncDisposableStack();
-  const database = await startDatabase(options, log, signal);
-  cleanUp.defer(() => database.stop());
-  const { address } = database;
-  await ensureSeed({ address, population: options.population, anew: options.reseed, log });
-  const admin = openAdmin(address);
-  cleanUp.defer(() => admin.end());
-  const machine = describeMachine(await describeEngine(admin));
+  const { address, machine } = await openBoard(options, log, signal, cleanUp);
 
   const plain = await startService(address, options, signal);
   cleanUp.defer(() => plain.stop());

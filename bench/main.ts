@@ -1,6 +1,7 @@
 // Compares the service with routes written by hand, over the same data, in one run. `npm run bench -- --help` says more.
+import { openBoard } from "./board.ts";
 import { type Case, createCases } from "./cases.ts";
-import { describeEngine, openAdmin, startBaseline, startDatabase, startService } from "./environment.ts";
+import { startBaseline, startService } from "./environment.ts";
 import { checkFairness } from "./fairness.ts";
 import { costOfKeys, idempotencyProtocols, manyCreates } from "./idempotency.ts";
 import { benchLedger } from "./ledger/bench.ts";
@@ -10,8 +11,7 @@ import { MemoryWatch } from "./memory.ts";
 import { choose, type Options, readOptions, usage } from "./options.ts";
 import { benchPages } from "./pages.ts";
 import { protocols } from "./protocols.ts";
-import { describeMachine, describeSet, findMissed, formatReport, type Report, saveReport } from "./report.ts";
-import { ensureSeed } from "./seed.ts";
+import { describeSet, findMissed, formatReport, type Report, saveReport } from "./report.ts";
 
 const log = (line: string) => void process.stderr.write(`${line}\n`);
 
@@ -44,13 +44,7 @@ async function bench(options: Options, signal: AbortSignal): Promise<{ report: R
   const started = Date.now();
   await using cleanUp = new AsyncDisposableStack();
 
-  const database = await startDatabase(options, log, signal);
-  cleanUp.defer(() => database.stop());
-  const { address } = database;
-  await ensureSeed({ address, population: options.population, anew: options.reseed, log });
-  const admin = openAdmin(address);
-  cleanUp.defer(() => admin.end());
-  const machine = describeMachine(await describeEngine(admin));
+  const { address, admin, machine } = await openBoard(options, log, signal, cleanUp);
 
   const baseline = await startBaseline(address, signal);
   cleanUp.defer(() => baseline.stop());

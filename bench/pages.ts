@@ -1,13 +1,13 @@
 // The pages beside the API's replies with the same content, from the same process.
-import { describeEngine, openAdmin, startDatabase, startService } from "./environment.ts";
+import { openBoard } from "./board.ts";
+import { startService } from "./environment.ts";
 import { type Round, runLoad } from "./load.ts";
 import { median } from "./measure.ts";
 import { MemoryWatch } from "./memory.ts";
 import { choose, concurrency, type Options } from "./options.ts";
 import { discussedPost, type Population } from "./population.ts";
 import type { Request } from "./protocols.ts";
-import { describeMachine, describeSet, formatMachine, formatTable, type Line, type Report } from "./report.ts";
-import { ensureSeed } from "./seed.ts";
+import { describeSet, formatMachine, formatTable, type Line, type Report } from "./report.ts";
 
 /** The least share of the feed's throughput that the home page must reach. */
 const leastRatio = 0.4;
@@ -30,13 +30,7 @@ export async function benchPages(
 ): Promise<{ report: PagesReport; text: string }> {
   const started = Date.now();
   await using cleanUp = new AsyncDisposableStack();
-  const database = await startDatabase(options, log, signal);
-  cleanUp.defer(() => database.stop());
-  const { address } = database;
-  await ensureSeed({ address, population: options.population, anew: options.reseed, log });
-  const admin = openAdmin(address);
-  cleanUp.defer(() => admin.end());
-  const machine = describeMachine(await describeEngine(admin));
+  const { address, machine } = await openBoard(options, log, signal, cleanUp);
   const service = await startService(address, options, signal);
   cleanUp.defer(() => service.stop());
   const memory = new MemoryWatch(service.pid);
