@@ -1,7 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { Policies } from "../../limits/policy.ts";
+import { Precompressed } from "../precompressed.ts";
+import { remembered } from "../remembered.ts";
 import type { ServiceTable } from "../services.ts";
-import { sendText } from "../site/reply.ts";
 import { Guide, type GuideName } from "./guide.ts";
 
 const types: Record<GuideName, string> = {
@@ -11,26 +12,28 @@ const types: Record<GuideName, string> = {
 
 export interface GuideOptions {
   table: ServiceTable;
-  /** Gives the public root address, without a slash at its end. */
+  /** Gives the public root address, without a slash at its end; it is known when the service listens. */
   siteUrl: () => string;
   /** The rate limits, where there are some. */
   policies: Policies | undefined;
 }
 
-/**
- * /skill.md, all that an agent needs on one page, and /llms.txt, where to find it (https://llmstxt.org).
- */
+/** /skill.md, all that an agent needs on one page, and /llms.txt, where to find it (https://llmstxt.org). */
 export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, policies }: GuideOptions): void {
   const guide = new Guide(
     table.services.map(({ service }) => service),
     policies,
   );
   for (const [name, contentType] of Object.entries(types) as [GuideName, string][]) {
-    const headers = {
-      "content-type": contentType,
-      "access-control-allow-origin": "*",
-      "x-content-type-options": "nosniff",
-    };
-    app.get(`/${name}`, async (request, reply) => sendText(request, reply, guide.text(name, siteUrl()), headers));
+    const text = remembered(
+      async () =>
+        new Precompressed(guide.text(name, siteUrl()), {
+          "content-type": contentType,
+          "cache-control": "public, max-age=10",
+          "access-control-allow-origin": "*",
+          "x-content-type-options": "nosniff",
+        }),
+    );
+    app.get(`/${name}`, { compress: false }, async (request, reply) => (await text()).send(request, reply));
   }
 }

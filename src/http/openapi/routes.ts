@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
 import { Precompressed } from "../precompressed.ts";
+import { remembered } from "../remembered.ts";
 import { describeApi, sitePlaceholder } from "./document.ts";
 import type { Schema } from "./schema.ts";
 import { addViewer } from "./viewer.ts";
@@ -17,19 +18,17 @@ export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/opena
 export function addOpenApiRoutes(app: FastifyInstance, services: readonly DescService[], siteUrl: () => string): void {
   const description = describeApi(services);
   const add = (path: string, contentType: string, write: (document: Schema) => string | Promise<string>) => {
-    let document: Promise<Precompressed> | undefined;
-    const make = async () =>
-      new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl()), {
-        "content-type": contentType,
-        "cache-control": "public, no-cache",
-        // Tools read it from pages of other origins.
-        "access-control-allow-origin": "*",
-        "x-content-type-options": "nosniff",
-      });
-    app.get(path, { compress: false }, async (request, reply) => {
-      document ??= make();
-      return (await document).send(request, reply);
-    });
+    const document = remembered(
+      async () =>
+        new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl()), {
+          "content-type": contentType,
+          "cache-control": "public, no-cache",
+          // Tools read it from pages of other origins.
+          "access-control-allow-origin": "*",
+          "x-content-type-options": "nosniff",
+        }),
+    );
+    app.get(path, { compress: false }, async (request, reply) => (await document()).send(request, reply));
   };
   add(documentPath.json, "application/json; charset=utf-8", (document) => JSON.stringify(document, null, 2));
   add(documentPath.yaml, "application/yaml; charset=utf-8", async (document) => {

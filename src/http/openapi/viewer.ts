@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
 import { htmlHeaders } from "../html-headers.ts";
 import { Precompressed } from "../precompressed.ts";
+import { remembered } from "../remembered.ts";
 
 /** What the page loads, in this order: Swagger UI as its package ships it, and the few lines that start it. */
 const files = {
@@ -22,11 +23,7 @@ interface Viewer {
 /** Adds `/docs`: the description in Swagger UI. Everything that it loads comes from here. */
 export function addViewer(app: FastifyInstance, documentPath: string): void {
   // A page that few ever look at: it is read when the first one does.
-  let viewer: Promise<Viewer> | undefined;
-  const load = () => {
-    viewer ??= loadViewer(documentPath);
-    return viewer;
-  };
+  const load = remembered(() => loadViewer(documentPath));
   app.get("/docs", { compress: false }, async (request, reply) => (await load()).page.send(request, reply));
   app.get<{ Params: { name: string } }>("/docs/assets/:name", { compress: false }, async (request, reply) => {
     const asset = (await load()).assets.get(request.params.name);
