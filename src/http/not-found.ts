@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { errorStatus, notFound } from "../errors.ts";
+import { setLimitFields } from "./limits/hooks.ts";
 import { sendError } from "./reply-error.ts";
 import type { Site } from "./site/routes.ts";
 
@@ -27,8 +28,7 @@ function answerAsRpc(request: FastifyRequest, reply: FastifyReply, site: Site | 
     reply.raw.setHeader("grpc-status", "12");
     reply.raw.setHeader("grpc-message", unimplemented);
     if (request.callLimits !== undefined) {
-      reply.raw.setHeader("ratelimit-policy", request.callLimits.policies);
-      reply.raw.setHeader("ratelimit", request.callLimits.state);
+      setLimitFields(reply.raw, request.callLimits);
       request.callLimits.faulty = true;
     }
     reply.raw.end();

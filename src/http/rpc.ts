@@ -15,6 +15,7 @@ import { admit } from "./admission.ts";
 import { toConnectError } from "./error-mapping.ts";
 import { isFault, mapErrors } from "./interceptors.ts";
 import type { Gate } from "./limits/gate.ts";
+import { setLimitFields } from "./limits/hooks.ts";
 import { logKey } from "./log.ts";
 import { recordFailure, recordOutcomes, requestKey } from "./metrics/outcome.ts";
 import type { ServiceTable } from "./services.ts";
@@ -43,8 +44,7 @@ export async function addRpcRoutes(
       const { callLimits } = request;
       if (gate === undefined || callLimits === undefined) return;
       gate.describe(callLimits);
-      response.setHeader("ratelimit-policy", callLimits.policies);
-      response.setHeader("ratelimit", callLimits.state);
+      setLimitFields(response, callLimits);
     });
     done();
   });

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import type { CallLimits } from "../../limits/call-limits.ts";
@@ -64,6 +65,12 @@ export function addLimits(app: FastifyInstance, gate: Gate | undefined, services
     }
     done();
   });
+}
+
+/** Says on a reply that Fastify does not send how the caller stands; the gate has described it. */
+export function setLimitFields(response: ServerResponse, { policies, state }: CallLimits): void {
+  response.setHeader("ratelimit-policy", policies);
+  response.setHeader("ratelimit", state);
 }
 
 /** Counts a request that is no call. @throws StoaError `rate_limited` */

@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { inTime } from "../in-time.ts";
 import type { ServiceTable } from "../services.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 
@@ -102,6 +103,7 @@ export class Metrics {
     if (rpc.methodKind === "unary") this.#durations.observe({ operation: rpc.name }, reply.elapsedTime / 1000);
   }
 
+  /** All metrics, each gauge read anew. */
   async text(): Promise<string> {
     return `${await this.#registry.metrics()}\n${await processMetrics().metrics()}`;
   }
@@ -113,14 +115,10 @@ function protocolOf(contentType = ""): string {
 }
 
 async function readInTime(read: GaugeSource["read"]): Promise<number | undefined> {
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), patienceMs);
   try {
-    return await Promise.race([read(), late]);
+    return await inTime(Promise.resolve(read()), patienceMs);
   } catch {
     // The rest of the metrics is all the more of interest where the database is away.
     return undefined;
-  } finally {
-    clearTimeout(timer);
   }
 }

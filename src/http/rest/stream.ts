@@ -4,12 +4,14 @@ import { ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
 import { toErrorBody, toStoaError } from "../error-mapping.ts";
+import { inTime } from "../in-time.ts";
 import { recordFailure } from "../metrics/outcome.ts";
 import { encodeMessage } from "./encode.ts";
 
 /** How long the reply's head waits for a first message or failure, in milliseconds; a failure then has its own status. */
 const headMs = 250;
 
+/** Whether a client would have a stream as server-sent events. */
 export function wantsEvents({ headers }: FastifyRequest): boolean {
   return /(?:^|,)\s*text\/event-stream\b/i.test(headers.accept ?? "");
 }
@@ -33,7 +35,7 @@ export async function sendStream(
   const first = iterator.next();
   // Where the client goes away before anything is sent, nobody reads this.
   first.catch(() => {});
-  await Promise.race([first, new Promise((resolve) => setTimeout(resolve, headMs))]);
+  await inTime(first, headMs);
 
   const describe = (error: unknown) => {
     // What the chain lets out has been logged, and is a Connect error.
@@ -87,7 +89,7 @@ async function* toEvents(
   try {
     let pending = first;
     for (;;) {
-      const next = await orSilence(pending, heartbeatMs);
+      const next = await inTime(pending, heartbeatMs);
       if (next === undefined) {
         yield ": still here\n\n";
         continue;
@@ -101,18 +103,5 @@ async function* toEvents(
     yield `event: error\ndata: ${describe(error)}\n\n`;
   } finally {
     await iterator.return?.();
-  }
-}
-
-/** The result, or undefined when it does not come in time. */
-async function orSilence<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  try {
-    return await Promise.race([promise, silence]);
-  } finally {
-    clearTimeout(timer);
   }
 }
