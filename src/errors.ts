@@ -43,10 +43,12 @@ export class StoaError extends Error {
   }
 }
 
+/** @param field the input at fault, named as in the contract; undefined where it is none */
 export function badInput(field: string | undefined, message: string): StoaError {
   return new StoaError("bad_input", message, { field });
 }
 
+/** @param field the input that asked for it, where one did */
 export function notFound(message: string, field?: string): StoaError {
   return new StoaError("not_found", message, { field });
 }

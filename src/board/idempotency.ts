@@ -15,7 +15,7 @@ import { openReply, type ReplySecret, sealReply } from "./sealed-reply.ts";
 /** How long a key is known, in milliseconds. */
 export const keptMs = 24 * 3_600_000;
 /** How long a reply that holds an API key is kept at most, in milliseconds. */
-export const sealedKeptMs = 3_600_000;
+const sealedKeptMs = 3_600_000;
 /** How long the API key before the current one may repeat the rotation that replaced it, in milliseconds. */
 const rotationRepeatableMs = 600_000;
 

@@ -71,6 +71,7 @@ export class StoaError extends Error {
 
 export type JsonObject = { [name: string]: unknown };
 
+/** Whether a JSON value is an object, no array and not null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -35,6 +35,7 @@ export function wholeSeconds(wait: number): number {
 
 export type Policies = Record<LimitName, Policy>;
 
+/** The policy of every limit. */
 export function createPolicies(quotas: Quotas): Policies {
   return Object.fromEntries(limitNames.map((name) => [name, new Policy(name, quotas[name])])) as Policies;
 }

@@ -85,6 +85,7 @@ function digest(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
+/** The refusal of a call without valid credentials of the kind that the access asks for. */
 export function unauthorized(access: Access): StoaError {
   const what = access === Access.OPERATOR ? "the operator token" : "a valid API key";
   return new StoaError(

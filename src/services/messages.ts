@@ -94,6 +94,7 @@ function optional<Name extends string>(name: Name, value: number | null): { [N i
   return value === null ? {} : ({ [name]: BigInt(value) } as { [N in Name]: bigint });
 }
 
+/** @param ms milliseconds since 1970 (UTC) */
 export function timestamp(ms: number): Timestamp {
   const seconds = Math.floor(ms / 1000);
   return { $typeName: "google.protobuf.Timestamp", seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1_000_000 };

@@ -52,6 +52,7 @@ export async function renewReply(tx: Tx, { id, fingerprint, sealed, createdAt, d
   );
 }
 
+/** What is known under the id of a key. */
 export async function findReply(db: Queryable, id: Buffer): Promise<KeptReply | undefined> {
   const sql = "SELECT fingerprint, reply, sealed, created_at FROM idempotency_replies WHERE id = ?";
   const [row] = await db.rows<Omit<KeptReply, "sealed"> & { sealed: number }>(sql, [id]);

@@ -11,6 +11,7 @@ export interface LinkedDatabase extends TestDatabase {
   mend(): Promise<void>;
 }
 
+/** Makes the database and the way to it, both until the file's last test. */
 export async function createLinkedDatabase(): Promise<LinkedDatabase> {
   const server = inject("server");
   const direct = await createTestDatabase();

@@ -82,7 +82,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   };
 }
 
-export function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
+function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
   return {
     host: "127.0.0.1",
     port: 0,

@@ -12,6 +12,7 @@ export const requestKey = createContextKey<FastifyRequest | undefined>(undefined
 
 const outcomes = new WeakMap<FastifyRequest, Outcome>();
 
+/** Notes what became of a request; the last word counts. Without a request (a call of our own) there is nothing to note. */
 export function recordOutcome(request: FastifyRequest | undefined, outcome: Outcome): void {
   if (request !== undefined) outcomes.set(request, outcome);
 }
@@ -21,6 +22,7 @@ export function outcomeOf(request: FastifyRequest): Outcome | undefined {
   return outcomes.get(request);
 }
 
+/** Notes the outcome that an error stands for. */
 export function recordFailure(request: FastifyRequest | undefined, error: unknown): void {
   const canceled = error instanceof ConnectError && error.code === Code.Canceled;
   recordOutcome(request, canceled ? "canceled" : toStoaError(error).code);

@@ -11,6 +11,7 @@ const safe = Number.MAX_SAFE_INTEGER;
 /** Of either alphabet, with or without its padding. */
 const base64 = "^(?:[\\w+/-]{4})*(?:[\\w+/-]{2}(?:==)?|[\\w+/-]{3}=?)?$";
 
+/** A scalar as the facade reads and writes it. */
 export function scalarSchema(scalar: ScalarType): Schema {
   switch (scalar) {
     case ScalarType.STRING:

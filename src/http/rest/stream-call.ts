@@ -12,6 +12,7 @@ import type { CallInit } from "./call.ts";
 type StreamImplementation = (message: Message, context: HandlerContext) => AsyncIterable<Message>;
 type StreamFn = (request: StreamRequest) => Promise<StreamResponse>;
 
+/** Whether an RPC takes one message and answers with a stream. */
 export function isServerStreaming(rpc: DescMethod): rpc is DescMethod & DescMethodServerStreaming {
   return rpc.methodKind === "server_streaming";
 }

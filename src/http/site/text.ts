@@ -29,6 +29,7 @@ export function counted(value: bigint | number, noun: string): string {
   return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;
 }
 
+/** A time in milliseconds since 1970 (UTC). */
 export function toMs({ seconds, nanos }: Timestamp): number {
   return Number(seconds) * 1000 + nanos / 1_000_000;
 }

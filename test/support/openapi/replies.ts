@@ -25,7 +25,7 @@ const paths = Object.entries(description.paths)
   }));
 
 /** The operation that a request is for, by the description; undefined where it knows none. */
-export function findOperation(method: string, target: string): Operation | undefined {
+function findOperation(method: string, target: string): Operation | undefined {
   const [path = ""] = target.replace(/^https?:\/\/[^/]*/, "").split(/[?#]/, 1);
   const found = paths.find(({ pattern }) => pattern.test(path));
   return found?.operations[method === "HEAD" ? "get" : method.toLowerCase()];
