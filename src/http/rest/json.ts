@@ -199,8 +199,8 @@ class Parser {
   }
 
   #fail(): never {
-    const where = this.#at < this.#text.length ? `at character ${this.#at + 1}` : "it ends too early";
-    throw new JsonSyntaxError(`the body is not JSON: ${where}`);
+    const where = this.#at < this.#text.length ? `it breaks at character ${this.#at + 1}` : "it ends too early";
+    throw new JsonSyntaxError(where);
   }
 }
 

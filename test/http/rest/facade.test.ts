@@ -363,6 +363,14 @@ describe("a body", () => {
     expectError(await ask("/v1/things/a", { method: "PUT", body }), 400, "bad_json");
   });
 
+  it.each([
+    ["{", "The body is not JSON: it ends too early."],
+    ["number=5", "The body is not JSON: it breaks at character 1."],
+    ['{"number":1,"number":1}', 'The body is not JSON: the key "number" comes twice.'],
+  ])("%s is told where it is wrong", async (body, message) => {
+    expect((await post("/v1/things/a", body)).body.message).toBe(message);
+  });
+
   it("that is absent is bad_json where there are body fields", async () => {
     expectError(await ask("/v1/things/a", { method: "POST" }), 400, "bad_json");
   });
