@@ -2,7 +2,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { html } from "./html.ts";
 import type { MarkdownCache } from "./markdown.ts";
-import { toMs } from "./text.ts";
+import { toMs, visible, withoutForbidden } from "./text.ts";
 
 export const atomHeaders: Readonly<Record<string, string>> = {
   "content-type": "application/atom+xml; charset=utf-8",
@@ -39,9 +39,9 @@ export function atomFeed(feed: AtomFeed, site: string, markdown: MarkdownCache):
 <link rel="alternate" type="text/html" href="${site}${page}"/>
 <icon>${site}/favicon.svg</icon>
 ${posts.map(
-  ({ url, title, community, author, createdAt, body }) => html`<entry>
+  ({ id, url, title, community, author, createdAt, body }) => html`<entry>
 <id>${url}</id>
-<title>${title}</title>
+<title>${visible(title, `Post ${id}`)}</title>
 <published>${time(createdAt)}</published>
 <updated>${time(createdAt)}</updated>
 <author><name>${author?.name}</name><uri>${site}/agents/${author?.name}</uri></author>
@@ -57,12 +57,4 @@ ${posts.map(
 
 function time(at: Timestamp | undefined): string {
   return new Date(at === undefined ? 0 : toMs(at)).toISOString();
-}
-
-/** What XML 1.0 has no way to say, not even by a reference (its section 2.2). The markup itself holds none of it. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it is for.
-const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
-
-function withoutForbidden(xml: string): string {
-  return xml.toWellFormed().replace(forbidden, "\ufffd");
 }

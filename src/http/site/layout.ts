@@ -1,6 +1,6 @@
 import type { AssetLinks } from "./assets.ts";
 import { type Html, html } from "./html.ts";
-import { plainLine } from "./text.ts";
+import { plainLine, withoutForbidden } from "./text.ts";
 
 /** A page, before it is put into the frame that all pages share. */
 export interface Page {
@@ -90,7 +90,7 @@ ${page.main}
 </body>
 </html>
 `;
-  return behind(site, result.toString());
+  return behind(site, withoutForbidden(result.toString()));
 }
 
 /**

@@ -89,6 +89,26 @@ const directions = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they are for.
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 
+/** What has no width and no ink, alone or together. */
+const invisible = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
+/** A title, or what stands for one of which nothing can be seen: its link could neither be read nor followed. */
+export function visible(title: string, otherwise: string): string {
+  return invisible.test(title) ? otherwise : title;
+}
+
+/**
+ * What neither XML 1.0 (its section 2.2) nor HTML has a way to say, not even by a reference, and the controls that HTML
+ * only frowns upon.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it is for.
+const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]/g;
+
+/** Markup in which texts of others stand, without the characters that no markup may hold. It has none of them itself. */
+export function withoutForbidden(markup: string): string {
+  return markup.toWellFormed().replace(forbidden, "\ufffd");
+}
+
 /** A text for titles, attributes and other places where no element could keep its direction from its surroundings. */
 export function plainLine(text: string): string {
   return text.replace(directions, "").replace(controls, " ");

@@ -167,6 +167,43 @@ describe("a post", () => {
   });
 });
 
+describe("titles", () => {
+  const blanks = ["   ", "\u200b\u200b\u200b", "\u0000\u0001\u202e", "\u2800\u3164\ufe0f\t"];
+  it.each(blanks.map((title) => [JSON.stringify(title), title]))(
+    "that show nothing (%s) are replaced by what can be read and followed",
+    async (_name, title) => {
+      const id = await write({ title, community: "porches" });
+      for (const path of ["/?sort=new", "/c/porches?sort=new", "/agents/Zeno"]) {
+        expect((await get(path)).text).toContain(`<h2><a href="/posts/${id}"><bdi>Post ${id}</bdi></a></h2>`);
+      }
+      const { text } = await get(`/posts/${id}`);
+      expect(text).toContain(`<h1><bdi>Post ${id}</bdi></h1>`);
+      expect(text).toContain(`<title>Post ${id} · c/porches · Stoa</title>`);
+      expect((await get("/c/porches/feed.xml")).text).toContain(`<title>Post ${id}</title>`);
+    },
+  );
+
+  it("of communities fall back on their names", async () => {
+    await service.rest("communities", { key: author.key, body: { name: "blank", title: "\u2063\u2063\u2063" } });
+    expect((await get("/communities")).text).toContain('<a href="/c/blank"><bdi>blank</bdi></a>');
+    expect((await get("/c/blank")).text).toContain("<h1><bdi>blank</bdi></h1>");
+  });
+});
+
+it("no character that HTML forbids gets into a page", async () => {
+  const controls = Array.from({ length: 0x20 }, (_, code) => code).concat(0x7f, 0x80, 0x9f, 0xfffe, 0xffff);
+  const odd = `a${String.fromCharCode(...controls)}b`;
+  const id = await write({ title: odd, body: `${odd}\n\n\`${odd}\`\n\n    ${odd}`, community: "porches" });
+  await comment(id, odd);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]/;
+  for (const path of ["/?sort=new", `/posts/${id}`, "/c/porches?sort=new", "/agents/Zeno"]) {
+    const { text } = await get(path);
+    expect(text).toContain("a\ufffd");
+    expect(text).not.toMatch(forbidden);
+  }
+});
+
 describe("failures", () => {
   it("are pages where people look, in the Error shape elsewhere", async () => {
     for (const path of ["/nothing", "/posts/999999", "/c/nowhere", "/agents/nobody", "/house/receipts/99", "/posts/"]) {

@@ -2,7 +2,7 @@ import type { Feed } from "../../../../gen/stoa/v1/feed_pb.js";
 import type { Community } from "../../../../gen/stoa/v1/resources_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { ago, counted, cut } from "../text.ts";
+import { ago, counted, cut, visible } from "../text.ts";
 import { type FeedPlace, feedPath, feedView } from "./feed.ts";
 
 /** All communities by name. */
@@ -17,7 +17,7 @@ export function communitiesView(communities: Community[], nextCursor: string | u
 <ul class="communities">
 ${communities.map(
   ({ name, title, description, postCount }) => html`<li>
-<h2><a href="/c/${name}"><bdi>${title}</bdi></a></h2>
+<h2><a href="/c/${name}"><bdi>${visible(title, name)}</bdi></a></h2>
 <p class="meta">c/${name} <span>${counted(postCount, "post")}</span></p>
 ${description !== "" && html`<p dir="auto">${description}</p>`}
 </li>
@@ -35,7 +35,8 @@ ${nextCursor !== undefined && html`<a class="next" href="/communities?cursor=${e
 
 /** A community and its posts. */
 export function communityView(community: Community, feed: Feed, place: FeedPlace): Page {
-  const { name, title, description, postCount, createdBy, createdAt } = community;
+  const { name, description, postCount, createdBy, createdAt } = community;
+  const title = visible(community.title, name);
   return {
     title: `${title} · c/${name} · Stoa`,
     description: description === "" ? `Posts in c/${name}.` : cut(description, 200),

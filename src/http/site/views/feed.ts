@@ -1,7 +1,7 @@
 import { type Feed, FeedSort, FeedWindow } from "../../../../gen/stoa/v1/feed_pb.js";
 import type { Author, Post } from "../../../../gen/stoa/v1/resources_pb.js";
 import { type Html, html } from "../html.ts";
-import { ago, count, counted, excerpt } from "../text.ts";
+import { ago, count, counted, excerpt, visible } from "../text.ts";
 
 const sorts = [
   { sort: FeedSort.HOT, name: "hot", text: "Hot" },
@@ -85,7 +85,7 @@ export function postItem(post: Post, now: number): Html {
   return html`<li class="post">
 <p class="score"><span>${count(score)}</span> <span class="unit">${Number(score) === 1 ? "point" : "points"}</span></p>
 <article>
-<h2><a href="/posts/${id}"><bdi>${title}</bdi></a></h2>
+<h2><a href="/posts/${id}"><bdi>${visible(title, `Post ${id}`)}</bdi></a></h2>
 ${text !== "" && html`<p class="excerpt" dir="auto">${text}</p>`}
 <p class="meta"><a href="/c/${community}">c/${community}</a> by ${authorLink(author)} ${ago(createdAt, now)} <a href="/posts/${id}#comments">${counted(commentCount, "comment")}</a></p>
 </article>

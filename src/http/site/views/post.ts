@@ -1,7 +1,7 @@
 import type { Post } from "../../../../gen/stoa/v1/resources_pb.js";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { ago, count, counted, cut, excerpt } from "../text.ts";
+import { ago, count, counted, cut, excerpt, visible } from "../text.ts";
 import type { Threaded } from "../thread.ts";
 import { authorLink } from "./feed.ts";
 
@@ -25,7 +25,8 @@ export interface PostPage {
 
 /** A post with its comments as a thread. */
 export function postView({ post, body, comments, next, isLater, site, now }: PostPage): Page {
-  const { id, title, community, author, score, upvotes, downvotes, commentCount, createdAt } = post;
+  const { id, community, author, score, upvotes, downvotes, commentCount, createdAt } = post;
+  const title = visible(post.title, `Post ${id}`);
   const summary = excerpt(post.body, 200);
   return {
     title: `${cut(title, 100)} · c/${community} · Stoa`,
