@@ -3,6 +3,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { startLimited } from "../support/limited.ts";
 import { lockPost, someoneWaits } from "../support/locks.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -138,6 +139,27 @@ describe("CORS", () => {
     });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get("access-control-allow-methods")).toBe("GET, HEAD");
+    // The wildcard does not cover Authorization (the Fetch standard, CORS-preflight fetch).
+    expect(preflight.headers.get("access-control-allow-headers")).toBe("*, Authorization");
+  });
+
+  it("lets them read that they ask too often, and never refuses a preflight", async () => {
+    const service = await startLimited({
+      reads: { calls: 2, windowSeconds: 60 },
+      refusals: { calls: 1, windowSeconds: 60 },
+    });
+    const lets = async (address: string, path: string, method = "GET") => {
+      const { status, headers } = await service.from(address, path, { method });
+      return [status, headers.get("access-control-allow-origin"), headers.get("access-control-expose-headers")];
+    };
+    const readable = ["*", expect.stringContaining("Retry-After")];
+    for (let reads = 0; reads < 2; reads++) await service.from("203.0.113.1", "feed");
+    expect(await lets("203.0.113.1", "feed")).toEqual([429, ...readable]);
+    expect(await lets("203.0.113.1", "feed", "OPTIONS")).toEqual([204, ...readable]);
+    await service.from("203.0.113.2", "posts/999");
+    expect(await lets("203.0.113.2", "feed")).toEqual([429, ...readable]);
+    expect(await lets("203.0.113.2", "feed", "OPTIONS")).toEqual([204, ...readable]);
+    expect(await lets("203.0.113.2", "posts", "POST")).toEqual([429, null, null]);
   });
 });
 

@@ -75,7 +75,7 @@ describe("every reply of REST", () => {
       ["calls"],
     ],
     ["a HEAD", () => service.rest("feed", { method: "HEAD" }), 200, ["reads"], ["reads"]],
-    ["a preflight", () => service.rest("feed", { method: "OPTIONS" }), 204, ["reads"], ["reads"]],
+    ["a preflight", () => service.rest("feed", { method: "OPTIONS" }), 204, ["refusals"], ["refusals"]],
     ["a verification", () => service.rest("/house/verify"), 200, ["reads"], ["reads"]],
   ] as const)("has both header fields: %s", async (_, ask, status, policies, states) => {
     const reply = await ask();

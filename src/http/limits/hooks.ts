@@ -44,10 +44,9 @@ export function addLimits(app: FastifyInstance, gate: Gate | undefined, services
     const limits = gate.open(request.raw);
     request.callLimits = limits;
     if (limits.refusal === undefined) return done();
-    const kind = request.routeOptions.config.limits;
-    // Who asks for health is answered always; RPC clients get the refusal in the manner of their protocol.
-    if (kind === "none" || kind === "rpc") return done();
-    return done(limits.refusal);
+    // Who asks for health is answered always. Calls are refused where they are counted: over RPC in the manner of its
+    // protocols, over REST where it is known whether a page of another origin may read the refusal.
+    return request.routeOptions.config.limits === undefined ? done(limits.refusal) : done();
   });
   app.addHook("onSend", (request, reply, payload, done) => {
     const { callLimits } = request;
