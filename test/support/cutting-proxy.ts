@@ -1,6 +1,6 @@
-import { connect, createServer, type Socket } from "node:net";
-import { afterAll } from "vitest";
 import type { DatabaseConfig } from "../../src/config.ts";
+import { serverOf } from "./database-link.ts";
+import { startRelay } from "./relay.ts";
 
 /** Where a connection is cut: the command is not sent on, or its outcome is not sent back. */
 export type Cut = "before" | "after";
@@ -16,50 +16,32 @@ export interface CuttingProxy {
 
 /** Starts a proxy on a free port; it stops after the file's last test. */
 export async function startCuttingProxy(upstream: DatabaseConfig): Promise<CuttingProxy> {
-  const { host, port, socketPath, ...account } = upstream;
   let remaining = 0;
   let when: Cut = "before";
   let cut = false;
-  const open = new Set<Socket>();
-
-  const server = createServer((client) => {
-    const database = socketPath === undefined ? connect(port ?? 3306, host) : connect(socketPath);
-    const end = () => {
-      client.destroy();
-      database.destroy();
-    };
+  const { port } = await startRelay(serverOf(upstream), (client, database) => {
     let answerIsLost = false;
-    for (const socket of [client, database]) {
-      open.add(socket);
-      socket.on("error", end);
-      socket.on("close", () => {
-        open.delete(socket);
-        end();
-      });
-    }
     client.on("data", (bytes) => {
       // The fourth byte of a packet counts the packets of a command: 0 begins one. Commands are small, and come one by one.
       if (bytes[3] === 0 && remaining > 0 && --remaining === 0) {
         cut = true;
-        if (when === "before") return end();
+        if (when === "before") {
+          client.destroy();
+          return;
+        }
         answerIsLost = true;
       }
       database.write(bytes);
-      return undefined;
     });
     database.on("data", (bytes) => {
       // The database has answered: what was asked for has been done.
-      if (answerIsLost) end();
+      if (answerIsLost) client.destroy();
       else client.write(bytes);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterAll(async () => {
-    for (const socket of open) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  const { socketPath: _socketPath, ...account } = upstream;
   return {
-    config: { ...account, host: "127.0.0.1", port: (server.address() as { port: number }).port },
+    config: { ...account, host: "127.0.0.1", port },
     cutAt(number, moment) {
       remaining = number;
       when = moment;

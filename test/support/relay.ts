@@ -1,0 +1,59 @@
+import { type AddressInfo, connect, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
+import { afterAll } from "vitest";
+
+/** A port of this machine behind which a server stands, and a test may stand between. */
+export interface Relay {
+  readonly port: number;
+  /** Ends every connection, and refuses further ones. */
+  close(): Promise<void>;
+  /** Takes connections again, at the same port. */
+  open(): Promise<void>;
+}
+
+/**
+ * Starts a relay, which ends after the file's last test. The two ends of a connection end together.
+ * @param pass is given both ends of each connection, the client's and the server's, and says what becomes of the bytes
+ */
+export async function startRelay(
+  target: NetConnectOpts,
+  pass: (client: Socket, server: Socket) => void,
+): Promise<Relay> {
+  const sockets = new Set<Socket>();
+  const listen = (port: number): Promise<Server> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Server>();
+    const listener = createServer((client) => {
+      const server = connect(target);
+      for (const [socket, other] of [
+        [client, server],
+        [server, client],
+      ] as const) {
+        sockets.add(socket);
+        // A reset is just an end here; the other side is told by its own.
+        socket.on("error", () => undefined);
+        socket.once("close", () => {
+          sockets.delete(socket);
+          other.destroy();
+        });
+      }
+      pass(client, server);
+    });
+    listener.once("error", reject).listen(port, "127.0.0.1", () => resolve(listener));
+    return promise;
+  };
+  let listener = await listen(0);
+  const { port } = listener.address() as AddressInfo;
+  const close = async () => {
+    if (!listener.listening) return;
+    const closed = new Promise((resolve) => listener.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  afterAll(close);
+  return {
+    port,
+    close,
+    async open() {
+      listener = await listen(port);
+    },
+  };
+}
