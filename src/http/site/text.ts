@@ -2,18 +2,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { type Html, html } from "./html.ts";
 
 const numbers = new Intl.NumberFormat("en");
-const months = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-].concat("November", "December");
+const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -53,8 +42,7 @@ function since(ms: number, now: number): string {
 
 /** 21 November 2026, in UTC. */
 export function date(ms: number): string {
-  const at = new Date(ms);
-  return `${at.getUTCDate()} ${months[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
+  return dates.format(ms);
 }
 
 /** Most of what can be seen of a text is looked at, however long it is. */
