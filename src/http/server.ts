@@ -1,15 +1,7 @@
-import { Code, ConnectError } from "@connectrpc/connect";
 import compress from "@fastify/compress";
-import {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-  LogController,
-} from "fastify";
+import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from "fastify";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
-import { toErrorBody, toStoaError } from "./error-mapping.ts";
+import { answerFailure, refuseUnparsable } from "./failures.ts";
 import { createToolServices } from "./grpc/tools.ts";
 import { WatchReplies } from "./grpc/watch-replies.ts";
 import { addGuideRoutes } from "./guide/routes.ts";
@@ -166,7 +158,7 @@ function addCommonHooks(app: FastifyInstance, { gate, site, metrics, isClosing }
     return answerNotFound(request, reply, site);
   });
   app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, site));
-  app.setErrorHandler((error, request, reply) => handleError(error, request, reply, site));
+  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, site));
   app.addHook("onResponse", async (request, reply) => {
     const { method, routeOptions } = request;
     metrics.observe(request, reply);
@@ -189,30 +181,4 @@ function routable(url: string): string {
   } catch {
     return path.replaceAll("%", "%25") + url.slice(path.length);
   }
-}
-
-function handleError(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  site: Site | undefined,
-): FastifyReply {
-  // A client that goes away while its key is looked up is no fault of ours.
-  const isGivenUp = error instanceof ConnectError && error.code === Code.Canceled;
-  const known = error instanceof StoaError ? error : isGivenUp ? toStoaError(error) : fromFastifyError(error);
-  if (known === undefined) request.log.error({ err: error }, "a request failed");
-  const answer =
-    known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
-  // Node reads and drops what is left of a body; to close at once would reset the connection and lose the reply.
-  if (answer.code === "too_large") reply.removeHeader("connection");
-  if (site?.answersWithPage(request)) return site.sendError(request, reply, answer);
-  return sendError(reply, answer, errorStatus[answer.code]);
-}
-
-/** What Node's HTTP parser refuses never becomes a request; it is answered in the Error shape all the same. */
-function refuseUnparsable(_error: Error, status: number) {
-  const message =
-    status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
-  const error = status === 413 ? new StoaError("too_large", message) : badInput(undefined, message);
-  return { status, body: toErrorBody(error), headers: { "X-Request-Id": requestIdOf({ headers: {} }) } };
 }

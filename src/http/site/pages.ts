@@ -8,6 +8,13 @@ import type { Page } from "./layout.ts";
 import { addLedgerPages } from "./ledger-pages.ts";
 import { MarkdownCache } from "./markdown.ts";
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Whether what the route answers is for people. */
+    page?: boolean;
+  }
+}
+
 export interface PagesOptions {
   table: ServiceTable;
   interceptors: readonly Interceptor[];

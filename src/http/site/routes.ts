@@ -27,6 +27,7 @@ export class Site {
     this.#options = options;
   }
 
+  /** Adds the pages, and what they load. */
   addRoutes(app: FastifyInstance, table: ServiceTable, interceptors: readonly Interceptor[]): void {
     this.#assets.addRoutes(app);
     addPages(app, {
@@ -44,10 +45,11 @@ export class Site {
    */
   answersWithPage(request: FastifyRequest): boolean {
     const { config } = request.routeOptions;
-    if (request.is404 ? /^\/api(?:\/|$)/.test(request.url) : (config as { page?: boolean }).page !== true) return false;
+    if (request.is404 ? /^\/api(?:\/|$)/.test(request.url) : config.page !== true) return false;
     return prefersHtml(request.headers.accept);
   }
 
+  /** Sends a failure as a page. */
   sendError(request: FastifyRequest, reply: FastifyReply, error: StoaError): FastifyReply {
     return reply
       .code(errorStatus[error.code])

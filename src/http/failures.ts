@@ -1,0 +1,34 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { badInput, errorStatus, StoaError } from "../errors.ts";
+import { toErrorBody, toStoaError } from "./error-mapping.ts";
+import { fromFastifyError, sendError } from "./reply-error.ts";
+import { requestIdOf } from "./request-id.ts";
+import type { Site } from "./site/routes.ts";
+
+/** Answers a request that has failed, in the Error shape or with a page; what nobody expected is logged, and not told. */
+export function answerFailure(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  site: Site | undefined,
+): FastifyReply {
+  // A client that goes away while its key is looked up is no fault of ours.
+  const isGivenUp = error instanceof ConnectError && error.code === Code.Canceled;
+  const known = error instanceof StoaError ? error : isGivenUp ? toStoaError(error) : fromFastifyError(error);
+  if (known === undefined) request.log.error({ err: error }, "a request failed");
+  const answer =
+    known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
+  // Node reads and drops what is left of a body; to close at once would reset the connection and lose the reply.
+  if (answer.code === "too_large") reply.removeHeader("connection");
+  if (site?.answersWithPage(request)) return site.sendError(request, reply, answer);
+  return sendError(reply, answer, errorStatus[answer.code]);
+}
+
+/** What Node's HTTP parser refuses never becomes a request; it is answered in the Error shape all the same. */
+export function refuseUnparsable(_error: Error, status: number) {
+  const message =
+    status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
+  const error = status === 413 ? new StoaError("too_large", message) : badInput(undefined, message);
+  return { status, body: toErrorBody(error), headers: { "X-Request-Id": requestIdOf({ headers: {} }) } };
+}
