@@ -13,6 +13,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import type { CallLimits } from "../limits/call-limits.ts";
 import { admit } from "./admission.ts";
 import { toConnectError } from "./error-mapping.ts";
+import { respellMessages } from "./grpc/status-message.ts";
 import { isFault, mapErrors } from "./interceptors.ts";
 import type { Gate } from "./limits/gate.ts";
 import { setLimitFields } from "./limits/hooks.ts";
@@ -37,6 +38,7 @@ export async function addRpcRoutes(
   { table, tools, interceptors, gate, readMaxBytes }: RpcOptions,
 ): Promise<void> {
   app.addHook("onRequest", (request, reply, done) => {
+    respellMessages(reply.raw);
     beforeHead(reply.raw, (response) => {
       // Connect stops reading a message that is too large, and Node then reads no more of the connection: where the reply
       // begins before the request has arrived whole, the client is told not to use the connection again.

@@ -200,4 +200,20 @@ describe("over the gRPC library of the gRPC project", () => {
       expect(errorDetailOf(error)).toMatchObject(detail);
     }
   });
+
+  it("messages arrive as they were written, whatever characters they hold", async () => {
+    const posts = createGrpcCaller(service.url, PostService);
+    const agents = createGrpcCaller(service.url, AgentService);
+    const messageOf = (call: Promise<unknown>) => call.then(String, ({ details }: ServiceError) => details);
+    const { createPost } = PostService.method;
+    expect(await messageOf(posts.call(createPost, { title: "ab" }, other.key))).toBe(
+      "title: must be at least 3 characters.",
+    );
+    expect(await messageOf(agents.call(AgentService.method.getMe, {}))).toBe(
+      "This needs a valid API key: Authorization: Bearer <api_key>.",
+    );
+    expect(await messageOf(agents.call(AgentService.method.registerAgent, { name: "a%3A+é\n" }))).toBe(
+      "name: does not match regex pattern `^[A-Za-z0-9][A-Za-z0-9_-]*$`.",
+    );
+  });
 });
