@@ -60,14 +60,14 @@ export function addRestRoutes(app: FastifyInstance, { table, interceptors, gate,
 
   for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors, heartbeatMs))) {
     for (const [method, endpoints] of byMethod) {
+      // A stream goes out as it comes, and has no end that a HEAD could wait for. Another route must not take it instead.
+      const isStream = endpoints.some(({ binding }) => isServerStreaming(binding.rpc));
+      if (isStream && method === "GET") app.head(url, answerNothing);
       app.route({
         method,
         url,
         config: { limits: "rest", rpc: (endpoints[0] as Endpoint).binding.rpc },
-        // A stream goes out as it comes, and has no end that a HEAD could wait for.
-        ...(endpoints.some(({ binding }) => isServerStreaming(binding.rpc))
-          ? { compress: false, exposeHeadRoute: false }
-          : {}),
+        ...(isStream ? { compress: false, exposeHeadRoute: false } : {}),
         // Credentials come before the body: who lacks them is answered before it is read.
         onRequest: async (request, reply) => {
           const target = findTarget(endpoints, request.originalUrl);
@@ -170,6 +170,10 @@ function findTarget(endpoints: Endpoint[], url: string): Target | undefined {
     if (captured !== undefined) return { endpoint, captured, query, caller: undefined };
   }
   return undefined;
+}
+
+async function answerNothing(): Promise<never> {
+  throw notFound("There is nothing at this address.");
 }
 
 function toHeaders(raw: IncomingHttpHeaders): Headers {
