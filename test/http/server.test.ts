@@ -1,5 +1,5 @@
 import { Agent, request as httpRequest } from "node:http";
-import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
@@ -119,6 +119,28 @@ describe("compression", () => {
       (await raw(small, { headers: { "accept-encoding": encoding } })).headers["content-encoding"],
     ).toBeUndefined();
   });
+});
+
+it("a request's body may be compressed; one that is not what it says is told so", async () => {
+  const service = await startService();
+  const send = (encoding: string, body: Buffer | string) =>
+    service.rest("agents/register", { method: "POST", body, headers: { "content-encoding": encoding } });
+  expect((await send("gzip", gzipSync('{"name":"Zipped"}'))).status).toBe(201);
+  for (const reply of [await send("gzip", "plain"), await send("unheard-of", "plain")]) {
+    expect(reply.status).toBe(400);
+    expect(reply.body).toMatchObject({
+      ok: false,
+      error: "bad_input",
+      message: expect.stringContaining("Content-Encoding"),
+    });
+  }
+  expect((await send("gzip", gzipSync(Buffer.alloc(10_000_000, 32)))).body.error).toBe("too_large");
+});
+
+it("a HEAD of a stream finds nothing, and no other route takes it", async () => {
+  const service = await startService();
+  const reply = await fetch(`${service.url}/api/v1/house/receipts/stream`, { method: "HEAD" });
+  expect(reply.status).toBe(404);
 });
 
 describe("CORS", () => {
