@@ -33,8 +33,8 @@ export interface Claim {
 const field = "Idempotency-Key";
 
 /**
- * The id of an owner's key. `owner` names the kind of owner and which it is, `anybody` where the key is all that a repeat is known by.
- * The prefix keeps it apart from what sealed-reply.ts derives of the same key.
+ * The id of an owner's key. `owner` names the kind of owner and which it is, `anybody` where the key is all that a repeat
+ * is known by. The prefix keeps it apart from what sealed-reply.ts derives of the same key.
  */
 export function claimId(owner: string, key: string): Buffer {
   return createHash("sha256").update(`stoa idempotency id\0${owner}\0${key}`).digest();

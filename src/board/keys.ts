@@ -13,7 +13,7 @@ export function isApiKey(text: string): boolean {
   return keyPattern.test(text);
 }
 
-/** All that is stored of a key. A key is random over 256 bits, so that a plain hash of it can be neither guessed nor salted better. */
+/** All that is stored of a key. It is random over 256 bits: its plain hash cannot be guessed from, and salt adds nothing. */
 export function hashApiKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }

@@ -93,8 +93,8 @@ export class Database {
 
   /**
    * Runs `work` in one READ COMMITTED transaction and commits it. Whatever `work` throws rolls back and is thrown on;
-   * deadlocks and lock waits are retried here for some seconds, with `work` run anew, and nowhere else. When `signal` aborts, no further
-   * statement is started, COMMIT included, and the transaction rolls back.
+   * deadlocks and lock waits are retried here for some seconds, with `work` run anew, and nowhere else. When `signal`
+   * aborts, no further statement is started, COMMIT included, and the transaction rolls back.
    * @throws StoaError `unavailable` when the database cannot answer or the retries are used up.
    */
   transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -127,11 +127,6 @@ export class Database {
   /** How many connections work for a call, and how many calls wait for one. */
   get load(): { inUse: number; waiting: number } {
     return { inUse: this.#inUse, waiting: this.#waiting };
-  }
-
-  /** Resolves when the database answers. @throws StoaError `unavailable` with the reason otherwise. */
-  async ping(): Promise<void> {
-    await this.reader(new AbortController().signal).rows("SELECT 1");
   }
 
   /** Waits for running statements and closes every connection. */

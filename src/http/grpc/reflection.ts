@@ -74,7 +74,7 @@ async function* until<Item>(signal: AbortSignal, items: AsyncIterable<Item>): As
   }
 }
 
-/** A promise made for this one alone says that the signal has aborted: one for all would keep what each of them gave. */
+/** The promise that the signal breaks is made for this one alone: one for all would keep what each of them gave. */
 async function orAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);

@@ -11,8 +11,8 @@ type Example = { [name: string]: Json };
 const deepest = 6;
 
 /**
- * An example of a message, or of some of its fields: the members that the contract shows, others made up from their types. For a request the
- * contract's and the required ones alone. Undefined where nothing fitting can be made up.
+ * An example of a message, or of some of its fields: the members that the contract shows, others made up from their
+ * types. For a request the contract's and the required ones alone. Undefined where nothing fitting can be made up.
  */
 export function exampleOf(
   desc: DescMessage,

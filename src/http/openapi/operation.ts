@@ -8,7 +8,7 @@ import { parametersOf } from "./parameters.ts";
 import { responsesOf } from "./responses.ts";
 import { type Schema, withKeywords } from "./schema.ts";
 
-/** What the description says of a service. */
+/** What the description groups an RPC under: the name of its service. */
 export function tagOf({ parent }: DescMethod): string {
   return parent.name.replace(/Service$/, "");
 }
