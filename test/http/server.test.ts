@@ -1,33 +1,13 @@
-import { Agent, request as httpRequest } from "node:http";
+import { Agent } from "node:http";
 import { brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { startLimited } from "../support/limited.ts";
 import { lockPost, someoneWaits } from "../support/locks.ts";
+import { rawRequest } from "../support/raw-request.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
-
-interface RawReply {
-  status: number | undefined;
-  headers: Record<string, string | string[] | undefined>;
-  body: Buffer;
-}
-
-/** A bare HTTP/1.1 request: what fetch would hide (compression, Connection) stays to be seen. */
-function raw(url: string, options: { method?: string; headers?: Record<string, string>; agent?: Agent } = {}) {
-  return new Promise<RawReply>((resolve, reject) => {
-    httpRequest(url, options, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("end", () =>
-        resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) }),
-      );
-    })
-      .on("error", reject)
-      .end();
-  });
-}
 
 async function withPost(service: Service): Promise<{ id: number; key: string }> {
   const { key } = await service.register();
@@ -110,13 +90,13 @@ describe("compression", () => {
     ["gzip", gunzipSync],
     ["br", brotliDecompressSync],
   ])("is %s when asked, for replies over 1 KiB", async (encoding, decompress) => {
-    const plain = await raw(url);
-    const compressed = await raw(url, { headers: { "accept-encoding": encoding } });
+    const plain = await rawRequest(url);
+    const compressed = await rawRequest(url, { headers: { "accept-encoding": encoding } });
     expect([plain.headers["content-encoding"], compressed.headers["content-encoding"]]).toEqual([undefined, encoding]);
     expect(compressed.body.length).toBeLessThan(plain.body.length / 2);
     expect(decompress(compressed.body)).toEqual(plain.body);
     expect(
-      (await raw(small, { headers: { "accept-encoding": encoding } })).headers["content-encoding"],
+      (await rawRequest(small, { headers: { "accept-encoding": encoding } })).headers["content-encoding"],
     ).toBeUndefined();
   });
 });
@@ -191,9 +171,9 @@ describe("a service that stops", () => {
     const { id } = await withPost(service);
     const voter = await service.register();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    await raw(`${service.url}/healthz`, { agent });
+    await rawRequest(`${service.url}/healthz`, { agent });
     const lock = await lockPost(service.db, id);
-    const running = raw(`${service.url}/api/v1/posts/${id}/upvote`, {
+    const running = rawRequest(`${service.url}/api/v1/posts/${id}/upvote`, {
       method: "POST",
       headers: { authorization: `Bearer ${voter.key}` },
       agent,
@@ -219,7 +199,9 @@ describe("a service that stops", () => {
     const voter = await service.register();
     const lock = await lockPost(service.db, id);
     const headers = { authorization: `Bearer ${voter.key}` };
-    const overRest = raw(`${service.url}/api/v1/posts/${id}/upvote`, { method: "POST", headers }).catch(() => "cut");
+    const overRest = rawRequest(`${service.url}/api/v1/posts/${id}/upvote`, { method: "POST", headers }).catch(
+      () => "cut",
+    );
     const overGrpc = service
       .connect(PostService, "grpc")
       .upvotePost({ id: BigInt(id) }, { headers })

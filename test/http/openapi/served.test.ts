@@ -1,30 +1,11 @@
-import { request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { description } from "../../support/openapi/schemas.ts";
+import { rawRequest } from "../../support/raw-request.ts";
 import { type Service, startService } from "../../support/service.ts";
 
-interface RawReply {
-  status: number | undefined;
-  headers: Record<string, string | string[] | undefined>;
-  body: Buffer;
-}
-
-/** What fetch would hide stays to be seen: the compression. */
-function get(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<RawReply> {
-  return new Promise((resolve, reject) => {
-    request(url, { headers, method }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("end", () =>
-        resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) }),
-      );
-    })
-      .on("error", reject)
-      .end();
-  });
-}
+const get = (url: string, headers: Record<string, string> = {}, method = "GET") => rawRequest(url, { headers, method });
 
 let service: Service;
 let json: string;
