@@ -66,7 +66,7 @@ export class Gate {
   /** Counts a request that is no call of a known agent. @throws StoaError `rate_limited` */
   countAnonymous(limits: CallLimits): void {
     if (limits.refusal !== undefined) throw limits.refusal;
-    limits.take(this.#reads.policy, this.#reads.charge(limits.address));
+    limits.count(this.#reads, limits.address);
   }
 
   /** What a reply says where nothing was counted. */
@@ -96,7 +96,7 @@ export class Gate {
     if (agent === undefined) {
       limits.note(this.#credentials.policy, this.#credentials.look(limits.address));
     } else {
-      limits.take(this.#calls.policy, this.#calls.charge(agent));
+      limits.count(this.#calls, agent);
       this.#known.set(digest(authorization ?? ""), { agent, until: this.#now() + knownMs });
     }
     return caller;
@@ -116,7 +116,7 @@ export class Gate {
   #countPublic(limits: CallLimits, authorization: string | null): void {
     const known = authorization === null ? undefined : this.#known.get(digest(authorization));
     if (known === undefined || known.until < this.#now()) this.countAnonymous(limits);
-    else limits.take(this.#calls.policy, this.#calls.charge(known.agent));
+    else limits.count(this.#calls, known.agent);
   }
 }
 
