@@ -10,7 +10,21 @@ import { ensureTools } from "./lib/tools.mjs";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const purpose = process.argv[2] ?? (process.env.npm_lifecycle_event === "pretest" ? "test" : "start");
 
+/**
+ * An older npm's Node leaves out, without a word, the optional packages that say they need a newer one; the tests then lack
+ * their native parts.
+ * @throws Error where this Node is too old to install with
+ */
+function checkNode(version) {
+  const [major, minor] = version.split(".").map(Number);
+  if (major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19)) return;
+  throw new Error(
+    `this is Node.js ${version}; to install its packages (its own runtime is one) it takes 20.19, 22.12 or newer`,
+  );
+}
+
 try {
+  checkNode(process.versions.node);
   await ensurePackages(root);
   if (needsServer(purpose, process.env)) await ensureServer();
   if (purpose === "test") await ensureTools();
