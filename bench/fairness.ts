@@ -1,12 +1,8 @@
 // Before anything is measured: both sides must give the same replies and send the same statements, or ratios mean nothing.
 import type { Pool, RowDataPacket } from "mysql2/promise";
 import type { Call, Case } from "./cases.ts";
+import type { Sides } from "./measure.ts";
 import { handWritten, type Request } from "./protocols.ts";
-
-export interface Sides {
-  baseline: string;
-  service: string;
-}
 
 /**
  * Compares replies and statements of both sides for each case.
@@ -32,15 +28,15 @@ async function compare({ name, kind, calls }: Case, sides: Sides, log: Statement
   let baseline: Outcome;
   if (name.startsWith("vote")) {
     // The vote is known to be up; the service turns it down and the hand-written route up again.
-    await ask(sides.service, second);
-    await ask(sides.service, first);
-    service = await observe(sides.service, second, log);
-    baseline = await observe(sides.baseline, first, log);
+    await ask(sides.service.child.url, second);
+    await ask(sides.service.child.url, first);
+    service = await observe(sides.service.child.url, second, log);
+    baseline = await observe(sides.baseline.child.url, first, log);
   } else {
-    await ask(sides.service, first);
-    await ask(sides.baseline, first);
-    service = await observe(sides.service, first, log);
-    baseline = await observe(sides.baseline, first, log);
+    await ask(sides.service.child.url, first);
+    await ask(sides.baseline.child.url, first);
+    service = await observe(sides.service.child.url, first, log);
+    baseline = await observe(sides.baseline.child.url, first, log);
   }
   const [expected, actual] =
     kind === "read" ? [service.text, baseline.text] : [shapeOf(service.text), shapeOf(baseline.text)];

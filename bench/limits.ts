@@ -3,11 +3,11 @@ import { openBoard } from "./board.ts";
 import { createCases } from "./cases.ts";
 import { startService } from "./environment.ts";
 import { receiptCase } from "./ledger/receipt-case.ts";
-import { type Measurement, measure } from "./measure.ts";
-import { MemoryWatch } from "./memory.ts";
+import { measureAll } from "./measure.ts";
+import { watch } from "./memory.ts";
 import { choose, type Options } from "./options.ts";
 import { handWritten } from "./protocols.ts";
-import { describeSet, formatMachine, formatTable, type Report } from "./report.ts";
+import { describeSet, formatMachine, formatTable, type Report, spanSince } from "./report.ts";
 
 /** The least share of the throughput without limits that a read must reach with them. */
 const leastShare = 0.9;
@@ -33,27 +33,16 @@ export async function benchLimits(
   await using cleanUp = new AsyncDisposableStack();
   const { address, machine } = await openBoard(options, log, signal, cleanUp);
 
-  const plain = await startService(address, options, signal);
-  cleanUp.defer(() => plain.stop());
-  const limited = await startService(address, options, signal, settings);
-  cleanUp.defer(() => limited.stop());
   const sides = {
-    baseline: { child: plain, memory: new MemoryWatch(plain.pid) },
-    service: { child: limited, memory: new MemoryWatch(limited.pid) },
+    baseline: await watch(startService(address, options, signal), cleanUp),
+    service: await watch(startService(address, options, signal, settings), cleanUp),
   };
-  for (const { memory } of Object.values(sides)) cleanUp.defer(() => memory.stop());
 
   // The first start sealed one receipt: the cheapest read that there is.
   const cases = choose("case", [...createCases(options.population), receiptCase(1)], options.only);
-  const measurements: Measurement[] = [];
-  for (const each of cases) {
-    signal.throwIfAborted();
-    log(`measuring ${each.name}`);
-    measurements.push(...(await measure(each, [withLimits], sides, options, signal, without)));
-  }
+  const measurements = await measureAll(cases, [withLimits], sides, { options, log, signal }, without);
   const report = {
-    startedAt: new Date(started).toISOString(),
-    seconds: Math.round((Date.now() - started) / 1000),
+    ...spanSince(started),
     machine,
     set: describeSet(options),
     measurements,

@@ -6,12 +6,12 @@ import { checkFairness } from "./fairness.ts";
 import { costOfKeys, idempotencyProtocols, manyCreates } from "./idempotency.ts";
 import { benchLedger } from "./ledger/bench.ts";
 import { benchLimits } from "./limits.ts";
-import { type Measurement, measure } from "./measure.ts";
-import { MemoryWatch } from "./memory.ts";
+import { measureAll } from "./measure.ts";
+import { watch } from "./memory.ts";
 import { choose, type Options, readOptions, usage } from "./options.ts";
 import { benchPages } from "./pages.ts";
 import { protocols } from "./protocols.ts";
-import { describeSet, findMissed, formatReport, type Report, saveReport } from "./report.ts";
+import { describeSet, findMissed, formatReport, type Report, saveReport, spanSince } from "./report.ts";
 
 const log = (line: string) => void process.stderr.write(`${line}\n`);
 
@@ -46,31 +46,20 @@ async function bench(options: Options, signal: AbortSignal): Promise<{ report: R
 
   const { address, admin, machine } = await openBoard(options, log, signal, cleanUp);
 
-  const baseline = await startBaseline(address, signal);
-  cleanUp.defer(() => baseline.stop());
-  const service = await startService(address, options, signal);
-  cleanUp.defer(() => service.stop());
   const sides = {
-    baseline: { child: baseline, memory: new MemoryWatch(baseline.pid) },
-    service: { child: service, memory: new MemoryWatch(service.pid) },
+    baseline: await watch(startBaseline(address, signal), cleanUp),
+    service: await watch(startService(address, options, signal), cleanUp),
   };
-  for (const { memory } of Object.values(sides)) cleanUp.defer(() => memory.stop());
 
   const all = createCases(options.population);
   const cases = options.idempotency ? [manyCreates(all)] : choose("case", all, options.only);
   const chosen = options.idempotency ? idempotencyProtocols : choose("protocol", protocols, options.protocols);
-  const notes = await checkFairness(cases, { baseline: baseline.url, service: service.url }, admin);
-  const measurements: Measurement[] = [];
-  for (const each of cases) {
-    signal.throwIfAborted();
-    log(`measuring ${each.name}`);
-    measurements.push(...(await measure(each, chosen, sides, options, signal)));
-  }
+  const notes = await checkFairness(cases, sides, admin);
+  const measurements = await measureAll(cases, chosen, sides, { options, log, signal });
   const keys = options.idempotency ? costOfKeys(cases[0] as Case, measurements, options) : undefined;
   const peak = sides.service.memory.peak();
   const report = {
-    startedAt: new Date(started).toISOString(),
-    seconds: Math.round((Date.now() - started) / 1000),
+    ...spanSince(started),
     machine,
     set: describeSet(options),
     measurements,

@@ -1,7 +1,6 @@
 import type { Case } from "./cases.ts";
-import type { Child } from "./child.ts";
 import { runLoad } from "./load.ts";
-import type { MemoryWatch } from "./memory.ts";
+import type { Side } from "./memory.ts";
 import { concurrency, type Options } from "./options.ts";
 import { handWritten, type Protocol } from "./protocols.ts";
 
@@ -22,7 +21,24 @@ export interface Measurement {
   residentMiB: number | undefined;
 }
 
-export type Sides = Record<Protocol["side"], { child: Child; memory: MemoryWatch }>;
+export type Sides = Record<Protocol["side"], Side>;
+
+/** Measures cases one after the other; see `measure`. */
+export async function measureAll(
+  cases: readonly Case[],
+  protocols: Protocol[],
+  sides: Sides,
+  { options, log, signal }: { options: Options; log(line: string): void; signal: AbortSignal },
+  reference?: Protocol,
+): Promise<Measurement[]> {
+  const measurements: Measurement[] = [];
+  for (const each of cases) {
+    signal.throwIfAborted();
+    log(`measuring ${each.name}`);
+    measurements.push(...(await measure(each, protocols, sides, options, signal, reference)));
+  }
+  return measurements;
+}
 
 /**
  * Measures one case. Every round goes over all protocols, in turn forwards and backwards, so that a machine that speeds up

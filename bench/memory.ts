@@ -1,4 +1,20 @@
 import { readFileSync } from "node:fs";
+import type { Child } from "./child.ts";
+
+/** A server that is measured. */
+export interface Side {
+  child: Child;
+  memory: MemoryWatch;
+}
+
+/** Follows a server from its start; `cleanUp` ends both. */
+export async function watch(starting: Promise<Child>, cleanUp: AsyncDisposableStack): Promise<Side> {
+  const child = await starting;
+  cleanUp.defer(() => child.stop());
+  const memory = new MemoryWatch(child.pid);
+  cleanUp.defer(() => memory.stop());
+  return { child, memory };
+}
 
 /** Follows the resident memory of a process, in MiB. Where there is no /proc, everything is undefined. */
 export class MemoryWatch {

@@ -3,11 +3,11 @@ import { openBoard } from "./board.ts";
 import { startService } from "./environment.ts";
 import { type Round, runLoad } from "./load.ts";
 import { median } from "./measure.ts";
-import { MemoryWatch } from "./memory.ts";
+import { watch } from "./memory.ts";
 import { choose, concurrency, type Options } from "./options.ts";
 import { discussedPost, type Population } from "./population.ts";
 import type { Request } from "./protocols.ts";
-import { describeSet, formatMachine, formatTable, type Line, type Report } from "./report.ts";
+import { describeSet, formatMachine, formatTable, type Line, type Report, spanSince } from "./report.ts";
 
 /** The least share of the feed's throughput that the home page must reach. */
 const leastRatio = 0.4;
@@ -31,10 +31,7 @@ export async function benchPages(
   const started = Date.now();
   await using cleanUp = new AsyncDisposableStack();
   const { address, machine } = await openBoard(options, log, signal, cleanUp);
-  const service = await startService(address, options, signal);
-  cleanUp.defer(() => service.stop());
-  const memory = new MemoryWatch(service.pid);
-  cleanUp.defer(() => memory.stop());
+  const { child: service, memory } = await watch(startService(address, options, signal), cleanUp);
 
   const lines: Line[] = [];
   for (const each of choose("case", pageCases(options.population), options.only)) {
@@ -53,8 +50,7 @@ export async function benchPages(
     .filter((line) => line.case === "home" && (line.ratio ?? 1) < leastRatio)
     .map((line) => `the home page reaches ${line.ratio?.toFixed(2)} of the feed's throughput, not ${leastRatio}`);
   const report: PagesReport = {
-    startedAt: new Date(started).toISOString(),
-    seconds: Math.round((Date.now() - started) / 1000),
+    ...spanSince(started),
     machine,
     set: describeSet(options),
     lines,

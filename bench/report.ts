@@ -39,6 +39,11 @@ export function describeMachine(engine: string): Report["machine"] {
   };
 }
 
+/** When a run began, and how long it has taken. @param started in milliseconds since 1970 */
+export function spanSince(started: number): Pick<Report, "startedAt" | "seconds"> {
+  return { startedAt: new Date(started).toISOString(), seconds: Math.round((Date.now() - started) / 1000) };
+}
+
 export function describeSet({ population, rounds, seconds }: Options): Report["set"] {
   const { posts, agents, communities } = population;
   return { posts, agents, communities, concurrency, rounds, roundSeconds: seconds };

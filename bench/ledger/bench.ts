@@ -3,7 +3,7 @@ import type { DatabaseConfig } from "../../src/config.ts";
 import { describeEngine, openAdmin, startBaseline, startDatabase, startService } from "../environment.ts";
 import { checkFairness } from "../fairness.ts";
 import { measure, type Sides } from "../measure.ts";
-import { MemoryWatch } from "../memory.ts";
+import { watch } from "../memory.ts";
 import { choose, concurrency, type Options } from "../options.ts";
 import { protocols } from "../protocols.ts";
 import {
@@ -14,6 +14,7 @@ import {
   type Line,
   mostResidentMiB,
   type Report,
+  spanSince,
 } from "../report.ts";
 import { receiptCase } from "./receipt-case.ts";
 import { measureSealing } from "./sealing.ts";
@@ -47,15 +48,10 @@ export async function benchLedger(
   cleanUp.defer(() => admin.end());
   const machine = describeMachine(await describeEngine(admin));
 
-  const baseline = await startBaseline(address, signal, "ledger/hand-written.ts");
-  cleanUp.defer(() => baseline.stop());
-  const service = await startService(address, options, signal);
-  cleanUp.defer(() => service.stop());
   const sides: Sides = {
-    baseline: { child: baseline, memory: new MemoryWatch(baseline.pid) },
-    service: { child: service, memory: new MemoryWatch(service.pid) },
+    baseline: await watch(startBaseline(address, signal, "ledger/hand-written.ts"), cleanUp),
+    service: await watch(startService(address, options, signal), cleanUp),
   };
-  for (const { memory } of Object.values(sides)) cleanUp.defer(() => memory.stop());
 
   const { rounds } = options;
   const streamed = Math.min(receipts * streamedShare, mostStreamed);
@@ -65,7 +61,7 @@ export async function benchLedger(
       name: "receipt",
       async run() {
         const each = receiptCase(receipts);
-        const notes = await checkFairness([each], { baseline: baseline.url, service: service.url }, admin);
+        const notes = await checkFairness([each], sides, admin);
         const chosen = choose("protocol", protocols, options.protocols);
         const lines = await measure(each, chosen, sides, options, signal);
         return { lines, notes, missed: findMissed(lines, undefined) };
@@ -87,8 +83,7 @@ export async function benchLedger(
     missed.push(`the service's resident memory reached ${peak.toFixed(0)} MiB, not under ${mostResidentMiB}`);
   }
   const report: LedgerReport = {
-    startedAt: new Date(started).toISOString(),
-    seconds: Math.round((Date.now() - started) / 1000),
+    ...spanSince(started),
     machine,
     set: { receipts, streamed, concurrency, rounds, roundSeconds: options.seconds },
     lines: outcomes.flatMap(({ lines }) => lines),
