@@ -18,7 +18,7 @@ export const defaultQuotas = {
   keys: { calls: 10, windowSeconds: hour },
   /** Per client address, over all replicas. */
   registrations: { calls: 20, windowSeconds: hour },
-  /** Per agent and process: every call with a good key, replays and votes that change nothing included. */
+  /** Per agent and process: every call with a good key, votes that change nothing included, but no replay. */
   calls: { calls: 1200, windowSeconds: minute },
   /** Per client address and process: every call without a good key. */
   reads: { calls: 600, windowSeconds: minute },
