@@ -1,84 +1,53 @@
 """Verifies vector files as src/receipt/FORMAT.md says, and shares no code with the service: verify.py FILE..."""
-import base64, contextlib, datetime, decimal, hashlib, json, re, sys
-
-class Fault(Exception): pass
-
-def check(good, fault):
-    if not good: raise Fault(fault)
-
-@contextlib.contextmanager
-def faulty(fault, *errors):
-    try: yield
-    except errors: raise Fault(fault)
+import base64, datetime, decimal, hashlib, json, pathlib, re, sys
 
 def canonical(value, level=0):
-    check(level <= 200, "not_canonical")
-    if isinstance(value, float): return number(value)
+    if level > 200: return ""  # unlike any text that has a value here
     if isinstance(value, list): return "[" + ",".join(canonical(each, level + 1) for each in value) + "]"
-    if not isinstance(value, dict): return json.dumps(value, ensure_ascii=False)
-    names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-    return "{" + ",".join(canonical(name) + ":" + canonical(value[name], level + 1) for name in names) + "}"
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(canonical(name) + ":" + canonical(value[name], level + 1) for name in names) + "}"
+    if not isinstance(value, float): return json.dumps(value, ensure_ascii=False)  # below, repr has the fewest digits
+    return format(decimal.Decimal(repr(value or 0)).normalize(), "f" if 1e-6 <= abs(value or 1) < 1e21 else "e")
 
-def number(value):
-    check(abs(value) < float("inf"), "not_canonical")
-    exact = decimal.Decimal(repr(value)).normalize()  # repr gives the fewest digits
-    if exact == int(exact) and abs(value) < 1e21: return str(int(exact))
-    return format(exact, "f" if 1e-6 <= abs(value) < 1e21 else "e")
+def a(kind): return lambda it: isinstance(it, kind)
+def members(**checks): return lambda it: all(check(it[name]) for name, check in checks.items())
+def integer(least=0, most=2**53 - 1): return lambda it: isinstance(it, float) and it % 1 == 0 and least <= it <= most
+def sha256(it): return re.fullmatch("[0-9a-f]{64}", it)
+def time(it): return datetime.datetime.strptime(it, "%Y-%m-%dT%H:%M:%S.%fZ").isoformat("T", "milliseconds") + "Z" == it
+def date(it): return time(it + "T00:00:00.000Z")
+def body(it): return members(type=a(str), count=integer(), head=sha256, **BODIES.get(it["type"], {}))(it)
 
-def parse(data):
-    with faulty("not_utf8", UnicodeDecodeError): text = data.decode("utf-8")
-    with faulty("not_json", ValueError), faulty("not_canonical", RecursionError):
-        document = json.loads(text, parse_int=float, parse_constant=lambda name: check(False, "not_json"))
-    with faulty("not_canonical", UnicodeEncodeError): check(canonical(document).encode("utf-8") == data, "not_canonical")
-    with faulty("bad_document", KeyError, TypeError, ValueError): check(is_document(document), "bad_document")
-    return document
-
-def are(kind, *values): return all(isinstance(value, kind) for value in values)
-def are_integers(*values): return are(float, *values) and all(v.is_integer() and 0 <= v < 2**53 for v in values)
-def are_hashes(*values): return all(re.fullmatch("[0-9a-f]{64}", value) for value in values)
-def is_date(text): return datetime.date.fromisoformat(text).isoformat() == text
-def is_time(text): return datetime.datetime.fromisoformat(text[:-1]).isoformat(timespec="milliseconds") + "Z" == text
-
-def is_document(it):
-    actor, body, kind = it["actor"], it["body"], it["body"]["type"]
-    return (are_integers(it["v"], it["seq"], it["city_day"], body["count"]) and it["v"] == 1 and it["seq"] >= 1
-        and are(str, it["kind"], actor["agent"], actor["seat"], kind) and (it["book"] is None or are(str, it["book"]))
-        and are(list, it["refs"]) and are(dict, it["evidence"]) and are_hashes(it["prev_hash"], body["head"])
-        and is_time(it["ts"]) and (kind == "genesis") == (it["seq"] == 1)
-        and (kind not in ("genesis", "session") or are(str, body["note"]))
-        and (kind != "session" or is_date(body["session"]))
-        and (kind != "daily" or is_date(body["date"]) and are_integers(body["head_seq"]) and are(bool, body["verify_ok"])))
-
-def verify_next(seq, last_hash, last_ts, receipt):
-    data = receipt["canonical"].encode() if "canonical" in receipt else base64.b64decode(receipt["canonical_base64"])
-    digest = hashlib.sha256(data).hexdigest()
-    check_seq(receipt.get("seq", seq), seq)
-    check(receipt.get("hash", digest) == digest, "wrong_hash")
-    document = parse(data)
-    body = document["body"]
-    check_seq(document["seq"], seq)
-    check(document["prev_hash"] == last_hash == receipt.get("prev_hash", last_hash), "wrong_prev_hash")
-    check(body["count"] == seq - 1 and (body["type"] != "daily" or body["head_seq"] == seq - 1), "wrong_count")
-    check(body["head"] == last_hash, "wrong_head")
-    check(document["ts"] >= last_ts, "wrong_ts")
-    return digest, document["ts"]
-
-def check_seq(seq, due): check(seq == due, "gap" if seq > due else "repeat")
+BODIES = {"genesis": {"note": a(str)}, "session": {"note": a(str), "session": date},
+    "daily": {"date": date, "head_seq": integer(), "verify_ok": a(bool)}}
+DOCUMENT = members(v=integer(1, 1), seq=integer(1), kind=a(str), ts=time, city_day=integer(), book=a(str | None),
+    actor=members(agent=a(str), seat=a(str)), prev_hash=sha256, refs=a(list), evidence=a(dict), body=body)
+FAULTS = {UnicodeDecodeError: "not_utf8", json.JSONDecodeError: "not_json", RecursionError: "not_canonical"}
 
 def verify(vector):
-    last, ts = vector.get("previous", {"seq": 0, "hash": "0" * 64}), ""
-    seq, digest = last["seq"], last["hash"]
-    try:
-        for receipt in vector["receipts"]:
-            seq += 1
-            digest, ts = verify_next(seq, digest, ts, receipt)
-        head, end = vector.get("head", {"seq": seq, "hash": digest}), seq
-        seq = min(end, head["seq"]) + (end != head["seq"])
-        check(end >= head["seq"], "truncated")
-        check(end <= head["seq"], "beyond_head")
-        check(digest == head["hash"], "wrong_hash")
-    except Fault as fault: return {"ok": False, "seq": seq, "fault": str(fault)}
-    return {"ok": True}
+    last = {"seq": 0, "hash": "0" * 64, "ts": ""} | vector.get("previous", {})
+    for claim in vector["receipts"]:
+        data = claim["canonical"].encode() if "canonical" in claim else base64.b64decode(claim["canonical_base64"])
+        seq, digest = last["seq"] + 1, hashlib.sha256(data).hexdigest()
+        if claim.get("seq", seq) != seq: return seq, "gap" if claim["seq"] > seq else "repeat"
+        if claim.get("hash", digest) != digest: return seq, "wrong_hash"
+        try:
+            it = json.loads(data.decode(), parse_int=float, parse_constant=lambda nan: json.loads(""))  # fails
+            if canonical(it).encode("utf-8", "surrogatepass") != data: return seq, "not_canonical"
+            if not DOCUMENT(it) or (it["body"]["type"] == "genesis") != (it["seq"] == 1): return seq, "bad_document"
+        except (KeyError, RecursionError, TypeError, ValueError) as e: return seq, FAULTS.get(type(e), "bad_document")
+        if it["seq"] != seq: return seq, "gap" if it["seq"] > seq else "repeat"
+        if not it["prev_hash"] == last["hash"] == claim.get("prev_hash", last["hash"]): return seq, "wrong_prev_hash"
+        if it["body"]["count"] != seq - 1: return seq, "wrong_count"
+        if it["body"]["type"] == "daily" and it["body"]["head_seq"] != seq - 1: return seq, "wrong_count"
+        if it["body"]["head"] != last["hash"]: return seq, "wrong_head"
+        if it["ts"] < last["ts"]: return seq, "wrong_ts"
+        last = {"seq": seq, "hash": digest, "ts": it["ts"]}
+    head = last | vector.get("head", {})
+    if last["seq"] < head["seq"]: return last["seq"] + 1, "truncated"
+    if last["seq"] > head["seq"]: return head["seq"] + 1, "beyond_head"
+    if last["hash"] != head["hash"]: return last["seq"], "wrong_hash"
 
 for path in sys.argv[1:]:
-    with open(path, encoding="utf-8") as file: print(json.dumps(verify(json.load(file))))
+    finding = verify(json.loads(pathlib.Path(path).read_bytes()))
+    print(json.dumps({"ok": False, "seq": finding[0], "fault": finding[1]} if finding else {"ok": True}))

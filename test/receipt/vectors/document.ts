@@ -77,6 +77,7 @@ export function notWellFormed(): Vectors {
     "ts-without-milliseconds": ts("Milliseconds are always there.", "2026-01-02T13:31:07Z"),
     "ts-with-microseconds": ts("And no more.", "2026-01-02T13:31:07.254000Z"),
     "ts-with-offset": ts("Z is the only zone.", "2026-01-02T13:31:07.254+00:00"),
+    "ts-with-offset-and-z": ts("Nor does an offset stand before it.", "2026-01-02T13:31:07.254+00:00Z"),
     "ts-in-small-letters": ts("T and Z are capitals.", "2026-01-02t13:31:07.254z"),
     "ts-with-space": ts("T stands between date and time.", "2026-01-02 13:31:07.254Z"),
     "ts-with-line-feed": ts("Some patterns overlook a line feed at the end.", "2026-01-02T13:31:07.254Z\n"),
