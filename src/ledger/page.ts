@@ -1,7 +1,9 @@
 // Receipts that are verified at once, in a form that is cheap to hand to a thread: few objects, and one buffer that is moved.
+import { PlainReader } from "../receipt/plain-reader.ts";
 import { type Link, verifyNext } from "../receipt/verify.ts";
 import type { ReceiptRow } from "../store/receipts.ts";
 import { sha256 } from "./chain.ts";
+import { readPlainSession } from "./plain-session.ts";
 
 export interface Page {
   /** What the first receipt is taken to follow. */
@@ -51,22 +53,32 @@ export function packPage(
 
 /** Verifies the receipts of a page, one after another. Whether the first is older than the one before is not seen here. */
 export function verifyPage({ previous, hashes, ends, bytes }: Page): PageOutcome {
+  const reader = new PlainReader(bytes);
   let link: Link = previous;
   let firstTs: string | undefined;
   let begin = 0;
   for (const [index, end] of ends.entries()) {
     const canonical = bytes.subarray(begin, end);
-    begin = end;
-    const verdict = verifyNext(link, {
-      bytes: canonical,
-      computedHash: sha256(canonical),
-      seq: link.seq + 1,
-      hash: hashes.slice(index * hashLength, (index + 1) * hashLength),
-      prevHash: link.hash,
-    });
-    if (!verdict.ok) return undefined;
-    link = verdict.link;
+    const hash = hashes.slice(index * hashLength, (index + 1) * hashLength);
+    reader.moveTo(begin, end);
+    const next = verifyReceipt(link, canonical, hash, reader);
+    if (next === undefined) return undefined;
+    link = next;
     firstTs ??= link.ts;
+    begin = end;
   }
   return firstTs === undefined ? undefined : { firstTs, last: link };
+}
+
+/**
+ * @param reader has the same bytes before it
+ * @returns the receipt after `previous`; undefined when it is not good
+ */
+function verifyReceipt(previous: Link, bytes: Uint8Array, hash: string, reader: PlainReader): Link | undefined {
+  const seq = previous.seq + 1;
+  const computedHash = sha256(bytes);
+  const ts = computedHash === hash ? readPlainSession(reader, previous) : undefined;
+  if (ts !== undefined && (previous.ts === undefined || ts >= previous.ts)) return { seq, hash: computedHash, ts };
+  const verdict = verifyNext(previous, { bytes, computedHash, seq, hash, prevHash: previous.hash });
+  return verdict.ok ? verdict.link : undefined;
 }

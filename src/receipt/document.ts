@@ -118,9 +118,11 @@ export function isDate(value: Json | undefined): value is string {
 /** Whether the month has the day, in text that begins with YYYY-MM-DD. Date does this too, at ten times the cost. */
 function hasDayInMonth(text: string): boolean {
   const day = Number(text.slice(8, 10));
-  if (day <= 28) return true;
-  const year = Number(text.slice(0, 4));
-  const month = Number(text.slice(5, 7));
-  if (month === 2) return day === 29 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  return day <= 30 || ![4, 6, 9, 11].includes(month);
+  return day <= 28 || day <= daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)));
+}
+
+/** How many days a month has in the Gregorian calendar; the first month is 1. */
+export function daysOf(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }

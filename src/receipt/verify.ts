@@ -1,5 +1,6 @@
-import { CanonicalError, isCanonical, type Json } from "./canonical.ts";
+import { CanonicalError, canonicalize, type Json } from "./canonical.ts";
 import { findMalformedMember, isHash, type ReceiptDocument, zeroHash } from "./document.ts";
+import { PlainReader } from "./plain-reader.ts";
 
 /** Why a receipt does not verify. */
 export type Fault =
@@ -150,7 +151,8 @@ function readDocument(
   }
   try {
     // JSON.parse keeps the last of two members with one name, so a key that comes twice does not survive this either.
-    if (!isCanonical(text, value)) return { fault: "not_canonical", message: "the bytes are not in canonical form" };
+    if (!isPlainlyCanonical(bytes) && canonicalize(value) !== text)
+      return { fault: "not_canonical", message: "the bytes are not in canonical form" };
   } catch (error) {
     if (!(error instanceof CanonicalError)) throw error;
     return { fault: "not_canonical", message: `the document has no canonical form: ${error.message}` };
@@ -158,6 +160,12 @@ function readDocument(
   const member = findMalformedMember(value, knownHash);
   if (member !== undefined) return { fault: "bad_document", message: `${member} is missing or malformed` };
   return { document: value as unknown as ReceiptDocument };
+}
+
+/** Finds most canonical texts to be so without writing them anew. @param bytes UTF-8 */
+function isPlainlyCanonical(bytes: Uint8Array): boolean {
+  const reader = new PlainReader(bytes);
+  return reader.value() && reader.isAtEnd;
 }
 
 /** What a source says is a hash may be anything, and messages end up on terminals. */

@@ -1,0 +1,31 @@
+// Arbitrary JSON values, for properties of their canonical text.
+import fc from "fast-check";
+import type { Json } from "../../src/receipt/canonical.ts";
+
+const names = fc.oneof(
+  fc.string({ unit: "binary" }),
+  // Names that share beginnings, and whose order by code points and by UTF-16 differ.
+  fc.string({
+    unit: fc.constantFrom("a", "B", "1", "\u00e9", "\ud7ff", "\ue000", "\ufb33", "\uffff", "\u{10000}", "\u{1f600}"),
+  }),
+  fc.constantFrom("__proto__", "constructor", "toString", "10", "9", ""),
+);
+export const values = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(null, true, false),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.integer(),
+    fc.string({ unit: "binary" }),
+    fc.string({ unit: fc.nat(0x9f).map((code) => String.fromCharCode(code)) }),
+    fc.array(tie("value"), { maxLength: 5 }),
+    fc.array(fc.tuple(names, tie("value")), { maxLength: 6 }).map((members) => Object.fromEntries(members)),
+  ),
+})).value;
+
+/** A value in a value, and so on, `levels` times. */
+export function nested(levels: number, innermost: Json): Json {
+  let value = innermost;
+  for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { a: value };
+  return value;
+}
