@@ -1,4 +1,5 @@
 import type { Json } from "../receipt/canonical.ts";
+import { parseJson } from "../receipt/parse.ts";
 import type { Claim } from "../receipt/verify.ts";
 import { isObject, printable, readErrorShape, StoaError } from "./error.ts";
 import { sha256 } from "./sha256.ts";
@@ -21,7 +22,7 @@ export interface ReceiptClaim {
 export function readClaim(line: string): ReceiptClaim {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line);
   } catch {
     throw new StoaError("unusable", `a line of the stream is not JSON: ${printable(line.slice(0, 60))}`);
   }

@@ -1,5 +1,5 @@
 import { isObject, StoaError, unreachable } from "./error.ts";
-import { chunksOf, parseJson, readRefusal, readWhole } from "./http.ts";
+import { chunksOf, readJson, readRefusal, readWhole } from "./http.ts";
 
 /**
  * `fetch` as the Connect transport uses it, but a reply is only given once it is here whole, so that one that was cut off is
@@ -28,6 +28,6 @@ async function attempt<T>(step: Promise<T>, init: RequestInit | undefined): Prom
 
 /** A failure of a unary call is a JSON object with a code. */
 function isConnectError(bytes: Uint8Array): boolean {
-  const value = parseJson(bytes);
+  const value = readJson(bytes);
   return isObject(value) && typeof value.code === "string";
 }

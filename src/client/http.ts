@@ -1,3 +1,4 @@
+import { parseJson } from "../receipt/parse.ts";
 import { isObject, type JsonObject, readErrorShape, StoaError, unreachable } from "./error.ts";
 
 /** How long a reply's head may take, in milliseconds. */
@@ -99,7 +100,7 @@ export async function getBytes(address: string, signal: AbortSignal | undefined)
 
 /** @throws StoaError; the signal's reason when it aborts */
 export async function getObject(address: string, signal: AbortSignal | undefined): Promise<JsonObject> {
-  const value = parseJson(await getBytes(address, signal));
+  const value = readJson(await getBytes(address, signal));
   if (!isObject(value)) throw new StoaError("unusable", "the answer is not a JSON object");
   return value;
 }
@@ -124,16 +125,16 @@ export async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8A
 
 /** What a reply that is no success says. */
 export function readRefusal(status: number, body: Uint8Array): StoaError {
-  const shape = readErrorShape(parseJson(body));
+  const shape = readErrorShape(readJson(body));
   if (shape !== undefined) return shape;
   const code = status >= 500 || status === 429 ? "unavailable" : "unusable";
   return new StoaError(code, `the answer has status ${status} and is not a Stoa's`);
 }
 
 /** Undefined for what is not JSON. */
-export function parseJson(bytes: Uint8Array): unknown {
+export function readJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    return parseJson(new TextDecoder().decode(bytes));
   } catch {
     return undefined;
   }

@@ -1,5 +1,7 @@
 // The replies of the ledger that are read as a whole: where the chain ends, and single receipts.
 
+import type { Json } from "../receipt/canonical.ts";
+import { parseJson } from "../receipt/parse.ts";
 import { chainStart, type Finding, type Link, verifyNext } from "../receipt/verify.ts";
 import { toClaim } from "./claims.ts";
 import { StoaError } from "./error.ts";
@@ -67,7 +69,7 @@ export async function readLink(root: string, seq: number, signal?: AbortSignal):
 /** What the document itself says, so that only its form is checked; "" where it says nothing. */
 function prevHashOf(bytes: Uint8Array): string {
   try {
-    const { prev_hash: prevHash } = JSON.parse(new TextDecoder().decode(bytes));
+    const { prev_hash: prevHash } = parseJson(new TextDecoder().decode(bytes)) as { prev_hash?: Json };
     return typeof prevHash === "string" ? prevHash : "";
   } catch {
     return "";

@@ -1,5 +1,6 @@
 import { CanonicalError, canonicalize, type Json } from "./canonical.ts";
 import { findMalformedMember, isHash, type ReceiptDocument, zeroHash } from "./document.ts";
+import { parseJson } from "./parse.ts";
 import { PlainReader } from "./plain-reader.ts";
 
 /** Why a receipt does not verify. */
@@ -143,7 +144,7 @@ function readDocument(
     return { fault: "not_utf8", message: "the bytes are not UTF-8" };
   }
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     if (error instanceof SyntaxError) return { fault: "not_json", message: "the bytes are not JSON" };
     // Not every engine's JSON.parse is free of recursion.

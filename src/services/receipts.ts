@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Receipt, VerifyCommands } from "../../gen/stoa/v1/receipt_pb.js";
 import type { ReceiptRow } from "../ledger/ledger.ts";
+import { parseJson } from "../receipt/parse.ts";
 
 /**
  * From stored receipts to those of the contract, which are written out: `create` would take as long as all else. `siteUrl`
@@ -53,7 +54,7 @@ export class ReceiptMessages {
 /** The document as an object; what was tampered with may be none, and is shown without. Its bytes are shown as they are. */
 function readDocument(text: string): { document?: JsonObject; kind?: string } {
   try {
-    const document: unknown = JSON.parse(text);
+    const document: unknown = parseJson(text);
     if (typeof document !== "object" || document === null || Array.isArray(document)) return {};
     const { kind } = document as { kind?: unknown };
     return { document: document as JsonObject, ...(typeof kind === "string" ? { kind } : {}) };

@@ -2,6 +2,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll } from "vitest";
+import { parseJson } from "../../src/receipt/parse.ts";
 import { buildChain, type Receipt } from "../receipt/chain.ts";
 
 /** A receipt as the REST API shows it, or as a test has distorted it. */
@@ -39,7 +40,7 @@ export function textOf(receipt: Shown): string {
 
 export function show({ seq, prevHash, hash, bytes }: Receipt): Shown {
   const canonical = Buffer.from(bytes).toString("utf8");
-  return { seq, ref: `r:${seq}`, kind: "seal", hash, prev_hash: prevHash, document: JSON.parse(canonical), canonical };
+  return { seq, ref: `r:${seq}`, kind: "seal", hash, prev_hash: prevHash, document: parseJson(canonical), canonical };
 }
 
 export function shownChain(length: number): Shown[] {

@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { getObject } from "../../src/client/http.ts";
+import { readLink } from "../../src/client/ledger.ts";
 import { type VerifyOptions, verifyReceipts } from "../../src/client/receipts.ts";
-import { buildChain, otherHash, type Vector } from "../receipt/chain.ts";
+import { buildChain, type LooseDocument, otherHash, type Vector } from "../receipt/chain.ts";
+import { misleadEngine } from "../receipt/misread-names.ts";
 import { answerStream, collect, type FakeStoa, refuse, type Shown, show, shownChain, startFake } from "./fake-stoa.ts";
 
 /** The seqs that verify, and how the verification ends. */
@@ -37,6 +40,22 @@ describe("a chain that is good", () => {
     expect(await verify({ url: fake.url, from: 6 })).toEqual({ good: [], found: undefined });
     const { found } = await verify({ url: fake.url, from: 7 });
     expect(found).toMatchObject({ name: "BeyondHead", message: "the chain ends at receipt 5" });
+  });
+
+  it("may have names with escapes, whatever the engine takes them for", async () => {
+    const evidence = [{ a: 1, 'x"': 1 }, { "\\": { "\n": [{ b: 1, "é\u0000": 1 }] } }];
+    const changes = evidence.map((evidence, index) => [
+      index + 2,
+      { document: (each: LooseDocument) => Object.assign(each, { evidence }) },
+    ]);
+    const fake = await startFake(buildChain(3, Object.fromEntries(changes)).map(show));
+    for (const { document } of fake.receipts) misleadEngine(document);
+    const receipts = await collect(verifyReceipts({ url: fake.url }));
+    expect(receipts.slice(1).map(({ document }) => document.evidence)).toEqual(evidence);
+    expect(await readLink(fake.url, 2)).toMatchObject({ seq: 2, hash: fake.receipts[1].hash });
+    expect(await getObject(`${fake.url}/api/v1/house/receipts?from=2`, undefined)).toMatchObject({
+      receipts: [{ document: { evidence: evidence[0] } }],
+    });
   });
 
   it("may grow while it is read", async () => {

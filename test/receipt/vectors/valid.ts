@@ -17,6 +17,7 @@ export function validVectors(): { [name: string]: Vector } {
   /** Receipt 2 of three is changed. */
   const changed = (description: string, document: (document: LooseDocument) => void) =>
     vector(description, buildChain(3, { 2: { document } }));
+  const evidence = (evidence: LooseDocument) => ({ document: (d: LooseDocument) => Object.assign(d, { evidence }) });
   const long = buildChain(9);
   const previous = headOf(long.slice(0, 4));
 
@@ -41,6 +42,24 @@ export function validVectors(): { [name: string]: Vector } {
         "__proto__": {"seq": 1}, "constructor": "c", "toString": null, "hasOwnProperty": []
       }`);
       },
+    ),
+    "escapes-in-names": vector(
+      "Names of which one begins, as it is written, like one before is: parsers may take it for that one.",
+      buildChain(7, {
+        2: evidence({ a: 1, "x\\": 1 }),
+        3: evidence({ a: 1, 'x"': 1 }),
+        4: evidence({ a: 1, "x\n": 1 }),
+        5: evidence({ a: { "x\\u": 1, "é\\": 1, "😀\\": 1 } }),
+        6: evidence({ a: { "x\u0000y": 1, 'é"': 1, "😀\t": 1 } }),
+        7: evidence({
+          a: {
+            "x\u001f\\": [
+              { "": 1, "\\": { "\b": 1 } },
+              { "": 1, '"': { "\\": 1 } },
+            ],
+          },
+        }),
+      }),
     ),
     "numbers-in-evidence": changed("The numbers of RFC 8785's appendix B, and those at the edges of notation.", (d) => {
       d.evidence = {

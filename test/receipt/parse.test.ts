@@ -1,0 +1,156 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { JsonNumber, type JsonValue, parseJson as readExactly } from "../../src/http/rest/json.ts";
+import type { Json } from "../../src/receipt/canonical.ts";
+import { parseJson } from "../../src/receipt/parse.ts";
+import { misleadEngine, namesOf } from "./misread-names.ts";
+
+const pieces = fc.constantFrom("x", "u", "0", "\\", '"', "\n", "\u0000", "é", "\ud83d\ude00", "\ud800", " ", ":");
+const names = fc.oneof(
+  fc.string({ unit: pieces, maxLength: 4 }),
+  fc.constantFrom("a", "b", "10", "9", "__proto__", "constructor", '__proto__"', "toJSON\\"),
+);
+const values = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5, depthSize: "medium" },
+    fc.constantFrom<Json>(null, true, 1, -1.5e300, "", '"a\\":', ': "\\'),
+    fc.string({ unit: pieces }),
+    fc.array(tie("value"), { maxLength: 4 }),
+    fc.array(fc.tuple(names, tie("value")), { maxLength: 5 }).map((members) => Object.fromEntries(members)),
+  ),
+})).value;
+
+/** What JSON.parse throws; undefined for JSON. */
+function refusalOf(parse: (text: string) => unknown, text: string): string | undefined {
+  try {
+    parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return error.message;
+    throw error;
+  }
+  return undefined;
+}
+
+function plain(value: JsonValue): Json {
+  if (value instanceof JsonNumber) return value.toNumber();
+  if (Array.isArray(value)) return value.map(plain);
+  if (!(value instanceof Map)) return value;
+  return Object.fromEntries([...value].map(([name, member]) => [name, plain(member)]));
+}
+
+describe("parseJson", () => {
+  it("reads the names that were written, in an engine that was misled about them", () => {
+    JSON.parse('{"a":1,"x\\\\":1}');
+    expect(Object.keys(parseJson('{"a":1,"x\\"":1}') as object)).toEqual(["a", 'x"']);
+    expect(Object.keys(parseJson('{"a":1,"x\\u0022":1}') as object)).toEqual(["a", 'x"']);
+    expect(Object.keys(parseJson('{"a":1,"x\\n" \n:1}') as object)).toEqual(["a", "x\n"]);
+  });
+
+  it("reads back whatever was written, names, order and all, in an engine that was misled about it", () => {
+    fc.assert(
+      fc.property(values, fc.constantFrom(undefined, "\t", " "), (value, space) => {
+        misleadEngine(value);
+        const text = JSON.stringify(value, undefined, space);
+        expect(JSON.stringify(parseJson(text), undefined, space)).toBe(text);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it("is needed for names with a backslash alone: what JSON.parse takes a name for holds one", () => {
+    fc.assert(
+      fc.property(values, (value) => {
+        misleadEngine(value);
+        const written = new Set(namesOf(value));
+        const misread = namesOf(JSON.parse(JSON.stringify(value))).filter((name) => !written.has(name));
+        expect(misread.filter((name) => !name.includes("\\"))).toEqual([]);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it("refuses what JSON.parse refuses, in its words, and reads what it does not", () => {
+    const edits = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 2 }), fc.constantFrom("", ...'{}[],:"\\u0x \n')), {
+      minLength: 1,
+      maxLength: 3,
+    });
+    const seen = { refused: 0, read: 0 };
+    fc.assert(
+      fc.property(values, edits, (value, edits) => {
+        let text = JSON.stringify(value);
+        for (const [where, removed, added] of edits) {
+          const at = where % (text.length + 1);
+          text = text.slice(0, at) + added + text.slice(at + removed);
+        }
+        const refusal = refusalOf(JSON.parse, text);
+        expect(refusalOf(parseJson, text)).toBe(refusal);
+        seen[refusal === undefined ? "read" : "refused"] += 1;
+        // REST refuses a name that comes twice.
+        let exact: JsonValue;
+        try {
+          exact = readExactly(text);
+        } catch {
+          return;
+        }
+        expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(plain(exact)));
+      }),
+      { numRuns: 20_000 },
+    );
+    expect(Math.min(seen.refused, seen.read)).toBeGreaterThan(1000);
+  });
+
+  it.each([
+    '{"\\x":1}',
+    '{"\\u12":1}',
+    '{"a\\":1}',
+    '{"\\"":1,}',
+    '{"\\n":1}x',
+    '{"\n\\"":1}',
+    '{"\\""}',
+    '"\\',
+    "{",
+    "",
+  ])("refuses %j", (text) => {
+    expect(() => parseJson(text)).toThrow(SyntaxError);
+    expect(refusalOf(parseJson, text)).toBe(refusalOf(JSON.parse, text));
+  });
+
+  it.each([
+    ['{"x\\"":1,"y":2,"x\\"":3}', '{"x\\"":3,"y":2}'],
+    ['{"a":1,"\\u0061":2}', '{"a":2}'],
+    ['{"\\u0061":1,"b":{"c":1},"a":2}', '{"a":2,"b":{"c":1}}'],
+    ['{"\\"":{"\\"":1},"\\"":[{"\\"":2}]}', '{"\\"":[{"\\"":2}]}'],
+    ['{"__proto__":{"\\n":1},"\\u005f_proto__":{"\\t":2}}', '{"__proto__":{"\\t":2}}'],
+    ['{"b":1,"2":1,"\\u0031":1}', '{"1":1,"2":1,"b":1}'],
+  ])("of members with one name the last wins: %s", (text, read) => {
+    expect(JSON.stringify(parseJson(text))).toBe(read);
+  });
+
+  it("takes __proto__ for a name like any other, escaped or beside an escape", () => {
+    for (const text of ['{"__proto__":{"a":1},"\\"":1}', '{"\\u005f_proto__":{"a":1}}']) {
+      const value = parseJson(text) as { [name: string]: Json };
+      expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+      expect(Object.getOwnPropertyDescriptor(value, "__proto__")).toMatchObject({ value: { a: 1 }, enumerable: true });
+    }
+  });
+
+  it("reads 100,000 levels, and 300,000 members and elements", () => {
+    const levels = 100_000;
+    for (const [open, close] of [
+      ['{"\\n":', "}"],
+      ['[{"a":1,"\\"":', "}]"],
+    ] as const) {
+      let value: Json = parseJson(`${open.repeat(levels)}7${close.repeat(levels)}`);
+      for (let level = 0; level < levels; level++) {
+        value = (Array.isArray(value) ? value[0] : value) as { [name: string]: Json };
+        value = (value["\n"] ?? value['"']) as Json;
+      }
+      expect(value).toBe(7);
+    }
+    const many = Array.from({ length: 300_000 }, (_, index) => index);
+    const elements = `[${many.map((index) => `{"\\n":${index}}`)}]`;
+    expect(JSON.stringify(parseJson(elements))).toBe(elements);
+    const members = `{${many.map((index) => `"\\n${index}":${index}`)}}`;
+    expect(JSON.stringify(parseJson(members))).toBe(members);
+  });
+});
