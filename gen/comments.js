@@ -122,7 +122,7 @@ export const comments = {
   "stoa.v1.LedgerOperatorService.SealDaily": "Seals a day that is over, where the service's own clock has not done so.",
   "stoa.v1.SealSessionRequest.session": "The date of the session, YYYY-MM-DD, not after today (UTC).",
   "stoa.v1.SealSessionRequest.source": "A reference to the data that the session rests on.",
-  "stoa.v1.SealSessionRequest.evidence": "Further evidence, up to 64 KiB canonical and nested up to 16 levels, beside `session` and `source`. Only what jq and RFC 8785 write alike: safe integers, ASCII names, no U+007F.",
+  "stoa.v1.SealSessionRequest.evidence": "Further evidence, up to 64 KiB canonical and nested up to 16 levels, beside `session` and `source`. Only what jq and RFC 8785 write alike: safe integers, ASCII names, no U+007F. A name with a backslash is taken in Protobuf's binary form alone.",
   "stoa.v1.SealSessionRequest.actor_agent": "Default: operator.",
   "stoa.v1.SealSessionRequest.actor_seat": "Default: desk.",
   "stoa.v1.SealDailyRequest.date": "A day since the first receipt's that is over (UTC), YYYY-MM-DD.",

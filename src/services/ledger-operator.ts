@@ -7,6 +7,7 @@ import {
 } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import type { Ledger } from "../ledger/ledger.ts";
 import { sealSession } from "../ledger/seals.ts";
+import { checkNamesAsRead } from "./json-names.ts";
 import type { ReceiptMessages } from "./receipts.ts";
 import type { Writes } from "./writes.ts";
 
@@ -21,6 +22,7 @@ export function createLedgerOperatorService(
     sealSession(request, context) {
       const { book, session, note, source, evidence = {}, actorAgent, actorSeat } = request;
       const actor = { agent: actorAgent ?? defaultActor.agent, seat: actorSeat ?? defaultActor.seat };
+      checkNamesAsRead(context, evidence, "evidence");
       return writes.seal(context, request, async (sealing) => {
         const row = await sealSession(sealing, { book, session, note, source, evidence, actor });
         return create(SealSessionResponseSchema, { receipt: messages.receipt(row) });

@@ -41,7 +41,8 @@ export declare type SealSessionRequest = Message<"stoa.v1.SealSessionRequest"> &
 
   /**
    * Further evidence, up to 64 KiB canonical and nested up to 16 levels, beside `session` and `source`. Only what jq and
-   * RFC 8785 write alike: safe integers, ASCII names, no U+007F.
+   * RFC 8785 write alike: safe integers, ASCII names, no U+007F. A name with a backslash is taken in Protobuf's binary form
+   * alone.
    *
    * @generated from field: optional google.protobuf.Struct evidence = 5;
    */

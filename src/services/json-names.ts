@@ -1,0 +1,29 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import { badInput } from "../errors.ts";
+import type { Json } from "../receipt/canonical.ts";
+
+/**
+ * Refuses names that may not be those that the caller wrote. Messages in JSON are read by JSON.parse, which may misread names
+ * with escapes; what it takes them for holds a backslash (src/receipt/parse.ts). REST has a reader of its own.
+ * @throws StoaError `bad_input`; `field` is the path of the member at fault
+ */
+export function checkNamesAsRead(context: HandlerContext, value: Json, path: string): void {
+  if (context.protocolName === "rest" || !/json/i.test(context.requestHeader.get("content-type") ?? "")) return;
+  checkNames(value, path);
+}
+
+/** A message of JSON is nested up to 100 deep: the library refuses others. */
+function checkNames(value: Json, path: string): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    for (const [index, element] of value.entries()) checkNames(element, `${path}[${index}]`);
+    return;
+  }
+  for (const [name, member] of Object.entries(value)) {
+    const at = `${path}.${name}`;
+    if (name.includes("\\")) {
+      throw badInput(at, `The name ${at} cannot be read reliably in JSON: send the message in binary form (Protobuf).`);
+    }
+    checkNames(member, at);
+  }
+}
