@@ -79,7 +79,12 @@ async function passGoodPages(db: Queryable, start: Link, options: ParallelOption
  * chain ends or breaks. Some pages are asked for before they are due; when this ends none of them is under way any more.
  */
 async function* readFullPages(db: Queryable, after: number, portion?: number): AsyncGenerator<ReceiptRow[], void> {
-  const underWay: { last: number; rows: Promise<ReceiptRow[]> }[] = [];
+  interface Reading {
+    /** The seq of its last row, where it is full. */
+    last: number;
+    rows: Promise<ReceiptRow[]>;
+  }
+  const underWay: Reading[] = [];
   let asked = after;
   let limit = Math.min(firstPortion, portion ?? firstPortion);
   try {
@@ -90,7 +95,7 @@ async function* readFullPages(db: Queryable, after: number, portion?: number): A
         asked += limit;
         underWay.push({ last: asked, rows });
       }
-      const [{ last, rows: due }] = underWay.splice(0, 1) as [(typeof underWay)[0]];
+      const { last, rows: due } = underWay.shift() as Reading;
       const rows = await due;
       if (rows.at(-1)?.seq !== last || rows.length !== last - after) return;
       after = last;

@@ -143,6 +143,18 @@ describe("verification in threads", () => {
     }
   });
 
+  it("finds the end of the chain at other seqs than its documents say, wherever a page may begin", async () => {
+    for (let count = 1; count <= 9; count++) {
+      const good = rows.slice(-count);
+      const moved = good.map((row) => ({ ...row, seq: row.seq + 1 }));
+      await withRows(moved, good, async () => {
+        const expected = await verifyFrom(reader, chainStart);
+        expect(expected.finding).toMatchObject({ seq: length - count + 1, fault: "gap" });
+        expect(await verifyInParallel(reader, chainStart, { ...small, portion: 4 })).toEqual(expected);
+      });
+    }
+  });
+
   it("verifies a good chain without going over it again", async () => {
     const read: number[] = [];
     const counting: Queryable = {
