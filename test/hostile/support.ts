@@ -1,0 +1,153 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { urlOf } from "../support/process.ts";
+import { askRest } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+
+/** What every attack must leave true: see `Victim.during`. */
+const maxResidentMiB = 400;
+/** On a machine that does other work at the same time, set STOA_TEST_BUSY: waiting for a core is not the service's fault. */
+const maxNeighbourMs = process.env.STOA_TEST_BUSY ? 4_000 : 400;
+
+/** A service under attack: a process of its own, as `npm start` runs it, with default settings. */
+export interface Victim {
+  /** The root address, http://127.0.0.1:port. */
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  readonly db: TestDatabase;
+  /** An agent with a good key. */
+  readonly key: string;
+  /** What the process has written so far. */
+  output(): string;
+  /** The service's resident memory now, in MiB. */
+  residentMiB(): number;
+  /** The longest block of the service's event loop since this was last asked, in milliseconds. */
+  longestBlockMs(): Promise<number>;
+  /** Sends SIGTERM and resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /**
+   * Runs an attack while a well-behaved client goes on reading and writing. Afterwards the same process must be running,
+   * its resident memory must have stayed under 400 MiB, and the client must have been answered well and within 400 ms.
+   */
+  during<T>(attack: () => Promise<T>): Promise<T>;
+}
+
+/** @param environment settings besides the address, the database and the log level */
+export async function startVictim(environment: Record<string, string> = {}): Promise<Victim> {
+  const db = await createTestDatabase();
+  const child = fork(fileURLToPath(new URL("../../src/main.ts", import.meta.url)), {
+    execArgv: [...startFlags(), `--import=${new URL("victim-watch.ts", import.meta.url)}`],
+    env: {
+      PATH: process.env.PATH ?? "",
+      MALLOC_ARENA_MAX: "1",
+      STOA_PORT: "0",
+      STOA_DATABASE_URL: urlOf(db.config),
+      STOA_LOG_LEVEL: "warn",
+      ...environment,
+    },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const hasExited = () => child.exitCode !== null || child.signalCode !== null;
+  const stop = async () => {
+    if (!hasExited()) child.kill("SIGTERM");
+    return exited;
+  };
+  afterAll(stop);
+  await waitUntil("the service to come up", () => {
+    if (hasExited()) throw new Error(output);
+    return output.includes("Stoa answers at ");
+  });
+  const url = /Stoa answers at (\S+)/.exec(output)?.[1] as string;
+  const { body } = await askRest(url, "agents/register", { body: { name: "Neighbour" } });
+  const key: string = body.api_key;
+  await askRest(url, "posts", { key, body: { title: "What the neighbour talks about" } });
+
+  const pid = child.pid as number;
+  return {
+    url,
+    port: Number(new URL(url).port),
+    pid,
+    db,
+    key,
+    output: () => output,
+    residentMiB: () => statusMiB(pid, "VmRSS"),
+    async longestBlockMs() {
+      const answer = once<{ longestBlockMs: number }>(child);
+      child.send("longest");
+      return (await answer).longestBlockMs;
+    },
+    stop,
+    async during(attack) {
+      const neighbour = await startNeighbour(url, key);
+      const result = await attack();
+      const replies = await neighbour.stop();
+      expect(hasExited(), output).toBe(false);
+      expect(statusMiB(pid, "VmHWM")).toBeLessThan(maxResidentMiB);
+      expect(replies.length).toBeGreaterThan(0);
+      expect(replies.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
+      expect(replies.filter(({ ms }) => ms > maxNeighbourMs)).toEqual([]);
+      return result;
+    },
+  };
+}
+
+interface NeighbourReply {
+  request: string;
+  /** The message of the error where there was no reply. */
+  status: number | string;
+  ms: number;
+}
+
+/** Starts the well-behaved client; it has its first reply when this resolves. */
+async function startNeighbour(url: string, key: string): Promise<{ stop(): Promise<NeighbourReply[]> }> {
+  const child = fork(fileURLToPath(new URL("neighbour.ts", import.meta.url)), [url, key], {
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+  });
+  const replies: NeighbourReply[] = [];
+  child.on("message", (reply) => replies.push(reply as NeighbourReply));
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  await once(child);
+  return {
+    async stop() {
+      // One more reply at least: an attack that is over at once is judged by what it leaves behind.
+      await once(child);
+      child.disconnect();
+      await exited;
+      return replies;
+    },
+  };
+}
+
+function once<Message>(child: ChildProcess): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    const onExit = () => reject(new Error("the process has ended"));
+    child.once("exit", onExit);
+    child.once("message", (message) => {
+      child.off("exit", onExit);
+      resolve(message as Message);
+    });
+  });
+}
+
+/** The flags of Node in the script `start`: the limits of memory above all. */
+function startFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  return (scripts.start as string).split(" ").filter((word) => word.startsWith("--"));
+}
+
+/** A figure of /proc/PID/status, in MiB. */
+function statusMiB(pid: number, name: string): number {
+  const match = new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(match?.[1]) / 1024;
+}
