@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "../src/config.ts";
-import { defaultQuotas } from "../src/limits/quota.ts";
+import { defaultQuotas, limitNames, type Quota } from "../src/limits/quota.ts";
 import { startService } from "./support/service.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -68,6 +68,24 @@ it("the README's pictures are there, and small", () => {
 it("the README's accounts are those that the tests run with", () => {
   const tested = readFileSync(new URL("ledger/grants.sql", import.meta.url), "utf8");
   expect(blocks("sql")).toEqual([`${tested.trim()}\n`]);
+});
+
+it("the README's limits for a public board are settings that allow less than the defaults, each of them", () => {
+  const settings = blocks("ini")
+    .map((block) =>
+      Object.fromEntries(
+        block
+          .trim()
+          .split("\n")
+          .map((line) => line.split("=", 2)),
+      ),
+    )
+    .find((each) => "STOA_LIMIT_POSTS" in each);
+  const { rateLimits } = readConfig(settings ?? {});
+  for (const name of limitNames) {
+    const perSecond = ({ calls, windowSeconds }: Quota) => calls / windowSeconds;
+    expect(perSecond(rateLimits?.[name] as Quota), name).toBeLessThan(perSecond(defaultQuotas[name]));
+  }
 });
 
 it("the README's table of settings has just what the configuration reads", () => {

@@ -21,10 +21,6 @@ export class CallLimits {
   /** Those of all calls. */
   #policies = "";
   #state = "";
-  /** What counted the call: who, where, and what it said. */
-  #meter: Meter<unknown> | undefined;
-  #counted: unknown;
-  #countedState = "";
 
   constructor(address: string, credentials: Meter<string>) {
     this.address = address;
@@ -48,20 +44,7 @@ export class CallLimits {
 
   /** Counts the call. @throws StoaError `rate_limited` */
   count<Key>(meter: Meter<Key>, key: Key): void {
-    const judgement = meter.charge(key);
-    this.#meter = meter as Meter<unknown>;
-    this.#counted = key;
-    this.#countedState = meter.policy.stateItem(judgement);
-    this.take(meter.policy, judgement);
-  }
-
-  /** To be called for a replay, which does nothing: it is as if the call had not been counted. */
-  uncount(): void {
-    const meter = this.#meter;
-    if (meter === undefined) return;
-    this.#meter = undefined;
-    meter.giveBack(this.#counted);
-    this.#state = this.#state.replace(this.#countedState, meter.policy.stateItem(meter.look(this.#counted)));
+    this.take(meter.policy, meter.charge(key));
   }
 
   /** Takes note of what a limit says; its own one's word may come again. @throws StoaError `rate_limited` */

@@ -40,12 +40,6 @@ export class Meter<Key> {
     return judgement;
   }
 
-  /** Takes back what `charge` has spent of `key`. */
-  giveBack(key: Key): void {
-    const arrival = this.#arrivals.get(key);
-    if (arrival !== undefined) this.#arrivals.set(key, arrival - this.policy.interval);
-  }
-
   /** How `key` stands: what `charge` would allow. Nothing is spent. */
   look(key: Key): Judgement {
     const known = this.#arrivals.get(key);

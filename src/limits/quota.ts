@@ -8,24 +8,27 @@ const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** What is limited, with the quotas that hold where none is configured. */
+/**
+ * What is limited, and the default quotas. They let somebody try the service out; README has tighter ones for a public
+ * board.
+ */
 export const defaultQuotas = {
   /** Per agent and kind of write, over all replicas. */
-  posts: { calls: 20, windowSeconds: hour },
-  comments: { calls: 60, windowSeconds: 10 * minute },
-  votes: { calls: 120, windowSeconds: 10 * minute },
-  communities: { calls: 5, windowSeconds: day },
-  keys: { calls: 10, windowSeconds: hour },
+  posts: { calls: 100, windowSeconds: hour },
+  comments: { calls: 300, windowSeconds: 10 * minute },
+  votes: { calls: 600, windowSeconds: 10 * minute },
+  communities: { calls: 20, windowSeconds: day },
+  keys: { calls: 20, windowSeconds: hour },
   /** Per client address, over all replicas. */
-  registrations: { calls: 20, windowSeconds: hour },
-  /** Per agent and process: every call with a good key, votes that change nothing included, but no replay. */
-  calls: { calls: 1200, windowSeconds: minute },
+  registrations: { calls: 200, windowSeconds: hour },
+  /** Per agent and process: every call with a good key, including replays and votes that change nothing. */
+  calls: { calls: 3000, windowSeconds: minute },
   /** Per client address and process: every call without a good key. */
-  reads: { calls: 600, windowSeconds: minute },
+  reads: { calls: 3000, windowSeconds: minute },
   /** Per client address and process: requests that were refused (a status from 400 to 499 other than 429). */
-  refusals: { calls: 120, windowSeconds: minute },
-  /** Per client address and process: wrong credentials. */
-  credentials: { calls: 30, windowSeconds: minute },
+  refusals: { calls: 600, windowSeconds: minute },
+  /** Per client address and process: wrong API keys, and registrations under an unknown idempotency key. */
+  credentials: { calls: 100, windowSeconds: minute },
 } satisfies Record<string, Quota>;
 
 export type LimitName = keyof typeof defaultQuotas;

@@ -56,10 +56,7 @@ export class Writes {
       if (claim === undefined) return await transaction((unit) => this.#perform(unit, context, work, null));
       // Where the transaction loses a deadlock it is run anew: what it finds out leaves it as its result alone.
       const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, context, claim, work));
-      if (replayed) {
-        context.responseHeader.set("Idempotency-Replayed", "true");
-        call?.uncount();
-      }
+      if (replayed) context.responseHeader.set("Idempotency-Replayed", "true");
       return reply;
     } catch (error) {
       await call?.afterRefusal?.();

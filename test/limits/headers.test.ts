@@ -117,10 +117,10 @@ describe("every reply of REST", () => {
         stream.on("response", resolve).on("error", reject).resume();
       });
     const one = await ask("203.0.113.20");
-    expect(one.ratelimit).toBe('"reads";r=599;t=1');
+    expect(one.ratelimit).toBe('"reads";r=2999;t=1');
     const over1 = await service.from("203.0.113.20", "feed");
-    expect(over1.headers.get("ratelimit")).toBe('"reads";r=598;t=1');
-    expect((await ask("::ffff:203.0.113.20")).ratelimit).toBe('"reads";r=597;t=1');
+    expect(over1.headers.get("ratelimit")).toBe('"reads";r=2998;t=1');
+    expect((await ask("::ffff:203.0.113.20")).ratelimit).toBe('"reads";r=2997;t=1');
     session.close();
   });
 });

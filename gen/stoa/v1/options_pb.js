@@ -33,7 +33,7 @@ export const LimitSchema = /*@__PURE__*/
 
 /**
  * What a call spends, beside the limits that hold for every call. A write spends when it takes effect: one that is refused,
- * repeated under its idempotency key, or changes nothing spends nothing.
+ * repeated under its idempotency key, or changes nothing spends nothing of this limit.
  *
  * @generated from enum stoa.v1.Limit
  */
