@@ -1,7 +1,10 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.js";
-import { notFound } from "../../errors.ts";
+import { badInput, notFound } from "../../errors.ts";
 import type { Readiness } from "../readiness.ts";
+
+/** No service has a longer name, in characters; a watch keeps nothing that long. */
+const maxNameLength = 256;
 
 /**
  * gRPC's health protocol (https://github.com/grpc/grpc/blob/master/doc/health-checking.md) over what /readyz says.
@@ -16,12 +19,12 @@ export function createHealthService(names: readonly string[], readiness: Readine
       return current();
     },
 
-    async *watch({ service }, { signal }) {
-      if (!known.has(service)) yield { status: Status.SERVICE_UNKNOWN };
-      for await (const serving of readiness.watch(signal)) {
-        // A service that is not in this process will not appear in it; the stream goes on all the same.
-        if (known.has(service)) yield { status: statusOf(serving) };
+    // Not itself a generator: that would keep the request, and with it a name of any length, as long as the stream is open.
+    watch({ service }, { signal }) {
+      if (service.length > maxNameLength) {
+        throw badInput("service", `service must have at most ${maxNameLength} characters.`);
       }
+      return known.has(service) ? watchKnown(readiness, signal) : watchUnknown(readiness, signal);
     },
 
     async list() {
@@ -29,6 +32,17 @@ export function createHealthService(names: readonly string[], readiness: Readine
       return { statuses: Object.fromEntries([...known].map((name) => [name, status])) };
     },
   };
+}
+
+async function* watchKnown(readiness: Readiness, signal: AbortSignal) {
+  for await (const serving of readiness.watch(signal)) yield { status: statusOf(serving) };
+}
+
+/** A service that is not in this process will not appear in it; the protocol asks to keep the stream open all the same. */
+async function* watchUnknown(readiness: Readiness, signal: AbortSignal) {
+  yield { status: Status.SERVICE_UNKNOWN };
+  // It ends, by throwing, as every watch does.
+  for (const changes = readiness.watch(signal); ; ) await changes.next();
 }
 
 function statusOf(serving: boolean): Status {

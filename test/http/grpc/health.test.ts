@@ -77,6 +77,26 @@ describe("of a service that can serve", () => {
   });
 });
 
+describe("a watch of a service that does not exist", () => {
+  it("says SERVICE_UNKNOWN and stays open", async () => {
+    const client = healthClient(await startService());
+    const { told, stream, ended } = client.watch("no.such.Service");
+    await waitUntil("the state", () => told.length === 1);
+    expect(await client.check({ service: "" })).toEqual({ status: "SERVING" });
+    expect(told).toEqual(["SERVICE_UNKNOWN"]);
+    stream.cancel();
+    expect(await ended).toBe(status.CANCELLED);
+  });
+
+  it("is refused where the name is longer than any can be", async () => {
+    const client = healthClient(await startService());
+    const longest = client.watch("x".repeat(256));
+    await waitUntil("the state", () => longest.told.length === 1);
+    expect(await client.watch("x".repeat(257)).ended).toBe(status.INVALID_ARGUMENT);
+    expect(longest.told).toEqual(["SERVICE_UNKNOWN"]);
+  });
+});
+
 it("a watcher sees the database go away and come back", async () => {
   const db = await createLinkedDatabase();
   const service = await startService({ db });

@@ -1,0 +1,34 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { createContextValues, createHandlerContext } from "@connectrpc/connect";
+import { expect, it } from "vitest";
+import { Health, HealthCheckRequestSchema } from "../../../gen/grpc/health/v1/health_pb.js";
+import { createHealthService } from "../../../src/http/grpc/health.ts";
+import { Readiness } from "../../../src/http/readiness.ts";
+import { collectGarbage } from "../../support/garbage.ts";
+
+it.each(["", "no.such.Service"])("a watch of %o that stays open keeps nothing of its request", async (service) => {
+  const readiness = new Readiness(async () => undefined, { info() {}, warn() {} });
+  const { watch } = createHealthService([], readiness);
+  const context = createHandlerContext({
+    service: Health,
+    method: Health.method.watch,
+    protocolName: "grpc",
+    requestMethod: "POST",
+    url: "http://127.0.0.1/",
+    contextValues: createContextValues(),
+  });
+  const begin = () => {
+    const request = create(HealthCheckRequestSchema, { service });
+    const stream = watch(request, context) as AsyncGenerator;
+    return { request: new WeakRef(request), stream };
+  };
+  const { request, stream } = begin();
+  await stream.next();
+  const next = stream.next();
+  await turn();
+  collectGarbage();
+  expect(request.deref()).toBeUndefined();
+  readiness.stop();
+  await expect(next.then(() => stream.next())).rejects.toMatchObject({ code: "unavailable" });
+});
