@@ -47,6 +47,7 @@ export interface App {
 export async function startApp(config: Config, overrides: Overrides = {}): Promise<App> {
   const log: FastifyBaseLogger = overrides.log ?? pino({ level: config.logLevel });
   log.info(describeConfig(config), "starting");
+  for (const warning of config.warnings) log.warn(warning);
   const cleanUp: (() => Promise<void>)[] = [];
   const close = async () => {
     const failures: unknown[] = [];

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isIPv4, isIPv6 } from "node:net";
 import { resolve } from "node:path";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "./limits/quota.ts";
+import { warnOfUnknownSettings } from "./unknown-settings.ts";
 
 /** Everything that can be set from outside. This file is the only reader of the environment. */
 export interface Config {
@@ -29,6 +30,8 @@ export interface Config {
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   /** How long running calls may take to finish when the service stops, in milliseconds. */
   drainTimeoutMs: number;
+  /** What the operator should look at although the settings can be used, a line each. */
+  warnings: string[];
 }
 
 export interface DatabaseConfig {
@@ -49,7 +52,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads the settings. An empty variable counts as absent. @throws ConfigError for the first bad one. */
 export function readConfig(environment: Environment): Config {
+  const known: string[] = [];
   const read = <Value>(name: string, parse: (text: string) => Value): Value | undefined => {
+    known.push(name);
     const text = environment[name];
     if (text === undefined || text === "") return undefined;
     try {
@@ -68,11 +73,19 @@ export function readConfig(environment: Environment): Config {
   if (migrationDatabase !== undefined && database?.database !== migrationDatabase.database) {
     throw new ConfigError("STOA_MIGRATION_DATABASE_URL must name the same database as STOA_DATABASE_URL.");
   }
+  const host = read("STOA_HOST", parseHost) ?? "127.0.0.1";
+  const siteUrl = read("STOA_SITE_URL", parseSiteUrl);
+  if (siteUrl === undefined && isWildcard(host)) {
+    throw new ConfigError(
+      `STOA_SITE_URL is missing: STOA_HOST ${host} means every address of this machine, and replies must hold one that ` +
+        "clients can reach, such as https://stoa.example.",
+    );
+  }
   const quotas = readQuotas(read);
-  return {
-    host: read("STOA_HOST", parseHost) ?? "127.0.0.1",
+  const config = {
+    host,
     port: read("STOA_PORT", integerBetween(0, 65_535)) ?? 8080,
-    siteUrl: read("STOA_SITE_URL", parseSiteUrl),
+    siteUrl,
     database,
     migrationDatabase,
     databaseConnections: read("STOA_DATABASE_CONNECTIONS", integerBetween(1, 1000)) ?? 32,
@@ -85,11 +98,12 @@ export function readConfig(environment: Environment): Config {
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
   };
+  return { ...config, warnings: warnOfUnknownSettings(Object.keys(environment), known) };
 }
 
 /** The settings as they may be shown: without passwords and keys. */
 export function describeConfig(config: Config): Record<string, unknown> {
-  const { tls, database, migrationDatabase, operatorToken, ...plain } = config;
+  const { tls, database, migrationDatabase, operatorToken, warnings, ...plain } = config;
   return {
     ...plain,
     operator: operatorToken !== undefined,
@@ -143,6 +157,12 @@ function parseHost(text: string): string {
   if (!/^[A-Za-z0-9.:_-]+$/.test(text))
     throw new Error(`must be a host name or an address, not ${JSON.stringify(text)}`);
   return text;
+}
+
+/** Whether a host means all addresses of the machine, which nobody can connect to; also spelt `0`, `0x0` or `0:0::0`. */
+function isWildcard(host: string): boolean {
+  const url = URL.parse(`http://${host.includes(":") ? `[${host}]` : host}`);
+  return url !== null && ["0.0.0.0", "[::]", "[::ffff:0:0]"].includes(url.hostname);
 }
 
 /** Receipts hand this address out within shell commands, so it holds nothing that a shell would read. */

@@ -135,3 +135,35 @@ it("is described without passwords and keys", () => {
   expect(text).not.toMatch(/hunter/);
   expect(text).toContain("u@db.example:3306/stoa");
 });
+
+it.each(["0.0.0.0", "0", "0x0", "::", "0:0::0", "::ffff:0.0.0.0"])(
+  "refuses the host %s without a site address: nobody can connect to an address in replies that names it",
+  (host) => {
+    expect(() => readConfig({ STOA_HOST: host })).toThrow(/^STOA_SITE_URL is missing: STOA_HOST [^\n]+\.$/);
+    const { siteUrl } = readConfig({ STOA_HOST: host, STOA_SITE_URL: "https://stoa.example" });
+    expect(siteUrl).toBe("https://stoa.example");
+  },
+);
+
+it.each(["127.0.0.1", "::1", "localhost", "192.0.2.7", "board.example"])("takes the host %s alone", (host) => {
+  expect(readConfig({ STOA_HOST: host })).toMatchObject({ host, siteUrl: undefined });
+});
+
+it.each([
+  ["STOA_PROT", "STOA_PORT"],
+  ["STOA_SITEURL", "STOA_SITE_URL"],
+  ["STOA_RATE_LIMIT", "STOA_RATE_LIMITS"],
+  ["stoa_port", "STOA_PORT"],
+  ["STOA_LIMIT_POST", "STOA_LIMIT_POSTS"],
+])("warns of %s, which is no setting, and asks whether %s was meant", (name, meant) => {
+  const { warnings } = readConfig({ [name]: "hunter2" });
+  expect(warnings).toEqual([`${name} is no setting of Stoa and has no effect; did you mean ${meant}?`]);
+});
+
+it("warns of an unknown setting that is like no other, and of nothing that is known or not ours", () => {
+  expect(readConfig({ STOA_COLOUR_SCHEME: "x" }).warnings).toEqual([
+    "STOA_COLOUR_SCHEME is no setting of Stoa and has no effect",
+  ]);
+  const known = { STOA_PORT: "0", STOA_SETUP: "never", STOA_TEST_DATABASE_URL: "mysql://h", PATH: "/bin" };
+  expect(readConfig(known).warnings).toEqual([]);
+});

@@ -137,6 +137,13 @@ describe("the service as a process", () => {
     expect(bad.output).toBe('STOA_PORT must be an integer from 0 to 65535, not "http".\n');
   });
 
+  it("names an unknown setting in its log, without its value", async () => {
+    const started = start({ STOA_PROT: "hunter2" });
+    await started.url();
+    expect(started.output).toContain("STOA_PROT is no setting of Stoa and has no effect; did you mean STOA_PORT?");
+    expect(started.output).not.toContain("hunter2");
+  });
+
   it("gives up a start that is interrupted, and leaves nothing running", async () => {
     const interrupted = start();
     await waitUntil("its first line", () => interrupted.output.includes("starting"));

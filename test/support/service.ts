@@ -98,6 +98,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     tls: undefined,
     logLevel: "info",
     drainTimeoutMs: 5_000,
+    warnings: [],
     ...changes,
   };
 }

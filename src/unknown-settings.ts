@@ -1,0 +1,41 @@
+/** Variables that other programs of this project read; the service leaves them alone. */
+const readElsewhere = ["STOA_SETUP", "STOA_TEST_DATABASE_URL", "STOA_BENCH_DATABASE_URL", "STOA_BENCH_DATA_DIR"];
+/** A name with more typing errors than this is not taken for a misspelt setting. */
+const maxErrors = 3;
+
+/**
+ * A warning for each variable that looks like a setting of ours and is none, with the setting that was probably meant.
+ * Values are never shown: they may be secrets.
+ * @param names the names of the environment
+ * @param known the settings there are
+ */
+export function warnOfUnknownSettings(names: readonly string[], known: readonly string[]): string[] {
+  const ours = [...known, ...readElsewhere];
+  return names
+    .filter((name) => /^stoa_/i.test(name) && !ours.includes(name))
+    .map((name) => {
+      const meant = closest(name.toUpperCase(), ours);
+      return `${name} is no setting of Stoa and has no effect${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+    });
+}
+
+function closest(name: string, candidates: readonly string[]): string | undefined {
+  const ranked = candidates
+    .map((candidate) => ({ candidate, errors: editDistance(name, candidate) }))
+    .sort((one, other) => one.errors - other.errors);
+  return ranked.find(({ errors }) => errors <= maxErrors)?.candidate;
+}
+
+/** How many characters must be added, removed or replaced to turn one text into the other (Levenshtein). */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let line = 1; line <= from.length; line++) {
+    const next = [line];
+    for (let column = 1; column <= to.length; column++) {
+      const replaced = (row[column - 1] as number) + (from[line - 1] === to[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] as number) + 1, (next[column - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] as number;
+}
