@@ -8,6 +8,7 @@ import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
 import type { GaugeSource } from "./http/metrics/metrics.ts";
+import { reservePort } from "./http/reserve-port.ts";
 import { createServer } from "./http/server.ts";
 import { startDailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
@@ -57,6 +58,10 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   };
   try {
     const { signal } = overrides;
+    const reserved = await reservePort(config, config.tls);
+    cleanUp.push(() => reserved.close());
+    const url = `${config.tls ? "https" : "http"}://${hostInUrl(config.host)}:${reserved.port}`;
+    const siteUrl = () => config.siteUrl ?? url;
     const database = config.database ?? (await startPrivateDatabase(config, log, cleanUp, signal));
     signal?.throwIfAborted();
     const db = new Database({ address: database, connections: config.databaseConnections });
@@ -79,10 +84,6 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       const sweep = startSweep(board, tasks, log);
       cleanUp.push(() => sweep.stop());
     }
-    // The addresses that are handed out may hold the port, which the system may choose: the table reads it when asked.
-    const scheme = config.tls ? "https" : "http";
-    let url = `${scheme}://${hostInUrl(config.host)}:${config.port}`;
-    const siteUrl = () => config.siteUrl ?? url;
     const policies = config.rateLimits && createPolicies(config.rateLimits);
     const table = createServiceTable({
       board,
@@ -110,8 +111,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     });
     cleanUp.push(() => server.close());
     signal?.throwIfAborted();
-    const port = await server.listen({ host: config.host, port: config.port });
-    url = `${scheme}://${hostInUrl(config.host)}:${port}`;
+    await server.listen(reserved.handOver());
     log.info({ url, siteUrl: siteUrl() }, "listening");
     return { url, close };
   } catch (error) {

@@ -1,0 +1,85 @@
+// The port is taken before anything else is done, so that a start that cannot listen changes nothing in the database.
+import http, { type IncomingMessage, type ServerResponse } from "node:http";
+import https from "node:https";
+import { StoaError } from "../errors.ts";
+import { errorHeaders, toErrorBody } from "./error-mapping.ts";
+import { requestIdOf } from "./request-id.ts";
+
+export interface PortAddress {
+  host: string;
+  /** 0 lets the system choose. */
+  port: number;
+}
+
+/** A port that listens but does not serve yet: it answers 503 `unavailable`, and 200 at /healthz. */
+export interface ReservedPort {
+  readonly host: string;
+  readonly port: number;
+  /** Gives the listening socket to the server that will serve, as the options of its `listen`. No connection is refused. */
+  handOver(): PortAddress;
+  /** Stops listening, unless the socket has been handed over. */
+  close(): Promise<void>;
+}
+
+/** Enough for health checks and impatient clients; more are not accepted before the service is up. */
+const maxConnections = 256;
+const requestTimeoutMs = 5_000;
+
+/** @throws Error with one line for the operator when the port cannot be had */
+export async function reservePort(
+  { host, port }: PortAddress,
+  tls?: { cert: string; key: string } | undefined,
+): Promise<ReservedPort> {
+  const settings = { headersTimeout: requestTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: 1 };
+  const server = tls
+    ? https.createServer({ ...settings, ...tls, handshakeTimeout: requestTimeoutMs }, answer)
+    : http.createServer(settings, answer);
+  server.maxConnections = maxConnections;
+  server.on("clientError", (_error, socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(new Error(explain(error, host, port))));
+    server.listen({ host, port }, resolve);
+  });
+  const reserved = (server.address() as { port: number }).port;
+  // `server.listen` of Node takes the handle of another server (documented as "handle").
+  const owner = server as unknown as { _handle: object | null };
+  return {
+    host,
+    port: reserved,
+    handOver: () => {
+      const address = { host, port: reserved, _handle: owner._handle };
+      owner._handle = null;
+      server.close();
+      return address;
+    },
+    close: async () => {
+      if (owner._handle === null) return;
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const isAlive = request.url?.split("?", 1)[0] === "/healthz";
+  const starting = new StoaError("unavailable", "The service is starting.", { retryAfterSeconds: 1 });
+  response.writeHead(isAlive ? 200 : 503, {
+    "x-request-id": requestIdOf(request),
+    "content-type": "application/json; charset=utf-8",
+    "cache-control": "no-store",
+    connection: "close",
+    ...(isAlive ? {} : errorHeaders(starting)),
+  });
+  response.end(isAlive ? '{"ok":true}' : toErrorBody(starting));
+}
+
+function explain(error: NodeJS.ErrnoException, host: string, port: number): string {
+  const where = `port ${port} of ${host}`;
+  if (error.code === "EADDRINUSE") return `${where} is in use by another program; stop it or set STOA_PORT`;
+  if (error.code === "EACCES") return `${where} may not be opened by this account; set STOA_PORT to 1024 or higher`;
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
+    return `${host} is no address of this machine; set STOA_HOST`;
+  }
+  return `${where} cannot be opened (${error.message})`;
+}

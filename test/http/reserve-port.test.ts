@@ -1,0 +1,111 @@
+// What the port answers before the service is up, and what happens when it cannot be had.
+import { once } from "node:events";
+import net, { type AddressInfo } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { generate } from "selfsigned";
+import { afterEach, describe, expect, it } from "vitest";
+import { reservePort } from "../../src/http/reserve-port.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { rawRequest } from "../support/raw-request.ts";
+import { askRest, startService } from "../support/service.ts";
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+describe("a service that is starting", () => {
+  it("answers 503 with a wait, is alive, and loses no connection when it comes up", async () => {
+    const db = await createTestDatabase();
+    // Another replica migrates: the start waits for it.
+    await db.pool.query("CREATE TABLE schema_lease (id INT PRIMARY KEY, holder VARCHAR(36), expires_at BIGINT)");
+    await db.pool.query("INSERT INTO schema_lease VALUES (1, 'another', UNIX_TIMESTAMP() + 3600)");
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const starting = startService({ db, config: { port } });
+    let first: Awaited<ReturnType<typeof rawRequest>> | undefined;
+    while (first === undefined) {
+      first = await rawRequest(`${url}/api/v1/posts`, { headers: { "x-request-id": "early" } }).catch(() => undefined);
+    }
+    expect(first.status).toBe(503);
+    expect(first.headers).toMatchObject({ "retry-after": "1", "x-request-id": "early", connection: "close" });
+    expect(JSON.parse(first.body.toString())).toEqual({
+      ok: false,
+      error: "unavailable",
+      message: "The service is starting.",
+      retry_after_seconds: 1,
+    });
+    expect((await rawRequest(`${url}/readyz`)).status).toBe(503);
+    expect((await rawRequest(`${url}/healthz`)).status).toBe(200);
+
+    await db.pool.query("UPDATE schema_lease SET expires_at = 0");
+    // Not one of them is refused or reset while the socket changes hands.
+    const statuses = [first.status];
+    while (statuses.at(-1) === 503) statuses.push((await rawRequest(`${url}/api/v1/posts`)).status);
+    expect(statuses.at(-1)).toBe(200);
+    const service = await starting;
+    expect(service.url).toBe(url);
+  });
+});
+
+describe("a reserved port", () => {
+  it("is given back by close", async () => {
+    const reserved = await reservePort({ host: "127.0.0.1", port: 0 });
+    await reserved.close();
+    const again = await reservePort({ host: "127.0.0.1", port: reserved.port });
+    await again.close();
+  });
+
+  it("is freed by close although a client keeps its connection open", async () => {
+    const reserved = await reservePort({ host: "127.0.0.1", port: 0 });
+    const socket = net.connect(reserved.port, "127.0.0.1");
+    cleanUps.push(() => socket.destroy());
+    await once(socket, "connect");
+    socket.on("error", () => {});
+    await reserved.close();
+  });
+
+  it("speaks TLS where the service will", async () => {
+    const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
+    const reserved = await reservePort({ host: "127.0.0.1", port: 0 }, { cert, key });
+    cleanUps.push(() => reserved.close());
+    const socket = connectTls({ port: reserved.port, host: "127.0.0.1", rejectUnauthorized: false });
+    cleanUps.push(() => socket.destroy());
+    socket.end("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const [reply] = await once(socket, "data");
+    expect(String(reply)).toMatch(/^HTTP\/1\.1 503 /);
+  });
+
+  it("of another program stops the start before the database is touched", async () => {
+    const other = net.createServer().listen(0, "127.0.0.1");
+    cleanUps.push(() => other.close());
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const db = await createTestDatabase();
+    await expect(startService({ db, config: { port } })).rejects.toThrow(
+      `port ${port} of 127.0.0.1 is in use by another program; stop it or set STOA_PORT`,
+    );
+    expect(await db.rows("SHOW TABLES")).toEqual([]);
+  });
+
+  it.each([
+    ["203.0.113.1", /^203\.0\.113\.1 is no address of this machine; set STOA_HOST$/],
+    ["no-such-host.invalid", /^[^\n]+$/],
+  ])("on %s is refused with one line", async (host, message) => {
+    await expect(reservePort({ host, port: 0 })).rejects.toThrow(message);
+  });
+
+  it("on a name with several addresses serves", async () => {
+    const { url } = await startService({ config: { host: "localhost" } });
+    expect((await askRest(url, "/healthz")).status).toBe(200);
+  });
+});
