@@ -1,6 +1,7 @@
 // Makes this clone ready to run, and changes nothing that is already right. Called by npm before start and test.
 // Plain JavaScript for Node 20: it runs before anything is installed.
 //   node scripts/setup.mjs [start|test]     what to be ready for; default: what npm is about to run
+// STOA_SETUP=never forbids whatever changes the system outside this folder: what is missing is named instead.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensurePackages } from "./lib/packages.mjs";

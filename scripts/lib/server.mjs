@@ -1,7 +1,6 @@
 // The embedded database needs a MariaDB or MySQL server on this machine.
 import { findServer } from "../../src/store/private-server/find.mjs";
-import { aptInstall, hasCommand } from "./apt.mjs";
-import { say } from "./run.mjs";
+import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 
 // Debian keeps my_print_defaults, which mariadb-install-db calls, in the second package.
 const debianPackages = ["mariadb-server-core", "mariadb-client-core"];
@@ -17,10 +16,13 @@ export function needsServer(purpose, env) {
   return purpose === "test" || !env.STOA_DATABASE_URL;
 }
 
-/** What to do about the server: nothing, install it, or tell the user how. */
-export function plan({ found, root, platform, hasCommand }) {
+/**
+ * What to do about the server: nothing, install it, or tell the user how.
+ * @param allowed whether the set-up may install system packages
+ */
+export function plan({ found, root, platform, hasCommand, allowed }) {
   if (found) return { action: "none" };
-  if (platform === "linux" && root && hasCommand("apt-get")) return { action: "apt" };
+  if (allowed && platform === "linux" && root && hasCommand("apt-get")) return { action: "apt" };
   return { action: "tell", message: advice(platform, hasCommand) };
 }
 
@@ -35,10 +37,11 @@ function advice(platform, hasCommand) {
 /** Makes sure that `findServer` finds one. Throws an Error that says what to do when it cannot. */
 export async function ensureServer() {
   const found = findServer() !== undefined;
-  const { action, message } = plan({ found, root: process.getuid?.() === 0, platform: process.platform, hasCommand });
+  const root = process.getuid?.() === 0;
+  const allowed = systemInstallAllowed(process.env);
+  const { action, message } = plan({ found, root, platform: process.platform, hasCommand, allowed });
   if (action === "none") return;
   if (action === "tell") throw new Error(message);
-  say(`no database server found: installing ${debianPackages.join(" and ")} by apt-get`);
-  await aptInstall(debianPackages);
+  await aptInstall(debianPackages, "no database server was found");
   if (findServer() === undefined) throw new Error(`${debianPackages.join(" and ")} are installed, but do not run here`);
 }

@@ -1,7 +1,6 @@
 // The tests run the README's commands in a shell and read the pages in a browser; this is what they need besides npm's.
-import { aptInstall, hasCommand } from "./apt.mjs";
+import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 import { findChromium } from "./chromium.mjs";
-import { say } from "./run.mjs";
 
 /** Each tool, by the name of its Debian package, with how it is found. */
 const tools = {
@@ -14,10 +13,10 @@ const tools = {
 export async function ensureTools() {
   const missing = Object.entries(tools).flatMap(([name, isThere]) => (isThere() ? [] : [name]));
   if (missing.length === 0) return;
-  if (process.getuid?.() !== 0 || !hasCommand("apt-get")) {
+  if (process.getuid?.() !== 0 || !hasCommand("apt-get") || !systemInstallAllowed(process.env)) {
     const packages = missing.map((name) => (name === "chromium" ? "chromium (or Google Chrome)" : name));
-    throw new Error(`the tests need ${packages.join(" and ")}; install them`);
+    const command = `Debian, Ubuntu: sudo apt-get install --no-install-recommends ${missing.join(" ")}`;
+    throw new Error(`the tests need ${packages.join(" and ")}; install what is missing (${command})`);
   }
-  say(`installing ${missing.join(" and ")} by apt-get, for the tests`);
-  await aptInstall(missing);
+  await aptInstall(missing, "the tests need more tools");
 }

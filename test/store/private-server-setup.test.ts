@@ -95,10 +95,70 @@ describe("setup.mjs", () => {
   });
 });
 
+describe("system packages", () => {
+  let bin: string;
+  let env: NodeJS.ProcessEnv;
+
+  // A machine without a database server, and an apt-get that only writes down what it was asked for.
+  beforeEach(() => {
+    bin = join(copy, "bin");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "apt-get"), `#!/bin/sh\necho "$@" >> ${copy}/asked\n`, { mode: 0o755 });
+    writeFileSync(join(copy, "src/store/private-server/find.mjs"), "export function findServer() {}\n");
+    env = { PATH: `${bin}:/bin`, STOA_DATABASE_URL: "" };
+  });
+  const asked = () => (existsSync(join(copy, "asked")) ? readFileSync(join(copy, "asked"), "utf8") : "");
+
+  test("are named before they are installed, by root", async () => {
+    const { child, result } = setUp(undefined, env);
+    const { status, said } = await result;
+    expect(status).toBe(1);
+    if (process.getuid?.() !== 0) {
+      expect(asked()).toBe("");
+      return;
+    }
+    expect(said.split("\n")[0]).toBe(
+      "stoa set-up: no database server was found; installing by apt-get: mariadb-server-core, mariadb-client-core" +
+        " (STOA_SETUP=never forbids this)",
+    );
+    expect(asked()).toContain("install --no-install-recommends --no-remove mariadb-server-core mariadb-client-core");
+    expect(child.exitCode).toBe(1);
+  });
+
+  test.each(["start", "test"])(
+    "are not installed for %s with STOA_SETUP=never, and the command is shown",
+    async (purpose) => {
+      const { status, said } = await setUp(undefined, { ...env, STOA_SETUP: "never" }, purpose).result;
+      expect(status).toBe(1);
+      expect(said).toContain("apt-get install --no-install-recommends mariadb-server-core mariadb-client-core");
+      expect(said).not.toContain("installing");
+      expect(asked()).toBe("");
+    },
+  );
+
+  test("for the tests are not installed with STOA_SETUP=never either", async () => {
+    cpSync(join(root, "src/store/private-server/find.mjs"), join(copy, "src/store/private-server/find.mjs"));
+    const { status, said } = await setUp(undefined, { ...env, PATH: bin, STOA_SETUP: "never" }, "test").result;
+    expect(status).toBe(1);
+    expect(said).toContain("the tests need curl and jq");
+    expect(said).toContain("sudo apt-get install --no-install-recommends curl jq");
+    expect(asked()).toBe("");
+  });
+
+  test("are not left to chance: another value of STOA_SETUP is refused", async () => {
+    const { status, said } = await setUp(undefined, { ...env, STOA_SETUP: "no" }).result;
+    expect({ status, said }).toEqual({
+      status: 1,
+      said: 'stoa set-up: STOA_SETUP must be never or absent, not "no"\n',
+    });
+    expect(asked()).toBe("");
+  });
+});
+
 /** Runs the script; `npm` is the program that stands in for npm. */
-function setUp(npm = "process.exit(9)", env: NodeJS.ProcessEnv = {}) {
+function setUp(npm = "process.exit(9)", env: NodeJS.ProcessEnv = {}, purpose = "start") {
   writeFileSync(join(copy, "npm-cli.js"), npm);
-  const child = spawn(process.execPath, [join(copy, "scripts/setup.mjs"), "start"], {
+  const child = spawn(process.execPath, [join(copy, "scripts/setup.mjs"), purpose], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env.PATH,
@@ -130,7 +190,7 @@ describe("the server", () => {
     expect(server.needsServer(purpose, env)).toBe(needed);
   });
 
-  const none = { found: false, root: true, platform: "linux", hasCommand: () => false };
+  const none = { found: false, root: true, platform: "linux", hasCommand: () => false, allowed: true };
   const has = (name: string) => (command: string) => command === name || `${name}-get` === command;
 
   test("that is there is left as it is", () => {
@@ -146,6 +206,7 @@ describe("the server", () => {
     ["Fedora", { hasCommand: has("dnf") }, "run: sudo dnf install mariadb-server"],
     ["Alpine", { hasCommand: has("apk") }, "run: sudo apk add mariadb"],
     ["macOS", { platform: "darwin" }, "run: brew install mariadb"],
+    ["Debian, where installing is forbidden", { hasCommand: has("apt"), allowed: false }, "run: sudo apt-get install"],
     ["elsewhere", {}, "install one (Debian, Ubuntu: sudo apt-get"],
   ])("is asked for on %s in one command, or as an address", (_, machine, command) => {
     const { action, message } = server.plan({ ...none, ...machine });
