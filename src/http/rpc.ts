@@ -1,12 +1,6 @@
-import type { ServerResponse } from "node:http";
-import type { DescService } from "@bufbuild/protobuf";
-import {
-  type ConnectRouter,
-  type ContextValues,
-  createContextValues,
-  type Interceptor,
-  type ServiceImpl,
-} from "@connectrpc/connect";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+import { createContextValues, type HandlerContext, type Interceptor } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance } from "fastify";
 import { Health } from "../../gen/grpc/health/v1/health_pb.js";
@@ -18,7 +12,8 @@ import { isFault, mapErrors } from "./interceptors.ts";
 import type { Gate } from "./limits/gate.ts";
 import { setLimitFields } from "./limits/hooks.ts";
 import { logKey } from "./log.ts";
-import { recordFailure, recordOutcomes, requestKey } from "./metrics/outcome.ts";
+import { recordFailure, recordOutcome, recordOutcomes, requestKey } from "./metrics/outcome.ts";
+import { addService, blameUndecodable, compressions, type ServiceOptions } from "./rpc-handlers.ts";
 import type { ServiceTable } from "./services.ts";
 
 export interface RpcOptions {
@@ -39,6 +34,7 @@ export async function addRpcRoutes(
 ): Promise<void> {
   app.addHook("onRequest", (request, reply, done) => {
     respellMessages(reply.raw);
+    dropRestOfRequest(request.raw);
     beforeHead(reply.raw, (response) => {
       // Connect stops reading a message that is too large, and Node then reads no more of the connection: where the reply
       // begins before the request has arrived whole, the client is told not to use the connection again.
@@ -51,8 +47,10 @@ export async function addRpcRoutes(
     done();
   });
   /** What fails before a call begins, no interceptor sees. */
-  const enter = async (values: ContextValues, action: (limits: CallLimits | undefined) => unknown): Promise<void> => {
+  const enter = async (context: HandlerContext, action: (limits: CallLimits | undefined) => unknown): Promise<void> => {
+    const { values } = context;
     const limits = values.get(table.limitsKey);
+    blameUndecodable(context, () => recordOutcome(values.get(requestKey), "bad_input"));
     try {
       await action(limits);
     } catch (error) {
@@ -61,34 +59,47 @@ export async function addRpcRoutes(
       throw toConnectError(error);
     }
   };
-  await app.register(fastifyConnectPlugin, {
+  const common: ServiceOptions = {
     interceptors: [recordOutcomes, ...interceptors],
     readMaxBytes,
-    routes(router: ConnectRouter) {
-      for (const { service, implementation } of table.services) {
-        router.service(service, implementation as Partial<ServiceImpl<DescService>>);
-      }
-      for (const { service, implementation } of tools) {
+    // What nobody will read must not be kept: each unknown field of two bytes would become several objects.
+    binaryOptions: { readUnknownFields: false },
+    acceptCompression: compressions,
+    // As over REST, limits and credentials come before the message: who lacks them learns nothing of its faults.
+    requestGate: (context) => {
+      const { method, requestHeader, signal, values } = context;
+      return enter(context, async (limits) => {
+        const header = (name: string) => requestHeader.get(name);
+        const caller = await admit({ gate, limits, rpc: method, table, header, signal });
+        if (caller !== undefined) values.set(table.callerKey, caller);
+      });
+    },
+  };
+  await app.register(fastifyConnectPlugin, {
+    routes(router) {
+      for (const service of table.services) addService(router, service, common);
+      for (const service of tools) {
         // Whoever watches the service is never told to wait.
-        const isCounted = service.typeName !== Health.typeName;
-        const outside = {
+        const isCounted = service.service.typeName !== Health.typeName;
+        addService(router, service, {
+          ...common,
           interceptors: [recordOutcomes, mapErrors(table.limitsKey)],
-          requestGate: ({ values }: { values: ContextValues }) =>
-            enter(values, (limits) => isCounted && limits && gate?.countAnonymous(limits)),
-        };
-        router.service(service, implementation as Partial<ServiceImpl<DescService>>, outside);
+          requestGate: (context) => enter(context, (limits) => isCounted && limits && gate?.countAnonymous(limits)),
+        });
       }
     },
     contextValues: (request) =>
       createContextValues().set(logKey, request.log).set(requestKey, request).set(table.limitsKey, request.callLimits),
-    // As over REST, limits and credentials come before the message: who lacks them learns nothing of its faults.
-    requestGate: ({ method, requestHeader, signal, values }) =>
-      enter(values, async (limits) => {
-        const header = (name: string) => requestHeader.get(name);
-        const caller = await admit({ gate, limits, rpc: method, table, header, signal });
-        if (caller !== undefined) values.set(table.callerKey, caller);
-      }),
   });
+}
+
+/**
+ * Connect stops reading a message that it refuses. An HTTP/2 client that sends all of it before it looks at the reply would
+ * then wait for flow control until the request times out; what it still sends once the reply is complete is dropped.
+ */
+function dropRestOfRequest(request: IncomingMessage & { stream?: ServerHttp2Stream }): void {
+  const { stream } = request;
+  stream?.once("finish", () => stream.removeAllListeners("data").resume());
 }
 
 /** Calls `action` just before the head of a response is written, when all that its headers say is known. */

@@ -149,6 +149,25 @@ describe("credentials", () => {
   });
 });
 
+/** Sends a frame as it is; grpc-js would refuse to. */
+function grpcStatusOf(path: string, frame: Buffer): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const session = connectHttp2(service.url);
+    const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc" });
+    let status: string | undefined;
+    const take = (fields: { "grpc-status"?: string | undefined }) => {
+      status = fields["grpc-status"] ?? status;
+    };
+    stream.on("response", (fields) => take(fields as never)).on("trailers", (fields) => take(fields as never));
+    stream.on("error", reject).on("close", () => {
+      session.close();
+      resolve(status);
+    });
+    stream.end(frame);
+    stream.resume();
+  });
+}
+
 describe("odd RPC requests", () => {
   it("with an undecodable message are refused, not served", async () => {
     const reply = await fetch(`${service.url}/stoa.v1.PostService/GetPost`, {
@@ -157,6 +176,39 @@ describe("odd RPC requests", () => {
       body: '{"id": {}}',
     });
     expect([reply.status, ((await reply.json()) as { code: string }).code]).toEqual([400, "invalid_argument"]);
+  });
+
+  it("with an undecodable binary message are the caller's fault in every protocol", async () => {
+    // A length-delimited field that ends too early.
+    const message = Buffer.from([0x0a, 0x7f, 0x00]);
+    const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
+    const post = (path: string, type: string, body: Buffer) =>
+      fetch(service.url + path, { method: "POST", headers: { "content-type": type }, body });
+    const unary = await post("/stoa.v1.PostService/ListPosts", "application/proto", message);
+    expect([unary.status, await unary.json()]).toEqual([
+      400,
+      { code: "invalid_argument", message: "The message is not a stoa.v1.ListPostsRequest." },
+    ]);
+    const stream = await post("/stoa.v1.LedgerService/StreamReceipts", "application/connect+proto", frame);
+    expect(await stream.text()).toContain('{"error":{"code":"invalid_argument"');
+    const web = await post("/stoa.v1.PostService/ListPosts", "application/grpc-web", frame);
+    expect(await web.text()).toContain("grpc-status: 3\r\n");
+    expect(await grpcStatusOf("/stoa.v1.PostService/ListPosts", frame)).toBe("3");
+    expect(await grpcStatusOf("/stoa.v1.LedgerService/StreamReceipts", frame)).toBe("3");
+  });
+
+  it("that are broken otherwise are the caller's fault too", async () => {
+    const gzip = { "content-type": "application/proto", "content-encoding": "gzip" };
+    const broken = await fetch(`${service.url}/stoa.v1.PostService/ListPosts`, {
+      method: "POST",
+      headers: gzip,
+      body: "this is not gzip",
+    });
+    expect([broken.status, ((await broken.json()) as { code: string }).code]).toEqual([400, "invalid_argument"]);
+    // Half an envelope, and one that says it is compressed where no compression was named.
+    for (const frame of [Buffer.from([0, 0, 0]), Buffer.from([1, 0, 0, 0, 1, 0])]) {
+      expect(["3", "13"]).toContain(await grpcStatusOf("/stoa.v1.PostService/ListPosts", frame));
+    }
   });
 
   it("over 256 KiB are resource_exhausted", async () => {

@@ -1,0 +1,90 @@
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ConnectRouterOptions,
+  type HandlerContext,
+} from "@connectrpc/connect";
+import type { Compression, UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { maxBinarySize } from "./message-limits.ts";
+import type { ServiceTable } from "./services.ts";
+
+const brotli = promisify(brotliCompress);
+
+/** What RPCs may be compressed with. Brotli as Connect sets it up takes seconds for a large reply. */
+export const compressions: Compression[] = [
+  compressionGzip,
+  {
+    ...compressionBrotli,
+    compress: async (bytes) => new Uint8Array(await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })),
+  },
+];
+
+/** Connect's options for one service, with the limit that its JSON messages have. */
+export type ServiceOptions = ConnectRouterOptions & { readMaxBytes: number };
+
+/** Adds a service to a router. Binary messages have limits of their own by RPC; JSON messages have `readMaxBytes`. */
+export function addService(
+  router: ConnectRouter,
+  { service, implementation }: ServiceTable["services"][number],
+  options: ServiceOptions,
+): void {
+  for (const method of service.methods) {
+    const invoke = implementation[method.localName];
+    if (typeof invoke !== "function") throw new Error(`${service.typeName}.${method.name} has no implementation.`);
+    const handlerWith = (readMaxBytes: number): UniversalHandler => {
+      router.rpc(method as never, invoke.bind(implementation) as never, { ...options, readMaxBytes });
+      return router.handlers.pop() as UniversalHandler;
+    };
+    const json = handlerWith(options.readMaxBytes);
+    const binary = handlerWith(maxBinarySize(method.input, options.readMaxBytes));
+    router.handlers.push(byFormat(json, binary));
+  }
+}
+
+/** A message in the address of a GET is bounded by the size of the address; what it decompresses to is not. */
+function byFormat(json: UniversalHandler, binary: UniversalHandler): UniversalHandler {
+  const handle = (request: UniversalServerRequest) => (isJson(request) ? json(request) : binary(request));
+  const { service, method, requestPath, supportedContentType, protocolNames, allowedMethods } = json;
+  return Object.assign(handle, {
+    service,
+    method,
+    requestPath,
+    supportedContentType,
+    protocolNames,
+    allowedMethods,
+  });
+}
+
+function isJson({ header }: UniversalServerRequest): boolean {
+  return /[/+]json\b/i.test(header.get("content-type") ?? "");
+}
+
+/**
+ * Makes Connect blame the caller for a message that cannot be decoded, in every protocol: Connect calls it `internal`,
+ * before any interceptor. Connect ends a call's context with the failure before it writes the failure.
+ * @param onUndecodable is told of such a call
+ */
+export function blameUndecodable(context: HandlerContext, onUndecodable: () => void): void {
+  const ending = context as HandlerContext & { abort(reason?: unknown): void };
+  const { abort } = ending;
+  ending.abort = (reason) => {
+    if (isUndecodable(reason)) {
+      const rawMessage = `The message is not a ${context.method.input.typeName}.`;
+      Object.assign(reason, { code: Code.InvalidArgument, rawMessage });
+      onUndecodable();
+    }
+    abort(reason);
+  };
+}
+
+function isUndecodable(reason: unknown): reason is ConnectError {
+  return (
+    reason instanceof ConnectError &&
+    reason.code === Code.Internal &&
+    /^(?:parse binary: |decompression failed)/.test(reason.rawMessage)
+  );
+}

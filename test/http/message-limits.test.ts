@@ -1,0 +1,31 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { HealthCheckRequestSchema } from "../../gen/grpc/health/v1/health_pb.js";
+import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { SealSessionRequestSchema } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { StreamReceiptsRequestSchema } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { CreatePostRequestSchema } from "../../gen/stoa/v1/post_service_pb.js";
+import { maxBinarySize } from "../../src/http/message-limits.ts";
+
+const kib = 1024;
+
+describe("maxBinarySize", () => {
+  it("is small where there is nothing long to say", () => {
+    for (const desc of [StreamReceiptsRequestSchema, HealthCheckRequestSchema, ServerReflectionRequestSchema]) {
+      expect(maxBinarySize(desc, 256 * kib)).toBe(16 * kib);
+    }
+  });
+
+  it("takes the longest good message in the longest characters, and one that is too long to be good", () => {
+    const limit = maxBinarySize(CreatePostRequestSchema, 256 * kib);
+    const longest = create(CreatePostRequestSchema, { title: "😀".repeat(300), body: "😀".repeat(10_001) });
+    const bytes = toBinary(CreatePostRequestSchema, longest);
+    expect(bytes.length).toBeLessThan(limit);
+    expect(fromBinary(CreatePostRequestSchema, bytes)).toEqual(longest);
+    expect(limit).toBeLessThan(100 * kib);
+  });
+
+  it("is the upper limit where a message may hold any number of values", () => {
+    expect(maxBinarySize(SealSessionRequestSchema, 256 * kib)).toBe(256 * kib);
+  });
+});
