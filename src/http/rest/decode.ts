@@ -14,12 +14,9 @@ import { refuse_unknown_properties } from "../../../gen/stoa/v1/options_pb.js";
 import { badInput } from "../../errors.ts";
 import { enumValueName } from "./encode.ts";
 import { type Input, type Node, UrlText } from "./input.ts";
-import { JsonNumber, type JsonObject, type JsonValue } from "./json.ts";
+import { JsonNumber, type JsonObject, type JsonValue, maxDepth } from "./json.ts";
 import { inRange, integerText, notText, readScalar, readTimestamp } from "./scalars.ts";
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
-
-/** How deep values may be nested, as in Protobuf's own runtimes: what reads and writes them recurses. */
-const deepest = 100;
 
 /**
  * Reads a message from a request, by the same rules as `encodeMessage` writes one: strict types, `null` as absent.
@@ -130,7 +127,7 @@ function readMessageValue(field: DescField, desc: DescMessage, node: Node, at: s
   }
   if (!(node instanceof Map)) throw badInput(at, `${at} must be an object.`);
   if (isStruct(desc)) return toPlain(node as JsonObject, at, depth);
-  if (depth === deepest) throw tooDeep(at);
+  if (depth === maxDepth) throw tooDeep(at);
   return readMessage(desc, node as Input, `${at}.`, depth + 1);
 }
 
@@ -143,7 +140,7 @@ function toPlain(value: JsonValue, at: string, depth: number): PlainJson {
     return number;
   }
   if (value === null || typeof value !== "object") return value;
-  if (depth === deepest) throw tooDeep(at);
+  if (depth === maxDepth) throw tooDeep(at);
   if (Array.isArray(value)) return value.map((element) => toPlain(element, at, depth + 1));
   const object: { [name: string]: PlainJson } = Object.create(null);
   for (const [name, member] of value) {

@@ -1,8 +1,14 @@
 /*
  * JSON text to values, stricter and more exact than JSON.parse where it matters to us: a key that comes twice is refused,
- * numbers keep their digits, and members are held in a Map, so that no name (`__proto__`) is special. It keeps its own
- * stack: depth costs heap, never a stack overflow.
+ * numbers keep their digits, and members are held in a Map, so that no name (`__proto__`) is special. A text is refused
+ * while it is parsed once it is too deep or holds too many values: a body of 256 KiB that consists of brackets would block
+ * the event loop for 100 ms and more, and a few bytes can decompress to it.
  */
+
+/** How deep arrays and objects may be nested, as in Protobuf's own runtimes: what reads the values recurses. */
+export const maxDepth = 100;
+/** How many values a text may hold, members and elements of all depths together. */
+export const maxValues = 10_000;
 
 /** A number as it was written, so that the reader can be exact about it. */
 export class JsonNumber {
@@ -39,7 +45,7 @@ export class JsonNumber {
 export type JsonObject = Map<string, JsonValue>;
 export type JsonValue = null | boolean | string | JsonNumber | JsonValue[] | JsonObject;
 
-/** The text is not JSON; the message says where. */
+/** The text is not JSON that is read here; the message says why. */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
 }
@@ -49,7 +55,10 @@ const numberToken = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const plainText = /[^"\\\u0000-\u001f]*/y;
 const space = /[ \t\n\r]*/y;
 
-/** Parses a JSON text (RFC 8259). @throws JsonSyntaxError, also for a key that comes twice in one object. */
+/**
+ * Parses a JSON text (RFC 8259).
+ * @throws JsonSyntaxError, also for a key that comes twice in one object, and beyond `maxDepth` and `maxValues`
+ */
 export function parseJson(text: string): JsonValue {
   return new Parser(text).parse();
 }
@@ -70,10 +79,12 @@ class Parser {
 
   parse(): JsonValue {
     const open: Open[] = [];
-    for (;;) {
+    for (let values = 1; ; values++) {
       // A value begins here.
+      if (values > maxValues) throw new JsonSyntaxError(`it holds more than ${maxValues} values`);
       let value: JsonValue | Open = this.#value();
       if (value instanceof OpenContainer) {
+        if (open.length === maxDepth) throw new JsonSyntaxError(`it is nested deeper than ${maxDepth} levels`);
         if (!value.closesAtOnce) {
           open.push(value);
           continue;

@@ -188,19 +188,28 @@ describe("parseJson", () => {
     expect((value as unknown as { admin?: unknown }).admin).toBeUndefined();
   });
 
-  it("reads 100,000 levels of nesting, and refuses them unclosed", () => {
-    const depth = 100_000;
-    let value = parseJson("[".repeat(depth) + "]".repeat(depth));
-    let arrays = 0;
-    while (Array.isArray(value)) {
-      arrays++;
-      value = value[0] as JsonValue;
+  it.each([
+    ["[", "", "]"],
+    ['{"a":', "1", "}"],
+    ['[{"a":', "1", "}]"],
+  ])("reads %s nested 100 levels deep, and stops at the next level, whatever follows", (open, inner, close) => {
+    const levels = 100 / (open.match(/[[{]/g) as string[]).length;
+    const nested = (count: number) => open.repeat(count) + inner + close.repeat(count);
+    expect(parseJson(nested(levels))).toBeInstanceOf(Object);
+    for (const text of [nested(levels + 1), nested(50_000), open.repeat(levels + 1)]) {
+      expect(() => parseJson(text)).toThrow("nested deeper than 100 levels");
     }
-    expect(arrays).toBe(depth);
-    expect(parseJson(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`)).toBeInstanceOf(Map);
-    expect(() => parseJson("[".repeat(depth))).toThrow(JsonSyntaxError);
-    expect(() => parseJson('{"a":'.repeat(depth))).toThrow(JsonSyntaxError);
-    expect(() => parseJson(`${"[".repeat(depth)}${"}".repeat(depth)}`)).toThrow(JsonSyntaxError);
+    // Depth is what is open at a time, not what was opened.
+    expect(parseJson(`[${Array(200).fill("[[1]]").join(",")}]`)).toHaveLength(200);
+  });
+
+  it("reads 10,000 values, and no more", () => {
+    const array = (count: number) => `[${Array(count).fill("1").join(",")}]`;
+    expect(parseJson(array(9_999))).toHaveLength(9_999);
+    const object = `{${Array.from({ length: 10_000 }, (_, index) => `"k${index}":{}`).join(",")}}`;
+    for (const text of [array(10_000), object, `[${"[],".repeat(80_000)}[]]`]) {
+      expect(() => parseJson(text)).toThrow("more than 10000 values");
+    }
   });
 
   it("reads strings, keys and escapes of 256 KiB", () => {

@@ -1,0 +1,52 @@
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { startVictim } from "./support.ts";
+
+const size = 256 * 1024;
+/** Bodies of 256 KiB that cost a parser most, by what they consist of. */
+const bodies: Record<string, string> = {
+  "open arrays": "[".repeat(size),
+  "nested arrays": "[".repeat(size / 2) + "]".repeat(size / 2),
+  "open objects": '{"a":'.repeat(size / 5),
+  "nesting in a member that nobody reads": `{"title":"abc","x":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+  "empty arrays": `[${"[],".repeat(80_000)}[]]`,
+  "empty objects": `[${"{},".repeat(80_000)}{}]`,
+  numbers: `[${"1,".repeat(120_000)}1]`,
+  members: `{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":1`).join(",")}}`,
+};
+const encodings = {
+  br: (text: string) => brotliCompressSync(text),
+  gzip: (text: string) => gzipSync(text),
+  identity: (text: string) => Buffer.from(text),
+};
+
+describe("JSON that is dear to read", () => {
+  it("is refused before it is read to its end, however it is compressed", async () => {
+    // Refusals have a limit of their own, which is not what is tried here.
+    const victim = await startVictim({ STOA_RATE_LIMITS: "off" });
+    const headers = { authorization: `Bearer ${victim.key}` };
+    const post = async (path: string, body: Buffer, encoding: string) => {
+      const response = await fetch(`${victim.url}${path}`, {
+        method: "POST",
+        headers: { ...headers, "content-encoding": encoding },
+        body: new Uint8Array(body),
+      });
+      return { status: response.status, body: (await response.json()) as { error: string; message: string } };
+    };
+    await victim.during(async () => {
+      for (const [name, text] of Object.entries(bodies)) {
+        for (const [encoding, encode] of Object.entries(encodings)) {
+          const body = encode(text);
+          for (const path of ["/api/v1/posts", "/api/v1/agents/register", "/api/v1/posts/1/comments"]) {
+            const replies = await Promise.all(Array.from({ length: 10 }, () => post(path, body, encoding)));
+            for (const reply of replies)
+              expect([name, reply.status, reply.body.error]).toEqual([name, 400, "bad_json"]);
+          }
+        }
+      }
+      // A body counts as what it decompresses to.
+      const bomb = brotliCompressSync(Buffer.alloc(50_000_000, 32));
+      for (let i = 0; i < 20; i++) expect((await post("/api/v1/posts", bomb, "br")).status).toBe(413);
+    });
+  }, 120_000);
+});
