@@ -18,7 +18,13 @@ function prepack(): void {
   execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.pack.json"], { cwd: root, stdio: "inherit" });
   const whole = JSON.parse(readFileSync(manifest, "utf8"));
   // Whoever has the tarball has had it published, or need not.
-  const { private: _private, scripts: _scripts, devDependencies: _dev, ...others } = whole;
+  const {
+    private: _private,
+    scripts: _scripts,
+    devDependencies: _dev,
+    optionalDependencies: _optional,
+    ...others
+  } = whole;
   const { allowScripts: _allow, scarfSettings: _scarf, ...rest } = others;
   const dependencies = Object.fromEntries(
     importedPackages().map((name) => {

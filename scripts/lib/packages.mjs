@@ -1,9 +1,9 @@
-// The npm packages, exactly as the lock file has them, and with them the pinned Node at node_modules/.bin/node.
-import { execFileSync } from "node:child_process";
+// The npm packages, exactly as the lock file has them, and with them the pinned Node.js at node_modules/.bin/node.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { run, say } from "./run.mjs";
+import { linkOwnRuntime, pinnedRuntime, runtimeFault, runtimePackage, runtimePath } from "./runtime.mjs";
 import { withSetupLock } from "./setup-lock.mjs";
 
 /**
@@ -19,14 +19,14 @@ export async function ensurePackages(root) {
       say("installing the npm packages (npm ci)");
       await install(root);
     }
+    if (pinnedRuntime(root) === undefined) linkOwnRuntime(root);
     const fault = runtimeFault(root);
-    if (fault) throw new Error(`${runtimePath(root)} ${fault}; it is part of the npm package "node" of package.json`);
+    if (fault) throw new Error(`${runtimePath(root)} ${fault}; remove node_modules and start again`);
     writeFileSync(stampPath(root), wanted);
   });
 }
 
 const stampPath = (root) => join(root, "node_modules", ".stoa-setup");
-const runtimePath = (root) => join(root, "node_modules", ".bin", "node");
 const readJson = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 
 /** Changes whenever the installed packages may have to. */
@@ -51,6 +51,7 @@ function isReady(root, wanted) {
 function isWhole(root) {
   const { dependencies, devDependencies } = readJson(root, "package.json");
   const names = Object.keys({ ...dependencies, ...devDependencies });
+  if (pinnedRuntime(root) !== undefined) names.push(runtimePackage());
   const there = names.every((name) => existsSync(join(root, "node_modules", name, "package.json")));
   return there && runtimeFault(root) === undefined;
 }
@@ -67,16 +68,6 @@ function isInstalled(root) {
     return agree && Object.keys(there).every((path) => wanted[path]) && isWhole(root);
   } catch {
     return false;
-  }
-}
-
-function runtimeFault(root) {
-  const wanted = `v${readJson(root, "package.json").dependencies.node}`;
-  try {
-    const found = execFileSync(runtimePath(root), ["--version"], { encoding: "utf8", stdio: "pipe" }).trim();
-    return found === wanted ? undefined : `is ${found}, not ${wanted}`;
-  } catch (error) {
-    return `does not run (${error.code ?? error.message.split("\n")[0]})`;
   }
 }
 

