@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from "fastify";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import { moveAgedPosts } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
 import { sweepReplies } from "./board/reply-sweep.ts";
@@ -41,12 +41,17 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** The log: JSON lines on standard output. */
+export function openLog({ logLevel }: Pick<Config, "logLevel">): Logger {
+  return pino({ level: logLevel });
+}
+
 /**
  * Composes the service, brings its database up to date and starts to listen.
  * @throws Error with one line for the operator when it cannot start; nothing is left running then
  */
 export async function startApp(config: Config, overrides: Overrides = {}): Promise<App> {
-  const log: FastifyBaseLogger = overrides.log ?? pino({ level: config.logLevel });
+  const log: FastifyBaseLogger = overrides.log ?? openLog(config);
   log.info(describeConfig(config), "starting");
   for (const warning of config.warnings) log.warn(warning);
   const cleanUp: (() => Promise<void>)[] = [];

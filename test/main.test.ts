@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -142,6 +144,60 @@ describe("the service as a process", () => {
     await started.url();
     expect(started.output).toContain("STOA_PROT is no setting of Stoa and has no effect; did you mean STOA_PORT?");
     expect(started.output).not.toContain("hunter2");
+  });
+
+  it.each([
+    ["an exception", "throw%20new%20Error('boom')", "uncaughtException", "boom", {}],
+    ["a rejection", "Promise.reject(new%20Error('boom'))", "unhandledRejection", "boom", {}],
+    ["a rejection without an error", "Promise.reject(undefined)", "unhandledRejection", "undefined", {}],
+    [
+      "an exception, with no log",
+      "throw%20new%20Error('boom')",
+      "uncaughtException",
+      "boom",
+      { STOA_LOG_LEVEL: "silent" },
+    ],
+  ])(
+    "ends with one line that says why after %s, and closes its database",
+    async (_, fault, origin, reason, settings) => {
+      const started = start({
+        // A fault as it might come from any library: out of an event, on no request's behalf.
+        NODE_OPTIONS: `--import=data:text/javascript,process.on('SIGUSR2',()=>{${fault}})`,
+        ...settings,
+      });
+      await started.url();
+      const before = started.output.length;
+      started.child.kill("SIGUSR2");
+      expect(await started.exited).toBe(1);
+      const lines = started.output
+        .slice(before)
+        .split("\n")
+        .filter((line) => line.includes(reason));
+      expect(lines).toHaveLength(1);
+      const why = expect.stringMatching(new RegExp(`^The process ends: ${origin}: .*${reason}`));
+      if ("STOA_LOG_LEVEL" in settings) expect(lines[0]).toEqual(why);
+      else
+        expect(JSON.parse(lines[0] as string)).toMatchObject({
+          level: 60,
+          msg: why,
+          err: { stack: expect.any(String) },
+        });
+      expect(processesWith(dataDir)).toEqual([]);
+    },
+  );
+
+  it("ends within a bound although a client holds on to its connection", async () => {
+    const started = start({
+      NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGUSR2',()=>{throw%20new%20Error('boom')})",
+      STOA_DRAIN_SECONDS: "3600",
+    });
+    const url = new URL(await started.url());
+    const socket = connect(Number(url.port), url.hostname);
+    socket.on("error", () => {}).write("POST /api/v1/posts HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n");
+    await once(socket, "connect");
+    started.child.kill("SIGUSR2");
+    expect(await started.exited).toBe(1);
+    socket.destroy();
   });
 
   it("gives up a start that is interrupted, and leaves nothing running", async () => {
