@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { run, say } from "./run.mjs";
-import { linkOwnRuntime, pinnedRuntime, runtimeFault, runtimePackage, runtimePath } from "./runtime.mjs";
+import { linkRuntime, pinnedRuntime, runtimeFault, runtimePackage, runtimePath } from "./runtime.mjs";
 import { withSetupLock } from "./setup-lock.mjs";
 
 /**
@@ -19,7 +19,7 @@ export async function ensurePackages(root) {
       say("installing the npm packages (npm ci)");
       await install(root);
     }
-    if (pinnedRuntime(root) === undefined) linkOwnRuntime(root);
+    if (runtimeFault(root)) linkRuntime(root);
     const fault = runtimeFault(root);
     if (fault) throw new Error(`${runtimePath(root)} ${fault}; remove node_modules and start again`);
     writeFileSync(stampPath(root), wanted);

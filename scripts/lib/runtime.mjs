@@ -34,23 +34,28 @@ export function runtimeFault(root) {
 }
 
 /**
- * Puts the Node.js that runs this set-up in the place of the packaged one.
- * @throws Error when it is too old
+ * Puts the runtime at node_modules/.bin/node: the platform package's (npm 10 does not link what an optional package
+ * brings for one platform only), or where there is none the Node.js that runs this set-up.
+ * @throws Error when that is too old
  */
-export function linkOwnRuntime(
+export function linkRuntime(
   root,
   { execPath, version } = { execPath: process.execPath, version: process.versions.node },
 ) {
-  if (isOlder(version)) {
-    throw new Error(
-      `there is no packaged Node.js for this machine; install Node.js ${oldest} or newer (this is ${version})`,
-    );
-  }
   const path = runtimePath(root);
-  say(`no packaged Node.js for this machine: using ${execPath} (${version})`);
+  let target = join("..", runtimePackage(), "bin", "node");
+  if (pinnedRuntime(root) === undefined) {
+    if (isOlder(version)) {
+      throw new Error(
+        `there is no packaged Node.js for this machine; install Node.js ${oldest} or newer (this is ${version})`,
+      );
+    }
+    say(`no packaged Node.js for this machine: using ${execPath} (${version})`);
+    target = execPath;
+  }
   mkdirSync(dirname(path), { recursive: true });
   rmSync(path, { force: true });
-  symlinkSync(execPath, path);
+  symlinkSync(target, path);
 }
 
 function isOlder(version) {

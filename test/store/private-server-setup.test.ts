@@ -63,12 +63,12 @@ describe("setup.mjs", () => {
   test.each([
     ["a package is missing", () => rmSync(join(copy, "node_modules/one"), { recursive: true })],
     ["the runtime's package is missing", () => rmSync(join(copy, installed), { recursive: true })],
-    ["the runtime is missing", () => rmSync(join(copy, "node_modules/.bin/node"))],
     ["nothing is installed", () => rmSync(join(copy, "node_modules"), { recursive: true })],
     [
       "the lock file has another version",
       () => writeJson("package-lock.json", { packages: { "node_modules/one": {} } }),
     ],
+    ["the runtime is missing", () => rmSync(join(copy, "node_modules/.bin/node"))],
     [
       "the runtime has another version",
       () => writeJson("package.json", { dependencies: {}, optionalDependencies: { [runtimePackage]: "24.0.1" } }),
@@ -224,10 +224,19 @@ describe("the runtime", () => {
     expect(runtime.pinnedRuntime(root, { platform, arch }, () => hasLoader)).toBe(version);
   });
 
+  test("is linked where npm has installed its package without doing so", async () => {
+    mkdirSync(join(copy, installed, "bin"));
+    symlinkSync(process.execPath, join(copy, installed, "bin/node"));
+    rmSync(join(copy, "node_modules/.bin/node"));
+    expect(await setUp("process.exit(0)").result).toMatchObject({ status: 0 });
+    expect(readlinkSync(join(copy, "node_modules/.bin/node"))).toBe(`../${runtimePackage}/bin/node`);
+  });
+
   test("is the machine's own where no package runs, if that is new enough", () => {
+    writeJson("package.json", { dependencies: {} });
     const old = { execPath: "/usr/bin/node", version: "24.8.1" };
-    expect(() => runtime.linkOwnRuntime(copy, old)).toThrow("install Node.js 24.9.0 or newer (this is 24.8.1)");
-    runtime.linkOwnRuntime(copy, { execPath: process.execPath, version: process.versions.node });
+    expect(() => runtime.linkRuntime(copy, old)).toThrow("install Node.js 24.9.0 or newer (this is 24.8.1)");
+    runtime.linkRuntime(copy, { execPath: process.execPath, version: process.versions.node });
     expect(readlinkSync(join(copy, "node_modules/.bin/node"))).toBe(process.execPath);
   });
 });
