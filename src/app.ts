@@ -69,9 +69,13 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const siteUrl = () => config.siteUrl ?? url;
     const database = config.database ?? (await startPrivateDatabase(config, log, cleanUp, signal));
     signal?.throwIfAborted();
-    const db = new Database({ address: database, connections: config.databaseConnections });
+    const db = new Database({
+      address: database,
+      connections: config.databaseConnections,
+      timeoutMs: config.databaseTimeoutMs,
+    });
     cleanUp.push(() => db.close());
-    await migrateAs(config.migrationDatabase ?? database, log);
+    await migrateAs(config.migrationDatabase ?? database, log, signal);
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
@@ -102,7 +106,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       site: { siteUrl, now },
       log,
       limits: policies && { policies, trustProxy: config.trustProxy, now },
-      checkReady: () => checkReady(db, ledger),
+      checkReady: (signal) => checkReady(db, ledger, signal),
       beforeDrain: () => ledger.stop(),
       gauges: gaugesOf(ledger, db),
       heartbeatMs: overrides.heartbeatMs,
@@ -138,10 +142,14 @@ async function startPrivateDatabase(
   return { ...account, database: "stoa" };
 }
 
-async function migrateAs(address: DatabaseConfig, log: FastifyBaseLogger): Promise<void> {
-  const db = new Database({ address, connections: 2 });
+async function migrateAs(
+  address: DatabaseConfig,
+  log: FastifyBaseLogger,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY });
   try {
-    await migrate(db, { log: (line) => log.info(line) });
+    await migrate(db, { log: (line) => log.info(line), signal });
   } finally {
     await db.close();
   }
@@ -151,8 +159,8 @@ async function migrateAs(address: DatabaseConfig, log: FastifyBaseLogger): Promi
  * The database answers and its schema is the one that this program was written for.
  * @returns what the operator should look at although the service can serve
  */
-async function checkReady(db: Database, ledger: Ledger): Promise<string | undefined> {
-  const state = await schemaState(db);
+async function checkReady(db: Database, ledger: Ledger, signal: AbortSignal): Promise<string | undefined> {
+  const state = await schemaState(db, signal);
   if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
   if (state.kind === "other") throw new StoaError("unavailable", state.reason);
   return ledger.alarm;

@@ -16,6 +16,8 @@ export interface Config {
   /** An account that may alter the schema, when the serving one may not. */
   migrationDatabase: DatabaseConfig | undefined;
   databaseConnections: number;
+  /** How long a call may wait for the database in all, in milliseconds. */
+  databaseTimeoutMs: number;
   dataDir: string;
   /** The bearer token of internal services; undefined means that there is no operator service. */
   operatorToken: string | undefined;
@@ -89,6 +91,7 @@ export function readConfig(environment: Environment): Config {
     database,
     migrationDatabase,
     databaseConnections: read("STOA_DATABASE_CONNECTIONS", integerBetween(1, 1000)) ?? 32,
+    databaseTimeoutMs: 1000 * (read("STOA_DATABASE_TIMEOUT_SECONDS", integerBetween(1, 600)) ?? 10),
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),
     operatorToken: read("STOA_OPERATOR_TOKEN", parseToken),
     ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),

@@ -19,6 +19,7 @@ it("has a default for everything, and takes an empty variable for an absent one"
     tls: undefined,
     logLevel: "info",
     drainTimeoutMs: 10_000,
+    databaseTimeoutMs: 10_000,
   });
   expect(defaults.dataDir).toBe(join(process.cwd(), ".stoa"));
   expect(readConfig({ STOA_PORT: "", STOA_DATABASE_URL: "", STOA_DATA_DIR: "" })).toEqual(defaults);
@@ -50,6 +51,9 @@ it.each([
   ["STOA_PORT", "65536"],
   ["STOA_PORT", "-1"],
   ["STOA_PORT", "0x10"],
+  ["STOA_DATABASE_TIMEOUT_SECONDS", "0"],
+  ["STOA_DATABASE_TIMEOUT_SECONDS", "1.5"],
+  ["STOA_DATABASE_TIMEOUT_SECONDS", "601"],
   ["STOA_HOST", "a b"],
   ["STOA_SITE_URL", "ftp://stoa.example"],
   ["STOA_SITE_URL", "stoa.example"],

@@ -18,6 +18,8 @@ export interface Unit {
 export class Board {
   readonly #db: Database;
   readonly #now: () => number;
+  /** When the time of calls is over that were begun by `beginCall`. */
+  readonly #deadlines = new WeakMap<AbortSignal, number>();
 
   /** `now` gives the time in milliseconds since 1970 (UTC). */
   constructor(db: Database, now: () => number) {
@@ -30,13 +32,20 @@ export class Board {
     return this.#now();
   }
 
-  /** A reader that starts no further statement once `signal` aborts. */
+  /** As `read`, for calls that come back with the same signal: all that they do until their end shares one deadline. */
+  beginCall(signal: AbortSignal): Queryable {
+    const endsAt = this.#db.deadline();
+    this.#deadlines.set(signal, endsAt);
+    return this.#db.reader(signal, endsAt);
+  }
+
+  /** A reader with one deadline for all that it reads; it reads no more once `signal` aborts. */
   read(signal: AbortSignal): Queryable {
-    return this.#db.reader(signal);
+    return this.#db.reader(signal, this.#deadlines.get(signal));
   }
 
   /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing of it has happened. */
   write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
-    return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now() }));
+    return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now() }), this.#deadlines.get(signal));
   }
 }

@@ -3,7 +3,7 @@ import { StoaError } from "../errors.ts";
 /** How often readiness is looked at while somebody watches, in milliseconds. */
 const pollMs = 500;
 /** A check that takes longer than this has failed, in milliseconds: a database that is silent is away. */
-const patienceMs = 5_000;
+const timeoutMs = 5_000;
 
 export interface ReadinessLog {
   info(fields: object, message: string): void;
@@ -11,11 +11,17 @@ export interface ReadinessLog {
 }
 
 /**
+ * Throws `StoaError` `unavailable` with the reason when the service cannot serve; returns what the operator should look at
+ * although it can. `signal` aborts when nobody waits for the answer any more.
+ */
+export type CheckReady = (signal: AbortSignal) => Promise<string | undefined>;
+
+/**
  * Whether the service can serve, for /readyz and for gRPC's health protocol. However many ask or watch, one check runs at
  * a time, and none while nobody does.
  */
 export class Readiness {
-  readonly #checkReady: () => Promise<string | undefined>;
+  readonly #checkReady: CheckReady;
   readonly #log: ReadinessLog;
   readonly #stopping = new AbortController();
   readonly #waiters = new Set<() => void>();
@@ -26,8 +32,7 @@ export class Readiness {
   /** What the last look found; undefined before the first, and while nobody watches. */
   #serving: boolean | undefined;
 
-  /** @param checkReady throws `StoaError` `unavailable` with the reason when the service cannot serve; returns a warning */
-  constructor(checkReady: () => Promise<string | undefined>, log: ReadinessLog) {
+  constructor(checkReady: CheckReady, log: ReadinessLog) {
     this.#checkReady = checkReady;
     this.#log = log;
   }
@@ -90,9 +95,13 @@ export class Readiness {
 
   #look(): Promise<string | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
-    const late = () => reject(new StoaError("unavailable", "The database does not answer.", { retryAfterSeconds: 1 }));
-    const timer = setTimeout(late, patienceMs);
-    this.#checkReady().then(resolve, reject);
+    const checking = new AbortController();
+    const late = new StoaError("unavailable", "The database does not answer.", { retryAfterSeconds: 1 });
+    const timer = setTimeout(() => {
+      reject(late);
+      checking.abort(late);
+    }, timeoutMs);
+    this.#checkReady(checking.signal).then(resolve, reject);
     return promise.finally(() => clearTimeout(timer));
   }
 

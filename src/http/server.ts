@@ -13,7 +13,7 @@ import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import { answerNotFound } from "./not-found.ts";
 import { addOpenApiRoutes } from "./openapi/routes.ts";
 import { Port, type PortOptions } from "./port.ts";
-import { Readiness } from "./readiness.ts";
+import { type CheckReady, Readiness } from "./readiness.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
 import { requestIdOf } from "./request-id.ts";
 import { addRestRoutes } from "./rest/routes.ts";
@@ -25,11 +25,7 @@ export interface ServerOptions {
   table: ServiceTable;
   /** What the pages, the guide for agents and the API description need; without it there are none. */
   site?: SiteOptions | undefined;
-  /**
-   * Throws `StoaError` `unavailable` with the reason when the service cannot serve; returns what the operator should look
-   * at although it can.
-   */
-  checkReady(): Promise<string | undefined>;
+  checkReady: CheckReady;
   /** Called when the service begins to stop: what would go on without end ends now. */
   beforeDrain?(): void;
   /** Without them nothing is limited. */

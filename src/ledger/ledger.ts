@@ -50,9 +50,9 @@ export class Ledger {
     this.#now = now;
     this.#log = log;
     this.#calendar = calendar;
-    this.#watch = new HeadWatch(db.reader(this.#stopping.signal));
+    this.#watch = new HeadWatch(db.longReader(this.#stopping.signal));
     this.#desk = new VerificationDesk({
-      read: (signal) => db.reader(this.#orStopping(signal)),
+      read: (signal) => db.longReader(this.#orStopping(signal)),
       verify: (reader, start, signal) => this.#verifyFrom(reader, start, this.#orStopping(signal)),
       tell: (verified) => this.#note(verified),
       mostWaitMs,
@@ -140,7 +140,7 @@ export class Ledger {
   /** Receipts in order, followed live where asked; see `streamReceipts`. */
   stream(signal: AbortSignal, query: StreamQuery): AsyncGenerator<ReceiptRow, void> {
     const either = this.#orStopping(signal);
-    return streamReceipts(this.#db.reader(either), this.#watch, query, either);
+    return streamReceipts(this.#db.longReader(either), this.#watch, query, either);
   }
 
   /**
@@ -158,7 +158,7 @@ export class Ledger {
    * @throws StoaError `bad_input` for a day that cannot be sealed, `exists` for one that is
    */
   async sealDaily<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
-    const db = this.#db.reader(signal);
+    const db = this.#db.longReader(signal);
     checkSealable(date, this.#calendar.first_day, this.#now());
     const sealed = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
     if ((await listSealedDays(db, date))[0] === date) throw sealed();
@@ -177,7 +177,7 @@ export class Ledger {
    * this at once, one seals each day.
    */
   async sealDueDays(signal: AbortSignal): Promise<void> {
-    const db = this.#db.reader(signal);
+    const db = this.#db.longReader(signal);
     const due = await this.#dueDays(db);
     let verified: Verified = { link: chainStart, count: 0, finding: undefined };
     for (const date of due) {

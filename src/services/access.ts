@@ -61,7 +61,7 @@ export class Authenticator {
       }
       return operator;
     }
-    const found = await findCaller(this.#board.read(signal), secret, this.#board.now());
+    const found = await findCaller(this.#board.beginCall(signal), secret, this.#board.now());
     if (found === undefined) throw unauthorized(access);
     const { caller, standing, replyId } = found;
     if (standing === "current") {

@@ -47,14 +47,22 @@ export function isDuplicate(error: unknown, index: string): boolean {
   return errno === 1062 && sqlMessage !== undefined && sqlMessage.includes(index);
 }
 
+/** COMMIT was sent, and no answer came. */
+export function outcomeUnknown(cause: unknown): StoaError {
+  return new StoaError(
+    "unavailable",
+    "The database did not say whether this call took effect. Repeat it under the same Idempotency-Key.",
+    { retryAfterSeconds: 1, cause },
+  );
+}
+
 /** What a failure of the driver means to a caller: `unavailable` when trying again later makes sense; others as they are. */
 export function toStoaError(error: unknown): unknown {
+  if (error instanceof StoaError) return error;
   const { errno, code, fatal, message } = error as DriverError;
   const reason =
     (errno === undefined ? undefined : unavailable.get(errno)) ??
-    (fatal === true ||
-    (code !== undefined && clientFailures.test(code)) ||
-    /^(Queue limit reached|Pool is closed|No connections available|Can't add new command)/.test(message ?? "")
+    (fatal === true || (code !== undefined && clientFailures.test(code)) || /^Can't add new command/.test(message ?? "")
       ? "it cannot be reached"
       : undefined);
   if (reason === undefined) return error;

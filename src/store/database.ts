@@ -1,16 +1,9 @@
-import {
-  createPool,
-  type Pool,
-  type PoolConnection,
-  type PoolOptions,
-  type ResultSetHeader,
-  type RowDataPacket,
-} from "mysql2";
-import { StoaError } from "../errors.ts";
-import { isRetryable, toStoaError } from "./database-errors.ts";
+import type { ResultSetHeader } from "mysql2";
+import { isRetryable, outcomeUnknown, toStoaError } from "./database-errors.ts";
+import { Pool, tooLate } from "./pool/pool.ts";
+import type { DatabaseAddress, Param, Session } from "./pool/session.ts";
 
-/** A value bound to a `?`. LIMIT and OFFSET take strings: the engines refuse the doubles that mysql2 makes of numbers. */
-export type Param = string | number | Buffer | null;
+export type { DatabaseAddress, Param } from "./pool/session.ts";
 
 /** Something that reads. Outside a transaction each statement sees what was committed when it began. */
 export interface Queryable {
@@ -18,7 +11,10 @@ export interface Queryable {
   rows<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
 }
 
-/** An open transaction. Functions that need one take a `Tx`, and so cannot be called without. */
+/**
+ * An open transaction; it runs one statement at a time. Functions that need one take a `Tx`, and so cannot be called
+ * without.
+ */
 export interface Tx extends Queryable {
   /** Runs a prepared INSERT, UPDATE or DELETE. */
   run(sql: string, params?: readonly Param[]): Promise<{ affectedRows: number; insertId: number }>;
@@ -29,199 +25,200 @@ export interface DatabaseOptions {
   address: DatabaseAddress;
   /** The most connections that are open at once. */
   connections: number;
+  /**
+   * How long a call may take in all, in milliseconds: waiting for a connection, its statements and its retries. Infinity
+   * is for work that may take long, such as migrations.
+   */
+  timeoutMs?: number | undefined;
 }
-
-export type DatabaseAddress = Pick<
-  PoolOptions,
-  "host" | "port" | "socketPath" | "user" | "password" | "database" | "ssl"
->;
 
 /** How often a transaction is tried when it loses a deadlock or waits too long for a lock. */
 const attempts = 8;
-/** After this long, in milliseconds, it is not tried again: less than a wait for a lock takes until the server ends it. */
-const patienceMs = 8_000;
-/** Calls that wait for a connection; more are refused, so that a slow database does not fill the memory. */
-const queueLimit = 5_000;
+const defaultTimeoutMs = 10_000;
+/** How long connecting may take, in milliseconds; less where a call may take less. */
+const connectMs = 5_000;
+/** The part of a call's time after which the server ends a statement: that way the connection need not be given up. */
+const statementShare = 0.8;
 
-/** The pool of connections to MySQL or MariaDB, and the one place that opens transactions. */
+/** The connections to MySQL or MariaDB, and the one place that opens transactions. */
 export class Database {
   readonly #pool: Pool;
-  #waiting = 0;
-  #inUse = 0;
+  readonly #timeoutMs: number;
 
-  constructor(options: DatabaseOptions) {
-    this.#pool = createPool({
-      ...options.address,
-      connectionLimit: options.connections,
-      maxIdle: options.connections,
-      queueLimit,
-      connectTimeout: 5_000,
-      charset: "utf8mb4_bin",
-      // Statements are a closed set in the source, a few dozen; each connection keeps them prepared.
-      maxPreparedStatements: 200,
-    });
-    this.#pool.on("connection", (connection) => {
-      // A failure here shows in the statement that follows: the connection is then lost.
-      connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", ignoreOutcome);
-      connection.query(
-        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO', innodb_lock_wait_timeout = 10",
-        ignoreOutcome,
-      );
+  constructor({ address, connections, timeoutMs = defaultTimeoutMs }: DatabaseOptions) {
+    this.#timeoutMs = timeoutMs;
+    this.#pool = new Pool({
+      address,
+      connections,
+      connectMs: Math.min(connectMs, timeoutMs),
+      statementMs: timeoutMs * statementShare,
     });
   }
 
+  /** When the time of a call that begins now is over, by `performance.now()`. */
+  deadline(): number {
+    return performance.now() + this.#timeoutMs;
+  }
+
   /**
-   * A reader for one call. When `signal` aborts, no further statement is started and the abort's reason is thrown.
-   * @throws StoaError `unavailable` from its methods when the database cannot answer.
+   * A reader for one call, with one deadline for all that it reads. When `signal` aborts, the running statement is ended,
+   * no further one is started, and the abort's reason is thrown.
+   * @throws StoaError `unavailable` from its methods when the database cannot answer, or not in time
    */
-  reader(signal: AbortSignal): Queryable {
-    return {
-      rows: async <Row>(sql: string, params?: readonly Param[]) => {
-        signal.throwIfAborted();
-        return guarded(async () => {
-          const connection = await this.#acquire();
-          try {
-            signal.throwIfAborted();
-            return await execute<Row[]>(connection, sql, params);
-          } finally {
-            this.#release(connection);
-          }
-        });
-      },
-    };
+  reader(signal: AbortSignal, endsAt = this.deadline()): Queryable {
+    return { rows: (sql, params) => this.#read(signal, endsAt, sql, params) };
+  }
+
+  /** A reader for work that may take long, such as a stream: each statement has a deadline of its own. */
+  longReader(signal: AbortSignal): Queryable {
+    return { rows: (sql, params) => this.#read(signal, this.deadline(), sql, params) };
   }
 
   /**
    * Runs `work` in one READ COMMITTED transaction and commits it. Whatever `work` throws rolls back and is thrown on;
-   * deadlocks and lock waits are retried here for some seconds, with `work` run anew, and nowhere else. When `signal`
-   * aborts, no further statement is started, COMMIT included, and the transaction rolls back.
-   * @throws StoaError `unavailable` when the database cannot answer or the retries are used up.
+   * deadlocks and lock waits are retried here while there is time, with `work` run anew, and nowhere else. When `signal`
+   * aborts, the running statement is ended (but for COMMIT), no further one is started, and the transaction rolls back.
+   * @throws StoaError `unavailable` when the database cannot answer, the time is over or the retries are used up. It says
+   * so where COMMIT has got no answer: the transaction may then have taken effect.
    */
-  transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return guarded(async () => {
-      const givenUpAt = performance.now() + patienceMs;
-      for (let attempt = 1; ; attempt++) {
-        signal.throwIfAborted();
-        try {
-          return await this.#attempt(signal, work);
-        } catch (error) {
-          if (!isRetryable(error) || attempt === attempts || performance.now() > givenUpAt) throw error;
-          await jitter(attempt);
-        }
+  async transaction<T>(
+    signal: AbortSignal,
+    work: (tx: Tx) => Promise<T>,
+    endsAt: number = this.deadline(),
+  ): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      signal.throwIfAborted();
+      try {
+        return await this.#attempt(signal, endsAt, work);
+      } catch (error) {
+        if (!isRetryable(error) || attempt === attempts || performance.now() >= endsAt) throw toStoaError(error);
+        await jitter(attempt);
       }
-    });
+    }
   }
 
-  /** Runs one statement of a migration, over the text protocol: not every DDL can be prepared. */
-  define(sql: string): Promise<void> {
-    return guarded(async () => {
-      const connection = await this.#acquire();
+  /**
+   * Runs one statement of a migration, over the text protocol: not every DDL can be prepared. When `signal` aborts, the
+   * connection is closed; the server goes on with the statement, so that its work is not lost.
+   */
+  async define(signal: AbortSignal, sql: string): Promise<void> {
+    try {
+      const session = await this.#lease(signal, this.deadline());
+      session.signal = undefined;
+      const giveUp = () => this.#pool.release(session, false);
+      signal.addEventListener("abort", giveUp, { once: true });
       try {
-        await command(connection, sql);
+        await session.command(sql);
       } finally {
-        this.#release(connection);
+        signal.removeEventListener("abort", giveUp);
+        this.#pool.release(session);
       }
-    });
+    } catch (error) {
+      throw toStoaError(error);
+    }
   }
 
   /** How many connections work for a call, and how many calls wait for one. */
   get load(): { inUse: number; waiting: number } {
-    return { inUse: this.#inUse, waiting: this.#waiting };
+    return this.#pool.load;
   }
 
-  /** Waits for running statements and closes every connection. */
-  async close(): Promise<void> {
-    await new Promise<void>((resolve) => this.#pool.end(() => resolve()));
+  /** Lets running statements end for a moment, and closes every connection. */
+  close(): Promise<void> {
+    return this.#pool.close();
   }
 
-  async #attempt<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const connection = await this.#acquire();
-    let usable = true;
+  async #read<Row>(
+    signal: AbortSignal,
+    endsAt: number,
+    sql: string,
+    params: readonly Param[] | undefined,
+  ): Promise<Row[]> {
     try {
-      signal.throwIfAborted();
-      await command(connection, "START TRANSACTION");
+      const session = await this.#lease(signal, endsAt);
       try {
-        const result = await work(new OpenTransaction(connection, signal));
-        signal.throwIfAborted();
-        await command(connection, "COMMIT");
-        return result;
-      } catch (error) {
-        // A connection that cannot roll back is thrown away, which rolls back as well.
-        await command(connection, "ROLLBACK").catch(() => {
-          usable = false;
-        });
-        throw error;
+        checkTime(signal, endsAt);
+        return await session.execute<Row[]>(sql, params);
+      } finally {
+        this.#pool.release(session);
       }
-    } finally {
-      this.#release(connection, usable);
+    } catch (error) {
+      throw toStoaError(error);
     }
   }
 
-  #acquire(): Promise<PoolConnection> {
-    this.#waiting += 1;
-    return new Promise((resolve, reject) => {
-      this.#pool.getConnection((error, connection) => {
-        this.#waiting -= 1;
-        if (error) return reject(error);
-        this.#inUse += 1;
-        resolve(connection);
-      });
-    });
+  async #attempt<T>(signal: AbortSignal, endsAt: number, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const session = await this.#lease(signal, endsAt);
+    let isUsable = true;
+    try {
+      checkTime(signal, endsAt);
+      await session.command("START TRANSACTION");
+      try {
+        const result = await work(new OpenTransaction(session, signal, endsAt));
+        checkTime(signal, endsAt);
+        await commit(session);
+        return result;
+      } catch (error) {
+        // A session that was abandoned is rolled back by the pool; one that cannot roll back is closed, which does it too.
+        if (session.state === "leased") {
+          session.signal = undefined;
+          await session.command("ROLLBACK").catch(() => {
+            isUsable = false;
+          });
+        }
+        throw error;
+      }
+    } finally {
+      this.#pool.release(session, isUsable);
+    }
   }
 
-  #release(connection: PoolConnection, usable = true): void {
-    this.#inUse -= 1;
-    if (usable) connection.release();
-    else connection.destroy();
+  /** @throws the signal's reason */
+  #lease(signal: AbortSignal, endsAt: number): Session | Promise<Session> {
+    signal.throwIfAborted();
+    return this.#pool.lease(signal, endsAt);
   }
 }
 
 class OpenTransaction implements Tx {
-  readonly #connection: PoolConnection;
+  readonly #session: Session;
   readonly #signal: AbortSignal;
+  readonly #endsAt: number;
 
-  constructor(connection: PoolConnection, signal: AbortSignal) {
-    this.#connection = connection;
+  constructor(session: Session, signal: AbortSignal, endsAt: number) {
+    this.#session = session;
     this.#signal = signal;
+    this.#endsAt = endsAt;
   }
 
   rows<Row>(sql: string, params?: readonly Param[]): Promise<Row[]> {
-    this.#signal.throwIfAborted();
-    return execute<Row[]>(this.#connection, sql, params);
+    checkTime(this.#signal, this.#endsAt);
+    return this.#session.execute<Row[]>(sql, params);
   }
 
-  async run(sql: string, params?: readonly Param[]): Promise<{ affectedRows: number; insertId: number }> {
-    this.#signal.throwIfAborted();
-    return execute<ResultSetHeader>(this.#connection, sql, params);
+  run(sql: string, params?: readonly Param[]): Promise<{ affectedRows: number; insertId: number }> {
+    checkTime(this.#signal, this.#endsAt);
+    return this.#session.execute<ResultSetHeader>(sql, params);
   }
 }
 
-function execute<Result>(connection: PoolConnection, sql: string, params: readonly Param[] = []): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    connection.execute<RowDataPacket[] | ResultSetHeader>(sql, params as Param[], (error, result) => {
-      if (error) reject(error);
-      else resolve(result as Result);
-    });
-  });
-}
-
-function command(connection: PoolConnection, sql: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    connection.query(sql, (error) => (error ? reject(error) : resolve()));
-  });
-}
-
-/** The edge of the store: what the driver throws leaves it as a `StoaError`. */
-async function guarded<T>(action: () => Promise<T>): Promise<T> {
+/** COMMIT is not interrupted by a caller that gives up, for its outcome would not be known. */
+async function commit(session: Session): Promise<void> {
+  session.signal = undefined;
   try {
-    return await action();
+    await session.command("COMMIT");
   } catch (error) {
-    throw error instanceof StoaError ? error : toStoaError(error);
+    // The connection is gone, or about to be: nobody has heard how it ended.
+    throw session.state === "leased" ? error : outcomeUnknown(error);
   }
+}
+
+/** To be called before each statement. @throws the signal's reason; StoaError `unavailable` when the time is over */
+function checkTime(signal: AbortSignal, endsAt: number): void {
+  signal.throwIfAborted();
+  if (performance.now() >= endsAt) throw tooLate();
 }
 
 function jitter(attempt: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * 2 ** attempt));
 }
-
-function ignoreOutcome(): void {}

@@ -31,38 +31,55 @@ interface Applied {
 /** How the schema stands against the migrations of this program. */
 export type SchemaState = { kind: "current" } | { kind: "behind" } | { kind: "other"; reason: string };
 
+/** The database of a migration, and what gives the migration up. */
+interface Target {
+  db: Database;
+  signal: AbortSignal;
+}
+
 /**
  * Brings the schema up to date; any number of replicas may call it at once.
- * @throws Error with one line that says what to do: a failed statement, a changed file, a schema from a newer program.
+ * @param db without a time limit: statements that change a large table take long
+ * @throws Error with one line that says what to do: a failed statement, a changed file, a schema from a newer program; the
+ * signal's reason
  */
-export async function migrate(db: Database, options: { log(line: string): void }): Promise<void> {
+export async function migrate(
+  db: Database,
+  { log, signal = never }: { log(line: string): void; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const target = { db, signal };
   const migrations = await readMigrations();
-  if (await isCurrent(db, migrations)) return;
-  await createBookkeeping(db);
+  if (await isCurrent(target, migrations)) return;
+  await createBookkeeping(target);
   const holder = randomUUID();
-  await acquireLease(db, holder);
+  await acquireLease(target, holder);
   const renewal = setInterval(
     () => {
       // A renewal that fails is noticed by the statements that follow, on the same database.
-      renewLease(db, holder).catch(() => {});
+      renewLease(target, holder).catch(() => {});
     },
     (leaseSeconds * 1000) / 3,
   );
   try {
-    await applyAll(db, migrations, options.log);
+    await applyAll(target, migrations, log);
   } finally {
     clearInterval(renewal);
-    await write(db, "UPDATE schema_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = ?", [holder]);
+    // Where it was given up, the lease runs out by itself.
+    if (!signal.aborted) {
+      await write(target, "UPDATE schema_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = ?", [holder]);
+    }
   }
 }
 
 /** Compares the schema's records with the migrations of this program. @throws StoaError when the database is away. */
-export async function schemaState(db: Database): Promise<SchemaState> {
+export async function schemaState(db: Database, signal: AbortSignal = never): Promise<SchemaState> {
   const migrations = await readMigrations();
-  if (!(await hasBookkeeping(db.reader(never)))) return { kind: "behind" };
-  const problem = findProblem(migrations, await readApplied(db.reader(never)));
+  const reader = db.reader(signal);
+  if (!(await hasBookkeeping(reader))) return { kind: "behind" };
+  const applied = await readApplied(reader);
+  const problem = findProblem(migrations, applied);
   if (problem !== undefined) return { kind: "other", reason: problem };
-  return (await isCurrent(db, migrations)) ? { kind: "current" } : { kind: "behind" };
+  return { kind: areApplied(migrations, applied) ? "current" : "behind" };
 }
 
 let cached: Promise<Migration[]> | undefined;
@@ -96,31 +113,32 @@ export function splitStatements(text: string): string[] {
     .filter((statement) => statement !== "");
 }
 
-async function applyAll(db: Database, migrations: Migration[], log: (line: string) => void): Promise<void> {
-  const applied = await readApplied(db.reader(never));
+async function applyAll(target: Target, migrations: Migration[], log: (line: string) => void): Promise<void> {
+  const applied = await readApplied(target.db.reader(target.signal));
   const problem = findProblem(migrations, applied);
   if (problem !== undefined) throw new Error(problem);
   for (const migration of migrations) {
     const record = applied.find(({ version }) => version === migration.version);
     if (record?.finished) continue;
     log(`migrating the database: ${migration.name}${record ? ", which was begun before" : ""}`);
-    await applyOne(db, migration, record?.statements_begun ?? 0);
+    await applyOne(target, migration, record?.statements_begun ?? 0);
   }
 }
 
-async function applyOne(db: Database, migration: Migration, begun: number): Promise<void> {
+async function applyOne(target: Target, migration: Migration, begun: number): Promise<void> {
   const { version, name, checksum, statements } = migration;
-  await write(db, "INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (?, ?, ?)", [
+  await write(target, "INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (?, ?, ?)", [
     version,
     name,
     checksum,
   ]);
   // The statement that was begun last may or may not have taken effect: it is repeated.
   for (let number = Math.max(begun, 1); number <= statements.length; number++) {
-    await write(db, "UPDATE schema_migrations SET statements_begun = ? WHERE version = ?", [number, version]);
+    await write(target, "UPDATE schema_migrations SET statements_begun = ? WHERE version = ?", [number, version]);
     try {
-      await db.define(statements[number - 1] as string);
+      await target.db.define(target.signal, statements[number - 1] as string);
     } catch (error) {
+      target.signal.throwIfAborted();
       if (number === begun && isThereAlready(error)) continue;
       throw new Error(
         `Migration ${name} failed at statement ${number} of ${statements.length}: ${explain(error as Error)}` +
@@ -129,7 +147,7 @@ async function applyOne(db: Database, migration: Migration, begun: number): Prom
       );
     }
   }
-  await write(db, "UPDATE schema_migrations SET finished = 1 WHERE version = ?", [version]);
+  await write(target, "UPDATE schema_migrations SET finished = 1 WHERE version = ?", [version]);
 }
 
 /** Whether an ALTER TABLE failed for its column (1060) or index (1061) exists: MySQL has no IF NOT EXISTS for these. */
@@ -163,10 +181,12 @@ function findProblem(migrations: Migration[], applied: Applied[]): string | unde
   return undefined;
 }
 
-async function isCurrent(db: Database, migrations: Migration[]): Promise<boolean> {
-  const reader = db.reader(never);
-  if (!(await hasBookkeeping(reader))) return false;
-  const applied = await readApplied(reader);
+async function isCurrent({ db, signal }: Target, migrations: Migration[]): Promise<boolean> {
+  const reader = db.reader(signal);
+  return (await hasBookkeeping(reader)) && areApplied(migrations, await readApplied(reader));
+}
+
+function areApplied(migrations: Migration[], applied: Applied[]): boolean {
   return (
     applied.length === migrations.length &&
     applied.every(
@@ -188,14 +208,17 @@ function readApplied(db: Queryable): Promise<Applied[]> {
   );
 }
 
-async function createBookkeeping(db: Database): Promise<void> {
+async function createBookkeeping(target: Target): Promise<void> {
+  const { db, signal } = target;
   await db.define(
+    signal,
     `CREATE TABLE IF NOT EXISTS schema_lease (
        id INT NOT NULL, holder VARCHAR(36) NOT NULL, expires_at BIGINT NOT NULL, PRIMARY KEY (id)
      ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
   );
-  await write(db, "INSERT IGNORE INTO schema_lease (id, holder, expires_at) VALUES (1, '', 0)");
+  await write(target, "INSERT IGNORE INTO schema_lease (id, holder, expires_at) VALUES (1, '', 0)");
   await db.define(
+    signal,
     `CREATE TABLE IF NOT EXISTS schema_migrations (
        version INT NOT NULL, name VARCHAR(100) NOT NULL, checksum CHAR(64) NOT NULL,
        statements_begun INT NOT NULL DEFAULT 0, finished TINYINT NOT NULL DEFAULT 0, PRIMARY KEY (version)
@@ -204,10 +227,10 @@ async function createBookkeeping(db: Database): Promise<void> {
 }
 
 /** Waits until no other replica migrates. A replica that died gives way when its lease runs out. */
-async function acquireLease(db: Database, holder: string): Promise<void> {
+async function acquireLease(target: Target, holder: string): Promise<void> {
   for (;;) {
     const { affectedRows } = await write(
-      db,
+      target,
       `UPDATE schema_lease SET holder = ?, expires_at = UNIX_TIMESTAMP() + ${leaseSeconds}
        WHERE id = 1 AND expires_at < UNIX_TIMESTAMP()`,
       [holder],
@@ -217,14 +240,14 @@ async function acquireLease(db: Database, holder: string): Promise<void> {
   }
 }
 
-async function renewLease(db: Database, holder: string): Promise<void> {
+async function renewLease(target: Target, holder: string): Promise<void> {
   await write(
-    db,
+    target,
     `UPDATE schema_lease SET expires_at = UNIX_TIMESTAMP() + ${leaseSeconds} WHERE id = 1 AND holder = ?`,
     [holder],
   );
 }
 
-function write(db: Database, sql: string, params: (string | number)[] = []) {
-  return db.transaction(never, (tx) => tx.run(sql, params));
+function write({ db, signal }: Target, sql: string, params: (string | number)[] = []) {
+  return db.transaction(signal, (tx) => tx.run(sql, params));
 }

@@ -25,7 +25,7 @@ let reader: Queryable;
 beforeAll(async () => {
   test = await createTestDatabase();
   db = new Database({ address: test.config, connections: 2 });
-  reader = db.reader(signal);
+  reader = db.longReader(signal);
   await migrate(db, { log: () => {} });
   await insertCommunities(test, communities.slice(1));
   return () => db.close();

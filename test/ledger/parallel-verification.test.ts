@@ -24,7 +24,7 @@ beforeAll(async () => {
   await migrating.close();
   await fill(db, length - 1);
   ({ database } = await openLedger(db));
-  reader = database.reader(never);
+  reader = database.longReader(never);
   rows = await db.rows<StoredRow>("SELECT seq, hash, prev_hash, canonical FROM receipts ORDER BY seq");
   await unlockReceipts(db);
 });
@@ -207,7 +207,7 @@ describe("verification in threads", () => {
       channel.onmessage = () => resolve(channel.close());
     });
     const options = { ...small, program: busy, signal: leaving.signal };
-    const verifying = verifyInParallel(database.reader(leaving.signal), chainStart, options);
+    const verifying = verifyInParallel(database.longReader(leaving.signal), chainStart, options);
     await heard;
     leaving.abort(new Error("left"));
     await expect(verifying).rejects.toThrow("left");

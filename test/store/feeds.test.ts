@@ -28,7 +28,7 @@ let test: TestDatabase;
 beforeAll(async () => {
   test = await createTestDatabase();
   db = new Database({ address: test.config, connections: 1 });
-  reader = db.reader(new AbortController().signal);
+  reader = db.longReader(new AbortController().signal);
   await migrate(db, { log: () => {} });
   await fill(test);
   smallId = (await findCommunityId(reader, "place-3")) as number;

@@ -61,7 +61,7 @@ describe.each(distributions)("the cost of a page where scores $name, on 100,000 
   beforeAll(async () => {
     test = await createTestDatabase();
     db = new Database({ address: test.config, connections: 1 });
-    reader = db.reader(signal);
+    reader = db.longReader(signal);
     await migrate(db, { log: () => {} });
     const next = randomNumbers(7);
     await insertCommunities(test, ["small"]);
@@ -128,7 +128,7 @@ describe("the cost of a page while posts are not in the band of their age", () =
   beforeAll(async () => {
     test = await createTestDatabase();
     db = new Database({ address: test.config, connections: 1 });
-    reader = db.reader(signal);
+    reader = db.longReader(signal);
     await migrate(db, { log: () => {} });
     // One each minute for ten days; the older, the higher.
     const posts = Array.from({ length: 10 * 24 * 60 }, (_, age): BarePost => {

@@ -5,28 +5,38 @@ import { startRelay } from "./relay.ts";
 /** Where a connection is cut: the command is not sent on, or its outcome is not sent back. */
 export type Cut = "before" | "after";
 
+/** What becomes of the connection: it is closed, or it stays open and no further byte goes through. */
+export type Fault = "close" | "freeze";
+
 /** Stands between the service and its database, and cuts the connection at a command that the test chooses. */
 export interface CuttingProxy {
   config: DatabaseConfig;
   /** Cuts once, at the command of this number from now on, counted over all connections from 1. */
-  cutAt(number: number, when: Cut): void;
+  cutAt(number: number, when: Cut, fault?: Fault): void;
+  /** Cuts once, at the next command that holds this text. */
+  cutAtText(text: string, when: Cut, fault?: Fault): void;
   /** Whether the cut has been made, and takes it back otherwise. */
   wasCut(): boolean;
 }
 
 /** Starts a proxy on a free port; it stops after the file's last test. */
 export async function startCuttingProxy(upstream: DatabaseConfig): Promise<CuttingProxy> {
-  let remaining = 0;
+  let isDue: (command: Buffer) => boolean = () => false;
   let when: Cut = "before";
+  let fault: Fault = "close";
   let cut = false;
   const { port } = await startRelay(serverOf(upstream), (client, database) => {
     let answerIsLost = false;
+    let isFrozen = false;
     client.on("data", (bytes) => {
+      if (isFrozen) return;
       // The fourth byte of a packet counts the packets of a command: 0 begins one. Commands are small, and come one by one.
-      if (bytes[3] === 0 && remaining > 0 && --remaining === 0) {
+      if (bytes[3] === 0 && isDue(bytes)) {
+        isDue = () => false;
         cut = true;
         if (when === "before") {
-          client.destroy();
+          if (fault === "close") client.destroy();
+          else isFrozen = true;
           return;
         }
         answerIsLost = true;
@@ -35,20 +45,27 @@ export async function startCuttingProxy(upstream: DatabaseConfig): Promise<Cutti
     });
     database.on("data", (bytes) => {
       // The database has answered: what was asked for has been done.
-      if (answerIsLost) client.destroy();
-      else client.write(bytes);
+      if (!answerIsLost) client.write(bytes);
+      else if (fault === "close") client.destroy();
+      else isFrozen = true;
     });
   });
   const { socketPath: _socketPath, ...account } = upstream;
+  const arm = (due: typeof isDue, moment: Cut, kind: Fault = "close") => {
+    isDue = due;
+    when = moment;
+    fault = kind;
+    cut = false;
+  };
   return {
     config: { ...account, host: "127.0.0.1", port },
-    cutAt(number, moment) {
-      remaining = number;
-      when = moment;
-      cut = false;
+    cutAt(number, moment, kind) {
+      let remaining = number;
+      arm(() => --remaining === 0, moment, kind);
     },
+    cutAtText: (text, moment, kind) => arm((command) => command.includes(text), moment, kind),
     wasCut() {
-      remaining = 0;
+      isDue = () => false;
       return cut;
     },
   };

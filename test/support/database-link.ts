@@ -1,10 +1,11 @@
 import type { NetConnectOpts } from "node:net";
 import type { DatabaseConfig } from "../../src/config.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
-import { startRelay } from "./relay.ts";
+import { type Relay, startRelay } from "./relay.ts";
 
-/** A database of the file's own behind a connection that can be cut. */
+/** A database of the file's own behind a connection that can be cut or frozen. */
 export interface LinkedDatabase extends TestDatabase {
+  readonly relay: Relay;
   /** Ends every connection, and refuses further ones: the database is away. */
   cut(): Promise<void>;
   /** The database is back, at the same address. */
@@ -14,12 +15,18 @@ export interface LinkedDatabase extends TestDatabase {
 /** Makes the database and the way to it, both until the file's last test. */
 export async function createLinkedDatabase(): Promise<LinkedDatabase> {
   const direct = await createTestDatabase();
-  const { close, open, port } = await startRelay(serverOf(direct.config), (client, database) => {
+  const relay = await startRelay(serverOf(direct.config), (client, database) => {
     client.pipe(database);
     database.pipe(client);
   });
   const { socketPath: _socketPath, ...account } = direct.config;
-  return { ...direct, config: { ...account, host: "127.0.0.1", port }, cut: close, mend: open };
+  return {
+    ...direct,
+    config: { ...account, host: "127.0.0.1", port: relay.port },
+    relay,
+    cut: relay.close,
+    mend: relay.open,
+  };
 }
 
 /** Where the server of a database listens. */

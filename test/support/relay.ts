@@ -8,6 +8,12 @@ export interface Relay {
   close(): Promise<void>;
   /** Takes connections again, at the same port. */
   open(): Promise<void>;
+  /** Passes nothing on any more: connections stay open and new ones are taken, but no byte goes through. */
+  freeze(): void;
+  /** Passes everything on that has come meanwhile. */
+  thaw(): void;
+  /** How many connections clients hold open. */
+  readonly clients: number;
 }
 
 /**
@@ -19,10 +25,16 @@ export async function startRelay(
   pass: (client: Socket, server: Socket) => void,
 ): Promise<Relay> {
   const sockets = new Set<Socket>();
+  let clients = 0;
+  let isFrozen = false;
   const listen = (port: number): Promise<Server> => {
     const { promise, resolve, reject } = Promise.withResolvers<Server>();
     const listener = createServer((client) => {
       const server = connect(target);
+      clients += 1;
+      client.once("close", () => {
+        clients -= 1;
+      });
       for (const [socket, other] of [
         [client, server],
         [server, client],
@@ -36,6 +48,7 @@ export async function startRelay(
         });
       }
       pass(client, server);
+      if (isFrozen) for (const socket of [client, server]) socket.pause();
     });
     listener.once("error", reject).listen(port, "127.0.0.1", () => resolve(listener));
     return promise;
@@ -54,6 +67,17 @@ export async function startRelay(
     close,
     async open() {
       listener = await listen(port);
+    },
+    freeze() {
+      isFrozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw() {
+      isFrozen = false;
+      for (const socket of sockets) socket.resume();
+    },
+    get clients() {
+      return clients;
     },
   };
 }

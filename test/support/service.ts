@@ -90,6 +90,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     database: db.config,
     migrationDatabase: undefined,
     databaseConnections: 16,
+    databaseTimeoutMs: 10_000,
     dataDir: "/nonexistent",
     operatorToken: undefined,
     ledgerEpoch: undefined,

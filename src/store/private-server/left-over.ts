@@ -61,7 +61,11 @@ async function end(files: ServerFiles, server: ProcessIdentity, log: (line: stri
 
 async function signalled(files: ServerFiles, server: ProcessIdentity, signal: "SIGTERM" | "SIGKILL", boundMs: number) {
   try {
-    if (ours(files, server)) process.kill(server.pid, signal);
+    if (ours(files, server)) {
+      process.kill(server.pid, signal);
+      // A server that is stopped (SIGSTOP) could not end.
+      process.kill(server.pid, "SIGCONT");
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }

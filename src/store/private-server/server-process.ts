@@ -19,7 +19,10 @@ export interface Launch {
 export interface ServerProcess {
   /** How it ended, for people; settles once it has. */
   readonly ended: Promise<string>;
-  /** Asks it to end and waits; kills it when it takes longer than a minute (InnoDB recovers). */
+  /**
+   * Asks it to end and waits. A server that is stopped (SIGSTOP) is continued, for it could not end. One that takes longer
+   * than a minute is killed; InnoDB recovers at the next start.
+   */
   end(): Promise<void>;
 }
 
@@ -64,6 +67,7 @@ function watch(child: ChildProcess): ServerProcess {
   const end = async () => {
     child.ref();
     child.kill("SIGTERM");
+    child.kill("SIGCONT");
     const late = setTimeout(() => child.kill("SIGKILL"), stopBoundMs);
     await ended;
     clearTimeout(late);

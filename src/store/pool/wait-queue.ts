@@ -1,0 +1,66 @@
+import type { Session } from "./session.ts";
+
+/** A call that waits for a session. */
+export interface Waiter {
+  readonly signal: AbortSignal;
+  /** When it waits no longer, by `performance.now()`. */
+  readonly endsAt: number;
+  readonly resolve: (session: Session) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly leave: () => void;
+  previous: Waiter | undefined;
+  next: Waiter | undefined;
+}
+
+/** Calls that wait for a session, first come first served. Whoever gives up leaves at once, from anywhere in the queue. */
+export class WaitQueue {
+  #first: Waiter | undefined;
+  #last: Waiter | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Waits for a session. @throws the signal's reason when it aborts first; what `removeFirst`'s caller rejects with */
+  add(signal: AbortSignal, endsAt: number): Promise<Session> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#remove(waiter);
+        reject(signal.reason);
+      };
+      const waiter: Waiter = { signal, endsAt, resolve, reject, leave, previous: this.#last, next: undefined };
+      if (this.#last === undefined) this.#first = waiter;
+      else this.#last.next = waiter;
+      this.#last = waiter;
+      this.#size += 1;
+      signal.addEventListener("abort", leave);
+    });
+  }
+
+  /** Takes out the waiter that has waited longest. */
+  removeFirst(): Waiter | undefined {
+    const waiter = this.#first;
+    if (waiter !== undefined) this.#remove(waiter);
+    return waiter;
+  }
+
+  /** Takes out all waiters whose time is over at `now`. */
+  removeLate(now: number): Waiter[] {
+    const late: Waiter[] = [];
+    for (let waiter = this.#first; waiter !== undefined; waiter = waiter.next)
+      if (waiter.endsAt <= now) late.push(waiter);
+    for (const waiter of late) this.#remove(waiter);
+    return late;
+  }
+
+  #remove(waiter: Waiter): void {
+    const { previous, next, signal, leave } = waiter;
+    if (previous === undefined) this.#first = next;
+    else previous.next = next;
+    if (next === undefined) this.#last = previous;
+    else next.previous = previous;
+    this.#size -= 1;
+    signal.removeEventListener("abort", leave);
+  }
+}
