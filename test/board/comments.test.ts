@@ -153,6 +153,14 @@ describe("a page of comments", () => {
     expect((await pages(post)).map(({ length }) => length)).toEqual([256, 1]);
   });
 
+  it("counts what JSON escapes as JSON writes it", async () => {
+    const post = await createPost();
+    // A control character takes six bytes, a quotation mark two: 30,000 and 10,000 bytes a body.
+    const bodies = [...Array.from({ length: 34 }, () => "\u0001".repeat(5_000)), ...Array(4).fill('"'.repeat(5_000))];
+    await fill(post, bodies);
+    expect((await pages(post)).map(({ length }) => length)).toEqual([36, 2]);
+  });
+
   it("may begin behind the last comment", async () => {
     const post = await createPost();
     await fill(post, texts(2));

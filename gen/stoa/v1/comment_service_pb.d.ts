@@ -23,7 +23,7 @@ export declare type ListCommentsRequest = Message<"stoa.v1.ListCommentsRequest">
   id: bigint;
 
   /**
-   * How many comments to return at most. A page holds fewer where their bodies exceed 1 MiB.
+   * How many comments to return at most. A page holds fewer where their bodies exceed 1 MiB as JSON.
    *
    * @generated from field: optional int64 limit = 2;
    */

@@ -349,7 +349,7 @@ export declare const PostService: GenService<{
     output: typeof CreatePostResponseSchema;
   },
   /**
-   * A post with its comments. They come oldest first, up to 1,000 or 1 MiB of them, then a cursor for the rest.
+   * A post with its comments. They come oldest first, up to 1,000 or 1 MiB of them as JSON, then a cursor for the rest.
    *
    * @generated from rpc stoa.v1.PostService.GetPost
    */

@@ -1,18 +1,28 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
 import type { Feed } from "../../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
-import type { Community } from "../../../gen/stoa/v1/resources_pb.js";
+import type { Community, Post } from "../../../gen/stoa/v1/resources_pb.js";
+import { cancellation } from "../cancellation.ts";
 import { atomFeed, atomHeaders } from "./atom.ts";
+import { escapeText, raw } from "./html.ts";
 import type { PageContext } from "./pages.ts";
 import { sendText } from "./reply.ts";
 import { segment } from "./target.ts";
 
 /** New posts as Atom: of all communities, and of each. */
-export function addAtomFeeds(app: FastifyInstance, { read, markdown, config, siteUrl }: PageContext): void {
+export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteUrl }: PageContext): void {
   const listPosts = read(PostService.method.listPosts);
   const getCommunity = read(CommunityService.method.getCommunity);
   const listCommunityPosts = read(CommunityService.method.listCommunityPosts);
+
+  const renderBodies = (posts: readonly Post[], request: FastifyRequest, reply: FastifyReply) =>
+    bodies.render(
+      posts.map(({ body }) => ({ text: body, heading: 2 })),
+      cancellation(request, reply),
+      // Atom holds HTML as a text.
+      (html) => raw(escapeText(html.toString())),
+    );
 
   app.get("/feed.xml", { config }, async (request, reply) => {
     const { posts } = (await listPosts("/api/v1/posts", "sort=new", request, reply)).feed as Feed;
@@ -23,9 +33,10 @@ export function addAtomFeeds(app: FastifyInstance, { read, markdown, config, sit
       path: "/feed.xml",
       page: "/?sort=new",
       posts,
+      bodies: await renderBodies(posts, request, reply),
       since: community?.createdAt,
     };
-    return sendText(request, reply, atomFeed(feed, siteUrl(), markdown), atomHeaders);
+    return sendText(request, reply, atomFeed(feed, siteUrl()), atomHeaders);
   });
 
   app.get("/c/:name/feed.xml", { config }, async (request, reply) => {
@@ -39,8 +50,9 @@ export function addAtomFeeds(app: FastifyInstance, { read, markdown, config, sit
       path: `/c/${name}/feed.xml`,
       page: `/c/${name}?sort=new`,
       posts,
+      bodies: await renderBodies(posts, request, reply),
       since: createdAt,
     };
-    return sendText(request, reply, atomFeed(feed, siteUrl(), markdown), atomHeaders);
+    return sendText(request, reply, atomFeed(feed, siteUrl()), atomHeaders);
   });
 }

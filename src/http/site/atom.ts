@@ -1,7 +1,6 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
-import { html } from "./html.ts";
-import type { MarkdownCache } from "./markdown.ts";
+import { type Html, html } from "./html.ts";
 import { toMs, visible, withoutForbidden } from "./text.ts";
 
 export const atomHeaders: Readonly<Record<string, string>> = {
@@ -17,6 +16,8 @@ export interface AtomFeed {
   page: string;
   /** Newest first. */
   posts: Post[];
+  /** The bodies of the posts as HTML, escaped once more: an Atom feed holds them as text. */
+  bodies: readonly Html[];
   /** When the feed began: it is as old as that while it is empty. */
   since: Timestamp | undefined;
 }
@@ -25,8 +26,8 @@ export interface AtomFeed {
  * An Atom feed (RFC 4287). Posts are never changed, so an entry was updated when it was written; its id is its address.
  * @param site the root address of the service, without a slash at its end
  */
-export function atomFeed(feed: AtomFeed, site: string, markdown: MarkdownCache): string {
-  const { title, subtitle, path, page, posts, since } = feed;
+export function atomFeed(feed: AtomFeed, site: string): string {
+  const { title, subtitle, path, page, posts, bodies, since } = feed;
   const updated = posts[0]?.createdAt ?? since;
   // The rules of escaping in HTML are those of XML as well; every reference that they make is one that XML knows.
   const xml = html`<?xml version="1.0" encoding="utf-8"?>
@@ -39,7 +40,7 @@ export function atomFeed(feed: AtomFeed, site: string, markdown: MarkdownCache):
 <link rel="alternate" type="text/html" href="${site}${page}"/>
 <icon>${site}/favicon.svg</icon>
 ${posts.map(
-  ({ id, url, title, community, author, createdAt, body }) => html`<entry>
+  ({ id, url, title, community, author, createdAt }, index) => html`<entry>
 <id>${url}</id>
 <title>${visible(title, `Post ${id}`)}</title>
 <published>${time(createdAt)}</published>
@@ -47,7 +48,7 @@ ${posts.map(
 <author><name>${author?.name}</name><uri>${site}/agents/${author?.name}</uri></author>
 <category term="${community}"/>
 <link rel="alternate" type="text/html" href="${url}"/>
-<content type="html">${markdown.render(body, 2).toString()}</content>
+<content type="html">${bodies[index]}</content>
 </entry>
 `,
 )}</feed>

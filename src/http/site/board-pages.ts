@@ -1,31 +1,23 @@
-import { setImmediate as breathe } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
-import { CommentService } from "../../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
 import { type Feed, FeedSort } from "../../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
-import type { Agent, Community, Post } from "../../../gen/stoa/v1/resources_pb.js";
+import type { Agent, Community } from "../../../gen/stoa/v1/resources_pb.js";
 import type { PageContext } from "./pages.ts";
 import { has, pick, segment } from "./target.ts";
-import { thread } from "./thread.ts";
 import { agentView } from "./views/agent.ts";
 import { communitiesView, communityView } from "./views/communities.ts";
 import { type FeedPlace, readWindow } from "./views/feed.ts";
 import { homeView } from "./views/home.ts";
-import { type PostPage, postView } from "./views/post.ts";
 
-/** Comments on a page: more make it long to load and to read on a phone. */
-const commentsAPage = 250;
 /** The parameters of feeds that pages take; the others of the API are for programs. */
 const feedParameters = ["sort", "t", "cursor"];
 
-/** The board: home, communities, posts and agents. */
+/** The board: home, communities and agents. */
 export function addBoardPages(app: FastifyInstance, context: PageContext): void {
-  const { read, markdown, config, siteUrl, now, send } = context;
+  const { read, config, siteUrl, now, send } = context;
   const listPosts = read(PostService.method.listPosts);
-  const getPost = read(PostService.method.getPost);
-  const listComments = read(CommentService.method.listComments);
   const listCommunities = read(CommunityService.method.listCommunities);
   const getCommunity = read(CommunityService.method.getCommunity);
   const listCommunityPosts = read(CommunityService.method.listCommunityPosts);
@@ -57,35 +49,6 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
     const community = (await getCommunity(path, "", request, reply)).community as Community;
     const feed = (await listCommunityPosts(`${path}/posts`, query, request, reply)).feed as Feed;
     return send(request, reply, communityView(community, feed, feedPlace(`/c/${community.name}`, feed, query)));
-  });
-
-  app.get("/posts/:id", { config }, async (request, reply) => {
-    const query = pick(request, ["cursor"]);
-    const path = `/api/v1/posts/${segment(request, 2)}`;
-    const found = await getPost(path, "", request, reply);
-    const post = found.post as Post;
-    const page =
-      query !== "" || found.comments.length > commentsAPage
-        ? await listComments(`${path}/comments`, `${query}&limit=${commentsAPage}`, request, reply)
-        : found;
-    const comments: PostPage["comments"] = [];
-    for (const threaded of thread(page.comments)) {
-      comments.push({ threaded, body: markdown.render(threaded.comment.body, 3) });
-      // Others have their turn while a long thread is rendered.
-      if (comments.length % 16 === 0) await breathe();
-    }
-    const { nextCursor } = page;
-    const view = postView({
-      post,
-      body: markdown.render(post.body, 2),
-      comments,
-      next:
-        nextCursor === undefined ? undefined : `/posts/${post.id}?cursor=${encodeURIComponent(nextCursor)}#comments`,
-      isLater: query !== "",
-      site: siteUrl(),
-      now: now(),
-    });
-    return send(request, reply, view);
   });
 
   app.get("/agents/:name", { config }, async (request, reply) => {

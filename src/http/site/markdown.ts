@@ -1,86 +1,92 @@
 import Markdown, { type MarkdownIt, type Token } from "markdown-it";
-import sanitize from "sanitize-html";
-import { type Html, html, raw } from "./html.ts";
+import { escapeText, type Html, raw } from "./html.ts";
+import { tokensToHtml } from "./markdown-html.ts";
 
 /*
- * Bodies are Markdown without HTML, written by anybody. markdown-it makes them HTML in which nothing of theirs is but text
- * and addresses; sanitize-html then lets pass only what is listed here, should the first err. What a body can cost is
- * bounded: a text that makes too many elements is shown as it was written.
+ * Bodies are Markdown without HTML, written by anybody. What a body can cost is bounded before it is parsed: a text with
+ * too many characters that can be marks is shown as it was written. The bound counts characters and not time, so a body
+ * looks the same on every reading.
  */
 
-/** More elements than this no body of 10,000 characters needs. Their number bounds the time and the size of the result. */
-const mostTokens = 4000;
+/** The most that a body may weigh: see `weigh`. About 7 ms of parsing, measured with the worst bodies known. */
+export const maxBodyWeight = 4000;
+/** No body of 10,000 characters needs more elements. Their number bounds the size of the result. */
+const maxTokens = 4000;
 /** A row of a table is filled up to the columns of its head, so a few characters can make very many cells. */
-const mostCells = 3000;
-const deepest = 20;
+const maxCells = 3000;
+const maxNesting = 20;
+/** How many characters without marks cost as much as one that can be a mark. */
+const plainCharactersPerMark = 64;
+
+/**
+ * What each ASCII character weighs besides: 1 where the parser's rule for plain text ends, and for pipes and the dots and
+ * brackets of numbered lists. Addresses cost more than other marks, so what they cannot do without weighs more.
+ */
+const markWeights = new Uint8Array(128);
+for (const character of "\n!#$%&*+-<=>@[\\]^_`{|}~.)") markWeights[character.charCodeAt(0)] = 1;
+markWeights["/".charCodeAt(0)] = 2;
+markWeights[":".charCodeAt(0)] = 3;
 
 const plain = create();
 const withTables = create();
 plain.disable("table");
 
-const allowed: sanitize.IOptions = {
-  allowedTags: "p br hr em strong s code pre blockquote ul ol li a h2 h3 h4 h5 h6 div table thead tbody tr th td".split(
-    " ",
-  ),
-  allowedAttributes: { a: ["href", "rel"], ol: ["start"], div: ["class", "tabindex"], pre: ["tabindex"] },
-  allowedClasses: { div: ["table"] },
-  allowedSchemes: ["http", "https", "mailto"],
-  allowProtocolRelative: false,
-  disallowedTagsMode: "escape",
-};
-
 function create(): MarkdownIt {
-  const markdown = new Markdown({ html: false, linkify: true, maxNesting: deepest });
+  const markdown = new Markdown({ html: false, linkify: true, maxNesting });
   // Only what is written as an address becomes a link.
   markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
   markdown.validateLink = (address) => /^(?:https?:\/\/|mailto:|\/(?!\/))/i.test(address);
   // An address that is defined once and used a thousand times would make a body many times as long.
   markdown.disable("reference");
-  const { rules } = markdown.renderer;
-  rules.link_open = (tokens, index) => {
-    const href = String(tokens[index]?.attrGet("href") ?? "");
-    return `<a href="${markdown.utils.escapeHtml(href)}" rel="nofollow ugc noopener">`;
-  };
-  // Nothing is loaded from elsewhere: an image is a link to it.
-  rules.image = (tokens, index) => {
-    const { content = "" } = tokens[index] ?? {};
-    const src = String(tokens[index]?.attrGet("src") ?? "");
-    const { escapeHtml } = markdown.utils;
-    const label = `image: ${escapeHtml(content || src)}`;
-    return isInLink(tokens, index) ? label : `<a href="${escapeHtml(src)}" rel="nofollow ugc noopener">${label}</a>`;
-  };
-  // What scrolls sideways can be reached with the keyboard.
-  rules.table_open = () => '<div class="table" tabindex="0"><table>';
-  rules.table_close = () => "</table></div>";
-  rules.code_block = (tokens, index) => codeBlock(markdown, tokens[index]?.content ?? "");
-  rules.fence = (tokens, index) => codeBlock(markdown, tokens[index]?.content ?? "");
   return markdown;
 }
 
-function codeBlock({ utils }: MarkdownIt, content: string): string {
-  return `<pre tabindex="0"><code>${utils.escapeHtml(content)}</code></pre>\n`;
+/** What it costs at most to render a body: the characters that can be marks, and a little for all others. */
+export function weigh(body: string): number {
+  let marks = 0;
+  for (let at = 0; at < body.length; at++) marks += markWeightAt(body, at);
+  return marks + Math.ceil(body.length / plainCharactersPerMark);
 }
 
-function isInLink(tokens: Token[], index: number): boolean {
-  let depth = 0;
-  for (let i = 0; i < index; i++) {
-    if (tokens[i]?.type === "link_open") depth++;
-    else if (tokens[i]?.type === "link_close") depth--;
+/** The beginning of a body: at most so many code units, and so many characters that can be marks. */
+export function beginning(body: string, maxLength: number, maxMarks: number): string {
+  let marks = 0;
+  let end = 0;
+  while (end < body.length && end < maxLength) {
+    marks += markWeightAt(body, end);
+    if (marks > maxMarks) break;
+    end++;
   }
-  return depth > 0;
+  return body.slice(0, end);
+}
+
+function markWeightAt(body: string, at: number): number {
+  const code = body.charCodeAt(at);
+  return code < 128 ? (markWeights[code] as number) : 0;
 }
 
 /**
- * A body as HTML. Its headings begin at `heading` and leave no level out, so that they fit into the outline of the page.
+ * A body as HTML. Its headings begin at `heading` and leave no level out, so that they fit into the outline of the page. A
+ * body that weighs more than `maxBodyWeight`, or makes too many elements, is shown as it was written.
  */
 export function renderMarkdown(body: string, heading: number): Html {
-  const markdown = mayHoldTables(body) ? withTables : plain;
-  const tokens = markdown.parse(body, {});
-  let many = tokens.length;
-  for (const { children } of tokens) many += children?.length ?? 0;
-  if (many > mostTokens) return html`<p class="as-written">${body}</p>`;
+  if (weigh(body) > maxBodyWeight) return asWritten(body);
+  const tokens = parseMarkdown(body);
+  let count = tokens.length;
+  for (const { children } of tokens) count += children?.length ?? 0;
+  if (count > maxTokens) return asWritten(body);
   fitHeadings(tokens, heading);
-  return raw(sanitize(markdown.renderer.render(tokens, markdown.options, {}), allowed));
+  return raw(tokensToHtml(tokens));
+}
+
+/** A body as plain text with its line breaks. */
+export function asWritten(body: string): Html {
+  return raw(`<p class="as-written">${escapeText(body)}</p>`);
+}
+
+/** The tokens of a body. The caller bounds its weight. */
+export function parseMarkdown(body: string): Token[] {
+  return (mayHoldTables(body) ? withTables : plain).parse(body, {});
 }
 
 function mayHoldTables(body: string): boolean {
@@ -91,7 +97,7 @@ function mayHoldTables(body: string): boolean {
     lines++;
     columns = Math.max(columns, line.split("|").length);
   }
-  return lines * columns <= mostCells;
+  return lines * columns <= maxCells;
 }
 
 function fitHeadings(tokens: Token[], heading: number): void {
@@ -104,37 +110,5 @@ function fitHeadings(tokens: Token[], heading: number): void {
       tag = `h${level}`;
       token.tag = tag;
     } else if (token.type === "heading_close") token.tag = tag;
-  }
-}
-
-/** Renders each body once while it is in use: bodies never change. */
-export class MarkdownCache {
-  readonly #mostKept: number;
-  readonly #kept = new Map<string, Html>();
-  #length = 0;
-
-  /** @param mostKept how many characters are kept, of bodies and HTML */
-  constructor(mostKept = 8 * 1024 * 1024) {
-    this.#mostKept = mostKept;
-  }
-
-  render(body: string, heading: number): Html {
-    const key = `${heading}${body}`;
-    const known = this.#kept.get(key);
-    if (known !== undefined) {
-      // The last ones of the map are those used last.
-      this.#kept.delete(key);
-      this.#kept.set(key, known);
-      return known;
-    }
-    const rendered = renderMarkdown(body, heading);
-    this.#kept.set(key, rendered);
-    this.#length += key.length + rendered.length;
-    for (const [oldest, value] of this.#kept) {
-      if (this.#length <= this.#mostKept) break;
-      this.#kept.delete(oldest);
-      this.#length -= oldest.length + value.length;
-    }
-    return rendered;
   }
 }

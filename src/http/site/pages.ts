@@ -3,10 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ServiceTable } from "../services.ts";
 import { addAtomFeeds } from "./atom-feeds.ts";
 import { addBoardPages } from "./board-pages.ts";
+import { Bodies } from "./bodies.ts";
 import { createReader } from "./calls.ts";
 import type { Page } from "./layout.ts";
 import { addLedgerPages } from "./ledger-pages.ts";
-import { MarkdownCache } from "./markdown.ts";
+import { addPostPage } from "./post-page.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -30,7 +31,7 @@ export interface PagesOptions {
 /** What every page is made with. */
 export interface PageContext extends Omit<PagesOptions, "table" | "interceptors"> {
   read: ReturnType<typeof createReader>;
-  markdown: MarkdownCache;
+  bodies: Bodies;
   /** Of the routes: their failures are pages as well. */
   config: { page: true };
 }
@@ -40,10 +41,11 @@ export function addPages(app: FastifyInstance, { table, interceptors, ...options
   const context: PageContext = {
     ...options,
     read: createReader(table, interceptors),
-    markdown: new MarkdownCache(),
+    bodies: new Bodies(),
     config: { page: true },
   };
   addBoardPages(app, context);
+  addPostPage(app, context);
   addAtomFeeds(app, context);
   addLedgerPages(app, context);
 }

@@ -45,22 +45,6 @@ export function date(ms: number): string {
   return dates.format(ms);
 }
 
-/** Most of what can be seen of a text is looked at, however long it is. */
-const excerptSource = 600;
-
-/** The beginning of a body on one line, without the marks of Markdown that would only disturb there. */
-export function excerpt(body: string, length = 220): string {
-  if (body === "") return "";
-  const plain = body
-    .slice(0, excerptSource)
-    .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\d{1,9}[.)]|`{3,}.*|\|)[ \t]*/gm, "")
-    .replace(/!?\[([^\][]{0,200})\]\([^()\s]{0,300}\)/g, "$1")
-    .replace(/\*+|`+|~~|\b_+|_+\b/g, "")
-    .replace(/\s+/g, " ")
-    .trim();
-  return cut(plain, body.length > excerptSource ? Math.min(length, plain.length - 1) : length);
-}
-
 /** A text that is no longer than `length` code units, cut between words where there are any, and never within a character. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;

@@ -5,6 +5,9 @@ import type { Page } from "../layout.ts";
 import { ago, counted, cut, visible } from "../text.ts";
 import { type FeedPlace, feedPath, feedView } from "./feed.ts";
 
+/** Of a description in the list, in code units. A community's own page shows all of it. */
+const maxDescription = 220;
+
 /** All communities by name. */
 export function communitiesView(communities: Community[], nextCursor: string | undefined, isLater: boolean): Page {
   return {
@@ -19,7 +22,7 @@ ${communities.map(
   ({ name, title, description, postCount }) => html`<li>
 <h2><a href="/c/${name}"><bdi>${visible(title, name)}</bdi></a></h2>
 <p class="meta">c/${name} <span>${counted(postCount, "post")}</span></p>
-${description !== "" && html`<p dir="auto">${description}</p>`}
+${description !== "" && html`<p dir="auto">${cut(description, maxDescription)}</p>`}
 </li>
 `,
 )}</ul>

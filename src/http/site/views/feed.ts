@@ -1,7 +1,8 @@
 import { type Feed, FeedSort, FeedWindow } from "../../../../gen/stoa/v1/feed_pb.js";
 import type { Author, Post } from "../../../../gen/stoa/v1/resources_pb.js";
+import { excerpt } from "../excerpt.ts";
 import { type Html, html } from "../html.ts";
-import { ago, count, counted, excerpt, visible } from "../text.ts";
+import { ago, count, counted, visible } from "../text.ts";
 
 const sorts = [
   { sort: FeedSort.HOT, name: "hot", text: "Hot" },

@@ -1,7 +1,8 @@
 import type { Post } from "../../../../gen/stoa/v1/resources_pb.js";
+import { excerpt } from "../excerpt.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { ago, count, counted, cut, excerpt, visible } from "../text.ts";
+import { ago, count, counted, cut, visible } from "../text.ts";
 import type { Threaded } from "../thread.ts";
 import { authorLink } from "./feed.ts";
 

@@ -1,0 +1,121 @@
+import type { Token } from "markdown-it";
+import { escapeAttribute, escapeText } from "./html.ts";
+
+/*
+ * Markdown's tokens as HTML. This is the allow-list: a tag or an attribute that is not written here is never sent, whatever
+ * the parser makes of a text. Everything that an author wrote is escaped here.
+ */
+
+/** Elements without attributes, by the types of the tokens that open and close them. */
+const simple: Readonly<Record<string, string>> = {
+  paragraph: "p",
+  blockquote: "blockquote",
+  bullet_list: "ul",
+  list_item: "li",
+  thead: "thead",
+  tbody: "tbody",
+  tr: "tr",
+  em: "em",
+  strong: "strong",
+  s: "s",
+};
+/** What the lines of the result end with, so that it can be read. */
+const endsLine = new Set(["p", "blockquote", "ul", "ol", "li", "thead", "tbody", "tr", "h2", "h3", "h4", "h5", "h6"]);
+
+const openings = new Map<string, string>();
+const closings = new Map<string, string>();
+for (const [type, tag] of Object.entries(simple)) {
+  openings.set(`${type}_open`, `<${tag}>`);
+  closings.set(`${type}_close`, `</${tag}>${endsLine.has(tag) ? "\n" : ""}`);
+}
+for (const [type, end] of [
+  ["ordered_list_close", "</ol>\n"],
+  ["th_close", "</th>"],
+  ["td_close", "</td>"],
+  ["table_close", "</table></div>\n"],
+  ["link_close", "</a>"],
+] as const) {
+  closings.set(type, end);
+}
+
+/**
+ * The tokens of a body as HTML. Headings must have been fitted into the page (h2 to h6).
+ * @returns markup without anything of the author's but escaped text, and addresses that the parser has let pass
+ */
+export function tokensToHtml(tokens: readonly Token[]): string {
+  const parts: string[] = [];
+  for (const token of tokens) {
+    if (token.children !== null && token.type === "inline") addInline(parts, token.children);
+    else if (!token.hidden) parts.push(blockToHtml(token));
+  }
+  return parts.join("");
+}
+
+function blockToHtml(token: Token): string {
+  const { type, content } = token;
+  const fixed = openings.get(type) ?? closings.get(type);
+  if (fixed !== undefined) return fixed;
+  switch (type) {
+    case "heading_open":
+      return `<${headingTag(token)}>`;
+    case "heading_close":
+      return `</${headingTag(token)}>\n`;
+    case "ordered_list_open":
+      return `<ol${startOf(token)}>`;
+    // What scrolls sideways can be reached with the keyboard.
+    case "table_open":
+      return '<div class="table" tabindex="0"><table>';
+    case "th_open":
+    case "td_open":
+      return `<${type.slice(0, 2)}${alignmentOf(token)}>`;
+    case "fence":
+    case "code_block":
+      return `<pre tabindex="0"><code>${escapeText(content)}</code></pre>\n`;
+    case "hr":
+      return "<hr>\n";
+    default:
+      return escapeText(content);
+  }
+}
+
+function addInline(parts: string[], tokens: readonly Token[]): void {
+  let links = 0;
+  for (const token of tokens) {
+    const { type, content } = token;
+    if (type === "text") parts.push(escapeText(content));
+    else if (type === "link_open") {
+      links++;
+      parts.push(`<a href="${escapeAttribute(attribute(token, "href"))}" rel="nofollow ugc noopener">`);
+    } else if (type === "image") {
+      // Nothing is loaded from elsewhere: an image is a link to it.
+      const address = escapeAttribute(attribute(token, "src"));
+      const label = `image: ${escapeText(content) || address}`;
+      parts.push(links > 0 ? label : `<a href="${address}" rel="nofollow ugc noopener">${label}</a>`);
+    } else if (type === "code_inline") parts.push(`<code>${escapeText(content)}</code>`);
+    else if (type === "softbreak") parts.push("\n");
+    else if (type === "hardbreak") parts.push("<br>\n");
+    else {
+      if (type === "link_close") links--;
+      parts.push(openings.get(type) ?? closings.get(type) ?? escapeText(content));
+    }
+  }
+}
+
+function headingTag({ tag }: Token): string {
+  return /^h[2-6]$/.test(tag) ? tag : "h6";
+}
+
+function startOf(token: Token): string {
+  const start = attribute(token, "start");
+  return /^\d{1,9}$/.test(start) ? ` start="${start}"` : "";
+}
+
+/** The parser gives the alignment of a column as a style, which the pages' content security policy forbids. */
+function alignmentOf(token: Token): string {
+  const alignment = /^text-align:(left|center|right)$/.exec(attribute(token, "style"))?.[1];
+  return alignment === undefined ? "" : ` align="${alignment}"`;
+}
+
+function attribute(token: Token, name: string): string {
+  return String(token.attrGet(name) ?? "");
+}

@@ -1,0 +1,72 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { CommentService } from "../../../gen/stoa/v1/comment_service_pb.js";
+import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
+import type { Comment, Post } from "../../../gen/stoa/v1/resources_pb.js";
+import { cancellation } from "../cancellation.ts";
+import type { Html } from "./html.ts";
+import type { PageContext } from "./pages.ts";
+import { Places } from "./places.ts";
+import { pick, segment } from "./target.ts";
+import { thread } from "./thread.ts";
+import { type PostPage, postView } from "./views/post.ts";
+
+/** Comments on a page: more take long to load, and to read on a phone. */
+const maxComments = 250;
+/** Characters of comments on a page. One comment is always shown. */
+const maxCharacters = 256 * 1024;
+/** Pages that are made at the same time: each may hold 1 MiB of comments. */
+const maxPages = 8;
+/** Readers who wait for one of these places. */
+const maxWaiting = 256;
+
+/** A post with a page of its comments. */
+export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUrl, now, send }: PageContext): void {
+  const places = new Places(maxPages, maxWaiting);
+  const getPost = read(PostService.method.getPost);
+  const listComments = read(CommentService.method.listComments);
+
+  const makePage = async (request: FastifyRequest, reply: FastifyReply): Promise<PostPage> => {
+    const query = pick(request, ["cursor"]);
+    const path = `/api/v1/posts/${segment(request, 2)}`;
+    const list = (limit: number) => listComments(`${path}/comments`, `${query}&limit=${limit}`, request, reply);
+    const found = await getPost(path, "", request, reply);
+    let page = query === "" ? found : await list(maxComments);
+    const fitting = countFitting(page.comments);
+    // The cursor of a shorter page is the API's to give.
+    if (fitting < page.comments.length) page = await list(fitting);
+
+    const post = found.post as Post;
+    const threaded = thread(page.comments);
+    const [body, ...rendered] = await bodies.render(
+      [{ text: post.body, heading: 2 }, ...threaded.map(({ comment }) => ({ text: comment.body, heading: 3 }))],
+      cancellation(request, reply),
+    );
+    const { nextCursor } = page;
+    return {
+      post,
+      body: body as Html,
+      comments: threaded.map((each, index) => ({ threaded: each, body: rendered[index] as Html })),
+      next:
+        nextCursor === undefined ? undefined : `/posts/${post.id}?cursor=${encodeURIComponent(nextCursor)}#comments`,
+      isLater: query !== "",
+      site: siteUrl(),
+      now: now(),
+    };
+  };
+
+  app.get("/posts/:id", { config }, async (request, reply) => {
+    const page = await places.run(cancellation(request, reply), () => makePage(request, reply));
+    return send(request, reply, postView(page));
+  });
+}
+
+/** How many of these comments, from the first on, fit on a page. */
+function countFitting(comments: readonly Comment[]): number {
+  let characters = 0;
+  const last = Math.min(comments.length, maxComments);
+  for (let count = 0; count < last; count++) {
+    characters += comments[count]?.body.length ?? 0;
+    if (characters > maxCharacters) return Math.max(count, 1);
+  }
+  return last;
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { excerpt } from "../../../src/http/site/excerpt.ts";
+
+describe("an excerpt", () => {
+  it.each([
+    ["select ids, *, attempts", "select ids, *, attempts"],
+    ["snake_case_name, _private and __file", "snake_case_name, _private and __file"],
+    ["a * b, 2*x and ~5", "a * b, 2*x and ~5"],
+    ["`a_b * c*d` and `**kwargs`", "a_b * c*d and **kwargs"],
+    ["```sql\nselect ids, *, attempts_left -- all\n```\nSo.", "select ids, *, attempts_left -- all So."],
+    ["    x_1 = *p_2 ** 3\n", "x_1 = *p_2 ** 3"],
+    ["\\*not emphasis\\* &amp; &lt;b&gt;", "*not emphasis* & <b>"],
+    ["[brackets] (and more) a[0](1)", "[brackets] (and more) a[0](1)"],
+    ["#hashtag, 5 > 3 - 1 | x", "#hashtag, 5 > 3 - 1 | x"],
+  ])("keeps each character that a reader sees: %j", (body, text) => {
+    expect(excerpt(body)).toBe(text);
+  });
+
+  it.each([
+    ["# Title\n\nText", "Title Text"],
+    ["**bold** _it_ ~~gone~~ [link](https://example.com/a_b) ![image](/i.png)", "bold it gone link image"],
+    ["> quoted\n> on\n\n1. one\n2. two\n   - three", "quoted on one two three"],
+    ["|a|b|\n|-|-|\n|1|2|", "a b 1 2"],
+    ["one  \ntwo\nthree\n\n---\n\nfour", "one two three four"],
+  ])("leaves out what only marks: %j", (body, text) => {
+    expect(excerpt(body)).toBe(text);
+  });
+
+  it("ends between words, and shows that it ends before its body", () => {
+    expect(excerpt("word ".repeat(100), 22)).toBe("word word word word…");
+    expect(excerpt(`short ${"\n".repeat(700)} and the rest`)).toBe("short…");
+    expect(excerpt("![".repeat(5000))).toBe(`${"![".repeat(110)}…`);
+    expect(excerpt("")).toBe("");
+  });
+});
