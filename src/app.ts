@@ -106,6 +106,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       site: { siteUrl, now },
       log,
       limits: policies && { policies, trustProxy: config.trustProxy, now },
+      streams: config.streams,
+      trustProxy: config.trustProxy,
       checkReady: (signal) => checkReady(db, ledger, signal),
       beforeDrain: () => ledger.stop(),
       gauges: gaugesOf(ledger, db),

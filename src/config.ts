@@ -25,6 +25,8 @@ export interface Config {
   ledgerEpoch: string | undefined;
   /** What callers may do how often; undefined means that nothing is limited. */
   rateLimits: Quotas | undefined;
+  /** How many streams may be open at a time, and for how long. */
+  streams: StreamLimits;
   /** Whose X-Forwarded-For is believed: addresses, networks, and the ranges loopback, linklocal and uniquelocal. */
   trustProxy: string[];
   /** PEM texts; undefined means no TLS. */
@@ -35,6 +37,27 @@ export interface Config {
   /** What the operator should look at although the settings can be used, a line each. */
   warnings: string[];
 }
+
+/** How many streams may be open at a time, and for how long. They hold whatever the rate limits are. */
+export interface StreamLimits {
+  total: number;
+  /** Of callers without a good key, on one connection; trusted proxies are exempt. */
+  perConnection: number;
+  /** Of callers without a good key, from one client address. */
+  perAddress: number;
+  perAgent: number;
+  /** How long a stream may last, in milliseconds. Each ends between nine tenths of this and all of it. */
+  maxMs: number;
+}
+
+/** An open stream takes some 40 KiB: all of them fit in the heap of `npm start` twice. */
+export const defaultStreamLimits: StreamLimits = {
+  total: 2_000,
+  perConnection: 100,
+  perAddress: 256,
+  perAgent: 100,
+  maxMs: 3_600_000,
+};
 
 export interface DatabaseConfig {
   host?: string;
@@ -51,11 +74,13 @@ export class ConfigError extends Error {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
+/** Gives a setting as `parse` reads it; undefined where it is absent. */
+type Read = <Value>(name: string, parse: (text: string) => Value) => Value | undefined;
 
 /** Reads the settings. An empty variable counts as absent. @throws ConfigError for the first bad one. */
 export function readConfig(environment: Environment): Config {
   const known: string[] = [];
-  const read = <Value>(name: string, parse: (text: string) => Value): Value | undefined => {
+  const read: Read = (name, parse) => {
     known.push(name);
     const text = environment[name];
     if (text === undefined || text === "") return undefined;
@@ -96,6 +121,7 @@ export function readConfig(environment: Environment): Config {
     operatorToken: read("STOA_OPERATOR_TOKEN", parseToken),
     ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),
     rateLimits: read("STOA_RATE_LIMITS", oneOf("on", "off")) === "off" ? undefined : quotas,
+    streams: readStreamLimits(read),
     trustProxy: read("STOA_TRUST_PROXY", parseProxies) ?? [],
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
@@ -121,9 +147,21 @@ function describeDatabase({ host, port, socketPath, user, database }: DatabaseCo
 }
 
 /** One setting for each limit, STOA_LIMIT_POSTS for `posts`. */
-function readQuotas(read: <Value>(name: string, parse: (text: string) => Value) => Value | undefined): Quotas {
+function readQuotas(read: Read): Quotas {
   const given = limitNames.map((name) => [name, read(`STOA_LIMIT_${name.toUpperCase()}`, parseQuota)] as const);
   return { ...defaultQuotas, ...Object.fromEntries(given.filter(([, quota]) => quota !== undefined)) };
+}
+
+function readStreamLimits(read: Read): StreamLimits {
+  const count = (name: string) => read(name, integerBetween(1, 1_000_000));
+  const { total, perConnection, perAddress, perAgent, maxMs } = defaultStreamLimits;
+  return {
+    total: count("STOA_MAX_STREAMS") ?? total,
+    perConnection: count("STOA_MAX_STREAMS_PER_CONNECTION") ?? perConnection,
+    perAddress: count("STOA_MAX_STREAMS_PER_ADDRESS") ?? perAddress,
+    perAgent: count("STOA_MAX_STREAMS_PER_AGENT") ?? perAgent,
+    maxMs: 1000 * (read("STOA_MAX_STREAM_SECONDS", integerBetween(1, 86_400)) ?? maxMs / 1000),
+  };
 }
 
 function parseProxies(text: string): string[] {

@@ -46,7 +46,36 @@ it("takes a site address without the slash at its end", () => {
   expect(readConfig({ STOA_SITE_URL: "https://stoa.example/board/" }).siteUrl).toBe("https://stoa.example/board");
 });
 
+it("reads how many streams may be open, and for how long", () => {
+  expect(readConfig({}).streams).toEqual({
+    total: 2_000,
+    perConnection: 100,
+    perAddress: 256,
+    perAgent: 100,
+    maxMs: 3_600_000,
+  });
+  const environment = {
+    STOA_MAX_STREAMS: "5",
+    STOA_MAX_STREAMS_PER_CONNECTION: "4",
+    STOA_MAX_STREAMS_PER_ADDRESS: "3",
+    STOA_MAX_STREAMS_PER_AGENT: "2",
+    STOA_MAX_STREAM_SECONDS: "1",
+  };
+  expect(readConfig(environment).streams).toEqual({
+    total: 5,
+    perConnection: 4,
+    perAddress: 3,
+    perAgent: 2,
+    maxMs: 1_000,
+  });
+});
+
 it.each([
+  ["STOA_MAX_STREAMS", "0"],
+  ["STOA_MAX_STREAMS_PER_CONNECTION", "-1"],
+  ["STOA_MAX_STREAMS_PER_ADDRESS", "1.5"],
+  ["STOA_MAX_STREAMS_PER_AGENT", "many"],
+  ["STOA_MAX_STREAM_SECONDS", "86401"],
   ["STOA_PORT", "abc"],
   ["STOA_PORT", "65536"],
   ["STOA_PORT", "-1"],

@@ -19,10 +19,9 @@ export interface Arrival {
  * counts it where there are limits. It answers at once where nobody has to be looked up.
  * @throws StoaError `unauthorized`, `rate_limited`
  */
-export function admit(arrival: Arrival & { gate: Gate | undefined; limits: CallLimits | undefined }): unknown {
-  const { gate, limits, rpc } = arrival;
+export function admit(arrival: Arrival, gate: Gate | undefined, limits: CallLimits | undefined): unknown {
   if (gate !== undefined && limits !== undefined) return gate.admit(limits, arrival);
-  return accessOf(rpc) === Access.PUBLIC ? undefined : authenticate(arrival);
+  return accessOf(arrival.rpc) === Access.PUBLIC ? undefined : authenticate(arrival);
 }
 
 /** @throws StoaError `unauthorized` */

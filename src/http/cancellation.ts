@@ -1,18 +1,23 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-const signals = new WeakMap<FastifyRequest, AbortSignal>();
+const controllers = new WeakMap<FastifyRequest, AbortController>();
 
-/** A signal that aborts when the client goes away before its reply has been written; one for each request. */
+/** Aborts when the client goes away before its reply has been written, and when `giveUp` says so; one for each request. */
 export function cancellation(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-  let signal = signals.get(request);
-  if (signal === undefined) {
-    const controller = new AbortController();
+  let controller = controllers.get(request);
+  if (controller === undefined) {
+    const created = new AbortController();
     reply.raw.once("close", () => {
-      if (!reply.raw.writableFinished) controller.abort(new ConnectError("the client went away", Code.Canceled));
+      if (!reply.raw.writableFinished) created.abort(new ConnectError("the client went away", Code.Canceled));
     });
-    signal = controller.signal;
-    signals.set(request, signal);
+    controllers.set(request, created);
+    controller = created;
   }
-  return signal;
+  return controller.signal;
+}
+
+/** Aborts the signal that `cancellation` gave for a request. */
+export function giveUp(request: FastifyRequest, reason: unknown): void {
+  controllers.get(request)?.abort(reason);
 }

@@ -1,11 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import { createContextValues, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import {
+  createContextValues,
+  type createHandlerContext,
+  type HandlerContext,
+  type Interceptor,
+} from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance } from "fastify";
 import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import type { CallLimits } from "../limits/call-limits.ts";
-import { admit } from "./admission.ts";
+import { type Arrival, admit } from "./admission.ts";
 import { toConnectError } from "./error-mapping.ts";
 import { respellMessages } from "./grpc/status-message.ts";
 import { isFault, mapErrors } from "./interceptors.ts";
@@ -15,6 +20,8 @@ import { logKey } from "./log.ts";
 import { recordFailure, recordOutcome, recordOutcomes, requestKey } from "./metrics/outcome.ts";
 import { addService, blameUndecodable, compressions, type ServiceOptions } from "./rpc-handlers.ts";
 import type { ServiceTable } from "./services.ts";
+import { admitStream } from "./streams/admission.ts";
+import type { OpenStreams } from "./streams/open-streams.ts";
 
 export interface RpcOptions {
   table: ServiceTable;
@@ -23,16 +30,26 @@ export interface RpcOptions {
   interceptors: Interceptor[];
   /** Without it nothing is limited. */
   gate: Gate | undefined;
+  streams: OpenStreams;
   /** The largest message that is read, in bytes. */
   readMaxBytes: number;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The response of an RPC. */
+    rpcResponse: ServerResponse | undefined;
+  }
 }
 
 /** Adds Connect, gRPC and gRPC-Web for every service of the table. */
 export async function addRpcRoutes(
   app: FastifyInstance,
-  { table, tools, interceptors, gate, readMaxBytes }: RpcOptions,
+  { table, tools, interceptors, gate, streams, readMaxBytes }: RpcOptions,
 ): Promise<void> {
+  app.decorateRequest("rpcResponse", undefined);
   app.addHook("onRequest", (request, reply, done) => {
+    request.rpcResponse = reply.raw;
     respellMessages(reply.raw);
     dropRestOfRequest(request.raw);
     beforeHead(reply.raw, (response) => {
@@ -59,6 +76,19 @@ export async function addRpcRoutes(
       throw toConnectError(error);
     }
   };
+  /** Streams are admitted last: a call that is refused otherwise takes no place. */
+  const enterStream = async (context: HandlerContext): Promise<void> => {
+    const request = context.values.get(requestKey);
+    if (request?.rpcResponse === undefined) return;
+    // What Connect hands over is the controller of the call's signal.
+    const { abort } = context as ReturnType<typeof createHandlerContext>;
+    await admitStream(streams, gate, {
+      ...arrivalOf(context, table),
+      request: request.raw,
+      response: request.rpcResponse,
+      abort,
+    });
+  };
   const common: ServiceOptions = {
     interceptors: [recordOutcomes, ...interceptors],
     readMaxBytes,
@@ -66,14 +96,12 @@ export async function addRpcRoutes(
     binaryOptions: { readUnknownFields: false },
     acceptCompression: compressions,
     // As over REST, limits and credentials come before the message: who lacks them learns nothing of its faults.
-    requestGate: (context) => {
-      const { method, requestHeader, signal, values } = context;
-      return enter(context, async (limits) => {
-        const header = (name: string) => requestHeader.get(name);
-        const caller = await admit({ gate, limits, rpc: method, table, header, signal });
-        if (caller !== undefined) values.set(table.callerKey, caller);
-      });
-    },
+    requestGate: (context) =>
+      enter(context, async (limits) => {
+        const caller = await admit(arrivalOf(context, table), gate, limits);
+        if (caller !== undefined) context.values.set(table.callerKey, caller);
+        if (context.method.methodKind !== "unary") await enterStream(context);
+      }),
   };
   await app.register(fastifyConnectPlugin, {
     routes(router) {
@@ -84,13 +112,21 @@ export async function addRpcRoutes(
         addService(router, service, {
           ...common,
           interceptors: [recordOutcomes, mapErrors(table.limitsKey)],
-          requestGate: (context) => enter(context, (limits) => isCounted && limits && gate?.countAnonymous(limits)),
+          requestGate: (context) =>
+            enter(context, async (limits) => {
+              if (isCounted && limits !== undefined) gate?.countAnonymous(limits);
+              if (context.method.methodKind !== "unary") await enterStream(context);
+            }),
         });
       }
     },
     contextValues: (request) =>
       createContextValues().set(logKey, request.log).set(requestKey, request).set(table.limitsKey, request.callLimits),
   });
+}
+
+function arrivalOf({ method, requestHeader, signal }: HandlerContext, table: ServiceTable): Arrival {
+  return { rpc: method, table, header: (name) => requestHeader.get(name), signal };
 }
 
 /**

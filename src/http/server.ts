@@ -1,5 +1,6 @@
 import compress from "@fastify/compress";
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from "fastify";
+import type { StreamLimits } from "../config.ts";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import { answerFailure, refuseUnparsable } from "./failures.ts";
 import { createToolServices } from "./grpc/tools.ts";
@@ -7,6 +8,7 @@ import { WatchReplies } from "./grpc/watch-replies.ts";
 import { addGuideRoutes } from "./guide/routes.ts";
 import { addHealthRoutes } from "./health.ts";
 import { createInterceptors } from "./interceptors.ts";
+import { ClientAddresses } from "./limits/client-address.ts";
 import { Gate, type LimitOptions } from "./limits/gate.ts";
 import { addLimits, countAnonymous } from "./limits/hooks.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
@@ -20,6 +22,7 @@ import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc.ts";
 import type { ServiceTable } from "./services.ts";
 import { Site, type SiteOptions } from "./site/routes.ts";
+import { OpenStreams } from "./streams/open-streams.ts";
 
 export interface ServerOptions {
   table: ServiceTable;
@@ -28,8 +31,12 @@ export interface ServerOptions {
   checkReady: CheckReady;
   /** Called when the service begins to stop: what would go on without end ends now. */
   beforeDrain?(): void;
-  /** Without them nothing is limited. */
+  /** Without them nothing is limited but the number of open streams. */
   limits?: LimitOptions | undefined;
+  /** How many streams may be open, and for how long. */
+  streams: StreamLimits;
+  /** Whose X-Forwarded-For is believed; see `ClientAddresses`. */
+  trustProxy: readonly string[];
   log: FastifyBaseLogger;
   /** What the metrics tell besides the requests. */
   gauges?: GaugeSource[];
@@ -57,6 +64,8 @@ export async function createServer({
   checkReady,
   beforeDrain,
   limits,
+  streams: streamLimits,
+  trustProxy,
   log,
   gauges = [],
   heartbeatMs,
@@ -84,7 +93,9 @@ export async function createServer({
   const readiness = new Readiness(checkReady, log);
   const tools = createToolServices(table, readiness);
   const gate = limits && new Gate(limits);
-  const metrics = new Metrics([...table.services, ...tools], gauges);
+  const streams = new OpenStreams(streamLimits, new ClientAddresses(trustProxy));
+  const openStreams = { name: "stoa_streams_open", help: "Streams that are open.", read: () => streams.size };
+  const metrics = new Metrics([...table.services, ...tools], [...gauges, openStreams]);
   const watchReplies = new WatchReplies(app);
   let closing = false;
 
@@ -96,8 +107,10 @@ export async function createServer({
   addLimits(app, gate, [...table.services, ...tools]);
   addCommonHooks(app, { gate, site, metrics, isClosing: () => closing });
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
-  await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate, heartbeatMs }));
-  await app.register(async (rpc) => addRpcRoutes(rpc, { table, tools, interceptors, gate, readMaxBytes: bodyLimit }));
+  await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate, streams, heartbeatMs }));
+  await app.register(async (rpc) =>
+    addRpcRoutes(rpc, { table, tools, interceptors, gate, streams, readMaxBytes: bodyLimit }),
+  );
   site?.addRoutes(app, table, interceptors);
   if (siteOptions) {
     addGuideRoutes(app, { table, siteUrl: siteOptions.siteUrl, policies: limits?.policies });

@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { pino } from "pino";
 import { afterAll } from "vitest";
+import { defaultStreamLimits } from "../../src/config.ts";
 import { StoaError } from "../../src/errors.ts";
 import { createServer } from "../../src/http/server.ts";
 import type { ServiceTable } from "../../src/http/services.ts";
@@ -79,6 +80,8 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     table,
     checkReady: async () => undefined,
     beforeDrain() {},
+    streams: defaultStreamLimits,
+    trustProxy: [],
     log: pino({ level: "info" }, stream),
     port: { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 },
   });

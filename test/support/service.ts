@@ -5,7 +5,7 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import { pino } from "pino";
 import { afterAll } from "vitest";
 import { type App, type Overrides, startApp } from "../../src/app.ts";
-import type { Config } from "../../src/config.ts";
+import { type Config, defaultStreamLimits } from "../../src/config.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { reportFault } from "./openapi/received.ts";
 
@@ -95,6 +95,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     operatorToken: undefined,
     ledgerEpoch: undefined,
     rateLimits: undefined,
+    streams: defaultStreamLimits,
     trustProxy: [],
     tls: undefined,
     logLevel: "info",

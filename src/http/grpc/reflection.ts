@@ -19,10 +19,10 @@ export function createReflectionService(
   stopping: AbortSignal,
 ): ServiceImpl<typeof ServerReflection> {
   return {
-    async *serverReflectionInfo(requests) {
+    async *serverReflectionInfo(requests, { signal }) {
       // What the client has got on this stream is not sent again among the imports of another file.
       const sent = new Set<DescFile>();
-      for await (const request of until(stopping, requests)) {
+      for await (const request of until(AbortSignal.any([stopping, signal]), requests)) {
         const messageResponse = answer(descriptors, request, sent);
         yield { validHost: request.host, originalRequest: request, messageResponse } satisfies Response;
       }

@@ -31,6 +31,19 @@ export class ClientAddresses {
     return countedAddress(this.#nearestUntrusted(peer.address, String(forwarded)));
   }
 
+  /** Whether a request comes over the connection of a trusted proxy, which may carry many clients. */
+  isProxied(request: IncomingMessage): boolean {
+    return this.#isTrusted(this.#peerOf(request).address);
+  }
+
+  /** As `of`; undefined where nothing but trusted proxies is known. */
+  untrusted(request: IncomingMessage): string | undefined {
+    const { address, counted } = this.#peerOf(request);
+    if (!this.#isTrusted(address)) return counted;
+    const client = this.#nearestUntrusted(address, String(request.headers["x-forwarded-for"] ?? ""));
+    return this.#isTrusted(client) ? undefined : countedAddress(client);
+  }
+
   #peerOf(request: IncomingMessage): { address: string; counted: string } {
     // Over HTTP/2 each request has a stand-in for the socket of its own.
     const connection: object = (request as { stream?: { session?: object } }).stream?.session ?? request.socket;

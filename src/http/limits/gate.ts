@@ -112,11 +112,17 @@ export class Gate {
     }
   }
 
+  /** The agent whose key this is, where the key was good lately. @param authorization the header's value */
+  knownAgent(authorization: string): number | undefined {
+    const known = this.#known.get(digest(authorization));
+    return known === undefined || known.until < this.#now() ? undefined : known.agent;
+  }
+
   /** Credentials are not looked up here: a key counts for its agent once it has been good for a call that asks for it. */
   #countPublic(limits: CallLimits, authorization: string | null): void {
-    const known = authorization === null ? undefined : this.#known.get(digest(authorization));
-    if (known === undefined || known.until < this.#now()) this.countAnonymous(limits);
-    else limits.count(this.#calls, known.agent);
+    const agent = authorization === null ? undefined : this.knownAgent(authorization);
+    if (agent === undefined) this.countAnonymous(limits);
+    else limits.count(this.#calls, agent);
   }
 }
 

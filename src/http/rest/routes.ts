@@ -3,14 +3,16 @@ import { ConnectError, createContextValues, type Interceptor } from "@connectrpc
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import { accessOf } from "../../contract.ts";
-import { notFound } from "../../errors.ts";
-import { admit } from "../admission.ts";
-import { cancellation } from "../cancellation.ts";
+import { notFound, type StoaError } from "../../errors.ts";
+import { type Arrival, admit } from "../admission.ts";
+import { cancellation, giveUp } from "../cancellation.ts";
 import { toStoaError } from "../error-mapping.ts";
 import type { Gate } from "../limits/gate.ts";
 import { countAnonymous } from "../limits/hooks.ts";
 import { logKey } from "../log.ts";
 import type { ServiceTable } from "../services.ts";
+import { admitStream } from "../streams/admission.ts";
+import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Binding, bindingsOf } from "./bindings.ts";
 import type { CallInit } from "./call.ts";
 import type { Captured } from "./path-template.ts";
@@ -24,6 +26,7 @@ export interface RestOptions {
   interceptors: readonly Interceptor[];
   /** Without it nothing is limited. */
   gate?: Gate | undefined;
+  streams: OpenStreams;
   /** See `sendStream`. */
   heartbeatMs?: number | undefined;
 }
@@ -52,7 +55,10 @@ type RestRequest = FastifyRequest & { target: Target };
  * contract's descriptors and annotations, and no endpoint by name. Failures are thrown as `StoaError` to the instance's
  * error handler, in this order: route, credentials, size of the body, JSON, fields.
  */
-export function addRestRoutes(app: FastifyInstance, { table, interceptors, gate, heartbeatMs }: RestOptions): void {
+export function addRestRoutes(
+  app: FastifyInstance,
+  { table, interceptors, gate, streams, heartbeatMs }: RestOptions,
+): void {
   // The content type says nothing here: agents call with whatever their client sends. Bodies are read as bytes.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
@@ -77,16 +83,19 @@ export function addRestRoutes(app: FastifyInstance, { table, interceptors, gate,
           }
           const { binding } = target.endpoint;
           if (isPublicRead(binding)) allowAnyOrigin(reply);
-          const caller = admit({
-            gate,
-            limits: request.callLimits,
+          const arrival: Arrival = {
             rpc: binding.rpc,
             table,
             // Of a header that comes twice Node makes one value; only Set-Cookie is a list.
             header: (name) => (request.raw.headers[name] as string | undefined) ?? null,
             signal: cancellation(request, reply),
-          });
+          };
+          const caller = admit(arrival, gate, request.callLimits);
           target.caller = caller instanceof Promise ? await caller : caller;
+          if (isStream) {
+            const abort = (reason: StoaError) => giveUp(request, reason);
+            await admitStream(streams, gate, { ...arrival, request: request.raw, response: reply.raw, abort });
+          }
           (request as RestRequest).target = target;
           // Fastify would refuse a malformed content type before any parser. (Set where there is a body alone: it makes
           // every look at the headers dearer.)

@@ -2,7 +2,10 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
 import { fastify } from "fastify";
 import { expect, it } from "vitest";
+import { defaultStreamLimits } from "../../../src/config.ts";
+import { ClientAddresses } from "../../../src/http/limits/client-address.ts";
 import { addRestRoutes } from "../../../src/http/rest/routes.ts";
+import { OpenStreams } from "../../../src/http/streams/open-streams.ts";
 import type { CallLimits } from "../../../src/limits/call-limits.ts";
 import { BrokenService } from "../../support/fixture.ts";
 
@@ -21,7 +24,8 @@ function add(...names: string[]): void {
     agentOf: () => undefined,
     limitsKey: createContextKey<CallLimits | undefined>(undefined),
   };
-  addRestRoutes(fastify(), { table, interceptors: [] });
+  const streams = new OpenStreams(defaultStreamLimits, new ClientAddresses([]));
+  addRestRoutes(fastify(), { table, interceptors: [], streams });
 }
 
 it.each([

@@ -1,0 +1,18 @@
+/** How many streams each holder has open; holders without any take no memory. */
+export class Counts<Holder> {
+  readonly #counts = new Map<Holder, number>();
+
+  of(holder: Holder): number {
+    return this.#counts.get(holder) ?? 0;
+  }
+
+  add(holder: Holder): void {
+    this.#counts.set(holder, this.of(holder) + 1);
+  }
+
+  remove(holder: Holder): void {
+    const count = this.of(holder) - 1;
+    if (count > 0) this.#counts.set(holder, count);
+    else this.#counts.delete(holder);
+  }
+}

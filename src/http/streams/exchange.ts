@@ -1,0 +1,28 @@
+// What HTTP/1.1 and HTTP/2 do not have in common, where a stream's request and response are concerned.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type Http2ServerRequest, type Http2ServerResponse, type Http2Session } from "node:http2";
+import type { Socket } from "node:net";
+
+/** The connection of a request; undefined when it is gone. */
+export function connectionOf(request: IncomingMessage): Socket | Http2Session | undefined {
+  const { stream } = request as unknown as Partial<Http2ServerRequest>;
+  const connection = stream === undefined ? request.socket : stream.session;
+  return connection?.destroyed === false ? connection : undefined;
+}
+
+/** Whether nothing more can be sent: the response is complete, or the client is gone. */
+export function isClosed(response: ServerResponse): boolean {
+  const { stream } = response as unknown as Partial<Http2ServerResponse>;
+  return stream === undefined ? response.closed || response.destroyed : stream.destroyed;
+}
+
+/** Gives a response up at once, whether or not the client reads: its stream over HTTP/2, its connection over HTTP/1.1. */
+export function cut(response: ServerResponse): void {
+  const { stream } = response as unknown as Partial<Http2ServerResponse>;
+  if (stream === undefined) {
+    response.destroy();
+    return;
+  }
+  stream.close(constants.NGHTTP2_CANCEL);
+  stream.destroy();
+}

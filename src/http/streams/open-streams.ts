@@ -1,0 +1,126 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { StreamLimits } from "../../config.ts";
+import { StoaError } from "../../errors.ts";
+import type { ClientAddresses } from "../limits/client-address.ts";
+import { Counts } from "./counts.ts";
+import { connectionOf, cut, isClosed } from "./exchange.ts";
+
+/** A streaming call that is about to begin. */
+export interface NewStream {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** The agent whose key the caller has shown; undefined where none is known. */
+  agent: number | undefined;
+  /** Aborts the call's signal, which ends the stream with this error. */
+  abort(reason: StoaError): void;
+}
+
+interface OpenStream extends NewStream {
+  /** What the stream counts for; undefined where it does not. */
+  address: string | undefined;
+  timer: NodeJS.Timeout;
+}
+
+/** How long the end of a stream may take to reach the client, in milliseconds. Then the response is cut. */
+const endMs = 5_000;
+/** When a refused caller may try again, in seconds: nobody knows when another stream ends. */
+const retryAfterSeconds = 10;
+
+/**
+ * All streams that this process has open, whatever their protocol: gRPC, gRPC-Web, Connect, newline-delimited JSON and
+ * server-sent events. A stream is open from its admission until its response or its connection is closed, however that
+ * comes about.
+ */
+export class OpenStreams {
+  readonly #limits: StreamLimits;
+  readonly #addresses: ClientAddresses;
+  /** Oldest first. */
+  readonly #open = new Set<OpenStream>();
+  readonly #byAddress = new Counts<string>();
+  readonly #byAgent = new Counts<number>();
+  readonly #byConnection = new WeakMap<object, Set<OpenStream>>();
+
+  constructor(limits: StreamLimits, addresses: ClientAddresses) {
+    this.#limits = limits;
+    this.#addresses = addresses;
+  }
+
+  /** How many streams are open. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Admits a stream, to be called before it begins.
+   * @throws StoaError `rate_limited` where the caller has too many open, `unavailable` where all callers together have;
+   * ConnectError `canceled` where the client is gone
+   */
+  add(stream: NewStream): void {
+    const { request, response, agent } = stream;
+    const connection = connectionOf(request);
+    if (connection === undefined || isClosed(response)) throw new ConnectError("the client went away", Code.Canceled);
+    let streams = this.#byConnection.get(connection);
+    if (streams === undefined) {
+      const created = new Set<OpenStream>();
+      this.#byConnection.set(connection, created);
+      connection.once("close", () => {
+        for (const each of created) this.#remove(each, created);
+      });
+      streams = created;
+    }
+    const address = agent === undefined ? this.#addresses.untrusted(request) : undefined;
+    const isCounted = agent === undefined && !this.#addresses.isProxied(request);
+    this.#check(agent, address, isCounted ? countWithoutAgent(streams) : 0);
+
+    const { maxMs } = this.#limits;
+    const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
+    const open: OpenStream = { ...stream, address, timer };
+    this.#open.add(open);
+    streams.add(open);
+    if (agent !== undefined) this.#byAgent.add(agent);
+    if (address !== undefined) this.#byAddress.add(address);
+    response.once("close", () => this.#remove(open, streams));
+  }
+
+  #check(agent: number | undefined, address: string | undefined, onConnection: number): void {
+    const { total, perConnection, perAddress, perAgent } = this.#limits;
+    if (agent !== undefined && this.#byAgent.of(agent) >= perAgent) throw tooMany("of this agent", perAgent);
+    if (onConnection >= perConnection) throw tooMany("on this connection", perConnection);
+    if (address !== undefined && this.#byAddress.of(address) >= perAddress)
+      throw tooMany("from this address", perAddress);
+    if (this.#open.size >= total) {
+      throw new StoaError("unavailable", "The service has no room for another stream.", { retryAfterSeconds });
+    }
+  }
+
+  #end(stream: OpenStream, reason: StoaError): void {
+    clearTimeout(stream.timer);
+    stream.timer = setTimeout(() => cut(stream.response), endMs).unref();
+    stream.abort(reason);
+  }
+
+  #remove(stream: OpenStream, onConnection: Set<OpenStream>): void {
+    if (!this.#open.delete(stream)) return;
+    clearTimeout(stream.timer);
+    onConnection.delete(stream);
+    if (stream.agent !== undefined) this.#byAgent.remove(stream.agent);
+    if (stream.address !== undefined) this.#byAddress.remove(stream.address);
+  }
+}
+
+function countWithoutAgent(streams: Iterable<OpenStream>): number {
+  let count = 0;
+  for (const { agent } of streams) if (agent === undefined) count += 1;
+  return count;
+}
+
+function tooMany(whose: string, most: number): StoaError {
+  const message = `There are ${most} open streams ${whose}, as many as there may be; end one, or try again later.`;
+  return new StoaError("rate_limited", message, { retryAfterSeconds });
+}
+
+function tooOld(maxMs: number): StoaError {
+  const message = `A stream lasts ${maxMs / 1000} s at most. Connect again; for receipts, from the next seq on.`;
+  return new StoaError("unavailable", message, { retryAfterSeconds: 1 });
+}

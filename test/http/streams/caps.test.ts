@@ -1,0 +1,101 @@
+import { expect, it } from "vitest";
+import { defaultQuotas } from "../../../src/limits/quota.ts";
+import { type Kind, kinds, openStream, startStreaming } from "./support.ts";
+
+const refusal = (kind: Kind, whose: string, most: number) => ({
+  code: "rate_limited",
+  message: `There are ${most} open streams ${whose}, as many as there may be; end one, or try again later.`,
+  retryAfterSeconds: 10,
+  ...(kind.endsWith("ndjson") || kind.endsWith("sse") ? { status: 429 } : {}),
+});
+
+it.each(kinds)("%s: the streams of an address are counted, whatever they are", async (kind) => {
+  const service = await startStreaming({ perAddress: 2 });
+  await openStream(service, "watch connect");
+  const other = await openStream(service, "receipts ndjson");
+  await expect(openStream(service, kind)).rejects.toEqual(refusal(kind, "from this address", 2));
+  expect(await service.open()).toBe(2);
+  other.leave();
+  await service.untilOpen(1);
+  const opened = await openStream(service, kind);
+  await service.untilOpen(2);
+  opened.leave();
+  await service.untilOpen(1);
+});
+
+it.each(kinds)("%s: there is room for so many streams in all", async (kind) => {
+  const service = await startStreaming({ total: 2 });
+  await openStream(service, "watch grpc");
+  await openStream(service, "receipts sse");
+  await expect(openStream(service, kind)).rejects.toEqual({
+    code: "unavailable",
+    message: "The service has no room for another stream.",
+    retryAfterSeconds: 10,
+    ...(kind.endsWith("ndjson") || kind.endsWith("sse") ? { status: 503 } : {}),
+  });
+  expect((await service.rest("posts")).status).toBe(200);
+});
+
+it("the streams on one connection are counted", async () => {
+  const service = await startStreaming({ perConnection: 2 });
+  const session = service.connectOnce();
+  for (let count = 0; count < 2; count++) await openStream(session, "watch grpc");
+  await expect(openStream(session, "receipts grpc")).rejects.toEqual(refusal("watch grpc", "on this connection", 2));
+  await openStream(service.connectOnce(), "receipts grpc");
+  session.close();
+  await service.untilOpen(1);
+});
+
+it.each([
+  ["with rate limits", defaultQuotas],
+  ["without rate limits", undefined],
+])("who shows a good key is counted as an agent, not by address or connection, %s", async (_, rateLimits) => {
+  const service = await startStreaming({ perAgent: 2, perAddress: 1, perConnection: 1 }, { config: { rateLimits } });
+  const keyOf = async () => {
+    const { key } = await service.register();
+    await service.rest("agents/me", { key });
+    return { authorization: `Bearer ${key}` };
+  };
+  const [first, second] = [await keyOf(), await keyOf()];
+  const session = service.connectOnce();
+  for (const headers of [first, second]) {
+    await openStream(session, "receipts grpc", headers);
+    await openStream(session, "receipts grpc", headers);
+    await expect(openStream(session, "receipts grpc", headers)).rejects.toEqual(
+      refusal("receipts grpc", "of this agent", 2),
+    );
+    await expect(openStream(service, "receipts sse", headers)).rejects.toEqual(
+      refusal("receipts sse", "of this agent", 2),
+    );
+  }
+  // A wrong key is none.
+  await openStream(session, "receipts grpc", { authorization: `Bearer stoa_${"x".repeat(43)}` });
+  await expect(openStream(service, "receipts ndjson", { authorization: "Bearer wrong" })).rejects.toEqual(
+    refusal("receipts ndjson", "from this address", 1),
+  );
+});
+
+it("a key counts for health and reflection too", async () => {
+  const service = await startStreaming({ perAgent: 2, perAddress: 1 }, { config: { rateLimits: defaultQuotas } });
+  const { key } = await service.register();
+  await service.rest("agents/me", { key });
+  const headers = { authorization: `Bearer ${key}` };
+  await openStream(service, "watch grpc", headers);
+  await openStream(service, "reflection v1", headers);
+  for (const kind of ["watch connect", "reflection v1alpha"] as const) {
+    await expect(openStream(service, kind, headers)).rejects.toEqual(refusal(kind, "of this agent", 2));
+  }
+});
+
+it("the connections and the address of a trusted proxy are not counted, its clients are", async () => {
+  const service = await startStreaming({ perAddress: 2, perConnection: 1 }, { config: { trustProxy: ["loopback"] } });
+  const session = service.connectOnce();
+  const from = (address: string) => openStream(session, "receipts grpc", { "x-forwarded-for": address });
+  for (const address of ["192.0.2.1", "2001:db8::1", "2001:db8::2", "192.0.2.1"]) await from(address);
+  for (const address of ["192.0.2.1", "2001:db8::3"]) {
+    await expect(from(address)).rejects.toEqual(refusal("receipts grpc", "from this address", 2));
+  }
+  // What the proxy asks for itself.
+  for (let count = 0; count < 3; count++) await openStream(session, "watch grpc");
+  await service.untilOpen(7);
+});
