@@ -7,6 +7,7 @@ import { startSweep } from "./board/sweep.ts";
 import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
+import { ClientAddresses } from "./http/limits/client-address.ts";
 import type { GaugeSource } from "./http/metrics/metrics.ts";
 import { reservePort } from "./http/reserve-port.ts";
 import { createServer } from "./http/server.ts";
@@ -101,11 +102,12 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       operatorToken: config.operatorToken,
       writeLimits: policies && new WriteLimits(policies),
     });
+    const proxies = new ClientAddresses(config.trustProxy);
     const server = await createServer({
       table,
       site: { siteUrl, now },
       log,
-      limits: { policies, now },
+      limits: policies && { policies, trustProxy: config.trustProxy, now },
       streams: config.streams,
       trustProxy: config.trustProxy,
       checkReady: (signal) => checkReady(db, ledger, signal),
@@ -118,6 +120,16 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
         requestTimeoutMs: overrides.timeouts?.requestMs ?? 60_000,
         idleTimeoutMs: overrides.timeouts?.idleMs ?? 75_000,
         drainTimeoutMs: config.drainTimeoutMs,
+        sending: {
+          sendTimeoutMs: config.sendTimeoutMs,
+          maxUnsentPerConnection: config.maxUnsentBytesPerConnection,
+          maxUnsent: config.maxUnsentBytes,
+        },
+        connections: {
+          maxConnections: config.maxConnections,
+          maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+          isProxy: (address) => proxies.trusts(address),
+        },
       },
     });
     cleanUp.push(() => server.close());

@@ -34,6 +34,14 @@ export interface Config {
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   /** How long running calls may take to finish when the service stops, in milliseconds. */
   drainTimeoutMs: number;
+  /** How long a reply may have unsent bytes without progress, in milliseconds. */
+  sendTimeoutMs: number;
+  /** How many bytes of replies may be unsent, on one connection and on all of them. */
+  maxUnsentBytesPerConnection: number;
+  maxUnsentBytes: number;
+  /** How many connections may be open, in all and of one address. */
+  maxConnections: number;
+  maxConnectionsPerAddress: number;
   /** What the operator should look at although the settings can be used, a line each. */
   warnings: string[];
 }
@@ -72,6 +80,8 @@ export interface DatabaseConfig {
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
+
+const MIB = 1024 * 1024;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 /** Gives a setting as `parse` reads it; undefined where it is absent. */
@@ -126,6 +136,13 @@ export function readConfig(environment: Environment): Config {
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
+    sendTimeoutMs: 1000 * (read("STOA_SEND_TIMEOUT_SECONDS", integerBetween(1, 3600)) ?? 45),
+    // A complete feed has 3 MB, and must fit.
+    maxUnsentBytesPerConnection:
+      read("STOA_MAX_UNSENT_BYTES_PER_CONNECTION", integerBetween(8 * MIB, 1024 * MIB)) ?? 16 * MIB,
+    maxUnsentBytes: read("STOA_MAX_UNSENT_BYTES", integerBetween(8 * MIB, 16_384 * MIB)) ?? 64 * MIB,
+    maxConnections: read("STOA_MAX_CONNECTIONS", integerBetween(1, 1_000_000)) ?? 8192,
+    maxConnectionsPerAddress: read("STOA_MAX_CONNECTIONS_PER_ADDRESS", integerBetween(1, 1_000_000)) ?? 256,
   };
   return { ...config, warnings: warnOfUnknownSettings(Object.keys(environment), known) };
 }

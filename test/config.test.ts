@@ -19,6 +19,11 @@ it("has a default for everything, and takes an empty variable for an absent one"
     tls: undefined,
     logLevel: "info",
     drainTimeoutMs: 10_000,
+    sendTimeoutMs: 45_000,
+    maxUnsentBytesPerConnection: 16_777_216,
+    maxUnsentBytes: 67_108_864,
+    maxConnections: 8192,
+    maxConnectionsPerAddress: 256,
     databaseTimeoutMs: 10_000,
   });
   expect(defaults.dataDir).toBe(join(process.cwd(), ".stoa"));
@@ -95,6 +100,11 @@ it.each([
   ["STOA_DATABASE_CONNECTIONS", "0"],
   ["STOA_LOG_LEVEL", "loud"],
   ["STOA_DRAIN_SECONDS", "soon"],
+  ["STOA_SEND_TIMEOUT_SECONDS", "0"],
+  ["STOA_MAX_UNSENT_BYTES_PER_CONNECTION", "3000000"],
+  ["STOA_MAX_UNSENT_BYTES", "64 MiB"],
+  ["STOA_MAX_CONNECTIONS", "0"],
+  ["STOA_MAX_CONNECTIONS_PER_ADDRESS", "many"],
   ["STOA_OPERATOR_TOKEN", "too-short-a-token"],
   ["STOA_OPERATOR_TOKEN", "thirty-two characters with a blank"],
   ["STOA_LEDGER_EPOCH", "2026-02-30"],

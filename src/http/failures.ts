@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
-import { toErrorBody, toStoaError } from "./error-mapping.ts";
+import { errorHeaders, toErrorBody, toStoaError } from "./error-mapping.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
 import { requestIdOf } from "./request-id.ts";
 import type { Site } from "./site/routes.ts";
@@ -31,4 +31,12 @@ export function refuseUnparsable(_error: Error, status: number) {
     status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
   const error = status === 413 ? new StoaError("too_large", message) : badInput(undefined, message);
   return { status, body: toErrorBody(error), headers: { "X-Request-Id": requestIdOf({ headers: {} }) } };
+}
+
+/** What a client gets that has opened too many connections, or comes when there is no room for another. */
+export function refuseConnection() {
+  const message = "There are too many connections, of this address or in all; close some, or try again.";
+  const error = new StoaError("rate_limited", message, { retryAfterSeconds: 1 });
+  const headers = { ...errorHeaders(error), "X-Request-Id": requestIdOf({ headers: {} }) };
+  return { status: errorStatus.rate_limited, body: toErrorBody(error), headers };
 }

@@ -6,9 +6,11 @@ import http from "node:http";
 import https from "node:https";
 import net from "node:net";
 import type { TLSSocket } from "node:tls";
-import { type ClientErrorReply, refuse } from "./port/client-error.ts";
-import { Http1Connections } from "./port/http1.ts";
+import { type ClientErrorReply, rawReply, refuse } from "./port/client-error.ts";
+import { ConnectionCaps, type ConnectionLimits } from "./port/connection-caps.ts";
+import { type Handler, Http1Connections } from "./port/http1.ts";
 import { Http2Sessions } from "./port/http2.ts";
+import { type SendLimits, SendWatch } from "./port/send-watch.ts";
 import { sniff } from "./port/sniff.ts";
 
 export type { ClientErrorReply };
@@ -25,12 +27,21 @@ export interface PortOptions {
   idleTimeoutMs: number;
   /** For what still runs after `beginDrain()`; whatever is left then is destroyed. */
   drainTimeoutMs: number;
+  /** Bounds what waits for clients to read it; without them nothing does. */
+  sending?: SendLimits | undefined;
+  /** How many connections there may be; without it, any number. */
+  connections?: ConnectionLimits | undefined;
+  /** Makes the reply to a connection that is one too many. */
+  tooManyReply?: (() => ReturnType<ClientErrorReply>) | undefined;
   /** Makes the reply to an HTTP/1.1 request that Node's parser refuses; see `ClientErrorReply`. */
   clientErrorReply?: ClientErrorReply | undefined;
 }
 
-type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => void;
-
+const unbounded: SendLimits = {
+  sendTimeoutMs: Number.POSITIVE_INFINITY,
+  maxUnsentPerConnection: Number.POSITIVE_INFINITY,
+  maxUnsent: Number.POSITIVE_INFINITY,
+};
 /** A dead peer on a silent connection (a follower of receipts) is found by TCP keep-alive, which starts after this. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 
@@ -43,14 +54,19 @@ export class Port {
   /** Fastify asks for a second server when it listens on a name with two addresses, such as localhost. */
   readonly #servers: http.Server[] = [];
   readonly #sockets = new Set<net.Socket>();
-  readonly #http1 = new Http1Connections();
+  readonly #caps: ConnectionCaps;
+  readonly #sendWatch: SendWatch;
+  readonly #http1: Http1Connections;
   readonly #http2: Http2Sessions;
   readonly #drained = Promise.withResolvers<void>();
   #drainTimer: NodeJS.Timeout | undefined;
 
   constructor(options: PortOptions) {
     this.#options = options;
-    this.#http2 = new Http2Sessions(options);
+    this.#caps = new ConnectionCaps(options.connections, (socket) => this.#isIdle(socket));
+    this.#sendWatch = new SendWatch(options.sending ?? unbounded);
+    this.#http1 = new Http1Connections(this.#sendWatch, options);
+    this.#http2 = new Http2Sessions(options, this.#sendWatch);
   }
 
   /** How many connections are open, and how many of them are HTTP/2 sessions. */
@@ -75,8 +91,7 @@ export class Port {
       requireHostHeader: false,
     };
     const onRequest: Handler = (request, response) => {
-      this.#http1.track(request, response);
-      handler(request, response);
+      this.#http1.take(request, response, handler);
     };
     const h2 = this.#http2.createServer(handler);
     const server = tls
@@ -90,23 +105,29 @@ export class Port {
     server.on("checkExpectation", onRequest);
 
     const serveHttp1 = takeListener(server, tls ? "secureConnection" : "connection");
-    server.prependListener("connection", (socket: net.Socket) => this.#accept(socket));
     if (tls) {
+      const shakeHands = takeListener(server, "connection");
+      server.on("connection", (socket: net.Socket) => {
+        if (this.#accept(socket)) shakeHands(socket);
+      });
       server.on("secureConnection", (socket: TLSSocket) => {
         if (socket.alpnProtocol === "h2") this.#http2.serve(h2, socket);
         else this.#http1.serve(socket, serveHttp1);
       });
     } else {
-      server.on("connection", (socket: net.Socket) =>
+      server.on("connection", (socket: net.Socket) => {
+        if (!this.#accept(socket)) return;
         sniff(socket, headersTimeoutMs, (isHttp2) => {
           if (isHttp2) this.#http2.serve(h2, socket);
           else this.#http1.serve(socket, serveHttp1);
-        }),
-      );
+        });
+      });
     }
 
-    const onClientError = (error: Error, socket: net.Socket) =>
-      refuse(error, socket, this.#http1.hasBegunReply(socket), this.#options.clientErrorReply);
+    const onClientError = (error: Error, socket: net.Socket) => {
+      const answer = () => refuse(error, socket, this.#http1.hasBegunReply(socket), this.#options.clientErrorReply);
+      if (!this.#http1.takeError(error, socket, answer)) answer();
+    };
     server.on("clientError", onClientError);
     server.once("listening", () => {
       // Fastify adds a listener of its own, which would destroy the socket while our reply is on its way.
@@ -141,19 +162,33 @@ export class Port {
     return this.#drained.promise;
   }
 
-  #accept(socket: net.Socket): void {
-    this.#sockets.add(socket);
+  /** @returns false for a connection that is one too many: it has been answered */
+  #accept(socket: net.Socket): boolean {
     // A peer that resets its connection is no fault of ours, in whatever state the connection is.
     socket.on("error", () => {});
+    if (!this.#caps.admit(socket)) {
+      const { tls, tooManyReply } = this.#options;
+      if (tls || tooManyReply === undefined) socket.destroy();
+      else socket.end(rawReply(tooManyReply()), () => socket.destroy());
+      return false;
+    }
+    this.#sockets.add(socket);
     socket.once("close", () => {
       this.#sockets.delete(socket);
       this.#settle();
     });
+    return true;
+  }
+
+  /** Whether nothing is being worked on for a connection; also one that has not said anything. */
+  #isIdle(socket: net.Socket): boolean {
+    return this.#http1.isIdle(socket) ?? this.#http2.isIdle(socket) ?? true;
   }
 
   #settle(): void {
     if (!this.#drainTimer || this.#sockets.size > 0) return;
     clearTimeout(this.#drainTimer);
+    this.#sendWatch.stop();
     this.#drained.resolve();
   }
 }

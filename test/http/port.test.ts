@@ -2,138 +2,25 @@ import { once } from "node:events";
 import http2 from "node:http2";
 import https from "node:https";
 import net from "node:net";
-import tls from "node:tls";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { generate } from "selfsigned";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { Port, type PortOptions } from "../../src/http/port.ts";
-
-const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-/** Long enough never to be the limit under test. */
-const NEVER = 60_000;
-/** Short enough to wait for. */
-const SOON = 150;
-/** More than the sockets between two processes buffer. */
-const LARGE = 20_000_000;
-
-let certificate: { cert: string; key: string };
-beforeAll(async () => {
-  const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
-  certificate = { cert, key };
-});
-
-const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-interface Running {
-  app: FastifyInstance;
-  port: Port;
-  number: number;
-  /** Resolves when `GET /held` or `GET /streamed` has been entered for the next time. */
-  entered: () => Promise<void>;
-  /** Lets every held request finish. */
-  release: () => void;
-}
-
-async function start(options: Partial<PortOptions> = {}): Promise<Running> {
-  const port = new Port({
-    headersTimeoutMs: NEVER,
-    requestTimeoutMs: NEVER,
-    idleTimeoutMs: NEVER,
-    drainTimeoutMs: NEVER,
-    ...options,
-  });
-  const app = Fastify({ serverFactory: port.serverFactory, return503OnClosing: false });
-  const held = Promise.withResolvers<void>();
-  const waiting: (() => void)[] = [];
-  const enter = () => {
-    for (const resolve of waiting.splice(0)) resolve();
-  };
-  app.get("/version", async (request) => ({ version: request.raw.httpVersion }));
-  app.post("/length", async (request) => ({ length: JSON.stringify(request.body).length }));
-  app.get("/large", async () => "x".repeat(LARGE));
-  app.get("/held", async () => {
-    enter();
-    await held.promise;
-    return { held: true };
-  });
-  const stream = async (_request: FastifyRequest, reply: FastifyReply) => {
-    reply.hijack();
-    reply.raw.writeHead(200, { "content-type": "text/plain" });
-    reply.raw.write("first,");
-    enter();
-    await held.promise;
-    reply.raw.end("last.");
-  };
-  app.get("/streamed", stream);
-  app.post("/unread", { onRequest: stream }, async () => {}); // replies without a look at the body
-  app.addHook("preClose", async () => {
-    port.beginDrain();
-    await port.drained();
-  });
-  await app.listen({ port: 0, host: "127.0.0.1" });
-  cleanUps.push(async () => {
-    held.resolve();
-    await app.close();
-  });
-  const { port: number } = app.server.address() as net.AddressInfo;
-  return {
-    app,
-    port,
-    number,
-    entered: () => new Promise((resolve) => waiting.push(resolve)),
-    release: () => held.resolve(),
-  };
-}
-
-/** A raw connection that collects what it receives. */
-function connect(number: number, socket: net.Socket = net.connect(number, "127.0.0.1")) {
-  let received = "";
-  socket.setEncoding("latin1");
-  socket.on("data", (text: string) => {
-    received += text;
-  });
-  socket.on("error", () => {});
-  cleanUps.push(() => socket.destroy());
-  const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(received)));
-  /** Resolves when `text` has been received `times` times. */
-  const seen = async (text: string, times = 1) => {
-    while (received.split(text).length <= times) await once(socket, "data");
-    return received;
-  };
-  return { socket, closed, seen };
-}
-
-async function connectTls(number: number, alpn: string) {
-  const socket = tls.connect({ port: number, host: "127.0.0.1", rejectUnauthorized: false, ALPNProtocols: [alpn] });
-  await once(socket, "secureConnect");
-  return connect(number, socket);
-}
-
-function connectHttp2(number: number, scheme = "http") {
-  const session = http2.connect(`${scheme}://127.0.0.1:${number}`, { rejectUnauthorized: false });
-  session.on("error", () => {});
-  cleanUps.push(() => session.destroy());
-  return session;
-}
-
-async function readStream(stream: http2.ClientHttp2Stream): Promise<string> {
-  let text = "";
-  for await (const chunk of stream.setEncoding("utf8")) text += chunk;
-  return text;
-}
-
-function get(session: http2.ClientHttp2Session, path: string): http2.ClientHttp2Stream {
-  const stream = session.request({ ":path": path });
-  stream.on("error", () => {});
-  return stream;
-}
-
-const request = (path: string, ...headers: string[]) =>
-  [`GET ${path} HTTP/1.1`, "Host: stoa", ...headers, "", ""].join("\r\n");
+import Fastify from "fastify";
+import { describe, expect, it } from "vitest";
+import { Port } from "../../src/http/port.ts";
+import {
+  certificate,
+  cleanUps,
+  connect,
+  connectHttp2,
+  connectTls,
+  EMPTY_SETTINGS,
+  get,
+  LARGE,
+  NEVER,
+  PREFACE,
+  readStream,
+  request,
+  SOON,
+  start,
+} from "../support/port.ts";
 
 describe("protocols", () => {
   it("serves HTTP/1.1 with keep-alive", async () => {
@@ -402,13 +289,14 @@ describe("drain", () => {
   });
 
   it("announces the close with the last of pipelined replies", async () => {
-    const { port, number, entered, release } = await start();
+    const { app, port, number, entered, release } = await start();
     const { socket, closed } = connect(number);
     const first = entered();
     socket.write(request("/held"));
     await first;
     port.beginDrain();
-    const second = entered();
+    // It waits for the first, and is not entered before.
+    const second = once(app.server, "request");
     socket.write(request("/held"));
     await second;
     release();

@@ -100,6 +100,11 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     tls: undefined,
     logLevel: "info",
     drainTimeoutMs: 5_000,
+    sendTimeoutMs: 45_000,
+    maxUnsentBytesPerConnection: 16 * 1024 * 1024,
+    maxUnsentBytes: 64 * 1024 * 1024,
+    maxConnections: 8192,
+    maxConnectionsPerAddress: 8192,
     warnings: [],
     ...changes,
   };

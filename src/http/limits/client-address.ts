@@ -27,21 +27,21 @@ export class ClientAddresses {
   of(request: IncomingMessage): string {
     const peer = this.#peerOf(request);
     const forwarded = this.#trusted && request.headers["x-forwarded-for"];
-    if (forwarded === undefined || !this.#isTrusted(peer.address)) return peer.counted;
+    if (forwarded === undefined || !this.trusts(peer.address)) return peer.counted;
     return countedAddress(this.#nearestUntrusted(peer.address, String(forwarded)));
   }
 
   /** Whether a request comes over the connection of a trusted proxy, which may carry many clients. */
   isProxied(request: IncomingMessage): boolean {
-    return this.#isTrusted(this.#peerOf(request).address);
+    return this.trusts(this.#peerOf(request).address);
   }
 
   /** As `of`; undefined where nothing but trusted proxies is known. */
   untrusted(request: IncomingMessage): string | undefined {
     const { address, counted } = this.#peerOf(request);
-    if (!this.#isTrusted(address)) return counted;
+    if (!this.trusts(address)) return counted;
     const client = this.#nearestUntrusted(address, String(request.headers["x-forwarded-for"] ?? ""));
-    return this.#isTrusted(client) ? undefined : countedAddress(client);
+    return this.trusts(client) ? undefined : countedAddress(client);
   }
 
   #peerOf(request: IncomingMessage): { address: string; counted: string } {
@@ -63,12 +63,13 @@ export class ClientAddresses {
       // A proxy that writes no address is the last that is known.
       if (!isIPv4(next) && !isIPv6(next)) return address;
       address = next;
-      if (!this.#isTrusted(address)) return address;
+      if (!this.trusts(address)) return address;
     }
     return address;
   }
 
-  #isTrusted(text: string): boolean {
+  /** Whether an address is that of a proxy that is trusted. */
+  trusts(text: string): boolean {
     const address = mappedIPv4(text) ?? text;
     if (isIPv4(address)) return this.#trusted?.check(address, "ipv4") ?? false;
     return isIPv6(address) && (this.#trusted?.check(withoutZone(address), "ipv6") ?? false);

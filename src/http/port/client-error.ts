@@ -41,7 +41,13 @@ export function refuse(
     socket.destroy();
     return;
   }
-  const { status, body, headers } = makeReply(error, STATUS_OF_CODE[code] ?? 400);
+  socket.end(rawReply(makeReply(error, STATUS_OF_CODE[code] ?? 400)));
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(timer));
+}
+
+/** Writes out an HTTP/1.1 reply that ends its connection. */
+export function rawReply({ status, body, headers }: ReturnType<ClientErrorReply>): string {
   const head = {
     Date: new Date().toUTCString(),
     "Content-Type": "application/json; charset=utf-8",
@@ -50,7 +56,5 @@ export function refuse(
     ...headers,
   };
   const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`);
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once("close", () => clearTimeout(timer));
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`;
 }

@@ -1,10 +1,122 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { Http1Sender } from "./http1-sender.ts";
+import { ParserGate } from "./parser-gate.ts";
+import type { SendWatch } from "./send-watch.ts";
+import { transportOf } from "./transport.ts";
 
-interface Connection {
-  running: Set<ServerResponse>;
-  /** `bytesRead` when the connection last became idle: more than that means that a request has begun to arrive. */
-  idleAt: number;
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  handler: Handler;
+}
+
+/** An HTTP/1.1 connection. Its requests are worked on one at a time, however many of them a client pipelines. */
+class Http1Connection {
+  readonly #socket: Socket;
+  readonly #gate: ParserGate;
+  /** The request that is worked on, or whose response is being sent. */
+  #running: Exchange | undefined;
+  /** The request behind it. Its body, and the requests after it, have not been parsed. */
+  #next: Exchange | undefined;
+  /** Bytes that had arrived when the connection last became idle: more than that means that a request has begun to arrive. */
+  #idleAt: number;
+  readonly #requestTimeoutMs: number;
+  /** Node has stopped timing the request that waits, since it did not arrive in time; it was not read. */
+  #nextIsUntimed = false;
+  /** Refuses what has arrived behind the request that is worked on. */
+  #refuseRest: (() => void) | undefined;
+  #draining = false;
+
+  constructor(socket: Socket, listener: (socket: Socket) => void, requestTimeoutMs: number) {
+    this.#socket = socket;
+    this.#requestTimeoutMs = requestTimeoutMs;
+    // What sniffing left in the buffer belongs to a request already.
+    this.#idleAt = socket.bytesRead - socket.readableLength;
+    listener(socket);
+    this.#gate = new ParserGate(socket, () => this.#next !== undefined);
+  }
+
+  /** Starts to work on a request that Node's parser hands over, now or when the response before it has been sent. */
+  take(exchange: Exchange): void {
+    if (this.#running === undefined) this.#start(exchange);
+    else this.#next = exchange;
+    if (this.#draining) this.#closeWithLast();
+  }
+
+  /**
+   * Takes an error of the parser that is no reason to end the connection now: the pause that was asked for, one that is due
+   * to it, or a fault behind the request that is worked on, which is answered first.
+   * @param refuse answers the fault
+   * @returns whether it was taken
+   */
+  takeError(error: Error & { code?: string }, refuse: () => void): boolean {
+    if (this.#gate.hold(error)) return true;
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && this.#next !== undefined) {
+      this.#nextIsUntimed = true;
+      return true;
+    }
+    const isBehind = error.code?.startsWith("HPE_") === true && this.#running?.request.complete === true;
+    // What follows a request that says Connection: close is no request.
+    if (!isBehind || (this.hasBegunReply() && error.code !== "HPE_CLOSED_CONNECTION")) return false;
+    this.#gate.close();
+    this.#refuseRest = refuse;
+    return true;
+  }
+
+  get isIdle(): boolean {
+    return this.#running === undefined;
+  }
+
+  hasBegunReply(): boolean {
+    return this.#running?.response.headersSent === true;
+  }
+
+  /** Closes the connection: at once if it is idle, else with the response to the last request that has arrived. */
+  drain(): void {
+    this.#draining = true;
+    if (this.#running !== undefined) this.#closeWithLast();
+    else if (this.#socket.bytesRead === this.#idleAt) this.#socket.destroySoon();
+  }
+
+  #start(exchange: Exchange): void {
+    const { request, response, handler } = exchange;
+    this.#running = exchange;
+    response.once("close", () => this.#finish());
+    handler(request, response);
+  }
+
+  #finish(): void {
+    this.#running = undefined;
+    this.#idleAt = this.#socket.bytesRead;
+    const next = this.#next;
+    this.#next = undefined;
+    if (this.#refuseRest !== undefined) this.#refuseRest();
+    else if (next === undefined) {
+      // A reply whose head went out before the drain promised to keep the connection.
+      if (this.#draining) this.#socket.destroySoon();
+    } else if (!this.#socket.destroyed && !this.#socket.writableEnded) {
+      this.#start(next);
+      if (this.#nextIsUntimed) this.#time(next);
+      this.#gate.open();
+    }
+  }
+
+  #time({ request, response }: Exchange): void {
+    this.#nextIsUntimed = false;
+    const timer = setTimeout(() => {
+      if (!request.complete) this.#socket.destroy();
+    }, this.#requestTimeoutMs);
+    response.once("close", () => clearTimeout(timer));
+  }
+
+  /** Only the last reply may announce the close: Node drops whatever stands behind the one that does. */
+  #closeWithLast(): void {
+    if (this.#running !== undefined) this.#running.response.shouldKeepAlive = this.#next !== undefined;
+    if (this.#next !== undefined) this.#next.response.shouldKeepAlive = false;
+  }
 }
 
 /**
@@ -12,50 +124,50 @@ interface Connection {
  * connections whose last reply has been ended but not yet flushed.
  */
 export class Http1Connections {
-  readonly #connections = new Map<Socket, Connection>();
+  readonly #connections = new Map<Socket, Http1Connection>();
+  readonly #sendWatch: SendWatch;
+  readonly #requestTimeoutMs: number;
   #draining = false;
+
+  constructor(sendWatch: SendWatch, { requestTimeoutMs }: { requestTimeoutMs: number }) {
+    this.#sendWatch = sendWatch;
+    this.#requestTimeoutMs = requestTimeoutMs;
+  }
 
   /** Serves a new connection by Node's own listener. */
   serve(socket: Socket, listener: (socket: Socket) => void): void {
     if (socket.destroyed) return;
-    // What sniffing left in the buffer belongs to a request already.
-    this.#connections.set(socket, { running: new Set(), idleAt: socket.bytesRead - socket.readableLength });
+    const connection = new Http1Connection(socket, listener, this.#requestTimeoutMs);
+    if (this.#draining) connection.drain();
+    this.#connections.set(socket, connection);
+    new Http1Sender(socket, transportOf(socket), this.#sendWatch);
     socket.once("close", () => this.#connections.delete(socket));
-    listener(socket);
   }
 
-  /** Follows one exchange to its end. */
-  track({ socket }: IncomingMessage, response: ServerResponse): void {
-    const connection = this.#connections.get(socket);
-    if (!connection) return;
-    connection.running.add(response);
-    if (this.#draining) closeWithLast(connection);
-    response.once("close", () => {
-      connection.running.delete(response);
-      connection.idleAt = socket.bytesRead;
-      // A reply whose head went out before the drain promised to keep the connection.
-      if (this.#draining && connection.running.size === 0) socket.destroySoon();
-    });
+  /** Has a request worked on when it is its turn on its connection. */
+  take(request: IncomingMessage, response: ServerResponse, handler: Handler): void {
+    const connection = this.#connections.get(request.socket);
+    if (connection !== undefined) connection.take({ request, response, handler });
+  }
+
+  /** Takes an error that Node reports for a connection, unless it is a reason to end it now; see `Http1Connection`. */
+  takeError(error: Error, socket: Socket, refuse: () => void): boolean {
+    return this.#connections.get(socket)?.takeError(error, refuse) === true;
   }
 
   /** Whether bytes of a reply are on the wire that a raw reply would corrupt. */
   hasBegunReply(socket: Socket): boolean {
-    const running = this.#connections.get(socket)?.running;
-    return running !== undefined && [...running].some((response) => response.headersSent);
+    return this.#connections.get(socket)?.hasBegunReply() === true;
+  }
+
+  /** Whether no request of a connection is being worked on; undefined if it is none of these. */
+  isIdle(socket: Socket): boolean | undefined {
+    return this.#connections.get(socket)?.isIdle;
   }
 
   /** Closes idle connections, and sees to it that the others end with their next reply. */
   drain(): void {
     this.#draining = true;
-    for (const [socket, connection] of this.#connections) {
-      if (connection.running.size > 0) closeWithLast(connection);
-      else if (socket.bytesRead === connection.idleAt) socket.destroySoon();
-    }
+    for (const connection of this.#connections.values()) connection.drain();
   }
-}
-
-/** Only the last of pipelined replies may announce the close: Node drops whatever stands behind the one that does. */
-function closeWithLast({ running }: Connection): void {
-  const last = [...running].at(-1);
-  for (const response of running) response.shouldKeepAlive = response !== last;
 }

@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import http2 from "node:http2";
 import type { Socket } from "node:net";
+import { Http2Sender } from "./http2-sender.ts";
+import type { SendWatch } from "./send-watch.ts";
+import { transportOf } from "./transport.ts";
 
 export interface Http2Limits {
   headersTimeoutMs: number;
@@ -15,27 +18,46 @@ const MAX_SESSION_MEMORY = 64;
 /** How long the peer of a session that we ended may take to close its side. */
 const LINGER_MS = 1000;
 
+interface Session {
+  sender: Http2Sender;
+  /** Ends the session gracefully. */
+  end(): void;
+}
+
 /** The HTTP/2 sessions of a port, and their time limits: Node gives a session none. */
 export class Http2Sessions {
   readonly #limits: Http2Limits;
-  /** Each open session with the function that ends it gracefully. */
-  readonly #sessions = new Map<http2.ServerHttp2Session, () => void>();
+  readonly #sendWatch: SendWatch;
+  readonly #sessions = new Map<http2.ServerHttp2Session, Session>();
+  /** How many streams are open on each connection. */
+  readonly #openStreams = new Map<Socket, number>();
   #draining = false;
 
-  constructor(limits: Http2Limits) {
+  constructor(limits: Http2Limits, sendWatch: SendWatch) {
     this.#limits = limits;
+    this.#sendWatch = sendWatch;
   }
 
   get size(): number {
     return this.#sessions.size;
   }
 
+  /** Whether no stream of a connection is open; undefined if it is none of these. */
+  isIdle(socket: Socket): boolean | undefined {
+    const open = this.#openStreams.get(socket);
+    return open === undefined ? undefined : open === 0;
+  }
+
   /** Makes a server that does not listen, for `serve`. */
   createServer(handler: (request: IncomingMessage, response: ServerResponse) => void): http2.Http2Server {
     return http2.createServer(
       { settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS }, maxSessionMemory: MAX_SESSION_MEMORY },
-      // Fastify and Connect take the requests of both protocols for what they have in common.
-      handler as unknown as (request: http2.Http2ServerRequest, response: http2.Http2ServerResponse) => void,
+      (request, response) => {
+        const { stream } = request;
+        const session = stream.session && this.#sessions.get(stream.session as http2.ServerHttp2Session);
+        // Fastify and Connect take the requests of both protocols for what they have in common.
+        session?.sender.take(stream, () => handler(request as never, response as never));
+      },
     );
   }
 
@@ -50,12 +72,17 @@ export class Http2Sessions {
   /** Sends GOAWAY on every session; running streams may finish, the session ends with the last one. */
   drain(): void {
     this.#draining = true;
-    for (const end of this.#sessions.values()) end();
+    for (const { end } of this.#sessions.values()) end();
   }
 
   #watch(session: http2.ServerHttp2Session, socket: Socket): void {
     const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs } = this.#limits;
+    const transport = transportOf(socket);
     let openStreams = 0;
+    const count = (change: number) => {
+      openStreams += change;
+      this.#openStreams.set(transport, openStreams);
+    };
     // Runs only while no stream is open: a call that is quiet for long is not idle.
     let timer: NodeJS.Timeout | undefined;
     const after = (ms: number, action: () => void) => {
@@ -68,19 +95,24 @@ export class Http2Sessions {
       if (openStreams === 0) after(LINGER_MS, () => socket.destroy());
     };
 
-    this.#sessions.set(session, end);
+    const sender = new Http2Sender(transport, this.#sendWatch);
+    count(0);
+    this.#sessions.set(session, { sender, end });
     socket.once("close", () => {
       clearTimeout(timer);
       this.#sessions.delete(session);
+      this.#openStreams.delete(transport);
     });
-    session.on("stream", (stream, _headers, flags) => {
-      openStreams += 1;
+    // Before the listener that hands the request to the application.
+    session.prependListener("stream", (stream, _headers, flags) => {
+      sender.follow(stream);
+      count(1);
       clearTimeout(timer);
       const requestEnded = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       const stalled = requestEnded ? undefined : setTimeout(cutUnlessRequestEnded, requestTimeoutMs, stream);
       stream.once("close", () => {
         clearTimeout(stalled);
-        openStreams -= 1;
+        count(-1);
         if (openStreams > 0) return;
         if (session.closed) end();
         else after(idleTimeoutMs, end);

@@ -1,0 +1,65 @@
+import type { Socket } from "node:net";
+import { Progress, type Sender, type SendWatch } from "./send-watch.ts";
+import { cutSocket, sentBytes, waitingBytes } from "./transport.ts";
+
+/** Smaller writes are counted together: the budgets need no more precision. */
+const COUNTED_BYTES = 16 * 1024;
+
+/**
+ * What an HTTP/1.1 connection has to send. That is one reply at a time, so the budget of a connection is never exceeded
+ * unless that reply exceeds it.
+ */
+export class Http1Sender implements Sender {
+  readonly #socket: Socket;
+  readonly #transport: Socket;
+  readonly #watch: SendWatch;
+  readonly #progress = new Progress();
+  #uncounted = 0;
+
+  /**
+   * @param socket by which HTTP is spoken
+   * @param transport the TCP socket: the same, or what TLS is spoken over
+   */
+  constructor(socket: Socket, transport: Socket, watch: SendWatch) {
+    this.#socket = socket;
+    this.#transport = transport;
+    this.#watch = watch;
+    this.#countWrites();
+    watch.add(this);
+    socket.once("close", () => watch.remove(this));
+  }
+
+  unsent(): number {
+    // TLS holds what it has encrypted beside the plain text.
+    const encrypted = this.#transport === this.#socket ? 0 : waitingBytes(this.#transport);
+    return this.#socket.writableLength + encrypted;
+  }
+
+  idleMs(now: number): number {
+    return this.#progress.idleMs(now, this.unsent(), sentBytes(this.#transport));
+  }
+
+  check(now: number): void {
+    if (this.idleMs(now) >= this.#watch.limits.sendTimeoutMs) this.cut();
+  }
+
+  cut(): void {
+    cutSocket(this.#transport);
+  }
+
+  #countWrites(): void {
+    const socket = this.#socket;
+    const write = socket.write;
+    socket.write = (chunk: string | Uint8Array, encoding?: unknown, done?: unknown): boolean => {
+      this.#uncounted += chunk.length;
+      let bytes = chunk;
+      if (this.#uncounted >= COUNTED_BYTES) {
+        this.#watch.note(this.#uncounted);
+        this.#uncounted = 0;
+        // Node would reserve three bytes for each character of a long string until it is sent.
+        if (typeof chunk === "string") bytes = Buffer.from(chunk, (encoding ?? "utf8") as BufferEncoding);
+      }
+      return write.call(socket, bytes, encoding as BufferEncoding, done as () => void);
+    };
+  }
+}

@@ -1,0 +1,178 @@
+import { once } from "node:events";
+import http2 from "node:http2";
+import type { FastifyInstance } from "fastify";
+import { describe, expect, it } from "vitest";
+import type { PortOptions } from "../../src/http/port.ts";
+import * as frames from "../support/http2-frames.ts";
+import { connectFrames, frameType, INITIAL_WINDOW_SIZE, windowUpdate } from "../support/http2-frames.ts";
+import {
+  certificate,
+  cleanUps,
+  connect,
+  connectHttp2,
+  connectTls,
+  get,
+  LARGE,
+  readStream,
+  request,
+  SOON,
+  start,
+} from "../support/port.ts";
+
+const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.constants;
+const MIB = 1024 * 1024;
+
+const sending = (changes: Partial<NonNullable<PortOptions["sending"]>> = {}): Partial<PortOptions> => ({
+  sending: { sendTimeoutMs: SOON, maxUnsentPerConnection: 100 * MIB, maxUnsent: 200 * MIB, ...changes },
+});
+
+/** An HTTP/2 client that lets a server send only so many bytes on each stream. */
+function connectNarrow(number: number, initialWindowSize: number, scheme = "http"): http2.ClientHttp2Session {
+  const session = http2.connect(`${scheme}://127.0.0.1:${number}`, {
+    settings: { initialWindowSize },
+    rejectUnauthorized: false,
+  });
+  session.on("error", () => {});
+  cleanUps.push(() => session.destroy());
+  return session;
+}
+
+describe("the time limit of replies", { timeout: 10_000 }, () => {
+  it("cuts an HTTP/1.1 connection that reads nothing of a reply", async () => {
+    for (const tls of [undefined, certificate]) {
+      const { port, number } = await start({ tls, ...sending() });
+      const { socket } = tls ? await connectTls(number, "http/1.1") : connect(number);
+      socket.pause();
+      socket.write(request("/large"));
+      while (port.connections.total === 0) await new Promise(setImmediate);
+      while (port.connections.total > 0) await new Promise(setImmediate);
+    }
+  });
+
+  it("resets an HTTP/2 stream whose window stays closed, and no other", async () => {
+    for (const tls of [undefined, certificate]) {
+      const { number } = await start({ tls, ...sending() });
+      const session = connectNarrow(number, 0, tls ? "https" : "http");
+      const stuck = get(session, "/large");
+      await once(stuck, "close");
+      expect(stuck.rstCode).toBe(NGHTTP2_CANCEL);
+      session.settings({ initialWindowSize: 65_535 });
+      expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
+    }
+  });
+
+  it("takes a byte now and then for no progress", async () => {
+    const { number } = await start(sending());
+    const session = connectNarrow(number, 1);
+    const stream = get(session, "/large");
+    let received = 0;
+    stream.on("data", (chunk: Buffer) => {
+      received += chunk.length; // Node opens the window again for what has been read
+    });
+    await once(stream, "close");
+    expect(stream.rstCode).toBe(NGHTTP2_CANCEL);
+    expect(received).toBeGreaterThan(1);
+  });
+
+  it("ends an HTTP/2 session whose socket is not read", async () => {
+    const { port, number } = await start(sending());
+    const { socket, received } = connectFrames(number, { [INITIAL_WINDOW_SIZE]: 2 ** 31 - 1 });
+    cleanUps.push(() => socket.destroy());
+    socket.write(Buffer.concat([windowUpdate(0, 2 ** 30), frames.get(1, "/large")]));
+    await received(({ type }) => type === frameType.data);
+    socket.pause();
+    while (port.connections.total > 0) await new Promise(setImmediate);
+  });
+
+  it("lets a slow client finish, and a quiet stream wait", async () => {
+    const { number, release } = await start(sending({ sendTimeoutMs: 2 * SOON }));
+    const begun = performance.now();
+    const quiet = connectHttp2(number);
+    const waiting = get(quiet, "/streamed");
+    const text = readStream(waiting);
+    await once(waiting, "response");
+
+    const slow = get(connectNarrow(number, 64 * 1024), "/large");
+    let received = 0;
+    for await (const chunk of slow) {
+      received += (chunk as Buffer).length;
+      if (performance.now() - begun > 6 * SOON) break;
+      await new Promise((resolve) => setTimeout(resolve, SOON / 10)); // the client's own pace
+    }
+    expect(received).toBeGreaterThan(0);
+    release();
+    expect(await text).toBe("first,last.");
+  });
+});
+
+describe("the budgets of unsent replies", { timeout: 10_000 }, () => {
+  const addReplies = (app: FastifyInstance, asked: string[] = []) => {
+    app.get("/mib/:id", async ({ url }) => {
+      asked.push(url);
+      await new Promise((resolve) => setTimeout(resolve, 20)); // as a database would take
+      return "x".repeat(MIB);
+    });
+  };
+
+  it("hold an HTTP/2 session's further requests back, and reset replies beyond", async () => {
+    const asked: string[] = [];
+    const options = sending({ sendTimeoutMs: 60_000, maxUnsentPerConnection: 4.5 * MIB });
+    const { number } = await start(options, (app) => addReplies(app, asked));
+    const session = connectNarrow(number, 0);
+    const streams = Array.from({ length: 60 }, (_, index) => get(session, `/mib/${index}`));
+    const outcomes = streams.map(async (stream) => {
+      stream.resume();
+      await new Promise((resolve) => stream.once("close", resolve));
+      return stream.rstCode;
+    });
+    expect(await Promise.race(outcomes)).toBe(NGHTTP2_ENHANCE_YOUR_CALM);
+    const askedBefore = asked.length;
+    expect(askedBefore).toBeLessThan(20);
+    // Who reads gets all that was not reset.
+    session.settings({ initialWindowSize: MIB });
+    const codes = await Promise.all(outcomes);
+    expect(codes.filter((code) => code === NGHTTP2_NO_ERROR).length).toBeGreaterThanOrEqual(60 - askedBefore + 4);
+    expect(asked).toHaveLength(60);
+  });
+
+  it("take small replies on a session into account too", async () => {
+    const { number } = await start(sending({ sendTimeoutMs: 60_000, maxUnsentPerConnection: 64 * 1024 }), (app) => {
+      app.get("/small", async () => "x".repeat(4096));
+    });
+    const session = connectNarrow(number, 0);
+    const streams = Array.from({ length: 60 }, () => get(session, "/small"));
+    await Promise.all(streams.slice(0, 4).map((stream) => once(stream, "response")));
+    session.settings({ initialWindowSize: MIB });
+    const texts = await Promise.all(streams.map(readStream));
+    expect(texts.every(({ length }) => length === 4096)).toBe(true);
+  });
+
+  it("of all connections cut those that hold most and have been stuck longest", async () => {
+    const { port, number } = await start(sending({ sendTimeoutMs: 60_000, maxUnsent: 2.5 * LARGE }), addReplies);
+    const stuck = Array.from({ length: 2 }, () => {
+      const connection = connect(number);
+      connection.socket.pause();
+      connection.socket.write(request("/large"));
+      return connection;
+    });
+    const accepted = async (count: number) => {
+      while (port.connections.total !== count) await new Promise(setImmediate);
+    };
+    await accepted(2);
+    const small = connectNarrow(number, 0);
+    const modest = get(small, "/mib/1");
+    await once(modest, "response");
+    const reader = connect(number);
+    reader.socket.write(request("/large", "Connection: close"));
+    expect((await reader.closed).length).toBeGreaterThan(LARGE);
+    for (let index = 0; port.connections.total > 2; index++) {
+      const other = connect(number);
+      other.socket.write(request("/large", "Connection: close"));
+      expect((await other.closed).length).toBeGreaterThan(LARGE);
+      expect(index).toBeLessThan(10);
+    }
+    small.settings({ initialWindowSize: MIB });
+    expect(await readStream(modest)).toHaveLength(MIB);
+    for (const { socket } of stuck) socket.destroy();
+  });
+});
