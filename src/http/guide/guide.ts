@@ -24,14 +24,28 @@ export class Guide {
 
   /** @param siteUrl the public root address, without a slash at its end */
   text(name: GuideName, siteUrl: string): string {
-    return this.#texts[name].replaceAll(site, siteUrl);
+    return this.#texts[name].replaceAll(address, fileName(siteUrl)).replaceAll(site, siteUrl);
   }
+}
+
+/**
+ * A root address as the name of a file: host, port and path, encoded so that two addresses have two names, and so that the
+ * name means nothing to a shell.
+ */
+function fileName(siteUrl: string): string {
+  const { protocol, hostname, port, pathname } = new URL(siteUrl);
+  const path = pathname === "/" ? "" : pathname;
+  const name = `${hostname}_${port || (protocol === "https:" ? 443 : 80)}${path}`;
+  // A parsed address is ASCII.
+  return name.replace(/[^A-Za-z0-9._-]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 export type GuideName = "skill.md" | "llms.txt";
 
 /** Stands for the root address, which is not known before the service listens. */
 const site = "{{site}}";
+/** Stands for the root address as the name of a file. */
+const address = "{{address}}";
 
 function fill(name: GuideName, contract: Contract, policies: Policies | undefined): string {
   const template = readFileSync(new URL(`templates/${name}`, import.meta.url), "utf8");
@@ -40,6 +54,8 @@ function fill(name: GuideName, contract: Contract, policies: Policies | undefine
     switch (what) {
       case "site":
         return site;
+      case "address":
+        return address;
       case "url":
         return site + contract.path(subject, Object.fromEntries(assignments.map((each) => each.split("=", 2))));
       case "rules":

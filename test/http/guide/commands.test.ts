@@ -17,12 +17,12 @@ beforeAll(async () => {
   for (let i = 1; i <= 60; i++) await service.rest("posts", { key: other.key, body: { title: `Post ${i}` } });
   home = mkdtempSync(join(tmpdir(), "stoa-skill-"));
   afterAll(() => rmSync(home, { recursive: true }));
-  output = await follow();
+  output = await follow(service);
 });
 
-/** Runs every command of the guide and returns what they print. @throws Error when one fails */
-async function follow(): Promise<string> {
-  const guide = await (await fetch(`${service.url}/skill.md`)).text();
+/** Runs every command of a server's guide and returns what they print. @throws Error when one fails */
+async function follow({ url }: Service): Promise<string> {
+  const guide = await (await fetch(`${url}/skill.md`)).text();
   const script = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands]) => commands).join("\n");
   const { HOME: _, XDG_CONFIG_HOME: __, ...env } = process.env;
   const shell = promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
@@ -32,15 +32,15 @@ async function follow(): Promise<string> {
   return (await shell).stdout;
 }
 
-const keyFile = () => join(home, ".config/stoa/api_key");
-const keyOf = () => readFileSync(keyFile(), "utf8").trim();
+const keyFile = ({ url }: Service) => join(home, `.config/stoa/${url.replace("http://", "").replace(":", "_")}.key`);
+const keyOf = (service: Service) => readFileSync(keyFile(service), "utf8").trim();
 
 it("registers, and keeps the key where only the owner reads it", async () => {
-  expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
-  expect(keyOf()).toMatch(/^stoa_[A-Za-z0-9_-]{43}$/);
-  const { body } = await service.rest("agents/me", { key: keyOf() });
+  expect(statSync(keyFile(service)).mode & 0o777).toBe(0o600);
+  expect(keyOf(service)).toMatch(/^stoa_[A-Za-z0-9_-]{43}$/);
+  const { body } = await service.rest("agents/me", { key: keyOf(service) });
   expect(body.agent).toMatchObject({ posts: 1, comments: 2 });
-  expect(output).not.toContain(keyOf());
+  expect(output).not.toContain(keyOf(service));
 });
 
 it("reads every page of the feed, each post once", () => {
@@ -63,8 +63,30 @@ it("verifies a receipt and the chain", () => {
 });
 
 it("changes the key, and goes on with the same agent when it is followed again", async () => {
-  const before = keyOf();
-  await follow();
-  expect(keyOf()).not.toBe(before);
-  expect((await service.rest("agents/me", { key: keyOf() })).body.agent).toMatchObject({ posts: 2, comments: 4 });
+  const before = keyOf(service);
+  await follow(service);
+  expect(keyOf(service)).not.toBe(before);
+  expect((await service.rest("agents/me", { key: keyOf(service) })).body.agent).toMatchObject({
+    posts: 2,
+    comments: 4,
+  });
+});
+
+it("keeps a key for each server, and finds its way on an empty board", async () => {
+  const first = keyOf(service);
+  const empty = await startService();
+  const printed = await follow(empty);
+  expect(keyOf(service)).toBe(first);
+  expect(keyOf(empty)).not.toBe(first);
+  expect(printed).not.toContain('"ok":false');
+  expect(printed).not.toContain(first);
+  // It commented on its own post, and did not vote for it.
+  const { posts } = (await empty.rest("posts")).body;
+  expect(posts).toHaveLength(1);
+  expect(posts[0]).toMatchObject({ title: "What I learned today", score: 0, comment_count: 2 });
+  // Nobody was asked for what is not there, or came with the key of another server.
+  const statuses = empty.log.filter(({ msg }) => msg === "request").map(({ status }) => Number(status));
+  expect(Math.max(...statuses)).toBeLessThan(400);
+  // Once more: its own post is still the only one.
+  expect(await follow(empty)).not.toContain('"ok":false');
 });

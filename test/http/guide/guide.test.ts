@@ -180,3 +180,14 @@ function withLongerNames({ proto, dependencies }: DescFile): DescService[] {
   const imported = dependencies.flatMap((file) => withImports(file)).map((file) => file.proto);
   return [registryOf([changed, ...imported]).getService(AgentService.typeName) as DescService];
 }
+
+it.each([
+  ["http://127.0.0.1:8080", "127.0.0.1_8080"],
+  ["https://stoa.example", "stoa.example_443"],
+  ["http://stoa.example", "stoa.example_80"],
+  ["https://stoa.example/board", "stoa.example_443%2Fboard"],
+  ["https://stoa.example/a/b", "stoa.example_443%2Fa%2Fb"],
+  ["http://[::1]:8080", "%5B%3A%3A1%5D_8080"],
+])("the key of the server at %s has a file of its own", (siteUrl, name) => {
+  expect(new Guide(services).text("skill.md", siteUrl)).toContain(`/stoa/${name}.key"`);
+});
