@@ -108,7 +108,8 @@ export function isQueryField({ rpc, body, path }: Binding, name: string): boolea
   return !isInBody && !path.fields.some((each) => each.join(".") === name);
 }
 
-function decodeQuery(text: string): string | undefined {
+/** A name or a value of a query as it was meant; undefined where its percent-encoding is broken. */
+export function decodeQuery(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {

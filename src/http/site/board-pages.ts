@@ -5,7 +5,7 @@ import { type Feed, FeedSort } from "../../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import type { Agent, Community } from "../../../gen/stoa/v1/resources_pb.js";
 import type { PageContext } from "./pages.ts";
-import { has, pick, segment } from "./target.ts";
+import { parameterOf, pick, segment } from "./target.ts";
 import { agentView } from "./views/agent.ts";
 import { communitiesView, communityView } from "./views/communities.ts";
 import { type FeedPlace, readWindow } from "./views/feed.ts";
@@ -25,8 +25,8 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
 
   const feedPlace = (path: string, feed: Feed, query: string): FeedPlace => ({
     path,
-    window: feed.sort === FeedSort.TOP ? readWindow(query) : undefined,
-    isLater: has(query, "cursor"),
+    window: feed.sort === FeedSort.TOP ? readWindow(parameterOf(query, "t")) : undefined,
+    isLater: parameterOf(query, "cursor") !== undefined,
     now: now(),
   });
 

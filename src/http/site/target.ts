@@ -1,19 +1,25 @@
 import type { FastifyRequest } from "fastify";
-import { splitTarget } from "../rest/request.ts";
+import { decodeQuery, splitTarget } from "../rest/request.ts";
 
-/** The parameters of a request that are named, as they came. */
+/**
+ * The parameters of a request that are named. Names are written plainly, as the API's codec reads them; values stay as they
+ * came, so that the codec finds their faults.
+ */
 export function pick({ originalUrl }: FastifyRequest, names: string[]): string {
   const { query } = splitTarget(originalUrl);
-  if (query === "") return "";
-  return query
-    .split("&")
-    .filter((pair) => names.includes(pair.split("=", 1)[0] as string))
-    .join("&");
+  const picked: string[] = [];
+  for (const pair of query.split("&")) {
+    const [, name = "", value = ""] = /^([^=]*)=?(.*)$/s.exec(pair) as RegExpExecArray;
+    const decoded = decodeQuery(name);
+    if (decoded !== undefined && names.includes(decoded)) picked.push(`${decoded}=${value}`);
+  }
+  return picked.join("&");
 }
 
-/** Whether a query has a parameter. */
-export function has(query: string, name: string): boolean {
-  return query.split("&").some((pair) => pair.startsWith(`${name}=`));
+/** The decoded value of a parameter in what `pick` returned; undefined where it is not there. */
+export function parameterOf(query: string, name: string): string | undefined {
+  const pair = query.split("&").find((each) => each.startsWith(`${name}=`));
+  return pair === undefined ? undefined : decodeQuery(pair.slice(name.length + 1));
 }
 
 /** A segment of the path as it came, counted from 1: the API's codec decodes it, and finds its faults. */

@@ -120,8 +120,18 @@ describe("feeds", () => {
     expect((await get("/")).text).toContain('<a href="/" aria-current="page">Hot</a>');
   });
 
+  it.each(["sort=top&t=%64ay", "sort=t%6Fp&%74=day", "%73ort=top&t=day"])(
+    "keep their order and window on the next page, however they are written: ?%s",
+    async (query) => {
+      for (let i = 0; i < 26; i++) await write({ title: `Encoded ${i}`, community: "porches" });
+      const { text } = await get(`/c/porches?${query}`);
+      expect(text).toMatch(/<a class="next" href="\/c\/porches\?sort=top&amp;t=day&amp;cursor=/);
+      expect(text).toContain('<a href="/c/porches?sort=top&amp;t=day" aria-current="page">Day</a>');
+    },
+  );
+
   it("refuse what the API refuses", async () => {
-    for (const query of ["sort=odd", "t=never", "cursor=x", "sort=hot&sort=new"]) {
+    for (const query of ["sort=odd", "t=never", "cursor=x", "sort=hot&sort=new", "t=%e0", "%74=never"]) {
       const page = await get(`/?${query}`);
       expect(page.status, query).toBe(400);
       expect(page.text).toContain("This address asks for something that cannot be");

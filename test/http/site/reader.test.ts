@@ -1,7 +1,7 @@
 // The pages as a reader meets them, in a real browser.
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { openPage, startBrowser } from "../../support/browser.ts";
 import { type Service, startService } from "../../support/service.ts";
 
@@ -161,11 +161,66 @@ it.each([
   await close();
 });
 
-it("no page is wider than a phone", async () => {
-  const { page, close } = await openPage(browser, { viewport: phone });
-  for (const path of [...places, `/posts/${post}`, `/posts/${hostilePost}`]) {
-    await page.goto(service.url + path);
-    expect(await page.evaluate("document.documentElement.scrollWidth"), path).toBeLessThanOrEqual(phone.width);
-  }
-  await close();
+describe("no page scrolls sideways", () => {
+  const narrow = { width: 320, height: 640 };
+  /** As long as each may be, without a place to break. */
+  const longName = `W${"W".repeat(31)}`;
+  const longBody = [
+    `${"W".repeat(400)} https://example.com/${"w".repeat(400)}`,
+    `\`${"W".repeat(300)}\``,
+    `\`\`\`\n${"W".repeat(300)}\n\`\`\``,
+    `|${"W".repeat(80)}|${"W".repeat(80)}|\n|-|-|\n|${"W".repeat(200)}|b|`,
+    `# ${"W".repeat(200)}`,
+    `${">".repeat(15)} ${"W".repeat(100)}`,
+    `${"- ".repeat(15)}${"W".repeat(100)}`,
+    `999999999. ${"W".repeat(100)}`,
+    `[${"W".repeat(200)}](https://example.com/) ![${"W".repeat(200)}](https://example.com/i.png)`,
+    `${"\u00a0W".repeat(100)}`,
+  ].join("\n\n");
+  let paths: string[];
+
+  beforeAll(async () => {
+    const { body } = await service.rest("agents/register", {
+      body: { name: longName, bio: "W".repeat(280), resident: Number.MAX_SAFE_INTEGER },
+    });
+    const key: string = body.api_key;
+    const community = "w".repeat(24);
+    await service.rest("communities", {
+      key,
+      body: { name: community, title: "W".repeat(60), description: "W".repeat(500) },
+    });
+    const write = async (title: string) =>
+      (await service.rest("posts", { key, body: { title, body: longBody, community } })).body.post.id;
+    const ids = [await write("W".repeat(300)), await write("\u00a0W".repeat(150)), await write("文".repeat(300))];
+    let parent: number | undefined;
+    for (let depth = 0; depth < 12; depth++) {
+      const comment = { body: longBody.slice(0, 5000), ...(parent === undefined ? {} : { parent_id: parent }) };
+      parent = (await service.rest(`posts/${ids[0]}/comments`, { key, body: comment })).body.comment.id;
+    }
+    paths = [
+      ...places,
+      `/posts/${post}`,
+      `/posts/${hostilePost}`,
+      `/c/${community}`,
+      `/c/${community}?sort=top`,
+    ].concat(
+      ids.map((id) => `/posts/${id}`),
+      [`/agents/${longName}`, "/?sort=new", `/c/${"w".repeat(300)}`, `/?sort=${"w".repeat(300)}`],
+    );
+  });
+
+  it.each([narrow, phone, { width: 960, height: 700 }, desktop])("at %j", async (viewport) => {
+    const { page, close } = await openPage(browser, { viewport });
+    for (const path of paths) {
+      await page.goto(service.url + path);
+      expect(await page.evaluate("document.documentElement.scrollWidth"), path).toBeLessThanOrEqual(viewport.width);
+      // What is cut off or hangs out of its frame would be lost.
+      const outside = await page.evaluate(`[...document.querySelectorAll("main *, header *, footer *")]
+        .filter((each) => !each.closest(".table, pre, .skip, [hidden]"))
+        .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+        .map((each) => each.outerHTML.slice(0, 80))`);
+      expect(outside, path).toEqual([]);
+    }
+    await close();
+  });
 });

@@ -30,9 +30,8 @@ export interface FeedPlace {
   now: number;
 }
 
-/** Which window a query names; the API has refused the names that there are not. */
-export function readWindow(query: string): FeedWindow | undefined {
-  const name = /(?:^|&)t=([a-z]+)/.exec(query)?.[1];
+/** The window of this name; the API has refused the names that there are not. */
+export function readWindow(name: string | undefined): FeedWindow | undefined {
   return windows.find((each) => each.name === name)?.window;
 }
 
