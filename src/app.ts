@@ -107,7 +107,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       table,
       site: { siteUrl, now },
       log,
-      limits: policies && { policies, trustProxy: config.trustProxy, now },
+      limits: { policies, now },
       streams: config.streams,
       trustProxy: config.trustProxy,
       checkReady: (signal) => checkReady(db, ledger, signal),

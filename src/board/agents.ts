@@ -1,10 +1,10 @@
 import { notFound, StoaError } from "../errors.ts";
-import { type AgentRow, changeKey, findAgent, findAgentByName, findKeyHolder, insertAgent } from "../store/agents.ts";
+import { type AgentRow, changeKey, findAgent, findAgentByName, findKeyHolders, insertAgent } from "../store/agents.ts";
 import { listPostsByAuthor, type PostRow } from "../store/posts.ts";
 import type { Queryable, Unit } from "./board.ts";
-import { createApiKey, hashApiKey, isApiKey } from "./keys.ts";
+import { createApiKey, hashApiKey } from "./keys.ts";
 
-export type { AgentRow } from "../store/agents.ts";
+export { type AgentRow, maxKeysAtOnce } from "../store/agents.ts";
 
 /** The agent that makes a call. */
 export interface Caller {
@@ -42,17 +42,31 @@ export async function registerAgent(
   return { agent: { ...input, id, posts: 0, comments: 0, karma: 0, created_at: now }, apiKey };
 }
 
-/** The agent whose API key this is or was until its last rotation, how the key stands, and the reply that may hold it. */
-export async function findCaller(
+/** The agent whose API key this is or was until its last rotation. */
+export interface Holder {
+  agent: Omit<Caller, "apiKey">;
+  standing: KeyStanding;
+  /** The reply that may hold the key. */
+  replyId: Buffer | null;
+}
+
+/**
+ * Whose API keys these are, by `hashApiKey` of each; undefined for a key that nobody has.
+ * @param keyHashes 1 to `maxKeysAtOnce` of them, no two alike
+ */
+export async function findHolders(
   db: Queryable,
-  apiKey: string,
+  keyHashes: readonly Buffer[],
   now: number,
-): Promise<{ caller: Caller; standing: KeyStanding; replyId: Buffer | null } | undefined> {
-  const holder = isApiKey(apiKey) ? await findKeyHolder(db, hashApiKey(apiKey)) : undefined;
-  if (holder === undefined) return undefined;
-  const { id, name, resident, key_reply: replyId, expires_at } = holder;
-  const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";
-  return { caller: { id, name, resident, apiKey }, standing, replyId };
+): Promise<(Holder | undefined)[]> {
+  const rows = await findKeyHolders(db, keyHashes);
+  return keyHashes.map((keyHash) => {
+    const row = rows.find(({ hash }) => hash.equals(keyHash));
+    if (row === undefined) return undefined;
+    const { id, name, resident, key_reply: replyId, expires_at } = row;
+    const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";
+    return { agent: { id, name, resident }, standing, replyId };
+  });
 }
 
 /**

@@ -10,7 +10,6 @@ import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance } from "fastify";
 import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import type { CallLimits } from "../limits/call-limits.ts";
-import { type Arrival, admit } from "./admission.ts";
 import { toConnectError } from "./error-mapping.ts";
 import { respellMessages } from "./grpc/status-message.ts";
 import { isFault, mapErrors } from "./interceptors.ts";
@@ -20,7 +19,6 @@ import { logKey } from "./log.ts";
 import { recordFailure, recordOutcome, recordOutcomes, requestKey } from "./metrics/outcome.ts";
 import { addService, blameUndecodable, compressions, type ServiceOptions } from "./rpc-handlers.ts";
 import type { ServiceTable } from "./services.ts";
-import { admitStream } from "./streams/admission.ts";
 import type { OpenStreams } from "./streams/open-streams.ts";
 
 export interface RpcOptions {
@@ -28,8 +26,7 @@ export interface RpcOptions {
   /** Services beside the table's that anybody may call, outside the contract's rules. */
   tools: ServiceTable["services"];
   interceptors: Interceptor[];
-  /** Without it nothing is limited. */
-  gate: Gate | undefined;
+  gate: Gate;
   streams: OpenStreams;
   /** The largest message that is read, in bytes. */
   readMaxBytes: number;
@@ -57,37 +54,32 @@ export async function addRpcRoutes(
       // begins before the request has arrived whole, the client is told not to use the connection again.
       if (request.raw.httpVersionMajor === 1 && !request.raw.complete) response.setHeader("connection", "close");
       const { callLimits } = request;
-      if (gate === undefined || callLimits === undefined) return;
+      if (callLimits === undefined) return;
       gate.describe(callLimits);
       setLimitFields(response, callLimits);
     });
     done();
   });
   /** What fails before a call begins, no interceptor sees. */
-  const enter = async (context: HandlerContext, action: (limits: CallLimits | undefined) => unknown): Promise<void> => {
+  const enter = async (context: HandlerContext, action: (limits: CallLimits) => unknown): Promise<void> => {
     const { values } = context;
-    const limits = values.get(table.limitsKey);
+    const limits = values.get(table.limitsKey) as CallLimits;
     blameUndecodable(context, () => recordOutcome(values.get(requestKey), "bad_input"));
     try {
       await action(limits);
     } catch (error) {
       recordFailure(values.get(requestKey), error);
-      if (limits !== undefined) limits.faulty = isFault(error);
+      limits.faulty = isFault(error);
       throw toConnectError(error);
     }
   };
   /** Streams are admitted last: a call that is refused otherwise takes no place. */
-  const enterStream = async (context: HandlerContext): Promise<void> => {
+  const enterStream = (context: HandlerContext, { agent }: CallLimits): void => {
     const request = context.values.get(requestKey);
     if (request?.rpcResponse === undefined) return;
     // What Connect hands over is the controller of the call's signal.
     const { abort } = context as ReturnType<typeof createHandlerContext>;
-    await admitStream(streams, gate, {
-      ...arrivalOf(context, table),
-      request: request.raw,
-      response: request.rpcResponse,
-      abort,
-    });
+    streams.add({ request: request.raw, response: request.rpcResponse, agent, abort });
   };
   const common: ServiceOptions = {
     interceptors: [recordOutcomes, ...interceptors],
@@ -98,9 +90,11 @@ export async function addRpcRoutes(
     // As over REST, limits and credentials come before the message: who lacks them learns nothing of its faults.
     requestGate: (context) =>
       enter(context, async (limits) => {
-        const caller = await admit(arrivalOf(context, table), gate, limits);
-        if (caller !== undefined) context.values.set(table.callerKey, caller);
-        if (context.method.methodKind !== "unary") await enterStream(context);
+        const { method, requestHeader, signal, values } = context;
+        const header = (name: string) => requestHeader.get(name);
+        const caller = await gate.admit(limits, { rpc: method, header, signal });
+        if (caller !== undefined) values.set(table.callerKey, caller);
+        if (method.methodKind !== "unary") enterStream(context, limits);
       }),
   };
   await app.register(fastifyConnectPlugin, {
@@ -114,8 +108,9 @@ export async function addRpcRoutes(
           interceptors: [recordOutcomes, mapErrors(table.limitsKey)],
           requestGate: (context) =>
             enter(context, async (limits) => {
-              if (isCounted && limits !== undefined) gate?.countAnonymous(limits);
-              if (context.method.methodKind !== "unary") await enterStream(context);
+              const authorization = context.requestHeader.get("authorization");
+              await (isCounted ? gate.visit(limits, authorization) : gate.identify(limits, authorization));
+              if (context.method.methodKind !== "unary") enterStream(context, limits);
             }),
         });
       }
@@ -123,10 +118,6 @@ export async function addRpcRoutes(
     contextValues: (request) =>
       createContextValues().set(logKey, request.log).set(requestKey, request).set(table.limitsKey, request.callLimits),
   });
-}
-
-function arrivalOf({ method, requestHeader, signal }: HandlerContext, table: ServiceTable): Arrival {
-  return { rpc: method, table, header: (name) => requestHeader.get(name), signal };
 }
 
 /**

@@ -9,8 +9,8 @@ import { addGuideRoutes } from "./guide/routes.ts";
 import { addHealthRoutes } from "./health.ts";
 import { createInterceptors } from "./interceptors.ts";
 import { ClientAddresses } from "./limits/client-address.ts";
-import { Gate, type LimitOptions } from "./limits/gate.ts";
-import { addLimits, countAnonymous } from "./limits/hooks.ts";
+import { Gate, type GateOptions } from "./limits/gate.ts";
+import { addLimits, countVisit } from "./limits/hooks.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import { answerNotFound } from "./not-found.ts";
 import { addOpenApiRoutes } from "./openapi/routes.ts";
@@ -31,8 +31,7 @@ export interface ServerOptions {
   checkReady: CheckReady;
   /** Called when the service begins to stop: what would go on without end ends now. */
   beforeDrain?(): void;
-  /** Without them nothing is limited but the number of open streams. */
-  limits?: LimitOptions | undefined;
+  limits: Pick<GateOptions, "policies" | "now">;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
   /** Whose X-Forwarded-For is believed; see `ClientAddresses`. */
@@ -92,8 +91,9 @@ export async function createServer({
   const interceptors = createInterceptors(table);
   const readiness = new Readiness(checkReady, log);
   const tools = createToolServices(table, readiness);
-  const gate = limits && new Gate(limits);
-  const streams = new OpenStreams(streamLimits, new ClientAddresses(trustProxy));
+  const addresses = new ClientAddresses(trustProxy);
+  const gate = new Gate({ ...limits, addresses, table });
+  const streams = new OpenStreams(streamLimits, addresses);
   const openStreams = { name: "stoa_streams_open", help: "Streams that are open.", read: () => streams.size };
   const metrics = new Metrics([...table.services, ...tools], [...gauges, openStreams]);
   const watchReplies = new WatchReplies(app);
@@ -113,7 +113,7 @@ export async function createServer({
   );
   site?.addRoutes(app, table, interceptors);
   if (siteOptions) {
-    addGuideRoutes(app, { table, siteUrl: siteOptions.siteUrl, policies: limits?.policies });
+    addGuideRoutes(app, { table, siteUrl: siteOptions.siteUrl, policies: limits.policies });
     const services = table.services.map(({ service }) => service);
     addOpenApiRoutes(app, services, siteOptions.siteUrl);
   }
@@ -145,7 +145,7 @@ export async function createServer({
 }
 
 interface CommonHooks {
-  gate: Gate | undefined;
+  gate: Gate;
   site: Site | undefined;
   metrics: Metrics;
   isClosing(): boolean;
@@ -163,7 +163,7 @@ function addCommonHooks(app: FastifyInstance, { gate, site, metrics, isClosing }
     }
     // What no route takes is answered before its body is read.
     if (!request.is404) return undefined;
-    countAnonymous(gate, request);
+    await countVisit(gate, request);
     return answerNotFound(request, reply, site);
   });
   app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, site));

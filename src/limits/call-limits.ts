@@ -7,13 +7,15 @@ import { type Policy, wholeSeconds } from "./policy.ts";
 export class CallLimits {
   /** The client's address, as it is counted. */
   readonly address: string;
-  /** Why it goes no further, where that cannot be answered as soon as it is known. */
+  /** The agent whose good key the call shows, also on a public operation. Its own limits alone apply then. */
+  agent: number | undefined;
+  /** Why a call without a good key goes no further. */
   refusal: StoaError | undefined;
   /** Whether it was refused for a fault of the caller's; undefined while that is open. */
   faulty: boolean | undefined;
   /** What is left to do once the transaction of a refused write has rolled back. */
   afterRefusal: (() => Promise<void>) | undefined;
-  readonly #credentials: Meter<string>;
+  readonly #credentials: Meter<string> | undefined;
   #countedWrong = false;
   /** The limit of the call's own kind. */
   #own: Policy | undefined;
@@ -22,7 +24,8 @@ export class CallLimits {
   #policies = "";
   #state = "";
 
-  constructor(address: string, credentials: Meter<string>) {
+  /** @param credentials undefined where nothing is limited */
+  constructor(address: string, credentials: Meter<string> | undefined) {
     this.address = address;
     this.#credentials = credentials;
   }
@@ -69,16 +72,21 @@ export class CallLimits {
    * @throws StoaError `rate_limited` where its address has sent too many wrong ones
    */
   beforeSecret(): void {
-    const { policy } = this.#credentials;
-    const judgement = this.#credentials.look(this.address);
-    if (!judgement.allowed) this.take(policy, judgement);
+    const judgement = this.#credentials?.look(this.address);
+    if (judgement?.allowed === false) this.take((this.#credentials as Meter<string>).policy, judgement);
   }
 
-  /** To be called when the secret is not known: it counts against the address, once for each call. */
-  wrongSecret(): void {
-    if (this.#countedWrong) return;
+  /**
+   * To be called when the secret is not known: it counts against the address, once for each call.
+   * @returns the refusal where the address has sent too many wrong ones
+   */
+  wrongSecret(): StoaError | undefined {
+    if (this.#credentials === undefined || this.#countedWrong) return undefined;
     this.#countedWrong = true;
-    this.note(this.#credentials.policy, this.#credentials.charge(this.address));
+    const { policy } = this.#credentials;
+    const judgement = this.#credentials.charge(this.address);
+    this.note(policy, judgement);
+    return judgement.allowed ? undefined : rateLimited(policy, judgement);
   }
 }
 

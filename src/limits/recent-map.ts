@@ -26,6 +26,11 @@ export class RecentMap<Key, Value> {
     return older;
   }
 
+  delete(key: Key): void {
+    this.#recent.delete(key);
+    this.#older.delete(key);
+  }
+
   /** `value` is not undefined. */
   set(key: Key, value: Value): void {
     if (this.#recent.size >= this.#half && !this.#recent.has(key)) {

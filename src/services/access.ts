@@ -2,12 +2,13 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
-import { type Caller, findCaller } from "../board/agents.ts";
+import type { Caller, Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { agentClaimId, forgetReply, isRepeatableRotation } from "../board/idempotency.ts";
 import { accessOf, isForCurrentKeyOnly } from "../contract.ts";
 import { StoaError } from "../errors.ts";
 import type { CallLimits } from "../limits/call-limits.ts";
+import { bearerOf } from "./api-keys.ts";
 
 /** An internal service that holds the operator token. */
 export const operator = Symbol("operator");
@@ -27,11 +28,6 @@ export function callerOf(context: HandlerContext): Caller {
   return caller;
 }
 
-/** The id of the agent that `Authenticator` found; undefined where it is no agent. */
-export function agentOf(caller: unknown): number | undefined {
-  return caller === undefined || caller === operator ? undefined : (caller as Caller).id;
-}
-
 /** Who is behind an Authorization header, for operations that ask. */
 export class Authenticator {
   readonly #board: Board;
@@ -43,16 +39,18 @@ export class Authenticator {
   }
 
   /**
+   * @param holder whose API key the Authorization header holds, if it holds one
    * @param header gives the value of a request header, by its lower-case name
    * @throws StoaError `unauthorized`, the same for a missing, malformed and unknown key or token
    */
   async authenticate(
     rpc: DescMethod,
+    holder: Holder | undefined,
     header: (name: string) => string | null,
     signal: AbortSignal,
   ): Promise<Caller | typeof operator> {
     const access = accessOf(rpc);
-    const [, secret] = /^Bearer +([^ ]+) *$/i.exec(header("authorization") ?? "") ?? [];
+    const secret = bearerOf(header("authorization"));
     if (secret === undefined) throw unauthorized(access);
     if (access === Access.OPERATOR) {
       // Digests are of one length and compared in constant time: how near a guess comes does not show.
@@ -61,9 +59,9 @@ export class Authenticator {
       }
       return operator;
     }
-    const found = await findCaller(this.#board.beginCall(signal), secret, this.#board.now());
-    if (found === undefined) throw unauthorized(access);
-    const { caller, standing, replyId } = found;
+    if (holder === undefined) throw unauthorized(access);
+    const { standing, replyId } = holder;
+    const caller = { ...holder.agent, apiKey: secret };
     if (standing === "current") {
       if (replyId !== null) await forgetReply(this.#board, signal, caller.id, replyId);
     } else if (isForCurrentKeyOnly(rpc)) {

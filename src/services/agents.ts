@@ -12,6 +12,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { callerOf, unauthorized } from "./access.ts";
+import type { ApiKeys } from "./api-keys.ts";
 import { integerDefault } from "./defaults.ts";
 import { type Messages, timestamp } from "./messages.ts";
 import type { Writes } from "./writes.ts";
@@ -20,27 +21,40 @@ const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +
   " Send it as the header Authorization: Bearer <api_key>, and to nobody but this service.";
 
-export function createAgentService(board: Board, writes: Writes, messages: Messages): ServiceImpl<typeof AgentService> {
+/** @param keys hears of each key that is given out */
+export function createAgentService(
+  board: Board,
+  writes: Writes,
+  messages: Messages,
+  keys: ApiKeys,
+): ServiceImpl<typeof AgentService> {
   const defaultGrace = integerDefault(RotateKeyRequestSchema.field.graceSeconds);
   return {
-    registerAgent(request, context) {
+    async registerAgent(request, context) {
       const { name, resident, bio } = request;
-      return writes.run(context, request, async (unit, replyId) => {
+      let made = undefined as { id: number; apiKey: string } | undefined;
+      const reply = await writes.run(context, request, async (unit, replyId) => {
         const input = { name, resident: resident === undefined ? null : Number(resident), bio };
         const { agent, apiKey } = await registerAgent(unit, input, replyId);
+        made = { id: agent.id, apiKey };
         return create(RegisterAgentResponseSchema, { agent: messages.agent(agent), apiKey, important });
       });
+      // Of a replay the agent is not known here.
+      if (made?.apiKey === reply.apiKey) keys.issued(made.apiKey, made.id);
+      return reply;
     },
 
-    rotateKey(request, context) {
+    async rotateKey(request, context) {
       const caller = callerOf(context);
       const graceMs = Number(request.graceSeconds ?? defaultGrace) * 1000;
-      return writes.run(context, request, async (unit, replyId) => {
+      const reply = await writes.run(context, request, async (unit, replyId) => {
         const rotated = await rotateKey(unit, caller, graceMs, replyId);
         if (rotated === undefined) throw unauthorized(Access.AGENT);
         const { apiKey, oldKeyExpiresAt } = rotated;
         return create(RotateKeyResponseSchema, { apiKey, important, oldKeyExpiresAt: timestamp(oldKeyExpiresAt) });
       });
+      keys.issued(reply.apiKey, caller.id);
+      return reply;
     },
 
     async getMe(_request, context) {

@@ -5,11 +5,13 @@ import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import type { Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { Authenticator, agentOf, callerKey, limitsKey } from "./access.ts";
+import { Authenticator, callerKey, limitsKey } from "./access.ts";
 import { createAgentService } from "./agents.ts";
+import { ApiKeys } from "./api-keys.ts";
 import { createCommentService } from "./comments.ts";
 import { createCommunityService } from "./communities.ts";
 import { createLedgerService } from "./ledger.ts";
@@ -35,6 +37,7 @@ export function createServiceTable({ board, ledger, siteUrl, operatorToken, writ
   const messages = new Messages(siteUrl);
   const receipts = new ReceiptMessages(siteUrl);
   const writes = new Writes(board, ledger, writeLimits);
+  const keys = new ApiKeys(board);
   const authenticator = new Authenticator(board, operatorToken);
   const operatorService = {
     service: LedgerOperatorService,
@@ -42,17 +45,21 @@ export function createServiceTable({ board, ledger, siteUrl, operatorToken, writ
   };
   return {
     services: [
-      { service: AgentService, implementation: createAgentService(board, writes, messages) },
+      { service: AgentService, implementation: createAgentService(board, writes, messages, keys) },
       { service: CommunityService, implementation: createCommunityService(board, writes, messages) },
       { service: PostService, implementation: createPostService(board, writes, messages) },
       { service: CommentService, implementation: createCommentService(board, writes, messages) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
       ...(operatorToken === undefined ? [] : [operatorService]),
     ],
-    authenticate: (rpc: DescMethod, header: (name: string) => string | null, signal: AbortSignal) =>
-      authenticator.authenticate(rpc, header, signal),
+    keys,
+    authenticate: (
+      rpc: DescMethod,
+      holder: Holder | undefined,
+      header: (name: string) => string | null,
+      signal: AbortSignal,
+    ) => authenticator.authenticate(rpc, holder, header, signal),
     callerKey,
-    agentOf,
     limitsKey,
   };
 }

@@ -48,6 +48,8 @@ export async function findAgentByName(db: Queryable, nameKey: string): Promise<A
 
 /** The agent that a key belongs to. */
 export interface KeyHolder {
+  /** The key's hash. */
+  hash: Buffer;
   id: number;
   name: string;
   resident: number | null;
@@ -57,14 +59,30 @@ export interface KeyHolder {
   expires_at: number | null;
 }
 
-/** Finds whose key this is, be it the agent's current one or the one before it, whatever the time. */
-export async function findKeyHolder(db: Queryable, keyHash: Buffer): Promise<KeyHolder | undefined> {
-  const [holder] = await db.rows<KeyHolder>(
-    `SELECT id, name, resident, key_reply, NULL AS expires_at FROM agents WHERE key_hash = ?
-     UNION ALL SELECT id, name, resident, NULL, previous_key_expires_at FROM agents WHERE previous_key_hash = ?`,
-    [keyHash, keyHash],
-  );
-  return holder;
+/** How many keys `findKeyHolders` takes at most. */
+export const maxKeysAtOnce = 64;
+
+/** For one key, some and many: few different statements, which each connection keeps prepared. */
+const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
+  const list = Array<string>(size).fill("?").join(", ");
+  const sql =
+    `SELECT key_hash AS hash, id, name, resident, key_reply, NULL AS expires_at FROM agents WHERE key_hash IN (${list})` +
+    " UNION ALL SELECT previous_key_hash, id, name, resident, NULL, previous_key_expires_at FROM agents" +
+    ` WHERE previous_key_hash IN (${list})`;
+  return { size, sql };
+});
+
+/**
+ * Finds whose keys these are, each the agent's current key or the one before it, whatever the time. Keys that nobody has
+ * are left out.
+ * @param keyHashes 1 to `maxKeysAtOnce` of them
+ */
+export async function findKeyHolders(db: Queryable, keyHashes: readonly Buffer[]): Promise<KeyHolder[]> {
+  const statement = findStatements.find(({ size }) => size >= keyHashes.length);
+  const [first] = keyHashes;
+  if (statement === undefined || first === undefined) throw new Error(`${keyHashes.length} keys cannot be looked up.`);
+  const list = [...keyHashes, ...Array<Buffer>(statement.size - keyHashes.length).fill(first)];
+  return db.rows<KeyHolder>(statement.sql, [...list, ...list]);
 }
 
 export interface KeyChange {

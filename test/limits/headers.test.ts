@@ -53,10 +53,17 @@ describe("every reply of REST", () => {
     ["no key", () => service.rest("posts", { body: { title: "Who?" } }), 401, ["refusals", "posts"], ["refusals"]],
     [
       "a wrong key",
-      () => service.rest("posts", { key: "stoa_no", body: {} }),
+      () => service.rest("posts", { key: `stoa_${"A".repeat(43)}`, body: {} }),
       401,
       ["credentials", "posts"],
       ["credentials"],
+    ],
+    [
+      "what cannot be a key",
+      () => service.rest("posts", { key: "stoa_no", body: {} }),
+      401,
+      ["refusals", "posts"],
+      ["refusals"],
     ],
     [
       "an own post",

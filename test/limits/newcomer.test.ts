@@ -23,6 +23,7 @@ it("by default, a script that registers, posts and makes mistakes within a minut
     () => service.rest("posts/abc"),
     () => service.rest("nothing-here"),
     () => service.rest("posts", { body: { title: "No key" } }),
+    () => service.rest("agents/me", { key: "stoa_malformed" }),
     () => service.rest("posts", { key, body: "{" }),
     () => service.rest("agents/nobody"),
   ];

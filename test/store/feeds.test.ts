@@ -1,6 +1,6 @@
 // What feed queries cost, in rows that the engine reads. EXPLAIN differs between the engines; these counters do not.
 import { beforeAll, describe, expect, it } from "vitest";
-import { findAgentByName, findKeyHolder } from "../../src/store/agents.ts";
+import { findAgentByName, findKeyHolders } from "../../src/store/agents.ts";
 import { listComments } from "../../src/store/comments.ts";
 import { findCommunity, findCommunityId, listCommunities } from "../../src/store/communities.ts";
 import { Database, type Queryable } from "../../src/store/database.ts";
@@ -140,8 +140,8 @@ describe("the cost of a look-up, on 100,000 posts", () => {
   const lookUps: { name: string; most: number; rows: number; run: () => Promise<unknown> }[] = [
     { name: "an agent by name", most: 1, rows: 1, run: () => findAgentByName(reader, "agent-77") },
     { name: "a name that nobody has", most: 1, rows: 0, run: () => findAgentByName(reader, "nobody") },
-    { name: "an agent by its key", most: 2, rows: 1, run: () => findKeyHolder(reader, Buffer.alloc(32, 9)) },
-    { name: "a key that nobody has", most: 2, rows: 0, run: () => findKeyHolder(reader, Buffer.alloc(32, 255)) },
+    { name: "an agent by its key", most: 2, rows: 1, run: () => findKeyHolders(reader, [Buffer.alloc(32, 9)]) },
+    { name: "a key that nobody has", most: 2, rows: 0, run: () => findKeyHolders(reader, [Buffer.alloc(32, 255)]) },
     { name: "a community by name", most: 2, rows: 1, run: () => findCommunity(reader, "place-2") },
     { name: "the communities", most: 20, rows: 5, run: () => listCommunities(reader, "", 1001) },
     { name: "a post", most: 3, rows: 1, run: () => findPost(reader, 50_000) },

@@ -65,14 +65,14 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   };
   const table: ServiceTable = {
     services: [{ service: EchoService, implementation }],
-    async authenticate(_rpc, header) {
+    async authenticate(_rpc, _holder, header) {
       const authorization = header("authorization");
       credentials.push(authorization);
       if (authorization !== "Bearer good") throw new StoaError("unauthorized", "This needs a good key.");
       return "the caller";
     },
     callerKey,
-    agentOf: () => 1,
+    keys: noKeys,
     limitsKey: createContextKey<CallLimits | undefined>(undefined),
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
@@ -80,6 +80,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     table,
     checkReady: async () => undefined,
     beforeDrain() {},
+    limits: { policies: undefined, now: Date.now },
     streams: defaultStreamLimits,
     trustProxy: [],
     log: pino({ level: "info" }, stream),
@@ -98,6 +99,14 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     },
   };
 }
+
+/** For a service that knows no API keys. */
+export const noKeys: ServiceTable["keys"] = {
+  shown: () => undefined,
+  agentOf: () => undefined,
+  findUnknown: async () => undefined,
+  find: async () => undefined,
+};
 
 /** No text in any encoding. */
 export const rawBytes = Buffer.from([0, 255, 254, 10, 13, 0x7b, 0xc3, 0x28]);

@@ -1,131 +1,219 @@
-import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import { accessOf, limitOf } from "../../contract.ts";
 import { StoaError } from "../../errors.ts";
 import { CallLimits, rateLimited } from "../../limits/call-limits.ts";
 import { Meter } from "../../limits/meter.ts";
 import type { Policies } from "../../limits/policy.ts";
-import { RecentMap } from "../../limits/recent-map.ts";
-import { type Arrival, authenticate } from "../admission.ts";
-import { ClientAddresses } from "./client-address.ts";
+import type { KeyHolder, ServiceTable, ShownKey } from "../services.ts";
+import type { ClientAddresses } from "./client-address.ts";
 
-export interface LimitOptions {
-  policies: Policies;
-  /** Whose X-Forwarded-For is believed; see `ClientAddresses`. */
-  trustProxy: readonly string[];
+export interface GateOptions {
+  /** Undefined: nothing is limited. */
+  policies: Policies | undefined;
+  addresses: ClientAddresses;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
+  table: Pick<ServiceTable, "keys" | "authenticate">;
 }
 
-/** How long a key that was good counts as good for the limits of reads, in milliseconds, and how many are remembered. */
-const knownMs = 600_000;
-const mostKnown = 20_000;
+/** A call before its message is read. */
+export interface Arrival {
+  rpc: DescMethod;
+  /** Gives the value of a request header, by its lower-case name. */
+  header(name: string): string | null;
+  signal: AbortSignal;
+}
+
+interface Meters {
+  policies: Policies;
+  reads: Meter<string>;
+  calls: Meter<number>;
+  refusals: Meter<string>;
+  credentials: Meter<string>;
+}
 
 /**
- * The limits that are kept in this process: of refused requests and wrong credentials by address, and of calls, by agent
- * where it shows a good key and by address otherwise. (Writes are limited besides, in their transaction.)
+ * Finds out who makes each request, and applies the limits that are kept in this process. Whoever shows a good API key is
+ * judged by the limit of the agent's calls alone. Everybody else is judged by the limits of the address: reads, refused
+ * requests and wrong keys. (Writes are limited besides, in their transaction.)
  */
 export class Gate {
-  readonly #policies: Policies;
   readonly #addresses: ClientAddresses;
-  readonly #now: () => number;
-  readonly #reads: Meter<string>;
-  readonly #calls: Meter<number>;
-  readonly #refusals: Meter<string>;
-  readonly #credentials: Meter<string>;
-  /** Keys that were good lately, by a hash, with the agent and the time. */
-  readonly #known = new RecentMap<string, { agent: number; until: number }>(mostKnown);
+  readonly #table: GateOptions["table"];
+  readonly #meters: Meters | undefined;
 
-  constructor({ policies, trustProxy, now }: LimitOptions) {
-    this.#policies = policies;
-    this.#now = now;
-    this.#addresses = new ClientAddresses(trustProxy);
-    this.#reads = new Meter(policies.reads, now);
-    this.#calls = new Meter(policies.calls, now);
-    this.#refusals = new Meter(policies.refusals, now);
-    this.#credentials = new Meter(policies.credentials, now);
+  constructor({ policies, addresses, now, table }: GateOptions) {
+    this.#addresses = addresses;
+    this.#table = table;
+    this.#meters = policies && {
+      policies,
+      reads: new Meter(policies.reads, now),
+      calls: new Meter(policies.calls, now),
+      refusals: new Meter(policies.refusals, now),
+      credentials: new Meter(policies.credentials, now),
+    };
+  }
+
+  /** Whether anything is limited. */
+  get limits(): boolean {
+    return this.#meters !== undefined;
   }
 
   /** To be called first of all. Where the address has sent too many faulty requests, `refusal` says so. */
   open(request: IncomingMessage): CallLimits {
-    const limits = new CallLimits(this.#addresses.of(request), this.#credentials);
-    const judgement = this.#refusals.look(limits.address);
-    if (!judgement.allowed) {
-      limits.note(this.#refusals.policy, judgement);
-      limits.refusal = rateLimited(this.#refusals.policy, judgement);
-    }
+    const limits = new CallLimits(this.#addresses.of(request), this.#meters?.credentials);
+    if (this.#meters === undefined) return limits;
+    const { policy } = this.#meters.refusals;
+    const judgement = this.#meters.refusals.look(limits.address);
+    if (!judgement.allowed) limits.refusal = rateLimited(policy, judgement);
     return limits;
   }
 
-  /** To be called when the reply is on its way. */
-  close({ address, faulty }: CallLimits): void {
-    if (faulty === true) this.#refusals.charge(address);
-  }
-
-  /** Counts a request that is no call of a known agent. @throws StoaError `rate_limited` */
-  countAnonymous(limits: CallLimits): void {
-    if (limits.refusal !== undefined) throw limits.refusal;
-    limits.count(this.#reads, limits.address);
+  /** To be called when the reply is on its way. An agent's faults do not count against the address it comes from. */
+  close({ address, agent, faulty }: CallLimits): void {
+    if (faulty === true && agent === undefined) this.#meters?.refusals.charge(address);
   }
 
   /** What a reply says where nothing was counted. */
   describe(limits: CallLimits): void {
-    if (limits.state === "") limits.note(this.#refusals.policy, this.#refusals.look(limits.address));
+    if (this.#meters === undefined || limits.state !== "") return;
+    const { refusals } = this.#meters;
+    limits.note(refusals.policy, refusals.look(limits.address));
   }
 
   /**
-   * Counts a call, and finds who makes it where the contract asks for that; a public one is let in at once.
+   * Counts a request that is no call of the contract: for its agent where it shows a good key, else for its address. It
+   * returns at once where no key has to be looked up.
+   * @throws StoaError `rate_limited`
+   */
+  visit(limits: CallLimits, authorization: string | null): Promise<void> | undefined {
+    return this.#visit(limits, this.#table.keys.shown(authorization));
+  }
+
+  /** Finds out whether a request shows a good key. It counts nothing but a wrong one, and refuses nobody. */
+  async identify(limits: CallLimits, authorization: string | null): Promise<void> {
+    const key = this.#table.keys.shown(authorization);
+    if (key === undefined) return;
+    limits.agent = this.#table.keys.agentOf(key);
+    if (limits.agent !== undefined) return;
+    const holder = await this.#findUnknown(limits, key, undefined);
+    if (isGood(holder)) limits.agent = holder.agent.id;
+    else limits.wrongSecret();
+  }
+
+  /**
+   * Counts a call, and finds who makes it where the contract asks for that (undefined elsewhere). It returns at once where
+   * no key has to be looked up.
    * @throws StoaError `rate_limited`, `unauthorized`
    */
-  admit(limits: CallLimits, arrival: Arrival): Promise<unknown> | undefined {
-    if (limits.refusal !== undefined) throw limits.refusal;
+  admit(limits: CallLimits, arrival: Arrival): unknown {
     const { rpc, header } = arrival;
     const limit = limitOf(rpc);
-    if (limit !== undefined) limits.spendsFrom(this.#policies[limit]);
-    const authorization = header("authorization");
-    if (accessOf(rpc) !== Access.PUBLIC) return this.#admitCaller(limits, arrival, authorization);
-    this.#countPublic(limits, authorization);
+    if (limit !== undefined && this.#meters !== undefined) limits.spendsFrom(this.#meters.policies[limit]);
+    const access = accessOf(rpc);
+    if (access === Access.OPERATOR) return this.#admitOperator(limits, arrival);
+    const key = this.#table.keys.shown(header("authorization"));
+    return access === Access.PUBLIC ? this.#visit(limits, key, arrival.signal) : this.#admitAgent(limits, arrival, key);
+  }
+
+  #visit(limits: CallLimits, key: ShownKey | undefined, signal?: AbortSignal): Promise<void> | undefined {
+    if (key === undefined) {
+      this.#countAnonymous(limits);
+      return undefined;
+    }
+    const agent = this.#table.keys.agentOf(key);
+    if (agent === undefined) return this.#visitWithUnknownKey(limits, key, signal);
+    this.#countAgent(limits, agent);
     return undefined;
   }
 
-  async #admitCaller(limits: CallLimits, arrival: Arrival, authorization: string | null): Promise<unknown> {
-    // Who shows nothing has guessed nothing.
-    const caller = await (authorization === null ? authenticate(arrival) : this.#authenticate(limits, arrival));
-    const agent = arrival.table.agentOf(caller);
-    if (agent === undefined) {
-      limits.note(this.#credentials.policy, this.#credentials.look(limits.address));
-    } else {
-      limits.count(this.#calls, agent);
-      this.#known.set(digest(authorization ?? ""), { agent, until: this.#now() + knownMs });
+  /** A wrong key on a public operation is ignored, but counts as wrong. */
+  async #visitWithUnknownKey(limits: CallLimits, key: ShownKey, signal: AbortSignal | undefined): Promise<void> {
+    const holder = await this.#findUnknown(limits, key, signal);
+    if (isGood(holder)) return this.#countAgent(limits, holder.agent.id);
+    limits.wrongSecret();
+    this.#countAnonymous(limits);
+  }
+
+  async #admitAgent(limits: CallLimits, arrival: Arrival, key: ShownKey | undefined): Promise<unknown> {
+    const known = key && this.#table.keys.agentOf(key);
+    // Before the query: a refused call costs none.
+    if (known !== undefined) this.#countAgent(limits, known);
+    const holder = key && (await this.#findHolder(limits, arrival, key, known !== undefined));
+    const isWrong = key !== undefined && known === undefined && !isGood(holder);
+    if (!isGood(holder)) limits.agent = undefined;
+    else if (known === undefined) this.#countAgent(limits, holder.agent.id);
+    // A key that is past may repeat its rotation, which takes a query more to find out.
+    if (isWrong && holder !== undefined) {
+      this.#refuseAnonymous(limits);
+      limits.beforeSecret();
     }
+    let caller: unknown;
+    try {
+      caller = await this.#authenticate(arrival, holder);
+    } catch (error) {
+      if (!isUnauthorized(error) || limits.agent !== undefined) throw error;
+      this.#refuseAnonymous(limits);
+      throw (isWrong && limits.wrongSecret()) || error;
+    }
+    if (limits.agent === undefined && holder !== undefined) this.#countAgent(limits, holder.agent.id);
     return caller;
   }
 
-  async #authenticate(limits: CallLimits, arrival: Arrival): Promise<unknown> {
-    limits.beforeSecret();
+  /** The right token is let in whatever its address has sent: an attacker there must not lock the operator out. */
+  async #admitOperator(limits: CallLimits, arrival: Arrival): Promise<unknown> {
     try {
-      return await authenticate(arrival);
+      const caller = await this.#authenticate(arrival, undefined);
+      if (this.#meters !== undefined) {
+        const { credentials } = this.#meters;
+        limits.note(credentials.policy, credentials.look(limits.address));
+      }
+      return caller;
     } catch (error) {
-      if (error instanceof StoaError && error.code === "unauthorized") limits.wrongSecret();
-      throw error;
+      this.#refuseAnonymous(limits);
+      // Who shows nothing has guessed nothing.
+      throw (arrival.header("authorization") !== null && limits.wrongSecret()) || error;
     }
   }
 
-  /** The agent whose key this is, where the key was good lately. @param authorization the header's value */
-  knownAgent(authorization: string): number | undefined {
-    const known = this.#known.get(digest(authorization));
-    return known === undefined || known.until < this.#now() ? undefined : known.agent;
+  #authenticate({ rpc, header, signal }: Arrival, holder: KeyHolder | undefined): Promise<unknown> {
+    return this.#table.authenticate(rpc, holder, header, signal);
   }
 
-  /** Credentials are not looked up here: a key counts for its agent once it has been good for a call that asks for it. */
-  #countPublic(limits: CallLimits, authorization: string | null): void {
-    const agent = authorization === null ? undefined : this.knownAgent(authorization);
-    if (agent === undefined) this.countAnonymous(limits);
-    else limits.count(this.#calls, agent);
+  #findHolder(limits: CallLimits, { signal }: Arrival, key: ShownKey, isKnown: boolean) {
+    return isKnown ? this.#table.keys.find(key, signal) : this.#findUnknown(limits, key, signal);
+  }
+
+  /** Only an address that has sent many wrong keys is answered from what is remembered of wrong ones. */
+  #findUnknown({ address }: CallLimits, key: ShownKey, signal: AbortSignal | undefined) {
+    const mayBeRemembered = this.#meters?.credentials.look(address).allowed === false;
+    return this.#table.keys.findUnknown(key, mayBeRemembered, signal);
+  }
+
+  #countAgent(limits: CallLimits, agent: number): void {
+    limits.agent = agent;
+    if (this.#meters !== undefined) limits.count(this.#meters.calls, agent);
+  }
+
+  #countAnonymous(limits: CallLimits): void {
+    this.#refuseAnonymous(limits);
+    if (this.#meters !== undefined) limits.count(this.#meters.reads, limits.address);
+  }
+
+  #refuseAnonymous(limits: CallLimits): void {
+    if (limits.refusal === undefined || this.#meters === undefined) return;
+    const { refusals } = this.#meters;
+    limits.note(refusals.policy, refusals.look(limits.address));
+    throw limits.refusal;
   }
 }
 
-function digest(authorization: string): string {
-  return hash("sha256", authorization, "base64");
+function isGood(holder: KeyHolder | undefined): holder is KeyHolder {
+  return holder !== undefined && holder.standing !== "past";
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof StoaError && error.code === "unauthorized";
 }

@@ -10,7 +10,7 @@ export type RouteLimits = "none" | "rest" | "rpc";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The call's limits; undefined where there are none. */
+    /** Who makes the request, and its limits; undefined before the first hook. */
     callLimits: CallLimits | undefined;
   }
   interface FastifyContextConfig {
@@ -20,12 +20,10 @@ declare module "fastify" {
 
 /**
  * Puts the limits of this process before everything else that an instance does, and the header fields on every reply.
- * To be called before routes are added. Without a gate nothing is limited.
+ * To be called before routes are added.
  */
-export function addLimits(app: FastifyInstance, gate: Gate | undefined, services: ServiceTable["services"]): void {
+export function addLimits(app: FastifyInstance, gate: Gate, services: ServiceTable["services"]): void {
   app.decorateRequest("callLimits", undefined);
-  if (gate === undefined) return;
-
   const rpcRoutes = new Map<string, RouteLimits>(
     services.flatMap(({ service: { typeName, methods } }) =>
       methods.map(({ name }) => [`/${typeName}/${name}`, typeName === Health.typeName ? "none" : "rpc"]),
@@ -35,19 +33,17 @@ export function addLimits(app: FastifyInstance, gate: Gate | undefined, services
     const limits = rpcRoutes.get(route.url);
     if (limits !== undefined) route.config = { ...route.config, limits };
     if (route.config?.limits !== undefined) return;
-    const count = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
-      attempt(() => countAnonymous(gate, request), done);
-    };
+    const count = async (request: FastifyRequest) => countVisit(gate, request);
     route.onRequest = [count, ...[route.onRequest ?? []].flat()];
   });
   app.addHook("onRequest", (request, _reply, done) => {
-    const limits = gate.open(request.raw);
-    request.callLimits = limits;
-    if (limits.refusal === undefined) return done();
-    // Who asks for health is answered always. Calls are refused where they are counted: over RPC in the manner of its
-    // protocols, over REST where it is known whether a page of another origin may read the refusal.
-    return request.routeOptions.config.limits === undefined ? done(limits.refusal) : done();
+    // Requests are refused where they are counted, and requests for health never: over RPC in the manner of its protocols,
+    // over REST where it is known whether a page of another origin may read the refusal.
+    request.callLimits = gate.open(request.raw);
+    done();
   });
+  if (!gate.limits) return;
+
   app.addHook("onSend", (request, reply, payload, done) => {
     const { callLimits } = request;
     if (callLimits !== undefined) {
@@ -68,13 +64,14 @@ export function addLimits(app: FastifyInstance, gate: Gate | undefined, services
 
 /** Says on a reply that Fastify does not send how the caller stands; the gate has described it. */
 export function setLimitFields(response: ServerResponse, { policies, state }: CallLimits): void {
+  if (state === "") return;
   response.setHeader("ratelimit-policy", policies);
   response.setHeader("ratelimit", state);
 }
 
-/** Counts a request that is no call. @throws StoaError `rate_limited` */
-export function countAnonymous(gate: Gate | undefined, { callLimits }: FastifyRequest): void {
-  if (callLimits !== undefined) gate?.countAnonymous(callLimits);
+/** Counts a request that is no call of the contract; see `Gate.visit`. @throws StoaError `rate_limited` */
+export function countVisit(gate: Gate, { callLimits, raw }: FastifyRequest): Promise<void> | undefined {
+  return callLimits && gate.visit(callLimits, raw.headers.authorization ?? null);
 }
 
 /**
@@ -85,14 +82,4 @@ function isFaulty({ routeOptions }: FastifyRequest, { statusCode, raw }: Fastify
   if (!raw.writableFinished || statusCode === 429 || statusCode === 503) return false;
   // Connect calls a message that it cannot decode 500, over HTTP/1.1, and 200 with a status in the trailer, over gRPC.
   return routeOptions.config.limits === "rpc" || (statusCode >= 400 && statusCode < 500);
-}
-
-function attempt(action: () => void, done: (error?: Error) => void): void {
-  let failure: Error | undefined;
-  try {
-    action();
-  } catch (error) {
-    failure = error as Error;
-  }
-  done(failure);
 }

@@ -4,14 +4,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import { accessOf } from "../../contract.ts";
 import { notFound, type StoaError } from "../../errors.ts";
-import { type Arrival, admit } from "../admission.ts";
+import type { CallLimits } from "../../limits/call-limits.ts";
 import { cancellation, giveUp } from "../cancellation.ts";
 import { toStoaError } from "../error-mapping.ts";
 import type { Gate } from "../limits/gate.ts";
-import { countAnonymous } from "../limits/hooks.ts";
+import { countVisit } from "../limits/hooks.ts";
 import { logKey } from "../log.ts";
 import type { ServiceTable } from "../services.ts";
-import { admitStream } from "../streams/admission.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Binding, bindingsOf } from "./bindings.ts";
 import type { CallInit } from "./call.ts";
@@ -24,8 +23,7 @@ import { isServerStreaming } from "./stream-call.ts";
 export interface RestOptions {
   table: ServiceTable;
   interceptors: readonly Interceptor[];
-  /** Without it nothing is limited. */
-  gate?: Gate | undefined;
+  gate: Gate;
   streams: OpenStreams;
   /** See `sendStream`. */
   heartbeatMs?: number | undefined;
@@ -78,23 +76,22 @@ export function addRestRoutes(
         onRequest: async (request, reply) => {
           const target = findTarget(endpoints, request.originalUrl);
           if (target === undefined) {
-            countAnonymous(gate, request);
+            await countVisit(gate, request);
             throw notFound("There is nothing at this address.");
           }
           const { binding } = target.endpoint;
           if (isPublicRead(binding)) allowAnyOrigin(reply);
-          const arrival: Arrival = {
+          const limits = request.callLimits as CallLimits;
+          const caller = gate.admit(limits, {
             rpc: binding.rpc,
-            table,
             // Of a header that comes twice Node makes one value; only Set-Cookie is a list.
             header: (name) => (request.raw.headers[name] as string | undefined) ?? null,
             signal: cancellation(request, reply),
-          };
-          const caller = admit(arrival, gate, request.callLimits);
+          });
           target.caller = caller instanceof Promise ? await caller : caller;
           if (isStream) {
             const abort = (reason: StoaError) => giveUp(request, reason);
-            await admitStream(streams, gate, { ...arrival, request: request.raw, response: reply.raw, abort });
+            streams.add({ request: request.raw, response: reply.raw, agent: limits.agent, abort });
           }
           (request as RestRequest).target = target;
           // Fastify would refuse a malformed content type before any parser. (Set where there is a body alone: it makes

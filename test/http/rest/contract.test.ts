@@ -4,10 +4,12 @@ import { fastify } from "fastify";
 import { expect, it } from "vitest";
 import { defaultStreamLimits } from "../../../src/config.ts";
 import { ClientAddresses } from "../../../src/http/limits/client-address.ts";
+import { Gate } from "../../../src/http/limits/gate.ts";
 import { addRestRoutes } from "../../../src/http/rest/routes.ts";
 import { OpenStreams } from "../../../src/http/streams/open-streams.ts";
 import type { CallLimits } from "../../../src/limits/call-limits.ts";
 import { BrokenService } from "../../support/fixture.ts";
+import { noKeys } from "../../support/fixture-server.ts";
 
 /** Adds the routes of some RPCs of the broken service. */
 function add(...names: string[]): void {
@@ -21,11 +23,13 @@ function add(...names: string[]): void {
     services: [{ service, implementation }],
     authenticate: async () => undefined,
     callerKey: createContextKey<unknown>(undefined),
-    agentOf: () => undefined,
+    keys: noKeys,
     limitsKey: createContextKey<CallLimits | undefined>(undefined),
   };
-  const streams = new OpenStreams(defaultStreamLimits, new ClientAddresses([]));
-  addRestRoutes(fastify(), { table, interceptors: [], streams });
+  const addresses = new ClientAddresses([]);
+  const streams = new OpenStreams(defaultStreamLimits, addresses);
+  const gate = new Gate({ policies: undefined, addresses, now: Date.now, table });
+  addRestRoutes(fastify(), { table, interceptors: [], gate, streams });
 }
 
 it.each([

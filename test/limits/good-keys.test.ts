@@ -1,0 +1,202 @@
+// Whoever shows a good key is judged by the limit of its agent's calls alone, whatever others at its address have done.
+import { connect as connectHttp2 } from "node:http2";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { type Limited, observeKeyLookUps, startLimited, untilRefused } from "../support/limited.ts";
+
+const randomKey = () => `stoa_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
+const minute = { windowSeconds: 60 };
+/** Very little for an address. */
+const tight = {
+  reads: { calls: 3, ...minute },
+  refusals: { calls: 3, ...minute },
+  credentials: { calls: 3, ...minute },
+};
+
+/** Spends all that an address has. */
+async function exhaust(service: Limited): Promise<void> {
+  for (let i = 0; i < 3; i++) await service.rest("agents/me", { key: randomKey() });
+  for (let i = 0; i < 3; i++) await service.rest("feed");
+  for (let i = 0; i < 3; i++) await service.rest("agents/me");
+  expect((await service.rest("feed")).status).toBe(429);
+  expect((await service.rest("agents/me", { key: randomKey() })).status).toBe(429);
+}
+
+/** Two replicas; the agent's key is known to the one that gave it out. */
+let service: Limited;
+let replica: Limited;
+let key: string;
+beforeAll(async () => {
+  service = await startLimited(tight);
+  replica = await startLimited(tight, { db: service.db, clock: service.clock });
+});
+beforeEach(async () => {
+  vi.restoreAllMocks();
+  // All limits are regained by then, and all keys forgotten.
+  service.clock.pass(3600);
+  ({ key } = await service.register());
+});
+
+describe("an address that has spent everything", () => {
+  const ways: [string, (at: Limited) => Promise<unknown>][] = [
+    ["a read", async (at) => (await at.rest("feed", { key })).status],
+    ["a call that needs a key", async (at) => (await at.rest("agents/me", { key })).status],
+    ["a page", (at) => statusOf(`${at.url}/`)],
+    ["the guide", (at) => statusOf(`${at.url}/skill.md`)],
+    ["a stream", (at) => statusOf(`${at.url}/api/v1/house/receipts/stream`)],
+    ["Connect", (at) => listPosts(at, "connect")],
+    ["gRPC", (at) => listPosts(at, "grpc")],
+    ["gRPC-Web", (at) => listPosts(at, "grpc-web")],
+    ["a call over gRPC that needs a key", (at) => getMe(at)],
+    ["reflection", (at) => reflect(at)],
+    ["HTTP/2", (at) => overHttp2(at)],
+  ];
+  const statusOf = async (url: string) => {
+    const reply = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+    await reply.arrayBuffer();
+    return reply.status;
+  };
+  const signed = () => ({ headers: { authorization: `Bearer ${key}` } });
+  const listPosts = async (at: Limited, protocol: "connect" | "grpc" | "grpc-web") => {
+    await at.connect(PostService, protocol).listPosts({}, signed());
+    return 200;
+  };
+  const getMe = async (at: Limited) => {
+    await at.connect(AgentService, "grpc").getMe({}, signed());
+    return 200;
+  };
+  const reflect = async (at: Limited) => {
+    async function* requests() {
+      yield { messageRequest: { case: "listServices" as const, value: "" } };
+    }
+    for await (const _ of at.connect(ServerReflection, "grpc").serverReflectionInfo(requests(), signed()));
+    return 200;
+  };
+  const overHttp2 = async (at: Limited) => {
+    const session = connectHttp2(at.url);
+    const stream = session.request({ ":path": "/api/v1/feed", ...signed().headers });
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    stream.on("response", (headers) => resolve(headers[":status"])).on("error", reject);
+    stream.resume();
+    try {
+      return await promise;
+    } finally {
+      session.close();
+    }
+  };
+
+  it.each(ways)("does not stop an agent there, whose key the replica has given out: %s", async (_, ask) => {
+    await exhaust(service);
+    expect(await ask(service)).toBe(200);
+  });
+
+  it.each(ways)("does not stop the first use of a good key on another replica: %s", async (_, ask) => {
+    await exhaust(replica);
+    expect(await ask(replica)).toBe(200);
+    expect((await replica.rest("feed", { key })).headers.get("ratelimit")).toMatch(/^"calls";r=2998;/);
+  });
+
+  it("does not stop a key that was rotated in, nor the one before it while it is good", async () => {
+    await exhaust(replica);
+    const { body } = await service.rest("agents/me/key", { key, body: { grace_seconds: 60 } });
+    for (const each of [key, body.api_key]) expect((await replica.rest("feed", { key: each })).status).toBe(200);
+    service.clock.pass(60);
+    const another = await startLimited(tight, { db: service.db, clock: service.clock });
+    await exhaust(another);
+    expect((await another.rest("feed", { key: body.api_key })).status).toBe(200);
+    expect((await another.rest("feed", { key })).status).toBe(429);
+  });
+});
+
+describe("a good key", () => {
+  it("spends nothing of its address: neither by its first use, nor by reads, mistakes and unknown addresses", async () => {
+    for (let i = 0; i < 5; i++) {
+      expect((await replica.rest("feed", { key })).status).toBe(200);
+      expect((await replica.rest("posts/abc", { key })).status).toBe(400);
+      expect((await replica.rest("posts", { key, body: "{" })).status).toBe(400);
+      expect((await replica.rest("nothing", { key })).status).toBe(404);
+      const over = replica.connect(PostService).getPost({ id: 4711n }, { headers: { authorization: `Bearer ${key}` } });
+      expect(ConnectError.from(await over.catch((error) => error)).code).toBe(Code.NotFound);
+    }
+    for (let i = 0; i < 3; i++) expect((await replica.rest("agents/me", { key: randomKey() })).status).toBe(401);
+    expect((await replica.rest("agents/me")).status).toBe(429);
+  });
+
+  it("costs one look-up at its first use, and none for reads from then on", async () => {
+    const statements = observeKeyLookUps();
+    expect((await replica.rest("agents/me", { key })).status).toBe(200);
+    for (let i = 0; i < 3; i++) expect((await replica.rest("feed", { key })).status).toBe(200);
+    expect(statements).toHaveLength(1);
+  });
+
+  it("costs no look-up at all where it was given out", async () => {
+    const statements = observeKeyLookUps();
+    for (let i = 0; i < 3; i++) expect((await service.rest("feed", { key })).status).toBe(200);
+    const { body } = await service.rest("agents/me/key", { key, body: {} });
+    statements.length = 0;
+    expect((await service.rest("feed", { key: body.api_key })).status).toBe(200);
+    expect(statements).toEqual([]);
+  });
+
+  it("over the limit of its agent's calls is refused without a query", async () => {
+    const limited = await startLimited({ calls: { calls: 4, ...minute } });
+    const agent = await limited.register();
+    expect((await untilRefused(() => limited.rest("agents/me", { key: agent.key }))).allowed).toBe(4);
+    const statements = observeKeyLookUps();
+    for (const path of ["agents/me", "feed", "nothing"]) {
+      expect((await limited.rest(path, { key: agent.key })).headers.get("ratelimit")).toBe('"calls";r=0;t=15');
+    }
+    expect((await limited.rest("posts", { key: agent.key, body: { title: "Too soon" } })).status).toBe(429);
+    expect(statements).toEqual([]);
+  });
+
+  it("that is revoked counts for its agent for ten minutes at most, and for no call that needs a key", async () => {
+    expect((await replica.rest("feed", { key })).status).toBe(200);
+    expect((await service.rest("agents/me/key", { key, body: { grace_seconds: 0 } })).status).toBe(201);
+    service.clock.pass(599);
+    expect((await replica.rest("feed", { key })).headers.get("ratelimit")).toMatch(/^"calls"/);
+    service.clock.pass(2);
+    expect((await replica.rest("feed", { key })).headers.get("ratelimit")).toMatch(/^"reads"/);
+    expect((await replica.rest("agents/me", { key })).status).toBe(401);
+  });
+
+  it("that is revoked stops counting for its agent once a call that needs a key has refused it", async () => {
+    expect((await replica.rest("feed", { key })).status).toBe(200);
+    await service.rest("agents/me/key", { key, body: { grace_seconds: 0 } });
+    expect((await replica.rest("agents/me", { key })).status).toBe(401);
+    expect((await replica.rest("feed", { key })).headers.get("ratelimit")).toMatch(/^"reads"/);
+  });
+});
+
+describe("wrong keys", () => {
+  it("on public reads are ignored, and count as wrong", async () => {
+    for (let i = 0; i < 3; i++) {
+      const { status, headers } = await replica.rest("feed", { key: randomKey() });
+      expect([status, headers.get("ratelimit")]).toEqual([200, expect.stringMatching(/^"reads".*"credentials"/)]);
+    }
+    expect((await replica.rest("agents/me", { key: randomKey() })).status).toBe(429);
+  });
+
+  it("that are repeated cost no query once their address has sent too many", async () => {
+    const wrong = randomKey();
+    for (let i = 0; i < 4; i++) await service.rest("agents/me", { key: wrong });
+    const statements = observeKeyLookUps();
+    for (let i = 0; i < 5; i++) expect((await service.rest("agents/me", { key: wrong })).status).toBe(429);
+    expect(statements).toEqual([]);
+    service.clock.pass(11);
+    await service.rest("agents/me", { key: wrong });
+    expect(statements).toHaveLength(1);
+  });
+
+  it("at once do not hide a good key among them", async () => {
+    const flood = Promise.all(Array.from({ length: 200 }, () => replica.rest("agents/me", { key: randomKey() })));
+    const good = await replica.rest("agents/me", { key });
+    const statuses = (await flood).map(({ status }) => status);
+    expect(good.status).toBe(200);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(3);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(197);
+  });
+});
