@@ -1,6 +1,6 @@
-import type { Database, Queryable, Tx } from "../store/database.ts";
+import type { Database, Queryable, Reader, Tx } from "../store/database.ts";
 
-export type { Queryable } from "../store/database.ts";
+export type { Queryable, Reader } from "../store/database.ts";
 
 /** One write in progress: everything in it commits together or not at all. */
 export interface Unit {
@@ -40,7 +40,7 @@ export class Board {
   }
 
   /** A reader with one deadline for all that it reads; it reads no more once `signal` aborts. */
-  read(signal: AbortSignal): Queryable {
+  read(signal: AbortSignal): Reader {
     return this.#db.reader(signal, this.#deadlines.get(signal));
   }
 

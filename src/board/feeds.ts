@@ -1,9 +1,18 @@
 import { badInput } from "../errors.ts";
 import { bandEndsMs } from "../store/age-bands.ts";
-import { type FeedPage, type FeedPosition, listHot, listNew, listTop } from "../store/feeds.ts";
+import { countPosts } from "../store/communities.ts";
+import {
+  areMoreSince,
+  type FeedPage,
+  type FeedPosition,
+  highestPostId,
+  listHot,
+  listNew,
+  listTop,
+} from "../store/feeds.ts";
 import type { PostRow } from "../store/posts.ts";
 import { listTopSince, type TopWindow } from "../store/top-windows.ts";
-import type { Queryable } from "./board.ts";
+import type { Queryable, Reader } from "./board.ts";
 import { getCommunityId } from "./communities.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
 
@@ -35,10 +44,20 @@ export interface FeedResult {
 /** The band of age that ends where the window begins. */
 const windowBands: Record<FeedWindow, number | undefined> = { day: 0, week: 1, month: 2, year: 3, all: undefined };
 /**
+ * A page behind so many posts is deep: what it costs grows with the offset, which the caller chooses. So it is made sure
+ * first that there are as many posts, and few such pages are read at a time. Cursors cost the same at any depth.
+ */
+const deepOffset = 1_000;
+/**
  * For how long a cursor keeps the start of its first page, in milliseconds; then the start moves on. Posts that have left
  * the window since then are found one by one, so that neither a patient reader nor a forged cursor may ask for years of them.
  */
 const keptStartMs = 86_400_000;
+/**
+ * How far the clock of the replica that gave out a cursor may be ahead, in milliseconds. A start that lies further ahead is
+ * forged: nearly nothing would match, and the search for it would read the whole window.
+ */
+const clockToleranceMs = 3_600_000;
 
 /** What a cursor is bound to: pages of one feed share it. */
 interface FeedIdentity {
@@ -54,7 +73,7 @@ interface FeedIdentity {
  * @throws StoaError `not_found` for an unknown community; `bad_input`, field `cursor`, for a cursor that belongs to
  * another feed or comes with an offset.
  */
-export async function listFeed(db: Queryable, query: FeedQuery): Promise<FeedResult> {
+export async function listFeed(db: Reader, query: FeedQuery): Promise<FeedResult> {
   const { sort, limit, cursor, offset } = query;
   if (cursor !== undefined && offset !== undefined) throw badInput("cursor", "A cursor goes without an offset.");
   const position = cursor === undefined ? undefined : decodeFeedCursor(cursor);
@@ -70,13 +89,8 @@ export async function listFeed(db: Queryable, query: FeedQuery): Promise<FeedRes
     start: position ? { after: position.after } : { offset: offset ?? 0 },
     limit: limit + 1, // One more tells whether there is a next page.
   };
-  const rows = await (sort === "hot"
-    ? listHot(db, page)
-    : sort === "new"
-      ? listNew(db, page)
-      : top
-        ? listTopSince(db, page, top)
-        : listTop(db, page));
+  const rows =
+    (offset ?? 0) < deepOffset ? await readPage(db, sort, page, top) : await readDeepPage(db, sort, page, top);
   const posts = rows.slice(0, limit);
   const last = rows.length > limit ? posts.at(-1) : undefined;
   return {
@@ -87,12 +101,35 @@ export async function listFeed(db: Queryable, query: FeedQuery): Promise<FeedRes
   };
 }
 
+function readPage(db: Queryable, sort: FeedSort, page: FeedPage, top: TopWindow | undefined): Promise<PostRow[]> {
+  if (sort === "hot") return listHot(db, page);
+  if (sort === "new") return listNew(db, page);
+  return top ? listTopSince(db, page, top) : listTop(db, page);
+}
+
+/** A page that skips many posts; there is none where there are not that many. */
+async function readDeepPage(
+  db: Reader,
+  sort: FeedSort,
+  page: FeedPage,
+  top: TopWindow | undefined,
+): Promise<PostRow[]> {
+  const { communityId } = page;
+  const offset = "offset" in page.start ? page.start.offset : 0;
+  const posts = communityId === undefined ? await highestPostId(db) : await countPosts(db, communityId);
+  if (posts <= offset) return [];
+  const few = db.few();
+  if (top !== undefined && !(await areMoreSince(few, communityId, top.since, offset))) return [];
+  return readPage(few, sort, page, top);
+}
+
 /** The posts that are in the window now, or were when the first page was read, at `kept`. */
 function topWindow(window: FeedWindow, now: number, kept: number | undefined): TopWindow | undefined {
   const band = windowBands[window];
   if (band === undefined) return undefined;
   const since = now - (bandEndsMs[band] as number);
-  return { band, since: kept === undefined ? since : Math.max(kept, since - keptStartMs) };
+  if (kept === undefined) return { band, since };
+  return { band, since: Math.min(Math.max(kept, since - keptStartMs), since + clockToleranceMs) };
 }
 
 function encodeFeedCursor({ sort, communityId, window, since }: FeedIdentity, last: PostRow): string {

@@ -45,6 +45,12 @@ export async function findCommunityId(db: Queryable, name: string): Promise<numb
   return (await db.rows<{ id: number }>("SELECT id FROM communities WHERE name = ?", [name]))[0]?.id;
 }
 
+/** How many posts a community has; 0 where there is none. */
+export async function countPosts(db: Queryable, id: number): Promise<number> {
+  const [row] = await db.rows<{ post_count: number }>("SELECT post_count FROM communities WHERE id = ?", [id]);
+  return row?.post_count ?? 0;
+}
+
 /** Communities in the order of their names, those after the name `after`. */
 export function listCommunities(db: Queryable, after: string, limit: number): Promise<CommunityRow[]> {
   return db.rows<CommunityRow>(`${selectCommunity} WHERE c.name > ? ORDER BY c.name LIMIT ?`, [after, String(limit)]);

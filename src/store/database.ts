@@ -2,6 +2,7 @@ import type { ResultSetHeader } from "mysql2";
 import { isRetryable, outcomeUnknown, toStoaError } from "./database-errors.ts";
 import { Pool, tooLate } from "./pool/pool.ts";
 import type { DatabaseAddress, Param, Session } from "./pool/session.ts";
+import { Turns } from "./turns.ts";
 
 export type { DatabaseAddress, Param } from "./pool/session.ts";
 
@@ -9,6 +10,12 @@ export type { DatabaseAddress, Param } from "./pool/session.ts";
 export interface Queryable {
   /** Runs a prepared SELECT and returns its rows. */
   rows<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
+}
+
+/** A reader outside a transaction. */
+export interface Reader extends Queryable {
+  /** The same for statements whose cost the caller of the service chooses: few of them run at a time in a process. */
+  few(): Queryable;
 }
 
 /**
@@ -39,14 +46,18 @@ const defaultTimeoutMs = 10_000;
 const connectMs = 5_000;
 /** The part of a call's time after which the server ends a statement: that way the connection need not be given up. */
 const statementShare = 0.8;
+/** Of so many connections one may run a costly statement. */
+const connectionsPerCostly = 8;
 
 /** The connections to MySQL or MariaDB, and the one place that opens transactions. */
 export class Database {
   readonly #pool: Pool;
   readonly #timeoutMs: number;
+  readonly #costly: Turns;
 
   constructor({ address, connections, timeoutMs = defaultTimeoutMs }: DatabaseOptions) {
     this.#timeoutMs = timeoutMs;
+    this.#costly = new Turns(Math.ceil(connections / connectionsPerCostly));
     this.#pool = new Pool({
       address,
       connections,
@@ -65,13 +76,13 @@ export class Database {
    * no further one is started, and the abort's reason is thrown.
    * @throws StoaError `unavailable` from its methods when the database cannot answer, or not in time
    */
-  reader(signal: AbortSignal, endsAt = this.deadline()): Queryable {
-    return { rows: (sql, params) => this.#read(signal, endsAt, sql, params) };
+  reader(signal: AbortSignal, endsAt = this.deadline()): Reader {
+    return this.#reader(signal, () => endsAt);
   }
 
   /** A reader for work that may take long, such as a stream: each statement has a deadline of its own. */
-  longReader(signal: AbortSignal): Queryable {
-    return { rows: (sql, params) => this.#read(signal, this.deadline(), sql, params) };
+  longReader(signal: AbortSignal): Reader {
+    return this.#reader(signal, () => this.deadline());
   }
 
   /**
@@ -126,6 +137,18 @@ export class Database {
   /** Lets running statements end for a moment, and closes every connection. */
   close(): Promise<void> {
     return this.#pool.close();
+  }
+
+  #reader(signal: AbortSignal, endsAt: () => number): Reader {
+    return {
+      rows: (sql, params) => this.#read(signal, endsAt(), sql, params),
+      few: () => ({
+        rows: (sql, params) => {
+          const end = endsAt();
+          return this.#costly.run(signal, end, () => this.#read(signal, end, sql, params));
+        },
+      }),
+    };
   }
 
   async #read<Row>(

@@ -88,6 +88,28 @@ function listInOrder(db: Queryable, order: Order, { communityId, start, limit }:
   return db.rows<PostRow>(sql, params);
 }
 
+/** The highest id of a post; ids count up from 1, so there are no more posts than that. It reads one row, or none. */
+export async function highestPostId(db: Queryable): Promise<number> {
+  return (await db.rows<{ id: number | null }>("SELECT MAX(id) AS id FROM posts"))[0]?.id ?? 0;
+}
+
+/**
+ * Whether more than `offset` posts were created at `since` (milliseconds since 1970, UTC) or later. It reads as many
+ * entries of an index, and no rows.
+ */
+export async function areMoreSince(
+  db: Queryable,
+  communityId: number | undefined,
+  since: number,
+  offset: number,
+): Promise<boolean> {
+  const inCommunity = communityId === undefined ? "" : "community_id = ? AND ";
+  const sql = `SELECT 1 FROM posts FORCE INDEX (${indexName(newest.index, communityId)})
+    WHERE ${inCommunity}created_at >= ? ORDER BY created_at, id LIMIT 1 OFFSET ?`;
+  const params = communityId === undefined ? [since] : [communityId, since];
+  return (await db.rows(sql, [...params, String(offset)])).length > 0;
+}
+
 /** The order of `columns`, for ORDER BY; `table` is empty or ends with a dot. */
 export function descending(table: string, { columns }: Order): string {
   return columns.map((column) => `${table}${column} DESC`).join(", ");

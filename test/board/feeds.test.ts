@@ -174,3 +174,22 @@ describe("the window of top", () => {
     expect([...ids(first.posts), ...ids(second.posts)]).toEqual(whole);
   });
 });
+
+describe("an offset that no page reaches", () => {
+  const feeds = ["sort=hot", "sort=new", "sort=top", "sort=top&t=day", "sort=top&t=year"];
+  const places = ["posts?", "communities/general/posts?"];
+  const cases = places.flatMap((place) => feeds.map((feed) => `${place}${feed}`));
+
+  it.each(cases)("is an empty page like any other behind the end: %s", async (path) => {
+    const near = await service.rest(`${path}&offset=500&limit=7`);
+    const far = await service.rest(`${path}&offset=9007199254740991&limit=7`);
+    expect(far.status).toBe(200);
+    expect(far.body).toEqual({ ...near.body, offset: 9007199254740991 });
+    expect(far.body).toMatchObject({ count: 0, posts: [], next_offset: null, next_cursor: null, limit: 7 });
+  });
+
+  it("is not found in a community that there is not", async () => {
+    const { status } = await service.rest("communities/nowhere/posts?offset=9007199254740991");
+    expect(status).toBe(404);
+  });
+});

@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from "vitest";
 import { moveAgedPosts } from "../../src/board/aging.ts";
 import { Board } from "../../src/board/board.ts";
 import { listFeed } from "../../src/board/feeds.ts";
-import { Database, type Queryable } from "../../src/store/database.ts";
+import { Database, type Reader } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type BarePost, insertCommunities, insertPosts } from "../support/posts.ts";
@@ -20,7 +20,7 @@ const communities = ["general", "second", "third"];
 
 let test: TestDatabase;
 let db: Database;
-let reader: Queryable;
+let reader: Reader;
 
 beforeAll(async () => {
   test = await createTestDatabase();

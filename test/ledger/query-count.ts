@@ -12,18 +12,21 @@ export interface QueryCount {
 /** Counts, without changing anything, what is read through any Database of this process. */
 export function countQueries(): QueryCount {
   const count: QueryCount = { receipts: 0, heads: 0 };
-  const original = Database.prototype.reader;
-  vi.spyOn(Database.prototype, "reader").mockImplementation(function (this: Database, signal) {
-    const reader = original.call(this, signal);
-    return {
-      rows: async <Row>(sql: string, params?: readonly Param[]) => {
-        const rows = await reader.rows<Row>(sql, params);
-        if (sql.includes("FROM receipts WHERE seq >=")) count.receipts += rows.length;
-        if (sql.includes("FROM ledger_head")) count.heads += 1;
-        return rows;
-      },
-    };
-  });
+  for (const name of ["reader", "longReader"] as const) {
+    const original = Database.prototype[name];
+    vi.spyOn(Database.prototype, name).mockImplementation(function (this: Database, signal: AbortSignal) {
+      const reader = original.call(this, signal);
+      return {
+        ...reader,
+        rows: async <Row>(sql: string, params?: readonly Param[]) => {
+          const rows = await reader.rows<Row>(sql, params);
+          if (sql.includes("FROM receipts WHERE seq >=")) count.receipts += rows.length;
+          if (sql.includes("FROM ledger_head")) count.heads += 1;
+          return rows;
+        },
+      };
+    });
+  }
   return count;
 }
 

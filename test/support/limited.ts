@@ -56,6 +56,7 @@ export function observeKeyLookUps(): string[] {
   vi.spyOn(Database.prototype, "reader").mockImplementation(function (this: Database, ...args) {
     const reader = original.apply(this, args);
     return {
+      ...reader,
       rows: <Row>(sql: string, params?: readonly Param[]) => {
         if (sql.includes("key_hash")) statements.push(sql);
         return reader.rows<Row>(sql, params);
