@@ -4,6 +4,7 @@
 // STOA_SETUP=never forbids whatever changes the system outside this folder: what is missing is named instead.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ensureAccount } from "./lib/account.mjs";
 import { ensurePackages } from "./lib/packages.mjs";
 import { ensureServer, needsServer } from "./lib/server.mjs";
 import { ensureTools } from "./lib/tools.mjs";
@@ -27,7 +28,10 @@ function checkNode(version) {
 try {
   checkNode(process.versions.node);
   await ensurePackages(root);
-  if (needsServer(purpose, process.env)) await ensureServer();
+  if (needsServer(purpose, process.env)) {
+    await ensureServer();
+    await ensureAccount();
+  }
   if (purpose === "test") await ensureTools();
 } catch (error) {
   console.error(`stoa set-up: ${error instanceof Error ? error.message : error}`);

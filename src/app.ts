@@ -18,6 +18,7 @@ import { createServiceTable } from "./services/table.ts";
 import { Database } from "./store/database.ts";
 import { ensureDatabase } from "./store/ensure-database.ts";
 import { migrate, schemaState } from "./store/migrate.ts";
+import { ensureAccounts, grantTables, migratingUser, servingUser } from "./store/private-server/accounts.ts";
 import { startPrivateServer } from "./store/private-server.ts";
 
 /** What does not come from the environment; tests replace most of it. */
@@ -27,6 +28,8 @@ export interface Overrides {
   log?: FastifyBaseLogger;
   /** Gives up a start that is still going on. */
   signal?: AbortSignal;
+  /** Called when the port is open and nothing else has been done: the last moment that needs the rights of root. */
+  portOpened?: () => Promise<void>;
   /** How long connections may be silent, in milliseconds. */
   timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
   /** How often a silent stream of events says that it is alive, in milliseconds. */
@@ -68,7 +71,10 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     cleanUp.push(() => reserved.close());
     const url = `${config.tls ? "https" : "http"}://${hostInUrl(config.host)}:${reserved.port}`;
     const siteUrl = () => config.siteUrl ?? url;
-    const database = config.database ?? (await startPrivateDatabase(config, log, cleanUp, signal));
+    await overrides.portOpened?.();
+    signal?.throwIfAborted();
+    const own = config.database ? undefined : await startPrivateDatabase(config, log, cleanUp, signal);
+    const database = config.database ?? (own as PrivateDatabase).serving;
     signal?.throwIfAborted();
     const db = new Database({
       address: database,
@@ -76,7 +82,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       timeoutMs: config.databaseTimeoutMs,
     });
     cleanUp.push(() => db.close());
-    await migrateAs(config.migrationDatabase ?? database, log, signal);
+await migrateAs(config.migrationDatabase ?? own?.migrating ?? database, log, signal);
+    await own?.migrated();
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
@@ -143,17 +150,31 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   }
 }
 
+/** The private database by the accounts that README recommends for any. */
+interface PrivateDatabase {
+  serving: DatabaseConfig;
+  migrating: DatabaseConfig;
+  /** To be called when the tables are there: the serving account gets its rights on them. */
+  migrated(): Promise<void>;
+}
+
 async function startPrivateDatabase(
   { dataDir }: Config,
   log: FastifyBaseLogger,
   cleanUp: (() => Promise<void>)[],
   signal: AbortSignal | undefined,
-): Promise<DatabaseConfig> {
+): Promise<PrivateDatabase> {
   const server = await startPrivateServer({ dataDir, log: (line) => log.info(line), signal });
   cleanUp.push(() => server.stop());
-  const account = { socketPath: server.socketPath, user: server.user };
-  await ensureDatabase(account, "stoa");
-  return { ...account, database: "stoa" };
+  const { socketPath, user } = server;
+  const administrator = { socketPath, user };
+  await ensureDatabase(administrator, "stoa");
+  await ensureAccounts(administrator);
+  return {
+    serving: { socketPath, user: servingUser, database: "stoa" },
+    migrating: { socketPath, user: migratingUser, database: "stoa" },
+    migrated: () => grantTables(administrator),
+  };
 }
 
 async function migrateAs(

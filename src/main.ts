@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { type App, openLog, startApp } from "./app.ts";
 import { readConfig } from "./config.ts";
+import { leaveRoot } from "./leave-root.ts";
 
 /** How long a process with a fault that nothing caught may take to close its connections and its database. */
 const closeTimeoutMs = 5_000;
@@ -39,8 +40,9 @@ process.on("SIGTERM", stop);
 process.on("uncaughtException", end);
 try {
   const config = readConfig(process.env);
-  log = openLog(config);
-  app = await startApp(config, { log, signal: start.signal });
+  const opened = openLog(config);
+  log = opened;
+  app = await startApp(config, { log, signal: start.signal, portOpened: () => leaveRoot(config, opened) });
   process.stdout.write(`Stoa answers at ${app.url}\n`);
 } catch (error) {
   fail(error);

@@ -1,16 +1,19 @@
 // The embedded database: a MariaDB or MySQL server of our own, run as a child process on a private socket, with its data
 // in the data folder. What the folder holds:
 //   lock                 the service that has it (private-server/lock.ts)
-//   mysql/               the data of the database
-//   mysql.json, .pid     the server that runs on it, for the next start should we be killed
+//   mysql/               the data of the database, with the id of the server's process in server.pid
+//   mysql.json           the server that runs on it, for the next start should we be killed
 //   mysql.log            what the server says
-import { mkdirSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { unprivilegedAccount } from "../privileges/account.ts";
+import { confine, removeScratch } from "./private-server/confine.ts";
+import { giveDatabase, makeDataFolder, serverFiles } from "./private-server/data-folder.ts";
 import { type Flavour, findServer } from "./private-server/find.mjs";
 import { initialise, madeBy } from "./private-server/initialise.ts";
-import { forgetServer, recordServer, type ServerFiles, stopLeftOver } from "./private-server/left-over.ts";
+import { forgetServer, recordServer, stopLeftOver } from "./private-server/left-over.ts";
 import { takeLock } from "./private-server/lock.ts";
-import { makeSocketFolder, serverArgs, socketIn } from "./private-server/options.ts";
+import { makeSocketFolder, noFiles, serverArgs, socketIn } from "./private-server/options.ts";
 import type { Launch } from "./private-server/server-process.ts";
 import { supervise } from "./private-server/supervise.ts";
 
@@ -45,9 +48,7 @@ export interface PrivateServerOptions {
  *   is installed, or it does not start; the signal's reason when that is aborted
  */
 export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
-  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
-  // The server is later recognised by this very path on its command line.
-  const dataDir = realpathSync(options.dataDir);
+  const dataDir = makeDataFolder(options.dataDir);
   const unlock = takeLock(dataDir);
   try {
     const server = await start(dataDir, options);
@@ -65,32 +66,36 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
 
 async function start(dataDir: string, options: PrivateServerOptions): Promise<PrivateServer> {
   const { log, signal = new AbortController().signal } = options;
-  const folder = join(dataDir, "mysql");
-  const files: ServerFiles = { folder, record: join(dataDir, "mysql.json"), pidFile: join(dataDir, "mysql.pid") };
+  const files = serverFiles(dataDir);
+  const { folder } = files;
   const logFile = join(dataDir, "mysql.log");
   await stopLeftOver(files, log);
+  const account = unprivilegedAccount([dataDir, folder]);
+  if (account !== undefined) giveDatabase(dataDir, account);
 
   const program = findServer(madeBy(folder));
   if (program === undefined) {
     throw new Error("no MariaDB or MySQL server is installed here; install one or set STOA_DATABASE_URL");
   }
-  await initialise({ program, dataDir, folder, logFile, log, signal });
+  await initialise({ program, dataDir, folder, logFile, account, log, signal });
 
-  const socketFolder = makeSocketFolder();
+  const socketFolder = makeSocketFolder(account);
   const socketPath = socketIn(socketFolder);
   const cleanUp = () => {
-    rmSync(socketFolder, { recursive: true, force: true });
+    removeScratch(socketFolder);
     forgetServer(files);
   };
-  const launch: Launch = {
-    command: program.command,
-    args: [...serverArgs(program.flavour, folder, socketFolder, files.pidFile), ...(options.extraArgs ?? [])],
-    socketPath,
-    logFile,
-    spawned: (pid) => recordServer(files, pid, socketFolder),
-    log,
-  };
   try {
+    mkdirSync(join(socketFolder, noFiles), { mode: 0o555 });
+    const confinement = confine(account, folder, socketFolder);
+    const args = serverArgs(program.flavour, folder, confinement.folder, socketFolder);
+    const launch: Launch = {
+      ...confinement.wrap(program.command, [...args, ...(options.extraArgs ?? [])]),
+      socketPath,
+      logFile,
+      spawned: (pid) => recordServer(files, pid, socketFolder),
+      log,
+    };
     const end = await supervise(launch, signal);
     return { socketPath, user: "root", flavour: program.flavour, stop: () => end().finally(cleanUp) };
   } catch (error) {

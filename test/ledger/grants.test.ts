@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { waitUntil } from "../support/wait.ts";
 import { ledgerClient, startLedger, TestClock, verifyLedger } from "./support.ts";
 
-const statements = splitStatements(readFileSync(new URL("grants.sql", import.meta.url), "utf8"));
+const statements = splitStatements(readFileSync(new URL("../../src/store/grants.sql", import.meta.url), "utf8"));
 /** Those for before the tables exist; the others grant rights on tables. */
 const accounts = statements.filter((statement) => !/ ON stoa\.(?!\*)/.test(statement));
 const tables = statements.filter((statement) => !accounts.includes(statement));

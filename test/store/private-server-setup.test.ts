@@ -22,6 +22,7 @@ import { findServer } from "../../src/store/private-server/find.mjs";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // Plain JavaScript without declarations: imported by a computed name, it is `any`.
 const server = await import(join(root, "scripts/lib/server.mjs"));
+const account = await import(join(root, "scripts/lib/account.mjs"));
 const runtime = await import(join(root, "scripts/lib/runtime.mjs"));
 
 let copy: string;
@@ -105,6 +106,23 @@ describe("setup.mjs", () => {
     writeJson(".stoa/setup.lock", 1);
     utimesSync(join(copy, ".stoa/setup.lock"), 0, 0);
     expect(await setUp().result).toEqual({ status: 0, said: "" });
+  });
+});
+
+describe("the account", () => {
+  const passwd = "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n";
+  const machine = { root: true, platform: "linux", passwd, hasCommand: () => true, allowed: true };
+
+  test.each([
+    ["where root starts the service", {}, true],
+    ["not where it exists", { passwd: `${passwd}stoa:x:999:999::/:/bin/false\n` }, false],
+    ["although one has a similar name", { passwd: `${passwd}stoa2:x:999:999::/:/bin/false\n` }, true],
+    ["not by others", { root: false }, false],
+    ["not on macOS", { platform: "darwin" }, false],
+    ["not where useradd is missing", { hasCommand: () => false }, false],
+    ["not with STOA_SETUP=never", { allowed: false }, false],
+  ])("is made %s", (_, difference, needed) => {
+    expect(account.needsAccount({ ...machine, ...difference })).toBe(needed);
   });
 });
 

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createConnection, type RowDataPacket } from "mysql2/promise";
+import { createConnection } from "mysql2/promise";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { initialise } from "../../src/store/private-server/initialise.ts";
 import { identify, isRunning } from "../../src/store/private-server/process-identity.ts";
@@ -42,7 +42,7 @@ afterEach(async () => {
   await Promise.all(servers.map((server) => server.stop()));
   // What an owner that was killed has left, where no later start of the test has tidied up.
   const { socketFolder } = JSON.parse(contentOf(join(dataDir, "mysql.json")) ?? "{}");
-  const orphan = identify(Number(contentOf(join(dataDir, "mysql.pid"))));
+  const orphan = identify(Number(contentOf(join(dataDir, "mysql/server.pid"))));
   if (orphan !== undefined) {
     process.kill(orphan.pid, "SIGKILL");
     await until(async () => !isRunning(orphan) || undefined);
@@ -70,6 +70,21 @@ describe("start and stop", () => {
     const sql =
       "SELECT @@innodb_flush_log_at_trx_commit AS flush, @@character_set_server AS charset, @@skip_networking AS alone, @@log_bin AS log_bin";
     expect(await run(server, sql)).toEqual([{ flush: 1, charset: "utf8mb4", alone: 1, log_bin: 0 }]);
+  });
+
+  test("no statement reads or writes a file", async () => {
+    const server = await start();
+    writeFileSync(join(home, "letter"), "dear");
+    for (const path of [join(home, "letter"), "/etc/passwd"]) {
+      expect(await run(server, `SELECT LOAD_FILE('${path}') AS text`)).toEqual([{ text: null }]);
+    }
+    const [settings] = (await run(server, "SELECT @@local_infile AS local, @@secure_file_priv AS folder")) as [
+      { local: number; folder: string | null },
+    ];
+    expect(settings.local).toBe(0);
+    for (const folder of ["/tmp", settings.folder ?? home]) {
+      await expect(run(server, `SELECT 1 INTO OUTFILE '${join(folder, "stolen")}'`)).rejects.toThrow();
+    }
   });
 
   test("stop may be called twice and at once", async () => {
@@ -179,7 +194,7 @@ describe("after a kill", () => {
     await once(bystander, "spawn");
     const identity = identify(bystander.pid ?? 0);
     writeFileSync(join(dataDir, "mysql.json"), JSON.stringify({ ...identity, socketFolder: home }));
-    writeFileSync(join(dataDir, "mysql.pid"), `${bystander.pid}\n`);
+    writeFileSync(join(dataDir, "mysql/server.pid"), `${bystander.pid}\n`);
     await start();
     expect(identify(bystander.pid ?? 0)).toEqual(identity);
     expect(existsSync(home)).toBe(true);
@@ -199,7 +214,7 @@ describe("after a kill", () => {
     process.kill(await serverPid(server), "SIGKILL");
     await until(async () => lines.some((line) => line.includes("ended unexpectedly")) || undefined);
     await server.stop();
-    expect(identify(Number(contentOf(join(dataDir, "mysql.pid"))))).toBeUndefined();
+    expect(identify(Number(contentOf(join(dataDir, "mysql/server.pid"))))).toBeUndefined();
     expect(readdirSync(dataDir).sort()).toEqual(["mysql", "mysql.log"]);
   });
 });
@@ -227,7 +242,15 @@ describe("the data folder", () => {
     writeFileSync(join(folder, mark), "");
     const program = { flavour, command: "/bin/other", installDb: undefined, version: "" };
     const { signal } = new AbortController();
-    const made = initialise({ program, dataDir, folder, logFile: join(home, "log"), log: () => {}, signal });
+    const made = initialise({
+      program,
+      dataDir,
+      folder,
+      logFile: join(home, "log"),
+      account: undefined,
+      log: () => {},
+      signal,
+    });
     await expect(made).rejects.toThrow(message);
   });
 });
@@ -266,8 +289,9 @@ async function run(server: PrivateServer, ...statements: string[]): Promise<unkn
 }
 
 async function serverPid(server: PrivateServer): Promise<number> {
-  const [row] = (await run(server, "SELECT @@pid_file AS path")) as RowDataPacket[];
-  return Number(readFileSync(row?.path, "utf8"));
+  // The server writes it before it answers.
+  await run(server, "SELECT 1");
+  return Number(readFileSync(join(dataDir, "mysql/server.pid"), "utf8"));
 }
 
 function contentOf(path: string): string | undefined {

@@ -1,11 +1,12 @@
 // Makes the data folder of the database, once. It is made under another name and renamed when it is complete, so a start
 // that is killed half way leaves nothing that looks like a database.
-import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { type ChildProcess, spawn } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Account } from "../../privileges/account.ts";
+import { confine, makeScratch, removeScratch } from "./confine.ts";
 import type { Flavour, ServerProgram } from "./find.mjs";
-import { accountArgs, serverEnvironment } from "./options.ts";
+import { serverEnvironment } from "./options.ts";
 import { openServerLog } from "./server-log.ts";
 
 const asidePrefix = "mysql.new-";
@@ -28,10 +29,12 @@ export async function initialise(options: {
   dataDir: string;
   folder: string;
   logFile: string;
+  /** Who runs the server, if not this process's own account. */
+  account: Account | undefined;
   log(line: string): void;
   signal: AbortSignal;
 }): Promise<void> {
-  const { program, dataDir, folder } = options;
+  const { program, dataDir, folder, account } = options;
   for (const name of readdirSync(dataDir)) {
     if (name.startsWith(asidePrefix)) discard(join(dataDir, name));
   }
@@ -45,8 +48,9 @@ export async function initialise(options: {
   }
   options.log(`preparing a ${productName[program.flavour]} database in ${folder}`);
   const aside = mkdtempSync(join(dataDir, asidePrefix));
+  if (account !== undefined) chownSync(aside, account.uid, account.gid);
   try {
-    await makeData(program, aside, options.logFile, options.signal);
+    await makeData(program, aside, options);
     renameSync(aside, folder);
   } catch (error) {
     discard(aside);
@@ -61,17 +65,34 @@ function discard(aside: string): void {
   } catch {}
 }
 
-async function makeData(program: ServerProgram, folder: string, logFile: string, signal: AbortSignal): Promise<void> {
+async function makeData(
+  program: ServerProgram,
+  folder: string,
+  { logFile, account, signal }: { logFile: string; account: Account | undefined; signal: AbortSignal },
+): Promise<void> {
   signal.throwIfAborted();
-  const [command, ...args] = initCommand(program, folder);
-  const serverLog = openServerLog(logFile);
-  // A group of its own, so that an abort ends mariadb-install-db (a shell script) together with the server it runs.
-  const stdio: ["ignore", number, number] = ["ignore", serverLog.fd, serverLog.fd];
   // Its temporary tables need a folder of their own: any server that starts deletes those it finds in the common one.
-  const scratch = mkdtempSync(join(tmpdir(), "stoa-init-"));
-  const env = { ...serverEnvironment(), TMPDIR: scratch };
-  const child = spawn(command, args, { detached: true, stdio, env });
-  serverLog.close();
+  const scratch = makeScratch("stoa-init-", account);
+  try {
+    const confinement = confine(account, folder, scratch);
+    const { command, args, options } = confinement.wrap(...initCommand(program, confinement.folder));
+    const serverLog = openServerLog(logFile);
+    // A group of its own, so that an abort ends mariadb-install-db (a shell script) together with the server it runs.
+    const stdio: ["ignore", number, number] = ["ignore", serverLog.fd, serverLog.fd];
+    const env = { ...serverEnvironment(), TMPDIR: scratch };
+    const child = spawn(command, args, { ...options, detached: true, stdio, env });
+    serverLog.close();
+    const how = await untilEnded(child, signal);
+    if (how !== undefined) {
+      throw new Error(`${program.command} could not make the data folder ${folder} (${how}); ${serverLog.lastLines()}`);
+    }
+  } finally {
+    removeScratch(scratch);
+  }
+}
+
+/** Waits for the child, and kills its group when the signal aborts. @returns how it failed; undefined when it did not */
+async function untilEnded(child: ChildProcess, signal: AbortSignal): Promise<string | undefined> {
   const end = () => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
       process.kill(-child.pid, "SIGKILL");
@@ -84,21 +105,16 @@ async function makeData(program: ServerProgram, folder: string, logFile: string,
       child.once("exit", (code, name) => resolve(code === 0 ? undefined : (name ?? `exit code ${code}`)));
     });
     signal.throwIfAborted();
-    if (how !== undefined) {
-      throw new Error(`${command} could not make the data folder ${folder} (${how}); ${serverLog.lastLines()}`);
-    }
+    return how;
   } finally {
     signal.removeEventListener("abort", end);
-    discard(scratch);
   }
 }
 
-function initCommand(program: ServerProgram, folder: string): [string, ...string[]] {
+function initCommand(program: ServerProgram, folder: string): [string, string[]] {
   const dataArgs = ["--no-defaults", `--datadir=${folder}`];
-  if (program.installDb === undefined) return [program.command, ...dataArgs, "--initialize-insecure", ...accountArgs()];
-  // `--loose-user` reaches the server but not the script, which would run an unquoted chown and touch the system's PAM
-  // tool; --force spares it a look-up of the machine's own name, which nothing here depends on.
-  const account = accountArgs().map((arg) => arg.replace("--user", "--loose-user"));
+  if (program.installDb === undefined) return [program.command, [...dataArgs, "--initialize-insecure"]];
+  // --force spares it a look-up of the machine's own name, which nothing here depends on.
   const normal = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"];
-  return [program.installDb, ...dataArgs, ...normal, ...account];
+  return [program.installDb, [...dataArgs, ...normal]];
 }

@@ -2,7 +2,8 @@
 // stops it cleanly, and goes on with a fresh one.
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { dataDirArg, isSocketFolder } from "./options.ts";
+import { removeScratch } from "./confine.ts";
+import { identifyingArgs, isSocketFolder } from "./options.ts";
 import { identify, isRunning, type ProcessIdentity, parseIdentity, wasGiven } from "./process-identity.ts";
 
 export interface ServerFiles {
@@ -42,14 +43,15 @@ export async function stopLeftOver(files: ServerFiles, log: (line: string) => vo
   }
   const socketFolder = record?.socketFolder;
   if (typeof socketFolder === "string" && isSocketFolder(socketFolder)) {
-    rmSync(socketFolder, { recursive: true, force: true });
+    removeScratch(socketFolder);
   }
   forgetServer(files);
 }
 
 /** The process, only if it runs and serves this very data: nothing else is ever signalled. */
 function ours(files: ServerFiles, found: ProcessIdentity | undefined): ProcessIdentity | undefined {
-  return found !== undefined && isRunning(found) && wasGiven(found.pid, dataDirArg(files.folder)) ? found : undefined;
+  if (found === undefined || !isRunning(found)) return undefined;
+  return identifyingArgs(files.folder).some((argument) => wasGiven(found.pid, argument)) ? found : undefined;
 }
 
 async function end(files: ServerFiles, server: ProcessIdentity, log: (line: string) => void): Promise<void> {

@@ -1,19 +1,21 @@
 // How the private server is run: reachable through its socket alone, durable, of modest size.
-import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Account } from "../../privileges/account.ts";
+import { makeScratch } from "./confine.ts";
 import type { Flavour } from "./find.mjs";
 
 /** The longest socket path that every supported system takes (macOS 103, Linux 107). */
 const maxSocketPath = 103;
 const socketFolderPrefix = "stoa-db-";
+/** In the socket folder: the only folder whose files statements could name. It stays empty. */
+export const noFiles = "no-files";
 
-/** Makes the folder for the socket: short, and open to this account alone, since the database asks for no password. */
-export function makeSocketFolder(): string {
-  const usual = join(tmpdir(), socketFolderPrefix);
-  // mkdtemp adds 6 characters and makes the folder 0700.
-  const fits = usual.length + 6 + "/server.sock.lock".length <= maxSocketPath;
-  return mkdtempSync(fits ? usual : `/tmp/${socketFolderPrefix}`);
+/** Makes the folder for the socket: short, and open to the server's account alone, since the database asks for no password. */
+export function makeSocketFolder(account: Account | undefined): string {
+  // mkdtemp adds 6 characters.
+  const fits = join(tmpdir(), socketFolderPrefix).length + 6 + "/server.sock.lock".length <= maxSocketPath;
+  return makeScratch(socketFolderPrefix, account, fits ? tmpdir() : "/tmp");
 }
 
 /** Whether a recorded path can be one that `makeSocketFolder` made; nothing else is ever removed. */
@@ -25,12 +27,15 @@ export function socketIn(socketFolder: string): string {
   return join(socketFolder, "server.sock");
 }
 
-export function serverArgs(flavour: Flavour, folder: string, socketFolder: string, pidFile: string): string[] {
+/** @param visible the data folder as the server sees it, which differs from `folder` where it is mounted for the server */
+export function serverArgs(flavour: Flavour, folder: string, visible: string, socketFolder: string): string[] {
   return [
     "--no-defaults",
-    dataDirArg(folder),
+    `--datadir=${visible}`,
+    // The log of slow queries is off; its name makes the server known as ours.
+    ...(visible === folder ? [] : [mountedDataArg(folder)]),
     `--socket=${socketIn(socketFolder)}`,
-    `--pid-file=${pidFile}`,
+    `--pid-file=${join(visible, "server.pid")}`,
     // Temporary tables of a killed server go away with the socket folder.
     `--tmpdir=${socketFolder}`,
     "--skip-networking",
@@ -42,25 +47,29 @@ export function serverArgs(flavour: Flavour, folder: string, socketFolder: strin
     "--innodb-buffer-pool-size=256M",
     "--max-connections=200",
     "--performance-schema=OFF",
-    // MySQL: no second listener, and no need for the folder that its packages name (a missing one ends the server).
-    ...(flavour === "mysql" ? ["--mysqlx=OFF", "--secure-file-priv=NULL"] : []),
-    ...accountArgs(),
+    ...flavourArgs(flavour, socketFolder),
   ];
 }
 
-/** The argument by which a running server is known to be ours. */
-export function dataDirArg(folder: string): string {
-  return `--datadir=${folder}`;
+/** No statement reads or writes files: MySQL has a value for that, MariaDB gets an empty folder that it may not write. */
+function flavourArgs(flavour: Flavour, socketFolder: string): string[] {
+  // MySQL: no second listener.
+  if (flavour === "mysql") return ["--mysqlx=OFF", "--secure-file-priv=NULL"];
+  return ["--skip-symbolic-links", `--secure-file-priv=${join(socketFolder, noFiles)}`];
 }
 
-/** Both servers refuse to run as root unless told to. */
-export function accountArgs(): string[] {
-  return process.getuid?.() === 0 ? ["--user=root"] : [];
+/** The arguments of which a running server on this data has one. */
+export function identifyingArgs(folder: string): string[] {
+  return [`--datadir=${folder}`, mountedDataArg(folder)];
+}
+
+function mountedDataArg(folder: string): string {
+  return `--slow-query-log-file=${join(folder, "slow.log")}`;
 }
 
 /** The server gets nothing of our environment that it could act on (a systemd notify socket) or leak (secrets). */
 export function serverEnvironment(): NodeJS.ProcessEnv {
-  const kept = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"].flatMap((name) => {
+  const kept = ["PATH", "TMPDIR", "LD_LIBRARY_PATH"].flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value]];
   });

@@ -1,5 +1,5 @@
 // The log file of the database server, and the little of it that is worth showing when a start fails.
-import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 
 const keepBytes = 4 * 1024 * 1024;
 const shownLines = 6;
@@ -16,7 +16,8 @@ export interface ServerLog {
 /** Opens the log for appending; one that has grown large is set aside as `….1` first. */
 export function openServerLog(path: string): ServerLog {
   if (existsSync(path) && statSync(path).size > keepBytes) renameSync(path, `${path}.1`);
-  const fd = openSync(path, "a", 0o600);
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
+  const fd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   const start = statSync(path).size;
   return { path, fd, lastLines: () => describe(path, start), close: () => closeSync(fd) };
 }

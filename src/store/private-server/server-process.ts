@@ -3,12 +3,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createConnection } from "mysql2/promise";
+import type { Command } from "./confine.ts";
 import { serverEnvironment } from "./options.ts";
 import { openServerLog, type ServerLog } from "./server-log.ts";
 
-export interface Launch {
-  readonly command: string;
-  readonly args: string[];
+export interface Launch extends Command {
   readonly socketPath: string;
   readonly logFile: string;
   /** Called right after the spawn, before anything is awaited. */
@@ -44,7 +43,12 @@ export async function launchServer(launch: Launch, signal: AbortSignal): Promise
   const serverLog = openServerLog(launch.logFile);
   // Detached: Ctrl-C in a terminal reaches the service alone, which then stops the server cleanly.
   const stdio: ["ignore", number, number] = ["ignore", serverLog.fd, serverLog.fd];
-  const child = spawn(launch.command, launch.args, { detached: true, stdio, env: serverEnvironment() });
+  const child = spawn(launch.command, launch.args, {
+    ...launch.options,
+    detached: true,
+    stdio,
+    env: serverEnvironment(),
+  });
   serverLog.close();
   // The server must not keep alive a process that has nothing else left to do.
   child.unref();

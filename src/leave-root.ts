@@ -1,0 +1,63 @@
+// Root is needed to open a low port and to read the key of its certificate; nothing else here is worth its rights.
+import { readdirSync } from "node:fs";
+import { flushCompileCache } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { FastifyBaseLogger } from "fastify";
+import type { Config } from "./config.ts";
+import { type Account, unprivilegedAccount } from "./privileges/account.ts";
+import { firstUnreadable } from "./privileges/reach.ts";
+import { foreignEntry, giveDataFolder, makeDataFolder } from "./store/private-server/data-folder.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/**
+ * Gives up root for good, if this process is root and an unprivileged account can do the rest of its work; else says why
+ * it does not. The private database's folder is handed to that account.
+ * @throws Error when the data folder is in use, or this process may not change its account
+ */
+export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise<void> {
+  const isPrivate = config.database === undefined;
+  const dataDir = isPrivate && process.getuid?.() === 0 ? makeDataFolder(config.dataDir) : config.dataDir;
+  const account = unprivilegedAccount(isPrivate ? [dataDir] : []);
+  if (account === undefined) return;
+  const obstacle = findObstacle(config, account, dataDir);
+  if (obstacle !== undefined) {
+    log.warn(`the service keeps running as root: ${obstacle}`);
+    return;
+  }
+  if (isPrivate) await giveDataFolder(dataDir, account, (line) => log.info(line));
+  // The folder of compiled code is root's: what this account wrote there, root would run at its next start.
+  flushCompileCache();
+  become(account);
+  log.info(`the service has given up root and runs as the account ${account.name}`);
+}
+
+function findObstacle({ database }: Config, account: Account, dataDir: string): string | undefined {
+  // A server that knows its clients by their account, as root of a socket usually is, would no longer know this one.
+  if (database?.socketPath !== undefined && database.user === "root") {
+    return "STOA_DATABASE_URL names the database account root on a socket, which other accounts may not be let in as";
+  }
+  const unreadable = firstUnreadable(account, [...sources(), ...(database === undefined ? [dirname(dataDir)] : [])]);
+  if (unreadable !== undefined) {
+    return `the account ${account.name} cannot read ${unreadable}; move it to where every account can, such as /opt`;
+  }
+  const foreign = database === undefined ? foreignEntry(dataDir) : undefined;
+  return foreign && `${dataDir} holds more than the database (${foreign}); set STOA_DATA_DIR to a folder of its own`;
+}
+
+/** All that may still be loaded later: modules, threads, migrations, files that are served. */
+function sources(): string[] {
+  const own = ["src", "gen"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(root, folder, name)),
+  );
+  const modules = join(root, "node_modules");
+  return [root, ...own, modules, ...readdirSync(modules).map((name) => join(modules, name))];
+}
+
+function become({ uid, gid }: Account): void {
+  process.setgroups?.([]);
+  process.setgid?.(gid);
+  process.setuid?.(uid);
+  if (process.getuid?.() === 0 || process.geteuid?.() === 0) throw new Error("root could not be given up");
+}

@@ -1,0 +1,26 @@
+import { spawnSync } from "node:child_process";
+import type { Account } from "./account.ts";
+
+const script = `for path; do
+  if [ -d "$path" ]; then [ -r "$path" ] && [ -x "$path" ]; else [ -r "$path" ]; fi || { printf %s "$path"; exit 1; }
+done`;
+
+/**
+ * The first of these files and folders that an account cannot read; undefined when it can read all of them. A process of
+ * that account tries it, so that lists of access rights and containers count as well.
+ * @throws Error when this process may not become the account
+ */
+export function firstUnreadable({ uid, gid, name }: Account, paths: readonly string[]): string | undefined {
+  const { status, stdout, error } = spawnSync("/bin/sh", ["-c", script, "sh", ...paths], {
+    uid,
+    gid,
+    cwd: "/",
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  if (error !== undefined) {
+    const { code = error.message } = error as NodeJS.ErrnoException;
+    throw new Error(`this process is root, but may not change to the account ${name} (${code}); start it as another`);
+  }
+  return status === 0 ? undefined : stdout;
+}

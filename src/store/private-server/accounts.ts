@@ -1,0 +1,54 @@
+// The accounts of grants.sql in a private database. They have no password: the socket's folder keeps others out.
+import { readFileSync } from "node:fs";
+import { type Connection, createConnection } from "mysql2/promise";
+import { splitStatements } from "../migrate.ts";
+
+/** Who may make and alter tables. */
+export const migratingUser = "stoa_migration";
+/** Who may do what serving takes, and so cannot change or delete a receipt. */
+export const servingUser = "stoa_serving";
+
+const onTable = / ON stoa\.(?!\*)/;
+const statements = splitStatements(readFileSync(new URL("../grants.sql", import.meta.url), "utf8")).map((statement) =>
+  statement
+    .replace("CREATE USER", "CREATE USER IF NOT EXISTS")
+    .replace(/ IDENTIFIED BY '[^']*'/, "")
+    .replace(/'@'%'/g, "'@'localhost'"),
+);
+
+interface Administrator {
+  socketPath: string;
+  user: string;
+}
+
+/** Makes the accounts, with the rights that need no tables and no others. The caller is the only one at the database. */
+export function ensureAccounts(administrator: Administrator): Promise<void> {
+  return withConnection(administrator, async (connection) => {
+    for (const statement of statements.filter((each) => each.startsWith("CREATE USER"))) {
+      await connection.query(statement);
+    }
+    // What an earlier version granted and this one does not is gone.
+    for (const user of [migratingUser, servingUser]) {
+      await connection.query(`REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${user}'@'localhost'`);
+    }
+    for (const statement of statements.filter((each) => each.startsWith("GRANT") && !onTable.test(each))) {
+      await connection.query(statement);
+    }
+  });
+}
+
+/** Grants the rights on single tables, which must be there. */
+export function grantTables(administrator: Administrator): Promise<void> {
+  return withConnection(administrator, async (connection) => {
+    for (const statement of statements.filter((each) => onTable.test(each))) await connection.query(statement);
+  });
+}
+
+async function withConnection(administrator: Administrator, work: (connection: Connection) => Promise<void>) {
+  const connection = await createConnection(administrator);
+  try {
+    await work(connection);
+  } finally {
+    await connection.end();
+  }
+}

@@ -1,0 +1,172 @@
+// What runs as which account, of the machine and of the private database. Started by root, nothing goes on as root; started
+// by anybody else, everything runs as that account.
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createConnection } from "mysql2/promise";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { splitStatements } from "../src/store/migrate.ts";
+import { ServiceProcess } from "./support/process.ts";
+import { askRest } from "./support/service.ts";
+
+const isRoot = process.getuid?.() === 0;
+const grants = splitStatements(readFileSync(new URL("../src/store/grants.sql", import.meta.url), "utf8"));
+
+let home: string;
+let dataDir: string;
+let running: ServiceProcess | undefined;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "stoa-privileges-"));
+  chmodSync(home, 0o755);
+  dataDir = join(home, "data");
+});
+afterEach(async () => {
+  await running?.end("SIGINT");
+  running = undefined;
+  rmSync(home, { recursive: true });
+});
+
+async function start(): Promise<{ service: ServiceProcess; url: string; database: number; socketPath: string }> {
+  running = new ServiceProcess({ STOA_DATA_DIR: dataDir });
+  const url = await running.url();
+  const { pid, socketFolder } = JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8"));
+  return { service: running, url, database: pid, socketPath: join(socketFolder, "server.sock") };
+}
+
+/** Real, effective, saved and file system user of a process; see proc(5). */
+function usersOf(pid: number): number[] {
+  const [, ids = ""] = /^Uid:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return ids.split(/\s+/).map(Number);
+}
+
+function ownersIn(folder: string): Set<number> {
+  // readdir would walk through the symbolic link of a test.
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => !name.startsWith("away/"));
+  return new Set(names.map((name) => lstatSync(join(folder, name)).uid));
+}
+
+/** The one account that all of these are; root only where the tests do not run as root. */
+function expectOneAccount(...owners: number[]): number {
+  const [uid = 0, ...others] = new Set(owners);
+  expect(others).toEqual([]);
+  if (isRoot) expect(uid).not.toBe(0);
+  else expect(uid).toBe(process.getuid?.());
+  return uid;
+}
+
+describe("the machine's accounts", () => {
+  it("the service, its database and their folder belong to one account, which is not root", async () => {
+    const { service, url, database } = await start();
+    const { status } = await askRest(url, "agents/register", { body: { name: "Ada" } });
+    expect(status).toBe(201);
+    const uid = expectOneAccount(...usersOf(service.pid), ...usersOf(database), statSync(dataDir).uid);
+    expect(ownersIn(dataDir)).toEqual(new Set([uid]));
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+    if (isRoot) expect(readFileSync(`/proc/${service.pid}/status`, "utf8")).toMatch(/^CapEff:\s+0{16}$/m);
+  });
+
+  it("a folder that root has used before is handed over, nothing outside of it, and nothing is lost", async () => {
+    const first = await start();
+    const { body } = await askRest(first.url, "agents/register", { body: { name: "Ada" } });
+    await first.service.end("SIGINT");
+    const outside = join(home, "outside");
+    mkdirSync(outside);
+    writeFileSync(join(outside, "file"), "");
+    symlinkSync(outside, join(dataDir, "mysql", "away"));
+    const mine = process.getuid?.() ?? 0;
+    if (isRoot) execFileSync("chown", ["-hR", "0:0", dataDir]);
+    const second = await start();
+    expect((await askRest(second.url, "agents/me", { key: body.api_key })).status).toBe(200);
+    expectOneAccount(...usersOf(second.database), ...ownersIn(join(dataDir, "mysql")), statSync(dataDir).uid);
+    expect([statSync(outside).uid, statSync(join(outside, "file")).uid]).toEqual([mine, mine]);
+    rmSync(join(dataDir, "mysql", "away"));
+  });
+
+  it("a server that dies is started again as the same account", async () => {
+    const { url, database } = await start();
+    process.kill(database, "SIGKILL");
+    let next = database;
+    while (next === database) ({ pid: next } = JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8")));
+    while ((await askRest(url, "/readyz")).status !== 200);
+    expectOneAccount(...usersOf(next), statSync(join(dataDir, "mysql")).uid);
+  });
+
+  it.runIf(isRoot)("a folder that the account cannot reach keeps the service root, never its database", async () => {
+    chmodSync(home, 0o700);
+    const { service, database } = await start();
+    expect(service.output).toMatch(/the service keeps running as root: the account \w+ cannot read /);
+    expect(usersOf(service.pid)).toEqual([0, 0, 0, 0]);
+    const uid = expectOneAccount(...usersOf(database));
+    expect(ownersIn(join(dataDir, "mysql"))).toEqual(new Set([uid]));
+    expect(statSync(home).mode & 0o777).toBe(0o700);
+    await service.end("SIGINT");
+    // A later start where the account can reach it gives up root, with the same data.
+    chmodSync(home, 0o755);
+    expectOneAccount(...usersOf((await start()).service.pid));
+  });
+
+  it.runIf(isRoot)("a folder with other files in it stays root's, and so do these files", async () => {
+    mkdirSync(dataDir, { mode: 0o755 });
+    writeFileSync(join(dataDir, "letters"), "dear");
+    const { service, database } = await start();
+    expect(service.output).toContain("holds more than the database (letters)");
+    expectOneAccount(...usersOf(database));
+    expect([statSync(dataDir).uid, statSync(join(dataDir, "letters")).uid]).toEqual([0, 0]);
+  });
+
+  it.runIf(isRoot)("a folder of an ordinary account makes everything run as that account", async () => {
+    mkdirSync(dataDir);
+    execFileSync("chown", ["12345:12345", dataDir]);
+    const { service, database } = await start();
+    expect(new Set([...usersOf(service.pid), ...usersOf(database), ...ownersIn(dataDir)])).toEqual(new Set([12345]));
+  });
+});
+
+describe("the private database's accounts", () => {
+  it("serve with the rights of README's grants and no others, and cannot change a receipt", async () => {
+    const { url, socketPath } = await start();
+    expect((await askRest(url, "house/receipts/1")).status).toBe(200);
+    // As the machine's root, or whoever runs the tests.
+    const admin = await createConnection({ socketPath, user: "root", database: "stoa" });
+    const [threads] = await admin.query("SHOW PROCESSLIST");
+    const users = new Set((threads as { User: string }[]).map(({ User }) => User));
+    expect(users).toContain("stoa_serving");
+    for (const user of ["stoa_serving", "stoa_migration"]) {
+      const [rows] = await admin.query(`SHOW GRANTS FOR '${user}'@'localhost'`);
+      const held = (rows as object[])
+        .map((row) => rightsOf(Object.values(row)[0]))
+        .filter((each) => each !== "USAGE *.*");
+      expect(held.sort()).toEqual(
+        grants
+          .filter((statement) => statement.startsWith("GRANT") && statement.includes(user))
+          .map(rightsOf)
+          .sort(),
+      );
+    }
+    await admin.end();
+    const serving = await createConnection({ socketPath, user: "stoa_serving", database: "stoa" });
+    for (const sql of ["UPDATE receipts SET hash = ''", "DELETE FROM receipts", "DROP TABLE receipts"]) {
+      await expect(serving.query(sql)).rejects.toThrow(/command denied to user 'stoa_serving'/);
+    }
+    await serving.end();
+  });
+});
+
+/** `GRANT SELECT, INSERT ON …` as `INSERT, SELECT stoa.posts`. */
+function rightsOf(statement: string): string {
+  const [, rights = "", object = ""] = /^GRANT (.*) ON (\S+) TO /.exec(statement) ?? [];
+  return `${rights.split(", ").sort().join(", ")} ${object.replaceAll("`", "")}`;
+}
