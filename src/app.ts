@@ -82,7 +82,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       timeoutMs: config.databaseTimeoutMs,
     });
     cleanUp.push(() => db.close());
-await migrateAs(config.migrationDatabase ?? own?.migrating ?? database, log, signal);
+    await migrateAs(config.migrationDatabase ?? own?.migrating ?? database, log, signal);
     await own?.migrated();
 
     const now = overrides.now ?? Date.now;
