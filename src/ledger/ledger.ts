@@ -1,7 +1,7 @@
 import { notFound, StoaError } from "../errors.ts";
 import { chainStart, type Finding, type Link } from "../receipt/verify.ts";
 import type { Database, Queryable } from "../store/database.ts";
-import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
+import { findReceipt, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import { type Calendar, insertCalendar, listSealedDays, readCalendar } from "../store/seals.ts";
 import { dateOf, dayMs, startOf } from "./chain.ts";
 import { HeadWatch } from "./head-watch.ts";
@@ -32,6 +32,11 @@ export interface LedgerOptions {
 }
 
 const never = new AbortController().signal;
+/**
+ * How many bytes the receipts of a page have. In a reply each stands twice, as an object and as a string, whose escapes may
+ * take as much again: this makes 4 MiB at most.
+ */
+const maxPageBytes = 1.25 * 1024 * 1024;
 
 /** The chain of receipts: sealing, reading, verifying and following it. */
 export class Ledger {
@@ -123,7 +128,10 @@ export class Ledger {
     return row;
   }
 
-  /** A page of receipts. @throws StoaError `not_found` beyond the head */
+  /**
+   * A page of receipts: up to `limit`, and no more than a reply of about 4 MiB holds, but one at least.
+   * @throws StoaError `not_found` beyond the head
+   */
   async list(
     signal: AbortSignal,
     from: number,
@@ -132,8 +140,9 @@ export class Ledger {
     const db = this.#db.reader(signal);
     const head = await readHead(db);
     if (from > head.seq) throw notFound("There is no receipt of this seq yet.", "from");
-    const receipts = await listReceipts(db, from, limit);
-    const next = from + limit;
+    const count = limit === 1 ? 1 : countWithin(await listReceiptLengths(db, from, limit), maxPageBytes);
+    const receipts = await listReceipts(db, from, count);
+    const next = from + receipts.length;
     return { receipts, nextFrom: next <= head.seq ? next : undefined, headSeq: head.seq };
   }
 
@@ -222,4 +231,14 @@ export class Ledger {
     this.#alarm = `The ledger does not verify: receipt ${finding.seq}, ${finding.fault}: ${finding.message}.`;
     this.#log.error({ seq: finding.seq, fault: finding.fault, lastGood: link.seq }, this.#alarm);
   }
+}
+
+/** How many of the first of these lengths fit together, one at least. */
+function countWithin(lengths: readonly number[], max: number): number {
+  let sum = 0;
+  const count = lengths.findIndex((length) => {
+    sum += length;
+    return sum > max;
+  });
+  return count === -1 ? Math.max(lengths.length, 1) : Math.max(count, 1);
 }

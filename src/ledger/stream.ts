@@ -1,10 +1,13 @@
 import { notFound } from "../errors.ts";
 import type { Queryable } from "../store/database.ts";
-import { listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
+import { largestReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import type { HeadWatch } from "./head-watch.ts";
 
-/** Receipts that are read at once for one stream, which holds no more than these in memory. */
+/** Receipts that are read at once for one stream, which holds no more than these in memory, nor much more than these bytes. */
 const portion = 64;
+const portionBytes = 256 * 1024;
+/** For so many receipts ahead the largest is looked up, in one query. */
+const lookAhead = 512;
 
 export interface StreamQuery {
   /** The first seq; at most one beyond the head. */
@@ -28,10 +31,17 @@ export async function* streamReceipts(
   let head = (await readHead(db)).seq;
   if (from > head + 1) throw notFound("There is no receipt of this seq yet.", "from");
   let next = from;
+  let count = 1;
+  let countedTo = 0;
   for (;;) {
     // Backfill: what there is up to the head that is known.
     while (next <= head) {
-      const rows = await listReceipts(db, next, Math.min(portion, head - next + 1));
+      if (next > countedTo && next < head) {
+        countedTo = Math.min(next + lookAhead - 1, head);
+        const largest = await largestReceipt(db, next, countedTo);
+        count = Math.min(portion, Math.max(1, Math.floor(portionBytes / Math.max(largest, 1))));
+      }
+      const rows = await listReceipts(db, next, Math.min(count, Math.max(countedTo, next) - next + 1));
       for (const row of rows) {
         if (row.seq !== next) throw missing(next);
         yield row;

@@ -53,3 +53,21 @@ export function listReceipts(db: Queryable, from: number, limit: number): Promis
     String(limit),
   ]);
 }
+
+/** How many bytes each receipt from `from` on has, in the order of the chain. The bytes themselves are not read. */
+export async function listReceiptLengths(db: Queryable, from: number, limit: number): Promise<number[]> {
+  const rows = await db.rows<{ length: number }>(
+    "SELECT OCTET_LENGTH(canonical) AS length FROM receipts WHERE seq >= ? ORDER BY seq LIMIT ?",
+    [from, String(limit)],
+  );
+  return rows.map(({ length }) => Number(length));
+}
+
+/** The length of the largest of some receipts, in bytes. */
+export async function largestReceipt(db: Queryable, from: number, to: number): Promise<number> {
+  const [row] = await db.rows<{ largest: number | null }>(
+    "SELECT MAX(OCTET_LENGTH(canonical)) AS largest FROM receipts WHERE seq BETWEEN ? AND ?",
+    [from, to],
+  );
+  return Number(row?.largest ?? 0);
+}

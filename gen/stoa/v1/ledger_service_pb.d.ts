@@ -97,7 +97,7 @@ export declare type ListReceiptsRequest = Message<"stoa.v1.ListReceiptsRequest">
   from?: bigint | undefined;
 
   /**
-   * How many receipts to return at most.
+   * How many receipts to return at most. A page has fewer when they are large, and one at least.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -293,7 +293,8 @@ export declare const LedgerService: GenService<{
     output: typeof GetCanonicalReceiptResponseSchema;
   },
   /**
-   * A page of receipts, in the order of the chain.
+   * A page of receipts, in the order of the chain. A page of large receipts ends early, when it has about 4 MiB: `next_from`
+   * says where to go on.
    *
    * @generated from rpc stoa.v1.LedgerService.ListReceipts
    */
