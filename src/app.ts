@@ -8,6 +8,7 @@ import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
 import { ClientAddresses } from "./http/limits/client-address.ts";
+import { MetricsListener } from "./http/metrics/listener.ts";
 import type { GaugeSource } from "./http/metrics/metrics.ts";
 import { reservePort } from "./http/reserve-port.ts";
 import { createServer } from "./http/server.ts";
@@ -41,6 +42,8 @@ export interface Overrides {
 export interface App {
   /** The address of the service, such as http://127.0.0.1:8080. */
   readonly url: string;
+  /** The address of the metrics; undefined where they have no listener of their own. */
+  readonly metricsUrl: string | undefined;
   /** Stops the service: running calls finish within the drain time, then connections, pool and private server end. */
   close(): Promise<void>;
 }
@@ -69,6 +72,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const { signal } = overrides;
     const reserved = await reservePort(config, config.tls);
     cleanUp.push(() => reserved.close());
+    const metrics = await MetricsListener.open(config.metrics, log);
+    if (metrics !== undefined) cleanUp.push(() => metrics.close());
     const url = `${config.tls ? "https" : "http"}://${hostInUrl(config.host)}:${reserved.port}`;
     const siteUrl = () => config.siteUrl ?? url;
     await overrides.portOpened?.();
@@ -120,6 +125,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       checkReady: (signal) => checkReady(db, ledger, signal),
       beforeDrain: () => ledger.stop(),
       gauges: gaugesOf(ledger, db),
+      metricsToken: config.metrics.token,
       heartbeatMs: overrides.heartbeatMs,
       port: {
         tls: config.tls,
@@ -142,8 +148,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     cleanUp.push(() => server.close());
     signal?.throwIfAborted();
     await server.listen(reserved.handOver());
-    log.info({ url, siteUrl: siteUrl() }, "listening");
-    return { url, close };
+    metrics?.show(server.metrics);
+    log.info({ url, siteUrl: siteUrl(), metrics: metrics?.url }, "listening");
+    return { url, metricsUrl: metrics?.url, close };
   } catch (error) {
     await close();
     throw error;

@@ -29,6 +29,7 @@ export interface Config {
   streams: StreamLimits;
   /** Whose X-Forwarded-For is believed: addresses, networks, and the ranges loopback, linklocal and uniquelocal. */
   trustProxy: string[];
+  metrics: MetricsConfig;
   /** PEM texts; undefined means no TLS. */
   tls: { cert: string; key: string } | undefined;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
@@ -58,6 +59,9 @@ export interface StreamLimits {
   maxMs: number;
 }
 
+/** In the range that Prometheus leaves to exporters. */
+const defaultMetricsPort = 9464;
+
 /** An open stream takes some 40 KiB: all of them fit in the heap of `npm start` twice. */
 export const defaultStreamLimits: StreamLimits = {
   total: 2_000,
@@ -66,6 +70,15 @@ export const defaultStreamLimits: StreamLimits = {
   perAgent: 100,
   maxMs: 3_600_000,
 };
+
+/** Where /metrics is. */
+export interface MetricsConfig {
+  host: string;
+  /** Of a listener of its own; undefined means none. A default port that is in use is no reason not to start. */
+  port: { number: number; isDefault: boolean } | undefined;
+  /** The bearer token that opens /metrics on the public port; undefined means that it is not there. */
+  token: string | undefined;
+}
 
 export interface DatabaseConfig {
   host?: string;
@@ -133,6 +146,7 @@ export function readConfig(environment: Environment): Config {
     rateLimits: read("STOA_RATE_LIMITS", oneOf("on", "off")) === "off" ? undefined : quotas,
     streams: readStreamLimits(read),
     trustProxy: read("STOA_TRUST_PROXY", parseProxies) ?? [],
+    metrics: readMetrics(read),
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
@@ -149,9 +163,10 @@ export function readConfig(environment: Environment): Config {
 
 /** The settings as they may be shown: without passwords and keys. */
 export function describeConfig(config: Config): Record<string, unknown> {
-  const { tls, database, migrationDatabase, operatorToken, warnings, ...plain } = config;
+  const { tls, database, migrationDatabase, operatorToken, warnings, metrics, ...plain } = config;
   return {
     ...plain,
+    metrics: { host: metrics.host, port: metrics.port?.number ?? "none", token: metrics.token !== undefined },
     operator: operatorToken !== undefined,
     tls: tls !== undefined,
     database: database ? describeDatabase(database) : "private",
@@ -161,6 +176,16 @@ export function describeConfig(config: Config): Record<string, unknown> {
 
 function describeDatabase({ host, port, socketPath, user, database }: DatabaseConfig): string {
   return `${user}@${socketPath ?? `${host}:${port}`}/${database}`;
+}
+
+function readMetrics(read: Read): MetricsConfig {
+  const parsePort = (text: string) => (text === "none" ? text : integerBetween(0, 65_535)(text));
+  const port = read("STOA_METRICS_PORT", parsePort);
+  return {
+    host: read("STOA_METRICS_HOST", parseHost) ?? "127.0.0.1",
+    port: port === "none" ? undefined : { number: port ?? defaultMetricsPort, isDefault: port === undefined },
+    token: read("STOA_METRICS_TOKEN", parseToken),
+  };
 }
 
 /** One setting for each limit, STOA_LIMIT_POSTS for `posts`. */

@@ -118,6 +118,10 @@ it.each([
   ["STOA_LIMIT_READS", "1000001/1s"],
   ["STOA_LIMIT_REGISTRATIONS", "10/367d"],
   ["STOA_LIMIT_CREDENTIALS", "-1/1m"],
+  ["STOA_METRICS_PORT", "off"],
+  ["STOA_METRICS_PORT", "65536"],
+  ["STOA_METRICS_HOST", "a b"],
+  ["STOA_METRICS_TOKEN", "too-short-a-token"],
   ["STOA_TRUST_PROXY", "everyone"],
   ["STOA_TRUST_PROXY", "10.0.0.0/33"],
   ["STOA_TRUST_PROXY", "10.0.0.1,"],
@@ -144,6 +148,21 @@ it("trusts no proxy but those that are named", () => {
   expect(readConfig({}).trustProxy).toEqual([]);
   const named = ["loopback", "linklocal", "uniquelocal", "10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "::1"];
   expect(readConfig({ STOA_TRUST_PROXY: named.join(", ") }).trustProxy).toEqual(named);
+});
+
+it("puts the metrics on a port of their own, and on the public one for a token", () => {
+  expect(readConfig({}).metrics).toEqual({
+    host: "127.0.0.1",
+    port: { number: 9464, isDefault: true },
+    token: undefined,
+  });
+  expect(readConfig({ STOA_METRICS_PORT: "9464" }).metrics.port).toEqual({ number: 9464, isDefault: false });
+  expect(readConfig({ STOA_METRICS_PORT: "none" }).metrics.port).toBeUndefined();
+  const token = "an-example-of-32-characters-or-more";
+  expect(readConfig({ STOA_METRICS_TOKEN: token, STOA_METRICS_HOST: "::1" }).metrics).toMatchObject({
+    host: "::1",
+    token,
+  });
 });
 
 it("never repeats the password of a database in an error", () => {
@@ -173,6 +192,7 @@ it("is described without passwords and keys", () => {
     STOA_TLS_CERT: key,
     STOA_TLS_KEY: key,
     STOA_OPERATOR_TOKEN: "hunter4-hunter4-hunter4-hunter4-hunter4",
+    STOA_METRICS_TOKEN: "hunter5-hunter5-hunter5-hunter5-hunter5",
   });
   const text = JSON.stringify(describeConfig(config));
   expect(text).not.toMatch(/hunter/);

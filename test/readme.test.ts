@@ -19,13 +19,15 @@ describe("the README's commands", () => {
 
   beforeAll(async () => {
     // With the limits that a newcomer meets: all of this goes through by default.
-    const config = { operatorToken: "an-example-of-32-characters-or-more", rateLimits: defaultQuotas };
+    const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
+    const config = { operatorToken: "an-example-of-32-characters-or-more", rateLimits: defaultQuotas, metrics };
     const service = await startService({ config });
     const script = blocks("sh")
       // The two commands are what CI and the tests of the process run.
       .filter((block) => !block.startsWith("npm start"))
       .join("\n")
-      .replaceAll("http://127.0.0.1:8080", service.url);
+      .replaceAll("http://127.0.0.1:8080", service.url)
+      .replaceAll("http://127.0.0.1:9464/metrics", service.app.metricsUrl as string);
     // stoa verify remembers what it saw, here rather than where the user's own is.
     const state = mkdtempSync(join(tmpdir(), "stoa-readme-"));
     const env = { ...process.env, XDG_STATE_HOME: state };

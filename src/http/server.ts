@@ -12,6 +12,7 @@ import { ClientAddresses } from "./limits/client-address.ts";
 import { Gate, type GateOptions } from "./limits/gate.ts";
 import { addLimits, countVisit } from "./limits/hooks.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
+import { addMetricsRoute } from "./metrics/routes.ts";
 import { answerNotFound } from "./not-found.ts";
 import { addOpenApiRoutes } from "./openapi/routes.ts";
 import { Port, type PortOptions } from "./port.ts";
@@ -36,6 +37,8 @@ export interface ServerOptions {
   streams: StreamLimits;
   /** Whose X-Forwarded-For is believed; see `ClientAddresses`. */
   trustProxy: readonly string[];
+  /** The bearer token that opens /metrics here; without it there is no such address. */
+  metricsToken?: string | undefined;
   log: FastifyBaseLogger;
   /** What the metrics tell besides the requests. */
   gauges?: GaugeSource[];
@@ -45,6 +48,7 @@ export interface ServerOptions {
 }
 
 export interface Server {
+  readonly metrics: Metrics;
   /** Starts to listen and returns the port. */
   listen(address: { host: string; port: number }): Promise<number>;
   /** No new work; running calls finish within the drain time; open connections are told. */
@@ -65,6 +69,7 @@ export async function createServer({
   limits,
   streams: streamLimits,
   trustProxy,
+  metricsToken,
   log,
   gauges = [],
   heartbeatMs,
@@ -121,12 +126,7 @@ export async function createServer({
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
     return readiness.check();
   });
-  app.get("/metrics", { config: { limits: "none" } }, async (_request, reply) =>
-    reply
-      .header("cache-control", "no-store")
-      .header("content-type", metrics.contentType)
-      .send(await metrics.text()),
-  );
+  if (metricsToken !== undefined) addMetricsRoute(app, { metrics, token: metricsToken, gate });
   app.addHook("preClose", async () => {
     closing = true;
     beforeDrain?.();
@@ -136,6 +136,7 @@ export async function createServer({
   });
 
   return {
+    metrics,
     async listen(address) {
       await app.listen(address);
       return (app.server.address() as { port: number }).port;

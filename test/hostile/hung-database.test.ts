@@ -15,7 +15,12 @@ import { startVictim, type Victim } from "./support.ts";
 const timeoutMs = 3_000;
 /** What a reply may take beyond its time on a busy machine, in milliseconds. */
 const toleranceMs = 1_500;
-const environment = { STOA_DATABASE_TIMEOUT_SECONDS: String(timeoutMs / 1000), STOA_DRAIN_SECONDS: "1" };
+const metricsToken = "an-example-of-32-characters-or-more";
+const environment = {
+  STOA_DATABASE_TIMEOUT_SECONDS: String(timeoutMs / 1000),
+  STOA_DRAIN_SECONDS: "1",
+  STOA_METRICS_TOKEN: metricsToken,
+};
 
 interface Timed extends Reply {
   ms: number;
@@ -47,7 +52,9 @@ function expectUnavailable(replies: Timed[]): void {
 
 /** The load that /metrics shows: connections in use and calls that wait. */
 async function load(victim: Victim): Promise<number[]> {
-  const text = await (await fetch(`${victim.url}/metrics`)).text();
+  const text = await (
+    await fetch(`${victim.url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } })
+  ).text();
   return ["connections_in_use", "calls_waiting"].map((name) =>
     Number(new RegExp(`^stoa_database_${name} (\\d+)$`, "m").exec(text)?.[1]),
   );

@@ -45,6 +45,7 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
       PATH: process.env.PATH ?? "",
       MALLOC_ARENA_MAX: "1",
       STOA_PORT: "0",
+      STOA_METRICS_PORT: "none",
       STOA_DATABASE_URL: urlOf(db.config),
       STOA_LOG_LEVEL: "warn",
       ...environment,

@@ -1,16 +1,20 @@
+import { connect } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { Metrics } from "../../src/http/metrics/metrics.ts";
 import { fill, type LedgerUnderTest, ledgerClient, startLedger, unlockReceipts } from "../ledger/support.ts";
+import { startLimited } from "../support/limited.ts";
 import { waitUntil } from "../support/wait.ts";
 
+const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
 let service: LedgerUnderTest;
 beforeAll(async () => {
-  service = await startLedger();
+  service = await startLedger({ config: { metrics } });
 });
 
 /** The samples of the text format by name and labels; fails on a line that is none. */
 async function scrape(target = service): Promise<Map<string, number>> {
-  const response = await fetch(`${target.url}/metrics`);
+  const response = await fetch(target.app.metricsUrl as string);
   expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
   expect(response.headers.get("cache-control")).toBe("no-store");
   const samples = new Map<string, number>();
@@ -128,7 +132,7 @@ describe("GET /metrics", () => {
   });
 
   it("tells how many calls work on the database, and how many wait for it", async () => {
-    const target = await startLedger({ config: { databaseConnections: 2 } });
+    const target = await startLedger({ config: { databaseConnections: 2, metrics } });
     const load = async () => {
       const samples = await scrape(target);
       return ["connections_in_use", "calls_waiting"].map((name) => samples.get(`stoa_database_${name}`));
@@ -149,7 +153,7 @@ describe("GET /metrics", () => {
 describe("the metrics of the ledger", () => {
   it("tell its head, whether it verifies, and when that was looked at", async () => {
     const time = Date.parse("2026-03-01T12:00:00Z");
-    const target = await startLedger({ overrides: { now: () => time } });
+    const target = await startLedger({ config: { metrics }, overrides: { now: () => time } });
     await fill(target.db, 4);
     const read = async () => {
       const samples = await scrape(target);
@@ -169,7 +173,7 @@ describe("the metrics of the ledger", () => {
   });
 
   it("do not keep the others back where the database is away", async () => {
-    const target = await startLedger();
+    const target = await startLedger({ config: { metrics } });
     await target.rest("communities");
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     const connection = await target.db.pool.getConnection();
@@ -181,4 +185,91 @@ describe("the metrics of the ledger", () => {
     expect(samples.get("stoa_ledger_alarm")).toBe(0);
     expect(samples.get(requests("ListCommunities", "rest", "ok"))).toBe(1);
   });
+});
+
+describe("the listener of the metrics", () => {
+  const token = "an-example-of-32-characters-or-more";
+  const ask = (url: string, init: RequestInit = {}) => fetch(url, init).then(({ status }) => status);
+
+  it("answers GET and HEAD of /metrics, and nothing else", async () => {
+    const url = service.app.metricsUrl as string;
+    expect(await ask(url, { method: "HEAD" })).toBe(200);
+    expect(await ask(`${url}?a=b`)).toBe(200);
+    const post = await fetch(url, { method: "POST", body: "x" });
+    expect([post.status, post.headers.get("allow")]).toEqual([404, "GET, HEAD"]);
+    expect(await post.json()).toMatchObject({ ok: false, error: "not_found" });
+    for (const path of ["/", "/healthz", "/api/v1/feed", "/metricsx"])
+      expect(await ask(new URL(path, url).href)).toBe(404);
+  });
+
+  it("is the only place of the metrics where no token is set", async () => {
+    const reply = await service.rest("/metrics");
+    expect([reply.status, reply.body.error]).toEqual([404, "not_found"]);
+    expect((await service.rest("/metrics", { key: token })).status).toBe(404);
+  });
+
+  it("is joined by the public port where a token is set, for whoever shows it", async () => {
+    const { url, app } = await startLedger({ config: { metrics: { ...metrics, port: undefined, token } } });
+    expect(app.metricsUrl).toBeUndefined();
+    const get = (authorization?: string) =>
+      fetch(`${url}/metrics`, { headers: authorization === undefined ? {} : { authorization } });
+    for (const wrong of [undefined, `Bearer ${token}x`, `Basic ${token}`, "Bearer "]) {
+      const reply = await get(wrong);
+      expect([reply.status, reply.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+      expect(await reply.json()).toMatchObject({ ok: false, error: "unauthorized" });
+    }
+    const reply = await get(`Bearer ${token}`);
+    expect(reply.status).toBe(200);
+    expect(await reply.text()).toContain("stoa_ledger_head_seq 1");
+  });
+
+  it("counts wrong tokens against the address, and lets the right one in all the same", async () => {
+    const { rest, url } = await startLimited(
+      { refusals: { calls: 2, windowSeconds: 60 } },
+      { config: { metrics: { ...metrics, port: undefined, token } } },
+    );
+    for (let i = 0; i < 2; i++) expect((await rest("/metrics", { key: "wrong" })).status).toBe(401);
+    expect((await rest("/metrics", { key: "wrong" })).status).toBe(429);
+    const right = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+    expect(right.status).toBe(200);
+  });
+
+  it("stops the start where its port is taken, unless that is the default", async () => {
+    const taken = Number(new URL(service.app.metricsUrl as string).port);
+    const at = (isDefault: boolean) => ({ ...metrics, port: { number: taken, isDefault } });
+    await expect(startLedger({ config: { metrics: at(false) } })).rejects.toThrow(
+      `STOA_METRICS_PORT: cannot listen on 127.0.0.1, port ${taken} (EADDRINUSE).`,
+    );
+    const other = await startLedger({ config: { metrics: at(true) } });
+    expect(other.app.metricsUrl).toBeUndefined();
+    expect(other.log.map(({ msg }) => msg)).toContainEqual(expect.stringContaining("set STOA_METRICS_PORT"));
+    expect((await other.rest("/healthz")).status).toBe(200);
+  });
+
+  it("closes with the service, and has no room for connections without end", async () => {
+    const other = await startLedger({ config: { metrics } });
+    const url = new URL(other.app.metricsUrl as string);
+    const sockets = Array.from({ length: 64 }, () => connect(Number(url.port), url.hostname).on("error", () => {}));
+    const open = () => sockets.filter(({ closed }) => !closed).length;
+    await waitUntil("connections over the bound to be closed", () => open() === 32);
+    await other.app.close();
+    await waitUntil("all connections to be closed", () => open() === 0);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+});
+
+it("scrapes at once share one read of the database", async () => {
+  let reads = 0;
+  const gate = Promise.withResolvers<number>();
+  const read = () => {
+    reads += 1;
+    return gate.promise;
+  };
+  const target = new Metrics([], [{ name: "stoa_test", help: "A gauge.", read }]);
+  const texts = [target.text(), target.text(), target.text()];
+  gate.resolve(7);
+  for (const text of await Promise.all(texts)) expect(text).toContain("stoa_test 7");
+  expect(reads).toBe(1);
+  await target.text();
+  expect(reads).toBe(2);
 });

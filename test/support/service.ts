@@ -97,6 +97,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     rateLimits: undefined,
     streams: defaultStreamLimits,
     trustProxy: [],
+    metrics: { host: "127.0.0.1", port: undefined, token: undefined },
     tls: undefined,
     logLevel: "info",
     drainTimeoutMs: 5_000,

@@ -48,6 +48,7 @@ export class Metrics {
   readonly #series = new Map<string, Series>();
   readonly #durations: Histogram<"operation">;
   readonly #rpcs = new Map<string, DescMethod>();
+  #running: Promise<string> | undefined;
 
   /** @param services all that RPCs may call */
   constructor(services: ServiceTable["services"], gauges: readonly GaugeSource[]) {
@@ -76,12 +77,17 @@ export class Metrics {
       registers,
     });
     for (const { name, help, read } of gauges) {
+      let running: Promise<number | undefined> | undefined;
       new Gauge({
         name,
         help,
         registers,
         async collect() {
-          this.set((await readInTime(read)) ?? Number.NaN);
+          // Whoever asks meanwhile waits for the same read: one that hangs is not followed by others.
+          running ??= readOnce(read).finally(() => {
+            running = undefined;
+          });
+          this.set((await inTime(running, patienceMs)) ?? Number.NaN);
         },
       });
     }
@@ -103,8 +109,15 @@ export class Metrics {
     if (rpc.methodKind === "unary") this.#durations.observe({ operation: rpc.name }, reply.elapsedTime / 1000);
   }
 
-  /** All metrics, each gauge read anew. */
-  async text(): Promise<string> {
+  /** All metrics. Whoever asks while they are being read gets the same. */
+  text(): Promise<string> {
+    this.#running ??= this.#read().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #read(): Promise<string> {
     return `${await this.#registry.metrics()}\n${await processMetrics().metrics()}`;
   }
 }
@@ -114,9 +127,9 @@ function protocolOf(contentType = ""): string {
   return contentType.startsWith("application/grpc") ? "grpc" : "connect";
 }
 
-async function readInTime(read: GaugeSource["read"]): Promise<number | undefined> {
+async function readOnce(read: GaugeSource["read"]): Promise<number | undefined> {
   try {
-    return await inTime(Promise.resolve(read()), patienceMs);
+    return await read();
   } catch {
     // The rest of the metrics is all the more of interest where the database is away.
     return undefined;

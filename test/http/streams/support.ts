@@ -48,6 +48,8 @@ export interface Streaming extends Service {
   untilOpen(count: number): Promise<void>;
 }
 
+const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
+
 /** The service with other caps on streams. */
 export async function startStreaming(
   limits: Partial<StreamLimits> = {},
@@ -55,10 +57,10 @@ export async function startStreaming(
 ): Promise<Streaming> {
   const service = await startService({
     ...rest,
-    config: { streams: { ...defaultStreamLimits, ...limits }, ...config },
+    config: { streams: { ...defaultStreamLimits, ...limits }, metrics, ...config },
   });
   const open = async () => {
-    const text = await (await fetch(`${service.url}/metrics`)).text();
+    const text = await (await fetch(service.app.metricsUrl as string)).text();
     return Number(/^stoa_streams_open (\S+)$/m.exec(text)?.[1]);
   };
   return {

@@ -1,0 +1,89 @@
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import type { FastifyBaseLogger } from "fastify";
+import type { MetricsConfig } from "../../config.ts";
+import { errorStatus, notFound, StoaError } from "../../errors.ts";
+import { toErrorBody } from "../error-mapping.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Few ask, and each gets some 20 KB: what takes longer is cut, and what is more waits. Times are in milliseconds. */
+const timeoutMs = 5_000;
+const maxConnections = 32;
+const maxHeaderBytes = 8_192;
+
+/** A listener for /metrics alone, which the public port does not reach. */
+export class MetricsListener {
+  /** The address of the metrics, such as http://127.0.0.1:9464/metrics. */
+  readonly url: string;
+  readonly #server: http.Server;
+  #metrics: Metrics | undefined;
+
+  /**
+   * Starts to listen; the metrics come later, by `show`. A default port that is in use is not an error: two services may
+   * run on one machine.
+   * @returns undefined where there is to be no listener, or the default port is in use
+   * @throws Error with one line for the operator where it cannot listen otherwise
+   */
+  static async open({ host, port }: MetricsConfig, log: FastifyBaseLogger): Promise<MetricsListener | undefined> {
+    if (port === undefined) return undefined;
+    const server = http.createServer({
+      headersTimeout: timeoutMs,
+      requestTimeout: timeoutMs,
+      keepAliveTimeout: timeoutMs,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: maxHeaderBytes,
+    });
+    server.maxConnections = maxConnections;
+    // A connection on which nothing moves, be it a reply that nobody reads.
+    server.setTimeout(2 * timeoutMs);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    server.once("error", reject).listen(port.number, host, resolve);
+    try {
+      await promise;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EADDRINUSE" && port.isDefault) {
+        log.warn({ host, port: port.number }, "there are no metrics: the port is in use; set STOA_METRICS_PORT");
+        return undefined;
+      }
+      throw new Error(`STOA_METRICS_PORT: cannot listen on ${host}, port ${port.number} (${code}).`);
+    }
+    return new MetricsListener(server, host);
+  }
+
+  private constructor(server: http.Server, host: string) {
+    this.#server = server;
+    const { port } = server.address() as AddressInfo;
+    this.url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/metrics`;
+    server.on("request", (request, response) => this.#answer(request, response));
+  }
+
+  /** Answers with these metrics from now on. */
+  show(metrics: Metrics): void {
+    this.#metrics = metrics;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer({ method = "", url = "" }: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    try {
+      if (!/^\/metrics(?:\?|$)/.test(url)) throw notFound("There is nothing here but /metrics.");
+      if (method !== "GET" && method !== "HEAD") {
+        response.setHeader("allow", "GET, HEAD");
+        throw notFound(`There is no ${method} here; this address takes GET.`);
+      }
+      if (this.#metrics === undefined) throw new StoaError("unavailable", "The service is starting.");
+      const text = await this.#metrics.text();
+      response.writeHead(200, { "content-type": this.#metrics.contentType, "cache-control": "no-store" });
+      response.end(method === "HEAD" ? undefined : text);
+    } catch (error) {
+      const known = error instanceof StoaError ? error : new StoaError("internal", "The metrics cannot be read.");
+      response.writeHead(errorStatus[known.code], { "content-type": "application/json; charset=utf-8" });
+      response.end(toErrorBody(known));
+    }
+  }
+}

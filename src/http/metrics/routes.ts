@@ -1,0 +1,30 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import { StoaError } from "../../errors.ts";
+import type { Gate } from "../limits/gate.ts";
+import { countVisit } from "../limits/hooks.ts";
+import type { Metrics } from "./metrics.ts";
+
+/**
+ * Adds /metrics to the public port, for whoever shows the token. The right token is let in whatever its address has done;
+ * others are counted as for any request.
+ */
+export function addMetricsRoute(
+  app: FastifyInstance,
+  { metrics, token, gate }: { metrics: Metrics; token: string; gate: Gate },
+): void {
+  // Digests are of one length and compared in constant time: how near a guess comes does not show.
+  const digest = (text: string) => hash("sha256", text, "buffer");
+  const expected = digest(token);
+  app.get("/metrics", { config: { limits: "none" } }, async (request, reply) => {
+    const [, shown = ""] = /^Bearer +([^ ]+) *$/i.exec(request.headers.authorization ?? "") ?? [];
+    if (!timingSafeEqual(digest(shown), expected)) {
+      await countVisit(gate, request);
+      throw new StoaError("unauthorized", "This needs the metrics token: Authorization: Bearer <token>.");
+    }
+    return reply
+      .header("cache-control", "no-store")
+      .header("content-type", metrics.contentType)
+      .send(await metrics.text());
+  });
+}
