@@ -1,4 +1,5 @@
-// The tests run the README's commands in a shell and read the pages in a browser; this is what they need besides npm's.
+// The tests run the README's commands in a shell, read the pages in a browser, and compile the contract with protoc; this
+// is what they need besides npm's.
 import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 import { findChromium } from "./chromium.mjs";
 
@@ -7,6 +8,7 @@ const tools = {
   curl: () => hasCommand("curl"),
   jq: () => hasCommand("jq"),
   chromium: () => findChromium() !== undefined,
+  "protobuf-compiler": () => hasCommand("protoc"),
 };
 
 /** Makes sure that the tools are there. @throws Error that says what to install */

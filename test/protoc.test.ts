@@ -1,0 +1,43 @@
+// The contract compiles with plain protoc, as old as Debian 12's, for those who generate clients without buf.
+import { execFile } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const files = globSync("**/*.proto", { cwd: join(root, "proto") }).sort();
+/** What our files import of Google's, besides what protoc brings. */
+const google = ["annotations", "http", "httpbody"].map((name) => `google/api/${name}.proto`);
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "stoa-protoc-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+});
+
+/** Runs protoc with the import paths that the README names. @throws Error for a failure or a warning */
+async function protoc(...args: string[]): Promise<void> {
+  const paths = ["-I", "proto", "-I", "node_modules/google-proto-files"];
+  const { stderr } = await promisify(execFile)("protoc", [...paths, ...args], { cwd: root });
+  if (stderr !== "") throw new Error(stderr);
+}
+
+it("all files compile together, with their imports", async () => {
+  expect(files.length).toBeGreaterThan(12);
+  const output = join(folder, "descriptors");
+  await protoc("--include_imports", "-o", output, ...files);
+  const names = fromBinary(FileDescriptorSetSchema, readFileSync(output)).file.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining([...files, ...google]));
+});
+
+it.each(files)("%s compiles alone", async (file) => {
+  await protoc("--include_imports", "-o", "/dev/null", file);
+});
+
+it.each(["python", "cpp", "java"])("makes code for %s", async (language) => {
+  await protoc(`--${language}_out=${folder}`, ...files, ...google);
+});
