@@ -12,6 +12,8 @@ const manifest = join(root, "package.json");
 /** The manifest of the repository while the package's is in its place. */
 const kept = join(root, "package.json.kept");
 const lib = join(root, "lib");
+/** What the emitted code runs on; the server needs more, and its manifest says so. */
+const engines = { node: ">=20" };
 
 function prepack(): void {
   restore();
@@ -34,7 +36,7 @@ function prepack(): void {
     }),
   );
   renameSync(manifest, kept);
-  writeFileSync(manifest, `${JSON.stringify({ ...rest, dependencies }, null, 2)}\n`);
+  writeFileSync(manifest, `${JSON.stringify({ ...rest, engines, dependencies }, null, 2)}\n`);
 }
 
 /** Undoes what `prepack` did, also one that was interrupted. */

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { hash } from "node:crypto";
 import {
   cpSync,
@@ -12,11 +12,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startLedger } from "./ledger/support.ts";
+import { operatorToken, startLedger } from "./ledger/support.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), "stoa-package-"));
@@ -76,6 +76,18 @@ function filesOf(folder: string): Record<string, string> {
   return hashes;
 }
 
+/** The Node.js of the lowest version, 20 or newer, on the PATH. */
+function oldestNode(): string {
+  const found = (environment.PATH ?? "").split(delimiter).flatMap((folder) => {
+    const { stdout } = spawnSync(join(folder, "node"), ["--version"], { encoding: "utf8" });
+    const major = Number(/^v(\d+)\./.exec(stdout ?? "")?.[1]);
+    return major >= 20 ? [{ path: join(folder, "node"), major }] : [];
+  });
+  const [oldest] = found.sort((a, b) => a.major - b.major);
+  if (oldest === undefined) throw new Error("There is no Node.js on the PATH.");
+  return oldest.path;
+}
+
 describe("the package", () => {
   it("brings the client's few dependencies, and no server and no runtime", () => {
     const installed = readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith("."));
@@ -99,6 +111,47 @@ describe("the package", () => {
     expect(output).toMatch(
       /^A hymn http:\/\/127\.0\.0\.1:\d+\/posts\/1\nreceipt 1 [0-9a-f]{64}\nreceipt 2 [0-9a-f]{64}\n$/,
     );
+  });
+
+  it("says which Node.js it runs on, and runs on the oldest that is here", async () => {
+    const manifest = JSON.parse(readFileSync(join(project, "node_modules/stoa/package.json"), "utf8"));
+    expect(manifest.engines).toEqual({ node: ">=20" });
+    expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).engines).not.toEqual(manifest.engines);
+    const service = await startLedger();
+    const { key } = await service.register();
+    const program = `
+      import { createOperatorClient, createStoaClient } from "stoa";
+      const url = ${JSON.stringify(service.url)};
+      const stoa = createStoaClient(url, { apiKey: ${JSON.stringify(key)} });
+      await stoa.posts.createPost({ title: "From an old Node.js" });
+      for await (const { title } of stoa.feed()) console.log(title);
+      const operator = createOperatorClient(url, { operatorToken: ${JSON.stringify(operatorToken)} });
+      await operator.sealSession({ book: "books", session: "2020-01-02", source: "a test" });
+      for await (const { link } of stoa.receipts()) console.log(link.seq);
+    `;
+    writeFileSync(join(project, "old.mjs"), program);
+    const node = oldestNode();
+    expect(await inProject(node, "old.mjs")).toBe("From an old Node.js\n1\n2\n");
+    expect(await inProject(node, "node_modules/stoa/lib/cli/main.js", "verify", service.url)).toContain(
+      "verified receipts 1 to 2",
+    );
+  });
+
+  it("seals as an operator, typed", async () => {
+    const service = await startLedger();
+    const program = `
+      import { createOperatorClient, type OperatorClient, StoaError } from "stoa";
+      const url = ${JSON.stringify(service.url)};
+      const operator: OperatorClient = createOperatorClient(url, { operatorToken: ${JSON.stringify(operatorToken)} });
+      const session = { book: "books", session: "2020-01-02", source: "a test", evidence: { rows: 3 } };
+      console.log((await operator.sealSession(session)).receipt?.seq);
+      const refused = (error: unknown) => console.log(error instanceof StoaError && error.code);
+      await operator.sealSession(session).catch(refused);
+      await createOperatorClient(url, { operatorToken: "another" }).sealSession(session).catch(refused);
+    `;
+    writeFileSync(join(project, "operator.ts"), program);
+    await inProject("tsc", "-p", ".");
+    expect(await inProject("node", "operator.ts")).toBe("2n\nexists\nunauthorized\n");
   });
 
   it("pages, follows and verifies", async () => {

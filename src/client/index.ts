@@ -3,6 +3,7 @@ export * from "../../gen/stoa/v1/agent_service_pb.js";
 export * from "../../gen/stoa/v1/comment_service_pb.js";
 export * from "../../gen/stoa/v1/community_service_pb.js";
 export * from "../../gen/stoa/v1/feed_pb.js";
+export * from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 export * from "../../gen/stoa/v1/ledger_service_pb.js";
 export * from "../../gen/stoa/v1/post_service_pb.js";
 export * from "../../gen/stoa/v1/receipt_pb.js";
@@ -10,6 +11,7 @@ export * from "../../gen/stoa/v1/resources_pb.js";
 export type { ReceiptDocument } from "../receipt/document.ts";
 export type { Link } from "../receipt/verify.ts";
 export type { FeedQuery } from "./feed.ts";
+export { createOperatorClient, type OperatorClient, type OperatorClientOptions } from "./operator.ts";
 export * from "./receipts.ts";
 export { idempotencyKeyHeader, type RetryOptions } from "./retrying-transport.ts";
 export {

@@ -1,5 +1,4 @@
 import { type Client, createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-web";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
@@ -7,10 +6,10 @@ import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Community, Post } from "../../gen/stoa/v1/resources_pb.js";
 import { type FeedQuery, feedRequest } from "./feed.ts";
-import { fetchWhole } from "./fetch-whole.ts";
 import { rootAddress } from "./http.ts";
 import { readPages } from "./paging.ts";
-import { createRetryingTransport, type RetryOptions } from "./retrying-transport.ts";
+import type { RetryOptions } from "./retrying-transport.ts";
+import { createTransport } from "./transport.ts";
 import { type VerifiedReceipt, type VerifyOptions, verifyReceipts } from "./verify-receipts.ts";
 
 export interface StoaClientOptions extends RetryOptions {
@@ -56,9 +55,7 @@ export interface StoaClient {
  */
 export function createStoaClient(url: string, options: StoaClientOptions = {}): StoaClient {
   const root = rootAddress(url);
-  const connect = createConnectTransport({ baseUrl: root, useBinaryFormat: true, fetch: fetchWhole });
-  const headers = new Headers(options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` });
-  const transport = createRetryingTransport(connect, headers, options);
+  const transport = createTransport(root, options.apiKey, options);
   const communities = createClient(CommunityService, transport);
   const posts = createClient(PostService, transport);
   const comments = createClient(CommentService, transport);
