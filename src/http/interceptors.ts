@@ -58,9 +58,13 @@ async function* mapErrorsOf<T>(messages: AsyncIterable<T>, map: (error: unknown)
   }
 }
 
-/** Unknown failures are logged here, once. That a client went away is none. */
+/** What Node throws where a request or a reply loses its connection. The database's errors never get here as they are. */
+const lostConnection = ["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"];
+
+/** Unknown failures are logged here, once. A client that goes away is none. */
 function mapError(error: unknown, { service, method, signal, contextValues }: AnyRequest): ConnectError {
-  if (signal.aborted && error === signal.reason && !(error instanceof StoaError)) {
+  const isGivenUp = signal.aborted && error === signal.reason && !(error instanceof StoaError);
+  if (isGivenUp || (error instanceof Error && lostConnection.includes((error as NodeJS.ErrnoException).code ?? ""))) {
     return ConnectError.from(error, Code.Canceled);
   }
   if (!(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal")) {
