@@ -33,7 +33,7 @@ export interface Overrides {
   portOpened?: () => Promise<void>;
   /** How long connections may be silent, in milliseconds. */
   timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
-  /** How often a silent stream of events says that it is alive, in milliseconds. */
+  /** How often a REST stream says that it is alive, in milliseconds. */
   heartbeatMs?: number;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
   verificationWaitMs?: number;

@@ -15,7 +15,10 @@ export interface ReadOptions {
   signal?: AbortSignal | undefined;
   /** How long a connection may be silent before another takes its place, in milliseconds. Default: four minutes. */
   silenceMs?: number | undefined;
-  /** Told before each wait for another connection, in milliseconds. */
+  /**
+   * Told before each wait for another connection, in milliseconds; but not where the service itself ends a stream that
+   * was good and says when to come again: services limit the age of streams.
+   */
   onInterruption?: ((reason: string, waitMs: number) => void) | undefined;
 }
 
@@ -38,10 +41,14 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receip
   for (let attempt = 0; ; attempt++) {
     const begun = performance.now();
     let interruption: StoaError;
+    let isOpen = false;
     try {
       const body = await open(`${stream}?from=${next}${follow ? "&follow=true" : ""}`, signal, silenceMs);
       answered = true;
+      isOpen = true;
       for await (const line of readLines(body)) {
+        // An empty line keeps the connection alive.
+        if (line === "") continue;
         const claim = readClaim(line);
         yield claim;
         next = claim.seq + 1;
@@ -57,7 +64,8 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receip
     // A connection may have died without a word, or there was nothing to say.
     if (interruption.kind === "silent") continue;
     const waitMs = Math.min(waitBefore(attempt, interruption), longestWaitMs);
-    onInterruption?.(interruption.message, waitMs);
+    const isPlanned = isOpen && interruption.code === "unavailable" && interruption.retryAfterSeconds !== undefined;
+    if (!isPlanned || attempt > 0) onInterruption?.(interruption.message, waitMs);
     await sleep(waitMs, signal);
   }
 }

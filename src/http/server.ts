@@ -42,7 +42,7 @@ export interface ServerOptions {
   log: FastifyBaseLogger;
   /** What the metrics tell besides the requests. */
   gauges?: GaugeSource[];
-  /** How long server-sent events may be silent before the client hears that the stream is alive, in milliseconds. */
+  /** How often a REST stream says that it is alive, in milliseconds. */
   heartbeatMs?: number | undefined;
   port: Omit<PortOptions, "clientErrorReply" | "tooManyReply">;
 }

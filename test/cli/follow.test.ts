@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { defaultStreamLimits } from "../../src/config.ts";
 import { type FakeStoa, shownChain, startFake, textOf } from "../client/fake-stoa.ts";
 import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
@@ -108,6 +109,21 @@ describe("stoa verify --follow", () => {
       .slice(0, -1);
     expect(receipts.map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(receipts.map(({ hash }) => hash)).toEqual(hashes);
+  });
+
+  it("goes on when its stream has lasted as long as it may, and says nothing of that", async () => {
+    const service = await startLedger({ config: { streams: { ...defaultStreamLimits, maxMs: 500 } } });
+    const { run } = follow(service.url);
+    await seen(run, "verified receipts 1 to 1");
+    const ended = () => service.log.filter(({ msg, route }) => msg === "request" && String(route).endsWith("/stream"));
+    for (let seq = 2; seq <= 3; seq++) {
+      await waitUntil("the end of the stream", () => ended().length >= seq - 1);
+      await service.seal();
+      await seen(run, `receipt ${seq}: `);
+    }
+    run.child.kill("SIGINT");
+    const { status, stderr } = await run.done;
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
   it("waits at once where nothing is new, from the last time on", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createStoaClient, type VerifiedReceipt } from "../../src/client/index.ts";
+import { defaultStreamLimits } from "../../src/config.ts";
 import { startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
 import { type FakeStoa, shownChain, startFake, textOf } from "./fake-stoa.ts";
@@ -39,6 +40,21 @@ describe("receipts that are followed", () => {
     expect(seen.map(({ link }) => link.seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(seen.slice(1).map(({ link }) => link.hash)).toEqual(hashes);
     expect(seen[1]?.document.body).toMatchObject({ type: "session", count: 1 });
+  });
+
+  it("come each once where the service limits the age of streams, without a word of that", async () => {
+    const service = await startLedger({ config: { streams: { ...defaultStreamLimits, maxMs: 400 } } });
+    const seqs: number[] = [];
+    const onInterruption = (reason: string) => expect.fail(reason);
+    const streamsEnded = () =>
+      service.log.filter(({ msg, route }) => msg === "request" && /stream$/.test(String(route)));
+    for await (const { link } of createStoaClient(service.url).followReceipts({ onInterruption })) {
+      seqs.push(link.seq);
+      if (link.seq === 4) break;
+      await expect.poll(() => streamsEnded().length, patient).toBeGreaterThanOrEqual(link.seq);
+      await service.seal();
+    }
+    expect(seqs).toEqual([1, 2, 3, 4]);
   });
 
   const send = (fake: FakeStoa, receipt: unknown) => {

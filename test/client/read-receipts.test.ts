@@ -47,7 +47,6 @@ describe("a stream that is read once", () => {
 
   it.each([
     ["that is no JSON", "<html>\n"],
-    ["that is empty", "\n"],
     ["of brackets without end", `${"[".repeat(1_000_000)}\n`],
     ["nested very deep", `${"[".repeat(1_000_000)}${"]".repeat(1_000_000)}\n`],
     ["that is too long", `"${"x".repeat(longestLine)}"\n`],
@@ -147,6 +146,20 @@ describe("a stream that is followed", () => {
     expect(interruptions.slice(1)).toEqual(["the stream ended", "the service says unavailable: Stop."]);
     const stream = (from: number) => `/api/v1/house/receipts/stream?from=${from}&follow=true`;
     expect(fake.asked).toEqual([1, 3, 4, 5].map(stream));
+  });
+
+  it("comes again when the service ends it and says when, without a word, and skips empty lines", async () => {
+    const fake = await startFake(shownChain(2));
+    const stream = readReceipts({ url: fake.url, follow: true, onInterruption: (reason) => expect.fail(reason) });
+    await stream.next();
+    await stream.next();
+    const next = stream.next();
+    await waitUntil("the follower", () => fake.followers.size === 1);
+    fake.receipts = shownChain(3);
+    const end = { ok: false, error: "unavailable", message: "Come again.", retry_after_seconds: 1 };
+    for (const each of fake.followers) each.end(`\n\n${JSON.stringify(end)}\n`);
+    expect(await next).toMatchObject({ value: { seq: 3 } });
+    await stream.return();
   });
 
   it("comes again where a connection is silent, without a word", async () => {

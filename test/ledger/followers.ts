@@ -97,6 +97,7 @@ export async function* receiveParts(
     const parts = (rest + decoder.decode(chunk, { stream: true })).split(end);
     rest = parts.pop() as string;
     for (const part of parts) {
+      if (part === "") continue;
       if (form === "ndjson") yield { data: part };
       else if (!part.startsWith(":")) yield toEvent(part);
     }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
@@ -19,8 +20,9 @@ export function wantsEvents({ headers }: FastifyRequest): boolean {
 /**
  * Sends messages as they come: newline-delimited JSON, one message a line, the last line of a stream that fails being the
  * Error shape; or, where the client accepts text/event-stream, server-sent events, of which the field marked `event_id` is
- * the id. The next message is asked for when the client has taken the one before.
- * @param heartbeatMs how long events may be silent before the client hears that the stream is alive
+ * the id. The next message is asked for when the client has taken the one before. Proxies cut connections that are silent:
+ * an empty line, or a comment among events, goes out regularly, and parsers skip it.
+ * @param heartbeatMs how often that happens
  * @throws what the stream fails with before its first message
  */
 export async function sendStream(
@@ -44,10 +46,11 @@ export async function sendStream(
     return toErrorBody(toStoaError(error));
   };
   // Node holds the head back until there is a body, and a follower at the end of a chain may wait for hours.
-  reply.raw.once("pipe", () => reply.raw.flushHeaders());
-  const chunks = events
-    ? toEvents(desc, iterator, first, describe, heartbeatMs)
-    : toLines(desc, iterator, first, describe);
+  reply.raw.once("pipe", () => {
+    reply.raw.flushHeaders();
+    keepAlive(reply.raw, events ? ": still here\n\n" : "\n", heartbeatMs);
+  });
+  const chunks = events ? toEvents(desc, iterator, first, describe) : toLines(desc, iterator, first, describe);
   return (
     reply
       .code(200)
@@ -57,6 +60,15 @@ export async function sendStream(
       .header("x-accel-buffering", "no")
       .send(Readable.from(chunks, { objectMode: false, highWaterMark: 65_536 }))
   );
+}
+
+/** Writes `text` between the messages, each of which is one write, as long as the response is open. */
+function keepAlive(response: ServerResponse, text: string, ms: number): void {
+  const timer = setInterval(() => {
+    // Where the client has not taken what was sent before, the connection is not silent.
+    if (response.writableLength === 0 && !response.writableEnded) response.write(text);
+  }, ms).unref();
+  response.once("close", () => clearInterval(timer));
 }
 
 type Result = Promise<IteratorResult<Message, unknown>>;
@@ -83,21 +95,12 @@ async function* toEvents(
   iterator: AsyncIterator<Message>,
   first: Result,
   describe: (error: unknown) => string,
-  heartbeatMs: number,
 ): AsyncGenerator<string> {
   const idField = desc.fields.find((field) => hasOption(field, event_id) && getOption(field, event_id));
   try {
-    let pending = first;
-    for (;;) {
-      const next = await inTime(pending, heartbeatMs);
-      if (next === undefined) {
-        yield ": still here\n\n";
-        continue;
-      }
-      if (next.done === true) return;
+    for (let next = await first; next.done !== true; next = await iterator.next()) {
       const id = idField && (next.value as Message & Record<string, unknown>)[idField.localName];
       yield `${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(encodeMessage(desc, next.value))}\n\n`;
-      pending = iterator.next();
     }
   } catch (error) {
     yield `event: error\ndata: ${describe(error)}\n\n`;
