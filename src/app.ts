@@ -37,6 +37,8 @@ export interface Overrides {
   heartbeatMs?: number;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
   verificationWaitMs?: number;
+  /** How long a good report of a verification is given again, in milliseconds. */
+  verificationAgeMs?: number;
 }
 
 export interface App {
@@ -98,6 +100,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       log,
       epoch: config.ledgerEpoch,
       mostWaitMs: overrides.verificationWaitMs,
+      maxReportAgeMs: overrides.verificationAgeMs,
     });
     const clock = startDailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());

@@ -29,6 +29,8 @@ export interface LedgerOptions {
   epoch?: string | undefined;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
   mostWaitMs?: number | undefined;
+  /** How long a good report of a verification is given again, in milliseconds. */
+  maxReportAgeMs?: number | undefined;
 }
 
 const never = new AbortController().signal;
@@ -50,7 +52,7 @@ export class Ledger {
   #alarm: string | undefined;
   #verifiedAt: number | undefined;
 
-  private constructor({ db, now, log, mostWaitMs }: LedgerOptions, calendar: Calendar) {
+  private constructor({ db, now, log, mostWaitMs, maxReportAgeMs }: LedgerOptions, calendar: Calendar) {
     this.#db = db;
     this.#now = now;
     this.#log = log;
@@ -61,6 +63,7 @@ export class Ledger {
       verify: (reader, start, signal) => this.#verifyFrom(reader, start, this.#orStopping(signal)),
       tell: (verified) => this.#note(verified),
       mostWaitMs,
+      maxReportAgeMs,
     });
   }
 
@@ -153,13 +156,13 @@ export class Ledger {
   }
 
   /**
-   * Verifies the chain from receipt `from` on; 0 and 1 mean the start.
+   * Verifies the chain from receipt `from` on; 0 and 1 mean the start. What has just been found good is not verified again.
    * @throws StoaError `not_found` beyond the head; `unavailable` when another verification takes too long
    */
   async verify(signal: AbortSignal, from: number): Promise<Report> {
     const head = await readHead(this.#db.reader(signal));
     if (from > Math.max(head.seq, 1)) throw notFound("There is no receipt of this seq yet.", "from");
-    return this.#desk.verify(Math.max(from, 1), signal);
+    return this.#desk.verify(Math.max(from, 1), head, signal);
   }
 
   /**

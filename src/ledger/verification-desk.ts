@@ -16,6 +16,8 @@ export interface Report {
   brokenAt: number | undefined;
   reason: string | undefined;
   durationMs: number;
+  /** How long ago it ended, in milliseconds: 0 where it ended for this caller. */
+  ageMs: number;
 }
 
 export interface DeskOptions {
@@ -27,7 +29,15 @@ export interface DeskOptions {
   tell(verified: Verified): void;
   /** How long a caller waits for a verification of another part of the chain, in milliseconds. */
   mostWaitMs?: number | undefined;
+  /** How long a good report is given again, in milliseconds. Default: 5 s. */
+  maxReportAgeMs?: number | undefined;
 }
+
+/** The newest receipt, as the caller sees it. */
+type Head = Pick<Link, "seq" | "hash">;
+
+/** How many good reports are remembered; each begins at another receipt. */
+const maxRemembered = 16;
 
 /** A verification that is under way, and who waits for it. */
 interface Run {
@@ -38,20 +48,27 @@ interface Run {
   leaving: AbortController;
 }
 
-/** Verifications, one at a time: a second caller joins the one that runs, or waits for its turn. */
+/**
+ * Verifications, one at a time: a second caller joins the one that runs, or waits for its turn. A good report is given again
+ * for some seconds, while the head is the one that it ended with; one that found a fault is not.
+ */
 export class VerificationDesk {
   readonly #options: DeskOptions;
   #running: Run | undefined;
+  /** Good reports by their `from`, with the time on the monotonic clock when they ended; the oldest first. */
+  readonly #remembered = new Map<number, { report: Report; endedAt: number }>();
 
   constructor(options: DeskOptions) {
     this.#options = options;
   }
 
   /**
-   * Verifies from receipt `from` on, which exists.
+   * Verifies from receipt `from` on, which exists, or gives a good report of just now.
    * @throws StoaError `unavailable` when the turn does not come in time; the signal's reason
    */
-  async verify(from: number, signal: AbortSignal): Promise<Report> {
+  async verify(from: number, head: Head, signal: AbortSignal): Promise<Report> {
+    const known = this.#recall(from, head);
+    if (known !== undefined) return known;
     const end = performance.now() + (this.#options.mostWaitMs ?? 30_000);
     let run = this.#running;
     while (run !== undefined && (run.from !== from || run.leaving.signal.aborted)) {
@@ -78,13 +95,33 @@ export class VerificationDesk {
 
   #start(from: number): Run {
     const leaving = new AbortController();
-    const report = this.#run(from, leaving.signal).finally(() => {
-      this.#running = undefined;
-    });
+    const report = this.#run(from, leaving.signal)
+      .then((made) => this.#remember(made))
+      .finally(() => {
+        this.#running = undefined;
+      });
     // Whoever waits hears of a failure; where nobody does any more, nobody needs to.
     report.catch(() => {});
     this.#running = { from, report, callers: 0, leaving };
     return this.#running;
+  }
+
+  #recall(from: number, head: Head): Report | undefined {
+    const known = this.#remembered.get(from);
+    if (known === undefined || known.report.to !== head.seq || known.report.head !== head.hash) return undefined;
+    const ageMs = performance.now() - known.endedAt;
+    return ageMs < (this.#options.maxReportAgeMs ?? 5_000) ? { ...known.report, ageMs } : undefined;
+  }
+
+  #remember(report: Report): Report {
+    this.#remembered.delete(report.from);
+    if (!report.verifyOk) return report;
+    this.#remembered.set(report.from, { report, endedAt: performance.now() });
+    for (const oldest of this.#remembered.keys()) {
+      if (this.#remembered.size <= maxRemembered) break;
+      this.#remembered.delete(oldest);
+    }
+    return report;
   }
 
   async #run(from: number, signal: AbortSignal): Promise<Report> {
@@ -106,6 +143,7 @@ export class VerificationDesk {
       brokenAt: finding?.seq,
       reason: finding && `${finding.fault}: ${finding.message}`,
       durationMs: Math.round(performance.now() - begun),
+      ageMs: 0,
     };
   }
 }

@@ -68,6 +68,7 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
         ...(report.brokenAt === undefined ? {} : { brokenAt: BigInt(report.brokenAt) }),
         ...(report.reason === undefined ? {} : { reason: report.reason }),
         durationMs: BigInt(report.durationMs),
+        ageSeconds: BigInt(Math.ceil(report.ageMs / 1000)),
       });
     },
   };

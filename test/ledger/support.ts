@@ -103,7 +103,7 @@ export async function refusal(call: Promise<unknown>): Promise<{ code: string; e
 export async function openLedger(db: TestDatabase, now: () => number = Date.now) {
   const database = new Database({ address: db.config, connections: 4 });
   afterAll(() => database.close());
-  const ledger = await Ledger.open({ db: database, now, log: pino({ level: "silent" }) });
+  const ledger = await Ledger.open({ db: database, now, log: pino({ level: "silent" }), maxReportAgeMs: 0 });
   return { ledger, database };
 }
 

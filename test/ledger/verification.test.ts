@@ -54,6 +54,7 @@ describe("a good chain", () => {
       broken_at: null,
       reason: null,
       duration_ms: expect.any(Number),
+      age_seconds: 0,
     });
   });
 

@@ -54,6 +54,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const app = await startApp(testConfig(db, options.config), {
     log: pino({ level: "info" }, stream),
+    // Tests change the chain behind the service's back, and ask at once what it finds.
+    verificationAgeMs: 0,
     ...options.overrides,
   });
   afterAll(() => app.close());

@@ -258,6 +258,13 @@ export declare type VerifyChainResponse = Message<"stoa.v1.VerifyChainResponse">
    * @generated from field: int64 duration_ms = 8;
    */
   durationMs: bigint;
+
+  /**
+   * How long ago it ended, in seconds, rounded up; 0 where it ended for this call.
+   *
+   * @generated from field: int64 age_seconds = 9;
+   */
+  ageSeconds: bigint;
 };
 
 /**
@@ -314,7 +321,8 @@ export declare const LedgerService: GenService<{
     output: typeof StreamReceiptsResponseSchema;
   },
   /**
-   * Recomputes every hash of the chain, from a receipt on, and says where it breaks.
+   * Recomputes every hash of the chain, from a receipt on, and says where it breaks. While nothing has been sealed since, a
+   * good report of the last 5 seconds is given again, and says its age.
    *
    * @generated from rpc stoa.v1.LedgerService.VerifyChain
    */
