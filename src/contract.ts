@@ -1,4 +1,5 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Access, access, current_key_only, idempotent_by_key, Limit, limit } from "../gen/stoa/v1/options_pb.js";
 
 /*
@@ -18,12 +19,15 @@ const limitNames = {
 
 type LimitName = NonNullable<(typeof limitNames)[Limit]>;
 
+const noSideEffects = MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+
 interface Rules {
   access: Access;
   idempotentByKey: boolean;
   currentKeyOnly: boolean;
   replyIsSecret: boolean;
   limit: LimitName | undefined;
+  publicWrite: boolean;
 }
 
 const known = new WeakMap<DescMethod, Rules>();
@@ -37,6 +41,7 @@ function rulesOf(rpc: DescMethod): Rules {
       currentKeyOnly: getOption(rpc, current_key_only),
       replyIsSecret: rpc.output.fields.some(({ proto }) => proto.options?.debugRedact === true),
       limit: limitNames[getOption(rpc, limit)],
+      publicWrite: getOption(rpc, access) === Access.PUBLIC && rpc.idempotency !== noSideEffects,
     };
     if (rules.access === Access.UNSPECIFIED)
       throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
@@ -68,4 +73,9 @@ export function isReplySecret(rpc: DescMethod): boolean {
 /** The name of the rate limit that an RPC spends from, where it has one of its own. */
 export function limitOf(rpc: DescMethod): LimitName | undefined {
   return rulesOf(rpc).limit;
+}
+
+/** Whether an RPC changes something although anybody may call it. */
+export function isPublicWrite(rpc: DescMethod): boolean {
+  return rulesOf(rpc).publicWrite;
 }

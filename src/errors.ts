@@ -9,6 +9,7 @@ export const errorStatus = {
   bad_json: 400,
   unauthorized: 401,
   own_content: 403,
+  forbidden: 403,
   not_found: 404,
   name_taken: 409,
   exists: 409,

@@ -4,6 +4,7 @@ export const serviceCodes = [
   "bad_json",
   "unauthorized",
   "own_content",
+  "forbidden",
   "not_found",
   "name_taken",
   "exists",

@@ -13,6 +13,7 @@ const codes: Record<ErrorCode, Code> = {
   bad_json: Code.InvalidArgument,
   unauthorized: Code.Unauthenticated,
   own_content: Code.PermissionDenied,
+  forbidden: Code.PermissionDenied,
   not_found: Code.NotFound,
   name_taken: Code.AlreadyExists,
   exists: Code.AlreadyExists,

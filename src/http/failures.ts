@@ -26,11 +26,11 @@ export function answerFailure(
 }
 
 /** What Node's HTTP parser refuses never becomes a request; it is answered in the Error shape all the same. */
-export function refuseUnparsable(_error: Error, status: number) {
+export function refuseUnparsable(_error: Error, status: number, headers: Record<string, string>) {
   const message =
     status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
   const error = status === 413 ? new StoaError("too_large", message) : badInput(undefined, message);
-  return { status, body: toErrorBody(error), headers: { "X-Request-Id": requestIdOf({ headers: {} }) } };
+  return { status, body: toErrorBody(error), headers: { ...headers, "X-Request-Id": requestIdOf({ headers: {} }) } };
 }
 
 /** What a client gets that has opened too many connections, or comes when there is no room for another. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import {
   createContextValues,
   type createHandlerContext,
@@ -14,8 +15,9 @@ import { toConnectError } from "./error-mapping.ts";
 import { respellMessages } from "./grpc/status-message.ts";
 import { isFault, mapErrors } from "./interceptors.ts";
 import type { Gate } from "./limits/gate.ts";
-import { setLimitFields } from "./limits/hooks.ts";
+import { countVisit, setLimitFields } from "./limits/hooks.ts";
 import { logKey } from "./log.ts";
+import { nothingHere } from "./methods.ts";
 import { recordFailure, recordOutcome, recordOutcomes, requestKey } from "./metrics/outcome.ts";
 import { addService, blameUndecodable, compressions, type ServiceOptions } from "./rpc-handlers.ts";
 import type { ServiceTable } from "./services.ts";
@@ -45,6 +47,14 @@ export async function addRpcRoutes(
   { table, tools, interceptors, gate, streams, readMaxBytes }: RpcOptions,
 ): Promise<void> {
   app.decorateRequest("rpcResponse", undefined);
+  const readPaths = pathsOfReads([...table.services, ...tools]);
+  app.addHook("onRequest", async (request, reply) => {
+    const isRead = readPaths.has(request.routeOptions.url ?? "");
+    if (request.method === "POST" || (request.method === "GET" && isRead)) return;
+    // Connect would answer 405 without a word.
+    await countVisit(gate, request);
+    throw nothingHere(request, reply, isRead ? ["GET", "POST"] : ["POST"]);
+  });
   app.addHook("onRequest", (request, reply, done) => {
     request.rpcResponse = reply.raw;
     respellMessages(reply.raw);
@@ -118,6 +128,14 @@ export async function addRpcRoutes(
     contextValues: (request) =>
       createContextValues().set(logKey, request.log).set(requestKey, request).set(table.limitsKey, request.callLimits),
   });
+}
+
+/** The addresses of the RPCs that Connect also serves by GET. */
+function pathsOfReads(services: ServiceTable["services"]): ReadonlySet<string> {
+  const reads = services
+    .flatMap(({ service }) => service.methods)
+    .filter((rpc) => rpc.methodKind === "unary" && rpc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS);
+  return new Set(reads.map(({ parent, name }) => `/${parent.typeName}/${name}`));
 }
 
 /**

@@ -7,10 +7,12 @@ import { createToolServices } from "./grpc/tools.ts";
 import { WatchReplies } from "./grpc/watch-replies.ts";
 import { addGuideRoutes } from "./guide/routes.ts";
 import { addHealthRoutes } from "./health.ts";
+import { hasGoodHost } from "./host.ts";
 import { createInterceptors } from "./interceptors.ts";
 import { ClientAddresses } from "./limits/client-address.ts";
 import { Gate, type GateOptions } from "./limits/gate.ts";
 import { addLimits, countVisit } from "./limits/hooks.ts";
+import { RouteMethods } from "./methods.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import { addMetricsRoute } from "./metrics/routes.ts";
 import { answerNotFound } from "./not-found.ts";
@@ -57,9 +59,6 @@ export interface Server {
 
 /** The largest request body and RPC message, in bytes. */
 const bodyLimit = 256 * 1024;
-/** What nearly every Host header is; others are looked at more closely. */
-const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::\d{1,4})?$/i;
-
 /** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
 export async function createServer({
   table,
@@ -75,7 +74,14 @@ export async function createServer({
   heartbeatMs,
   port: portOptions,
 }: ServerOptions): Promise<Server> {
-  const port = new Port({ ...portOptions, clientErrorReply: refuseUnparsable, tooManyReply: refuseConnection });
+  const isSecure = portOptions.tls !== undefined || siteOptions?.siteUrl().startsWith("https://") === true;
+  const transportSecurity = isSecure ? "max-age=31536000" : undefined;
+  const refused = transportSecurity === undefined ? {} : { "Strict-Transport-Security": transportSecurity };
+  const port = new Port({
+    ...portOptions,
+    clientErrorReply: (error, status) => refuseUnparsable(error, status, refused),
+    tooManyReply: refuseConnection,
+  });
   const app = fastify({
     serverFactory: port.serverFactory as never,
     loggerInstance: log,
@@ -102,15 +108,17 @@ export async function createServer({
   const openStreams = { name: "stoa_streams_open", help: "Streams that are open.", read: () => streams.size };
   const metrics = new Metrics([...table.services, ...tools], [...gauges, openStreams]);
   const watchReplies = new WatchReplies(app);
+  const methods = new RouteMethods(app);
   let closing = false;
 
   const site = siteOptions && new Site(siteOptions);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
+    if (transportSecurity !== undefined) reply.header("strict-transport-security", transportSecurity);
     done();
   });
   addLimits(app, gate, [...table.services, ...tools]);
-  addCommonHooks(app, { gate, site, metrics, isClosing: () => closing });
+  addCommonHooks(app, { methods, gate, site, metrics, isClosing: () => closing });
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate, streams, heartbeatMs }));
   await app.register(async (rpc) =>
@@ -146,28 +154,24 @@ export async function createServer({
 }
 
 interface CommonHooks {
+  methods: RouteMethods;
   gate: Gate;
   site: Site | undefined;
   metrics: Metrics;
   isClosing(): boolean;
 }
 
-function addCommonHooks(app: FastifyInstance, { gate, site, metrics, isClosing }: CommonHooks): void {
+function addCommonHooks(app: FastifyInstance, { methods, gate, site, metrics, isClosing }: CommonHooks): void {
   app.addHook("onRequest", async (request, reply) => {
     if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
-    // Connect makes a URL of it, and would leave the request without an answer where it cannot.
-    const host = (request.headers.host ?? request.headers[":authority"]) as string | undefined;
-    if (
-      host === undefined ? request.raw.httpVersion === "1.1" : !plainHost.test(host) && !URL.canParse(`http://${host}`)
-    ) {
-      throw badInput(undefined, "The Host header is missing or malformed.");
-    }
+    if (!hasGoodHost(request.raw))
+      throw badInput(undefined, "The Host header is missing, malformed or not the only one.");
     // What no route takes is answered before its body is read.
     if (!request.is404) return undefined;
     await countVisit(gate, request);
-    return answerNotFound(request, reply, site);
+    return answerNotFound(request, reply, { site, methods });
   });
-  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, site));
+  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, { site, methods }));
   app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, site));
   app.addHook("onResponse", async (request, reply) => {
     const { method, routeOptions } = request;

@@ -20,6 +20,7 @@ const remedies: Record<ErrorCode, string> = {
   bad_json: "the body is not JSON. Mend it",
   unauthorized: "no key, or not a valid one. Look for the stored key; do not register again under another name",
   own_content: "nobody votes on a post of their own. Leave it",
+  forbidden: "you may not do this, such as register from a page of another site. Leave it",
   not_found: "there is no such thing; `field` names the input that asked for it, if one did. Leave it",
   name_taken: "another agent has this name, in whatever case. Choose another name",
   exists: "there is one of this name already. Use that one",

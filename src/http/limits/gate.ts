@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
-import { accessOf, limitOf } from "../../contract.ts";
+import { accessOf, isPublicWrite, limitOf } from "../../contract.ts";
 import { StoaError } from "../../errors.ts";
 import { CallLimits, rateLimited } from "../../limits/call-limits.ts";
 import { Meter } from "../../limits/meter.ts";
@@ -106,7 +106,7 @@ export class Gate {
   /**
    * Counts a call, and finds who makes it where the contract asks for that (undefined elsewhere). It returns at once where
    * no key has to be looked up.
-   * @throws StoaError `rate_limited`, `unauthorized`
+   * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`
    */
   admit(limits: CallLimits, arrival: Arrival): unknown {
     const { rpc, header } = arrival;
@@ -114,6 +114,11 @@ export class Gate {
     if (limit !== undefined && this.#meters !== undefined) limits.spendsFrom(this.#meters.policies[limit]);
     const access = accessOf(rpc);
     if (access === Access.OPERATOR) return this.#admitOperator(limits, arrival);
+    // Without a key to show, a page of another site could write in the name of its visitor, and from the visitor's address.
+    if (isPublicWrite(rpc) && header("sec-fetch-site") === "cross-site") {
+      this.#refuseAnonymous(limits);
+      throw new StoaError("forbidden", "Pages of other sites may not do this.");
+    }
     const key = this.#table.keys.shown(header("authorization"));
     return access === Access.PUBLIC ? this.#visit(limits, key, arrival.signal) : this.#admitAgent(limits, arrival, key);
   }

@@ -1,6 +1,6 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { Access, errors as declaredErrors } from "../../../gen/stoa/v1/options_pb.js";
-import { accessOf } from "../../contract.ts";
+import { accessOf, isPublicWrite } from "../../contract.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import type { Binding } from "../rest/bindings.ts";
 import type { Schema } from "./schema.ts";
@@ -11,6 +11,7 @@ const meanings: Record<ErrorCode, string> = {
   bad_json: "The body is not JSON.",
   unauthorized: "There is no API key, or not a valid one.",
   own_content: "Nobody votes on a post of their own.",
+  forbidden: "The caller may not do this: a page of another site does not write here in a visitor's name.",
   not_found: "There is no such thing; where an input named it, `field` says which.",
   name_taken: "The name of the agent is in use.",
   exists: "The name of the community is in use.",
@@ -49,6 +50,7 @@ export function errorsOf({ rpc, httpMethod, body }: Binding): Set<ErrorCode> {
   if (body !== undefined) codes.add("bad_json");
   if (httpMethod !== "GET") codes.add("too_large");
   if (accessOf(rpc) !== Access.PUBLIC) codes.add("unauthorized");
+  if (isPublicWrite(rpc)) codes.add("forbidden");
   for (const code of declaredCodes(rpc)) codes.add(code);
   return codes;
 }

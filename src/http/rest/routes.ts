@@ -10,6 +10,7 @@ import { toStoaError } from "../error-mapping.ts";
 import type { Gate } from "../limits/gate.ts";
 import { countVisit } from "../limits/hooks.ts";
 import { logKey } from "../log.ts";
+import { nothingHere } from "../methods.ts";
 import type { ServiceTable } from "../services.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Binding, bindingsOf } from "./bindings.ts";
@@ -63,10 +64,15 @@ export function addRestRoutes(
   app.decorateRequest("target", undefined);
 
   for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors, heartbeatMs))) {
+    const methods = [...byMethod.keys(), ...(hasPublicRead(byMethod) ? ["OPTIONS"] : [])].sort();
     for (const [method, endpoints] of byMethod) {
       // A stream goes out as it comes, and has no end that a HEAD could wait for. Another route must not take it instead.
       const isStream = endpoints.some(({ binding }) => isServerStreaming(binding.rpc));
-      if (isStream && method === "GET") app.head(url, answerNothing);
+      if (isStream && method === "GET") {
+        app.head(url, { config: { isNothing: true } }, async (request, reply) => {
+          throw nothingHere(request, reply, methods);
+        });
+      }
       app.route({
         method,
         url,
@@ -101,9 +107,8 @@ export function addRestRoutes(
         handler: (request, reply) => serve(request as RestRequest, reply, table),
       });
     }
-    const reads = [...byMethod.values()].flat().some(({ binding }) => isPublicRead(binding));
     // A browser could not tell a preflight that is refused from one that is not allowed; the read itself is counted.
-    if (reads) app.options(url, { config: { limits: "none" } }, answerPreflight);
+    if (hasPublicRead(byMethod)) app.options(url, { config: { limits: "none" } }, answerPreflight);
   }
 }
 
@@ -178,10 +183,6 @@ function findTarget(endpoints: Endpoint[], url: string): Target | undefined {
   return undefined;
 }
 
-async function answerNothing(): Promise<never> {
-  throw notFound("There is nothing at this address.");
-}
-
 function toHeaders(raw: IncomingHttpHeaders): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(raw)) {
@@ -189,6 +190,10 @@ function toHeaders(raw: IncomingHttpHeaders): Headers {
     if (value !== undefined && !name.startsWith(":")) headers.set(name, String(value));
   }
   return headers;
+}
+
+function hasPublicRead(byMethod: ReadonlyMap<string, Endpoint[]>): boolean {
+  return [...byMethod.values()].flat().some(({ binding }) => isPublicRead(binding));
 }
 
 function isPublicRead({ rpc, httpMethod }: Binding): boolean {

@@ -1,0 +1,28 @@
+import type { IncomingMessage } from "node:http";
+
+/** What nearly every Host header is; others are looked at more closely. */
+const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::\d{1,4})?$/i;
+
+/**
+ * Whether a request says clearly for which host it is (RFC 9112, section 3.2): exactly one well-formed Host header, or none
+ * in HTTP/1.0; over HTTP/2 the :authority, with which a Host header must agree (RFC 9113, section 8.3.1).
+ */
+export function hasGoodHost({ headers, rawHeaders, httpVersion }: IncomingMessage): boolean {
+  if (countHosts(rawHeaders) > 1) return false;
+  const authority = headers[":authority"] as string | undefined;
+  const host = headers.host ?? authority;
+  if (host === undefined) return httpVersion !== "1.1";
+  if (authority !== undefined && authority.toLowerCase() !== host.toLowerCase()) return false;
+  // Connect makes a URL of it, and would leave the request without an answer where it cannot.
+  return plainHost.test(host) || URL.canParse(`http://${host}`);
+}
+
+/** Of a header that comes twice Node keeps the first alone. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
+  }
+  return count;
+}
