@@ -1,6 +1,7 @@
 // What runs as which account, of the machine and of the private database. Started by root, nothing goes on as root; started
 // by anybody else, everything runs as that account.
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   lstatSync,
@@ -13,9 +14,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { get } from "node:https";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
+import { generate } from "selfsigned";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { splitStatements } from "../src/store/migrate.ts";
 import { ServiceProcess } from "./support/process.ts";
@@ -39,8 +43,10 @@ afterEach(async () => {
   rmSync(home, { recursive: true });
 });
 
-async function start(): Promise<{ service: ServiceProcess; url: string; database: number; socketPath: string }> {
-  running = new ServiceProcess({ STOA_DATA_DIR: dataDir });
+async function start(
+  settings: Record<string, string> = {},
+): Promise<{ service: ServiceProcess; url: string; database: number; socketPath: string }> {
+  running = new ServiceProcess({ STOA_DATA_DIR: dataDir, ...settings });
   const url = await running.url();
   const { pid, socketFolder } = JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8"));
   return { service: running, url, database: pid, socketPath: join(socketFolder, "server.sock") };
@@ -56,6 +62,21 @@ function ownersIn(folder: string): Set<number> {
   // readdir would walk through the symbolic link of a test.
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => !name.startsWith("away/"));
   return new Set(names.map((name) => lstatSync(join(folder, name)).uid));
+}
+
+async function freeLowPort(): Promise<number> {
+  for (let port = 700; port < 1024; port++) {
+    const server = createServer().listen(port, "127.0.0.1");
+    const free = await Promise.race([
+      once(server, "listening").then(() => true),
+      once(server, "error").then(() => false),
+    ]);
+    if (!free) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
+  throw new Error("no port below 1024 is free");
 }
 
 /** The one account that all of these are; root only where the tests do not run as root. */
@@ -93,6 +114,25 @@ describe("the machine's accounts", () => {
     expectOneAccount(...usersOf(second.database), ...ownersIn(join(dataDir, "mysql")), statSync(dataDir).uid);
     expect([statSync(outside).uid, statSync(join(outside, "file")).uid]).toEqual([mine, mine]);
     rmSync(join(dataDir, "mysql", "away"));
+  });
+
+  it.runIf(isRoot)("a low port is opened and a private key read before root is given up", async () => {
+    const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
+    writeFileSync(join(home, "cert"), cert);
+    writeFileSync(join(home, "key"), key, { mode: 0o600 });
+    const port = await freeLowPort();
+    const { service } = await start({
+      STOA_PORT: String(port),
+      STOA_TLS_CERT: join(home, "cert"),
+      STOA_TLS_KEY: join(home, "key"),
+    });
+    expectOneAccount(...usersOf(service.pid));
+    const status = await new Promise((resolve, reject) => {
+      get({ port, path: "/readyz", rejectUnauthorized: false, agent: false }, (response) =>
+        resolve(response.resume().statusCode),
+      ).on("error", reject);
+    });
+    expect(status).toBe(200);
   });
 
   it("a server that dies is started again as the same account", async () => {
