@@ -16,11 +16,14 @@ import { startDailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { createPolicies } from "./limits/policy.ts";
 import { createServiceTable } from "./services/table.ts";
+import { restoreTriggers } from "./store/append-only.ts";
 import { Database } from "./store/database.ts";
+import { tlsFailure } from "./store/database-errors.ts";
 import { ensureDatabase } from "./store/ensure-database.ts";
 import { migrate, schemaState } from "./store/migrate.ts";
 import { ensureAccounts, grantTables, migratingUser, servingUser } from "./store/private-server/accounts.ts";
 import { startPrivateServer } from "./store/private-server.ts";
+import { TriggerWatch } from "./store/trigger-watch.ts";
 
 /** What does not come from the environment; tests replace most of it. */
 export interface Overrides {
@@ -33,6 +36,8 @@ export interface Overrides {
   portOpened?: () => Promise<void>;
   /** How long connections may be silent, in milliseconds. */
   timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
+  /** How long readiness relies on a look at the triggers, in milliseconds. */
+  triggerLookMs?: number;
   /** How often a REST stream says that it is alive, in milliseconds. */
   heartbeatMs?: number;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
@@ -89,8 +94,10 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       timeoutMs: config.databaseTimeoutMs,
     });
     cleanUp.push(() => db.close());
-    await migrateAs(config.migrationDatabase ?? own?.migrating ?? database, log, signal);
+    const migrating = config.migrationDatabase ?? own?.migrating;
+    const unguarded = await migrateAs(migrating ?? database, log, signal);
     await own?.migrated();
+    const triggers = new TriggerWatch(db, migrating, unguarded, overrides.triggerLookMs);
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
@@ -125,7 +132,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       limits: { policies, now },
       streams: config.streams,
       trustProxy: config.trustProxy,
-      checkReady: (signal) => checkReady(db, ledger, signal),
+      checkReady: (signal) => checkReady({ db, ledger, triggers }, signal),
       beforeDrain: () => ledger.stop(),
       gauges: gaugesOf(ledger, db),
       metricsToken: config.metrics.token,
@@ -156,7 +163,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     return { url, metricsUrl: metrics?.url, close };
   } catch (error) {
     await close();
-    throw error;
+    const reason = tlsFailure(error);
+    throw reason === undefined ? error : new Error(`The database cannot be used: ${reason}.`, { cause: error });
   }
 }
 
@@ -187,14 +195,18 @@ async function startPrivateDatabase(
   };
 }
 
+/** @returns what the operator should know of the database that it is now */
 async function migrateAs(
   address: DatabaseConfig,
   log: FastifyBaseLogger,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+  signal: AbortSignal = new AbortController().signal,
+): Promise<string | undefined> {
   const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY });
   try {
     await migrate(db, { log: (line) => log.info(line), signal });
+    const warning = await restoreTriggers(db, signal, (line) => log.warn(line));
+    if (warning !== undefined) log.warn(warning);
+    return warning;
   } finally {
     await db.close();
   }
@@ -204,11 +216,15 @@ async function migrateAs(
  * The database answers and its schema is the one that this program was written for.
  * @returns what the operator should look at although the service can serve
  */
-async function checkReady(db: Database, ledger: Ledger, signal: AbortSignal): Promise<string | undefined> {
+async function checkReady(
+  { db, ledger, triggers }: { db: Database; ledger: Ledger; triggers: TriggerWatch },
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const state = await schemaState(db, signal);
   if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
   if (state.kind === "other") throw new StoaError("unavailable", state.reason);
-  return ledger.alarm;
+  const warnings = [ledger.alarm, triggers.warning].filter((warning) => warning !== undefined);
+  return warnings.length === 0 ? undefined : warnings.join(" ");
 }
 
 /** What the metrics tell of the ledger and the database. */

@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
 import { isIPv4, isIPv6 } from "node:net";
 import { resolve } from "node:path";
+import { type DatabaseConfig, isUnprotected, parseDatabaseUrl } from "./config/database-url.ts";
+import { readPem } from "./config/pem.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "./limits/quota.ts";
 import { warnOfUnknownSettings } from "./unknown-settings.ts";
 
@@ -80,14 +81,7 @@ export interface MetricsConfig {
   token: string | undefined;
 }
 
-export interface DatabaseConfig {
-  host?: string;
-  port?: number;
-  socketPath?: string;
-  user: string;
-  password?: string;
-  database: string;
-}
+export type { DatabaseConfig } from "./config/database-url.ts";
 
 /** A setting that cannot be used. The message names it and never holds a secret. */
 export class ConfigError extends Error {
@@ -158,7 +152,14 @@ export function readConfig(environment: Environment): Config {
     maxConnections: read("STOA_MAX_CONNECTIONS", integerBetween(1, 1_000_000)) ?? 8192,
     maxConnectionsPerAddress: read("STOA_MAX_CONNECTIONS_PER_ADDRESS", integerBetween(1, 1_000_000)) ?? 256,
   };
-  return { ...config, warnings: warnOfUnknownSettings(Object.keys(environment), known) };
+  return {
+    ...config,
+    warnings: [
+      ...warnOfUnknownSettings(Object.keys(environment), known),
+      ...warnOfPlainDatabase("STOA_DATABASE_URL", database),
+      ...warnOfPlainDatabase("STOA_MIGRATION_DATABASE_URL", migrationDatabase),
+    ],
+  };
 }
 
 /** The settings as they may be shown: without passwords and keys. */
@@ -174,8 +175,16 @@ export function describeConfig(config: Config): Record<string, unknown> {
   };
 }
 
-function describeDatabase({ host, port, socketPath, user, database }: DatabaseConfig): string {
-  return `${user}@${socketPath ?? `${host}:${port}`}/${database}`;
+function describeDatabase({ host, port, socketPath, user, database, ssl }: DatabaseConfig): string {
+  return `${user}@${socketPath ?? `${host}:${port}`}/${database}${ssl ? " (TLS)" : ""}`;
+}
+
+function warnOfPlainDatabase(name: string, database: DatabaseConfig | undefined): string[] {
+  if (database === undefined || !isUnprotected(database)) return [];
+  return [
+    `${name} names another host without TLS: passwords and content can be read and changed on the way. Add ?ssl=true, or ` +
+      "?ssl_ca=/path/to/ca.pem for a certificate authority of your own.",
+  ];
 }
 
 function readMetrics(read: Read): MetricsConfig {
@@ -267,37 +276,5 @@ function parseDate(text: string): string {
   if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text) {
     throw new Error(`must be a date, YYYY-MM-DD, not ${JSON.stringify(text)}`);
   }
-  return text;
-}
-
-function parseDatabaseUrl(text: string): DatabaseConfig {
-  const example = "must look like mysql://user:password@host:3306/database";
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.protocol !== "mysql:" || url.hash !== "") throw new Error(example);
-  const database = decodeURIComponent(url.pathname.slice(1));
-  if (!/^[A-Za-z0-9_$-]{1,64}$/.test(database))
-    throw new Error(`${example}; the name of the database is missing or odd`);
-  const socketPath = url.searchParams.get("socket") ?? undefined;
-  for (const name of url.searchParams.keys()) {
-    if (name !== "socket") throw new Error(`has an unknown parameter ${JSON.stringify(name)}; there is only socket`);
-  }
-  return {
-    ...(socketPath === undefined
-      ? { host: url.hostname.replace(/^\[(.*)\]$/, "$1") || "127.0.0.1", port: Number(url.port || 3306) }
-      : { socketPath }),
-    user: decodeURIComponent(url.username) || "root",
-    ...(url.password === "" ? {} : { password: decodeURIComponent(url.password) }),
-    database,
-  };
-}
-
-function readPem(path: string): string {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new Error(`names a file that cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
-  if (!text.includes("-----BEGIN ")) throw new Error("must name a PEM file");
   return text;
 }

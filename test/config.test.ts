@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeConfig, readConfig } from "../src/config.ts";
 import { defaultQuotas, limitNames } from "../src/limits/quota.ts";
 
@@ -229,4 +229,51 @@ it("warns of an unknown setting that is like no other, and of nothing that is kn
   ]);
   const known = { STOA_PORT: "0", STOA_SETUP: "never", STOA_TEST_DATABASE_URL: "mysql://h", PATH: "/bin" };
   expect(readConfig(known).warnings).toEqual([]);
+});
+
+describe("TLS to the database", () => {
+  const pem = join(folder, "some ca.pem");
+  const text = "-----BEGIN CERTIFICATE-----\n";
+  const at = encodeURIComponent(pem);
+  const read = (query: string) => readConfig({ STOA_DATABASE_URL: `mysql://u@db.example/stoa${query}` });
+  beforeAll(() => writeFileSync(pem, text));
+
+  it("verifies the certificate and the name wherever it is on", () => {
+    const verified = { rejectUnauthorized: true, verifyIdentity: true };
+    expect(read("?ssl=true").database?.ssl).toEqual(verified);
+    expect(read(`?ssl_ca=${at}`).database?.ssl).toEqual({ ...verified, ca: text });
+    const all = read(`?ssl=true&ssl_ca=${at}&ssl_cert=${at}&ssl_key=${at}`);
+    expect(all.database?.ssl).toEqual({ ...verified, ca: text, cert: text, key: text });
+    expect(read("?ssl=false").database).not.toHaveProperty("ssl");
+    expect(describeConfig(all)).toMatchObject({ database: "u@db.example:3306/stoa (TLS)" });
+    expect(JSON.stringify(describeConfig(all))).not.toContain("BEGIN");
+  });
+
+  it.each([
+    ["?ssl=yes", /parameter ssl that is not true or false/],
+    ["?ssl=", /parameter ssl without a value/],
+    ["?ssl=true&ssl=true", /ssl twice/],
+    [`?ssl=false&ssl_ca=${at}`, /ssl=false beside/],
+    ["?ssl_ca=/nonexistent/ca.pem", /ssl_ca that names a file that cannot be read \(ENOENT\)/],
+    [`?ssl_cert=${at}`, /ssl_cert and ssl_key; they go together/],
+    ["?ssl=true&socket=/run/db.sock", /a socket needs no TLS/],
+    ["?tls=true", /unknown parameter "tls"/],
+    ["?ssl_mode=required", /unknown parameter "ssl_mode"/],
+  ])("refuses %s with one line", (query, expected) => {
+    expect(() => read(query)).toThrow(expected);
+    expect(() => read(query)).toThrow(/^STOA_DATABASE_URL [^\n]*\.$/);
+  });
+
+  it("is missed in a warning where the database is on another host", () => {
+    const warnings = (url: string, name = "STOA_DATABASE_URL") =>
+      readConfig({ STOA_DATABASE_URL: url, [name]: url }).warnings;
+    expect(warnings("mysql://u@db.example/stoa")).toEqual([
+      expect.stringMatching(/^STOA_DATABASE_URL names another host without TLS/),
+    ]);
+    expect(warnings("mysql://u@10.0.0.5/stoa", "STOA_MIGRATION_DATABASE_URL")).toHaveLength(2);
+    for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "[::1]"])
+      expect(warnings(`mysql://u@${host}/stoa`)).toEqual([]);
+    expect(warnings("mysql://u@db.example/stoa?socket=/run/db.sock")).toEqual([]);
+    expect(warnings("mysql://u@db.example/stoa?ssl=true")).toEqual([]);
+  });
 });

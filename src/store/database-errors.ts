@@ -33,7 +33,8 @@ const unavailable = new Map<number, string>([
   [4031, "the connection was idle for too long"],
 ]);
 
-const clientFailures = /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|PROTOCOL_)/;
+const clientFailures =
+  /^(HANDSHAKE_|ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|PROTOCOL_)/;
 
 /** A deadlock (1213) or a lock wait that took too long (1205): the transaction may be run again. */
 export function isRetryable(error: unknown): boolean {
@@ -70,4 +71,11 @@ export function toStoaError(error: unknown): unknown {
     retryAfterSeconds: 1,
     cause: error,
   });
+}
+
+/** Why a connection with TLS did not come about, for the operator; undefined where TLS is not the reason. */
+export function tlsFailure(error: unknown): string | undefined {
+  const { code, message } = ((error as Error).cause ?? error) as DriverError;
+  if (code === "HANDSHAKE_NO_SSL_SUPPORT") return "it offers no TLS";
+  return code === "HANDSHAKE_SSL_ERROR" ? `TLS failed: ${message}` : undefined;
 }

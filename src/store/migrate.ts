@@ -141,7 +141,7 @@ async function applyOne(target: Target, migration: Migration, begun: number): Pr
       target.signal.throwIfAborted();
       if (number === begun && isThereAlready(error)) continue;
       throw new Error(
-        `Migration ${name} failed at statement ${number} of ${statements.length}: ${explain(error as Error)}` +
+        `Migration ${name} failed at statement ${number} of ${statements.length}: ${explainDefinition(error as Error)}` +
           " Everything before it is done. Remove the cause and start again; it goes on with this statement.",
         { cause: error },
       );
@@ -156,8 +156,17 @@ function isThereAlready(error: unknown): boolean {
   return errno === 1060 || errno === 1061;
 }
 
+/** The statements of the migrations that create triggers, by the names of the triggers; they are safe to repeat. */
+export async function triggerStatements(): Promise<Map<string, string>> {
+  const all = (await readMigrations()).flatMap(({ statements }) => statements);
+  const named = all.map(
+    (statement) => [/^CREATE TRIGGER IF NOT EXISTS (\w+)/.exec(statement)?.[1], statement] as const,
+  );
+  return new Map(named.filter((entry): entry is [string, string] => entry[0] !== undefined));
+}
+
 /** Why a statement failed, and where that is not plain, what to do about it. */
-function explain(error: Error & { errno?: number }): string {
+export function explainDefinition(error: Error & { errno?: number }): string {
   // Stock MySQL keeps a binary log, and then asks for SUPER where a trigger is made.
   if (error.errno === 1419) {
     return (

@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { createPool, type Pool } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Config, DatabaseConfig } from "../../src/config.ts";
+import { Database } from "../../src/store/database.ts";
 import { splitStatements } from "../../src/store/migrate.ts";
+import { TriggerWatch } from "../../src/store/trigger-watch.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { waitUntil } from "../support/wait.ts";
 import { ledgerClient, startLedger, TestClock, verifyLedger } from "./support.ts";
@@ -118,6 +120,34 @@ describe("the accounts of grants.sql", () => {
     // A second start finds nothing to migrate.
     await service.app.close();
     await (await startLedger({ db, clock, config })).app.close();
+  });
+
+  it("notice missing triggers and put them back where the account may; the serving one alone warns of nothing", async () => {
+    const drop = async () => {
+      for (const name of ["receipts_are_not_updated", "receipts_are_not_deleted"])
+        await db.rows(`DROP TRIGGER ${name}`);
+    };
+    await drop();
+    const address = config.database as DatabaseConfig;
+    const servingDb = new Database({ address, connections: 1 });
+    const told = new TriggerWatch(servingDb, config.migrationDatabase, undefined);
+    await told.look();
+    expect(told.warning).toMatch(/receipts_are_not_updated and receipts_are_not_deleted are missing/);
+    const blind = new TriggerWatch(servingDb, undefined, undefined);
+    await blind.look();
+    expect(blind.warning).toBeUndefined();
+    const alone = await startLedger({ db, clock, config: { database: address } });
+    expect((await alone.rest("/readyz")).body).toEqual({ ok: true });
+    await alone.app.close();
+
+    const service = await startLedger({ db, clock, config });
+    expect((await service.rest("/readyz")).body).toEqual({ ok: true });
+    expect(service.log.filter(({ msg }) => /has been put back$/.test(String(msg)))).toHaveLength(2);
+    await service.app.close();
+    await expect(db.rows("DELETE FROM receipts WHERE seq = 1")).rejects.toThrow("receipts are append-only");
+    await told.look();
+    expect(told.warning).toBeUndefined();
+    await servingDb.close();
   });
 
   it.each([

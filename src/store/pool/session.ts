@@ -1,4 +1,4 @@
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import {
   type Connection,
   type ConnectionOptions,
@@ -56,6 +56,8 @@ export class Session {
     const { socketPath, host = "localhost", port = 3306 } = address;
     this.#socket =
       socketPath === undefined ? connect({ host, port, noDelay: true, keepAlive: true }) : connect(socketPath);
+    // What a certificate is compared with where the host is an address: mysql2 would have it compared with "localhost".
+    if (isIP(host) !== 0) Object.assign(this.#socket, { _host: host });
     this.#onLost = onLost;
     this.#connection = createConnection({
       ...address,
@@ -68,6 +70,8 @@ export class Session {
     });
     this.#connection.on("error", (error) => this.#lose(error));
     this.#connection.on("end", () => this.#lose(closedByServer()));
+    // With TLS mysql2 hears of no end.
+    this.#socket.once("close", () => this.#lose(closedByServer()));
   }
 
   /** Waits until the server takes statements, and sets the session up. */
