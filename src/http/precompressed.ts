@@ -53,7 +53,7 @@ export class Precompressed {
 }
 
 /** The best of ours that a client takes (RFC 9110, section 12.5.3); any client is taken to read what is not compressed. */
-function chooseEncoding(accepted: string | undefined): Encoding {
+export function chooseEncoding(accepted: string | undefined): Encoding {
   const taken = new Map<string, boolean>();
   for (const each of (accepted ?? "").toLowerCase().split(",")) {
     const [coding = "", ...parameters] = each.split(";").map((part) => part.trim());

@@ -2,6 +2,7 @@ import compress from "@fastify/compress";
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from "fastify";
 import type { StreamLimits } from "../config.ts";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
+import { compressLargeReplies } from "./compression.ts";
 import { answerFailure, refuseConnection, refuseUnparsable } from "./failures.ts";
 import { createToolServices } from "./grpc/tools.ts";
 import { WatchReplies } from "./grpc/watch-replies.ts";
@@ -119,6 +120,7 @@ export async function createServer({
   });
   addLimits(app, gate, [...table.services, ...tools]);
   addCommonHooks(app, { methods, gate, site, metrics, isClosing: () => closing });
+  compressLargeReplies(app);
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate, streams, heartbeatMs }));
   await app.register(async (rpc) =>

@@ -1,5 +1,6 @@
 import http2 from "node:http2";
 import type { Socket } from "node:net";
+import { replyLength } from "./reply-lengths.ts";
 import { Progress, type Sender, type SendWatch } from "./send-watch.ts";
 import { cutSocket, sentBytes, waitingBytes } from "./transport.ts";
 
@@ -12,7 +13,7 @@ const MAX_TIMEOUTS_BEHIND_SOCKET = 4;
 /** With more than this part of its budget unsent, or expected from requests in work, a session's further requests wait. */
 const HOLD_BACK = 1 / 2;
 /** What a session's replies are expected to have, in bytes, before it has had some. */
-const FIRST_EXPECTED_BYTES = 256 * 1024;
+const FIRST_EXPECTED_BYTES = 1024 * 1024;
 /** Larger replies are expected at once where one has come, smaller ones by and by: each counts for this part. */
 const EXPECTATION_STEP = 1 / 8;
 /** A request without a reply for this long is one that waits for something to happen; no large reply is expected of it. */
@@ -135,7 +136,8 @@ export class Http2Sender implements Sender {
     } else {
       this.#outlets.set(stream, { written: bytes, total, progress: new Progress() });
       this.#working.delete(stream);
-      this.#expectedBytes = Math.max(total, this.#expectedBytes + (total - this.#expectedBytes) * EXPECTATION_STEP);
+      const made = Math.max(total, replyLength(stream));
+      this.#expectedBytes = Math.max(made, this.#expectedBytes + (made - this.#expectedBytes) * EXPECTATION_STEP);
       if (this.#waiting.length > 0) setImmediate(() => this.#goOn());
     }
     this.#watch.note(added);

@@ -1,0 +1,37 @@
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { FastifyInstance } from "fastify";
+import { noteReplyLength } from "./port/reply-lengths.ts";
+import { chooseEncoding } from "./precompressed.ts";
+
+/** From this length on, in characters, a reply is compressed here; @fastify/compress does it with shorter ones. */
+const LARGE = 16 * 1024;
+
+const compress = {
+  br: (body: Buffer) => promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  gzip: (body: Buffer) => promisify(gzip)(body),
+};
+
+/**
+ * Compresses large replies as a whole before they are sent. A stream of compressed bytes would keep the whole reply and the
+ * compressor's memory, up to many MB, for as long as a client takes to read it. To be called before @fastify/compress is
+ * registered, which leaves alone what has an encoding.
+ */
+export function compressLargeReplies(app: FastifyInstance): void {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    const isText = typeof payload === "string";
+    if ((!isText && !Buffer.isBuffer(payload)) || payload.length < LARGE) return done(null, payload);
+    const accepted = request.headers["accept-encoding"];
+    if (accepted === undefined || reply.hasHeader("content-encoding")) return done(null, payload);
+    if (request.headers["x-no-compression"] !== undefined) return done(null, payload);
+    if (!/^text\/|[/+](?:json|xml)\b/.test(String(reply.getHeader("content-type")))) return done(null, payload);
+    const encoding = chooseEncoding(accepted);
+    if (encoding === "identity") return done(null, payload);
+    noteReplyLength(reply.raw, payload.length);
+    compress[encoding](Buffer.from(payload as string)).then((compressed) => {
+      const vary = [reply.getHeader("vary") ?? [], "accept-encoding"].flat().join(", ");
+      reply.header("content-encoding", encoding).header("vary", vary).removeHeader("content-length");
+      done(null, compressed);
+    }, done);
+  });
+}

@@ -1,0 +1,100 @@
+// Clients that ask for the largest replies and read none of them. The time limit is 2 s here instead of 45, so that the
+// test need not wait; the budgets are the default ones.
+import net from "node:net";
+import { beforeAll, describe, expect, it } from "vitest";
+import {
+  connectFrames,
+  END_HEADERS,
+  frame,
+  frameType,
+  get,
+  headerBlock,
+  INITIAL_WINDOW_SIZE,
+} from "../support/http2-frames.ts";
+import { askRest } from "../support/service.ts";
+import { startVictim, type Victim } from "./support.ts";
+
+const feed = "/api/v1/posts?limit=50";
+let victim: Victim;
+
+beforeAll(async () => {
+  victim = await startVictim({ STOA_SEND_TIMEOUT_SECONDS: "2" });
+  // A control character takes six bytes in JSON: a complete feed has 3 MB.
+  const body = "\u0001".repeat(10_000);
+  for (let index = 0; index < 50; index++) {
+    const { status } = await askRest(victim.url, "posts", { key: victim.key, body: { title: `Post ${index}`, body } });
+    expect(status).toBe(201);
+  }
+  const reply = await fetch(victim.url + feed);
+  expect((await reply.text()).length).toBeGreaterThan(3_000_000);
+}, 60_000);
+
+/**
+ * Asks for something on many streams with a window of 0, and waits until the service has ended some: further requests
+ * wait for as long as nothing is read.
+ */
+async function askAndReadNothing(streams: number, request: (stream: number) => Buffer): Promise<void> {
+  const { socket, received, closed, frames } = connectFrames(victim.port, { [INITIAL_WINDOW_SIZE]: 0 });
+  const ids = Array.from({ length: streams }, (_, index) => 2 * index + 1);
+  socket.write(Buffer.concat(ids.map(request)));
+  const ended = new Set<number>();
+  await Promise.race([
+    closed,
+    received((each) => {
+      if (each.type === frameType.rstStream || (each.flags & 1) !== 0) ended.add(each.stream);
+      return ended.size === Math.min(streams, 10);
+    }),
+  ]);
+  expect(frames.length).toBeGreaterThan(0);
+  socket.destroy();
+}
+
+/** Pipelines requests on several connections that do not read, and waits until they are cut. */
+async function pipelineAndReadNothing(connections: number, head: string): Promise<void> {
+  const sockets = Array.from({ length: connections }, () => {
+    const socket = net.connect(victim.port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.pause();
+    socket.write(head.repeat(40));
+    return new Promise<void>((resolve) => {
+      const stop = setInterval(() => socket.write("\r\n"), 250); // a write finds out that the connection has been reset
+      socket.once("close", () => {
+        clearInterval(stop);
+        resolve();
+      });
+    });
+  });
+  await Promise.all(sockets);
+}
+
+function grpcRequest(stream: number, path: string, message: Buffer): Buffer {
+  const head = headerBlock("POST", path, { "content-type": "application/grpc", te: "trailers" });
+  const envelope = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
+  return Buffer.concat([
+    frame(frameType.headers, END_HEADERS, stream, head),
+    frame(frameType.data, 1, stream, envelope),
+  ]);
+}
+
+describe("replies that nobody reads", { timeout: 120_000 }, () => {
+  it("are bounded on one HTTP/2 connection with a closed window", async () => {
+    await victim.during(() => askAndReadNothing(200, (stream) => get(stream, feed)));
+  });
+
+  it("are bounded when they are compressed", async () => {
+    for (const encoding of ["br", "gzip"]) {
+      await victim.during(() => askAndReadNothing(200, (stream) => get(stream, feed, { "accept-encoding": encoding })));
+    }
+  });
+
+  it("are bounded over gRPC", async () => {
+    const limit50 = Buffer.from([0x18, 50]);
+    await victim.during(() =>
+      askAndReadNothing(200, (stream) => grpcRequest(stream, "/stoa.v1.PostService/ListPosts", limit50)),
+    );
+  });
+
+  it("are bounded over pipelined HTTP/1.1", async () => {
+    await victim.during(() => pipelineAndReadNothing(1, `GET ${feed} HTTP/1.1\r\nHost: stoa\r\n\r\n`));
+  });
+});
