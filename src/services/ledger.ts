@@ -15,7 +15,7 @@ import {
 import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Ledger } from "../ledger/ledger.ts";
 import { integerDefault } from "./defaults.ts";
-import type { ReceiptMessages } from "./receipts.ts";
+import { isIntact, type ReceiptMessages, readDocument } from "./receipts.ts";
 
 export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): ServiceImpl<typeof LedgerService> {
   const contentType = getOption(LedgerService.method.getCanonicalReceipt, media_type);
@@ -29,14 +29,15 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
       const receipt = messages.receipt(row);
       const verify = messages.verifyCommands(row);
       // The envelope holds addresses as well, which follow the configuration.
-      const tag = hash("sha256", `${row.hash} ${receipt.url}`);
-      markImmutable(context, tag);
+      if (isIntact(row, receipt.document)) markImmutable(context, hash("sha256", `${row.hash} ${receipt.url}`));
+      else markDamaged(context);
       return { $typeName: GetReceiptResponseSchema.typeName, receipt, verify };
     },
 
     async getCanonicalReceipt({ seq }, context) {
       const row = await ledger.get(context.signal, Number(seq));
-      markImmutable(context, row.hash);
+      if (isIntact(row, readDocument(row.canonical.toString("utf8")))) markImmutable(context, row.hash);
+      else markDamaged(context);
       return create(GetCanonicalReceiptResponseSchema, {
         canonical: { contentType, data: row.canonical },
       });
@@ -78,4 +79,10 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
 function markImmutable({ responseHeader }: HandlerContext, tag: string): void {
   responseHeader.set("etag", `"${tag}"`);
   responseHeader.set("cache-control", "public, max-age=31536000, immutable");
+}
+
+/** A receipt that was changed behind the service's back is shown as it is, and nobody is to keep it. */
+function markDamaged({ responseHeader }: HandlerContext): void {
+  responseHeader.set("stoa-receipt", "damaged");
+  responseHeader.set("cache-control", "no-store");
 }

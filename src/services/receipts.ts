@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Receipt, VerifyCommands } from "../../gen/stoa/v1/receipt_pb.js";
 import type { ReceiptRow } from "../ledger/ledger.ts";
@@ -22,7 +23,7 @@ export class ReceiptMessages {
       kind: "",
       seq: BigInt(seq),
       ref: `r:${seq}`,
-      ...readDocument(text),
+      ...documentMembers(readDocument(text)),
       hash,
       prevHash: prev_hash,
       canonical: text,
@@ -51,14 +52,30 @@ export class ReceiptMessages {
   }
 }
 
-/** The document as an object; what was tampered with may be none, and is shown without. Its bytes are shown as they are. */
-function readDocument(text: string): { document?: JsonObject; kind?: string } {
+/**
+ * The document of a receipt as an object. What was tampered with may be none, and is shown without; its bytes are shown as
+ * they are.
+ */
+export function readDocument(text: string): JsonObject | undefined {
   try {
     const document: unknown = parseJson(text);
-    if (typeof document !== "object" || document === null || Array.isArray(document)) return {};
-    const { kind } = document as { kind?: unknown };
-    return { document: document as JsonObject, ...(typeof kind === "string" ? { kind } : {}) };
+    return typeof document === "object" && document !== null && !Array.isArray(document)
+      ? (document as JsonObject)
+      : undefined;
   } catch {
-    return {};
+    return undefined;
   }
+}
+
+function documentMembers(document: JsonObject | undefined): { document?: JsonObject; kind?: string } {
+  if (document === undefined) return {};
+  return typeof document.kind === "string" ? { document, kind: document.kind } : { document };
+}
+
+/**
+ * Whether what is stored of a receipt agrees with itself: its bytes hash to its hash, and its document names its seq and
+ * its prev_hash. Whether the chain holds is for a verification to say.
+ */
+export function isIntact({ seq, hash: stored, prev_hash, canonical }: ReceiptRow, document: JsonObject | undefined) {
+  return document?.seq === seq && document.prev_hash === prev_hash && hash("sha256", canonical) === stored;
 }

@@ -280,7 +280,8 @@ export declare const VerifyChainResponseSchema: GenMessage<VerifyChainResponse>;
  */
 export declare const LedgerService: GenService<{
   /**
-   * A receipt, with commands that verify it.
+   * A receipt, with commands that verify it. One whose stored bytes do not hash to its stored hash, or name another seq or
+   * prev_hash, is given as it is stored, with the header `Stoa-Receipt: damaged`, and is not to be kept.
    *
    * @generated from rpc stoa.v1.LedgerService.GetReceipt
    */
@@ -290,7 +291,8 @@ export declare const LedgerService: GenService<{
     output: typeof GetReceiptResponseSchema;
   },
   /**
-   * The exact bytes of a receipt's document. Their SHA-256 is the receipt's hash.
+   * The exact bytes of a receipt's document. Their SHA-256 is the receipt's hash; where it is not, the
+   * header says `Stoa-Receipt: damaged`.
    *
    * @generated from rpc stoa.v1.LedgerService.GetCanonicalReceipt
    */

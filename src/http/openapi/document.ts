@@ -108,9 +108,18 @@ const headers = {
     description: "The call had taken effect before; this is its reply of then.",
     schema: { const: "true" },
   },
-  ETag: { description: "A strong tag of the reply, for `If-None-Match`.", required: true, schema: text },
+  "Stoa-Receipt": {
+    description:
+      "Where it is there, what is stored of the receipt disagrees with itself: its bytes do not hash to its hash, or name" +
+      " another seq or prev_hash. They are given as they are stored.",
+    schema: { const: "damaged" },
+  },
+  ETag: {
+    description: "A strong tag of the reply, for `If-None-Match`; absent for a damaged receipt.",
+    schema: text,
+  },
   "Cache-Control": {
-    description: "The reply never changes, and may be kept for a year.",
+    description: "The reply never changes, and may be kept for a year; `no-store` for a damaged receipt.",
     required: true,
     schema: text,
   },

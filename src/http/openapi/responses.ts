@@ -20,8 +20,9 @@ export function responsesOf(binding: Binding, components: Components, shared: Re
       ? { "Idempotency-Replayed": { $ref: "#/components/headers/Idempotency-Replayed" } }
       : {}),
   };
+  const mayBeDamaged = isImmutable ? { "Stoa-Receipt": { $ref: "#/components/headers/Stoa-Receipt" } } : {};
   return {
-    [status]: { ...success(binding, components), headers },
+    [status]: { ...success(binding, components), headers: { ...headers, ...mayBeDamaged } },
     ...(isImmutable ? { 304: { description: "You have the very reply already.", headers } } : {}),
     ...errorResponses(errorsOf(binding), shared),
   };

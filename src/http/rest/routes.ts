@@ -37,7 +37,7 @@ interface Endpoint {
 }
 
 /** What a page of another origin may read of a reply besides what it always may. */
-const exposedHeaders = "RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
+const exposedHeaders = "RateLimit, RateLimit-Policy, Retry-After, Stoa-Receipt, X-Request-Id";
 
 /** Which endpoint a request is for, and what is known of the call before its body is read. */
 interface Target {

@@ -18,6 +18,8 @@ export interface Page {
   type?: "website" | "article" | "profile";
   /** A script that the page works without, behind the modules that it imports. */
   modules?: readonly string[];
+  /** Whether browsers and caches may keep the page for a moment. By default they may. */
+  mayBeKept?: boolean;
   main: Html;
 }
 

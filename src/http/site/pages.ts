@@ -4,7 +4,7 @@ import type { ServiceTable } from "../services.ts";
 import { addAtomFeeds } from "./atom-feeds.ts";
 import { addBoardPages } from "./board-pages.ts";
 import { Bodies } from "./bodies.ts";
-import { createReader } from "./calls.ts";
+import { createReaders, type Readers } from "./calls.ts";
 import type { Page } from "./layout.ts";
 import { addLedgerPages } from "./ledger-pages.ts";
 import { addPostPage } from "./post-page.ts";
@@ -29,8 +29,7 @@ export interface PagesOptions {
 }
 
 /** What every page is made with. */
-export interface PageContext extends Omit<PagesOptions, "table" | "interceptors"> {
-  read: ReturnType<typeof createReader>;
+export interface PageContext extends Omit<PagesOptions, "table" | "interceptors">, Readers {
   bodies: Bodies;
   /** Of the routes: their failures are pages as well. */
   config: { page: true };
@@ -40,7 +39,7 @@ export interface PageContext extends Omit<PagesOptions, "table" | "interceptors"
 export function addPages(app: FastifyInstance, { table, interceptors, ...options }: PagesOptions): void {
   const context: PageContext = {
     ...options,
-    read: createReader(table, interceptors),
+    ...createReaders(table, interceptors),
     bodies: new Bodies(),
     config: { page: true },
   };

@@ -35,7 +35,11 @@ export class Site {
       interceptors,
       ...this.#options,
       receiptModules: this.#assets.links.receiptModules,
-      send: (request, reply, page) => sendText(request, reply, this.#frame(page), htmlHeaders),
+      send: (request, reply, page) => {
+        const text = this.#frame(page);
+        if (page.mayBeKept !== false) return sendText(request, reply, text, htmlHeaders);
+        return reply.code(200).headers(htmlHeaders).header("cache-control", "no-store").send(text);
+      },
     });
   }
 
