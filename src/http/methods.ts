@@ -39,10 +39,8 @@ export class RouteMethods {
 export function nothingHere(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): StoaError {
   if (methods.length === 0) return notFound("There is nothing at this address.");
   reply.header("allow", methods.join(", "));
-  // Over HTTP/2 a method may be any text.
-  const asked = /^[A-Z]{1,20}$/.test(request.method) ? request.method : "such method";
   const taken = methods.filter((method) => method !== "HEAD" && method !== "OPTIONS");
-  return notFound(`There is no ${asked} here; this address takes ${taken.join(" and ")}.`);
+  return notFound(`There is no ${request.method} here; this address takes ${taken.join(" and ")}.`);
 }
 
 /** A route of Fastify's router as a pattern: `:name` is a segment, `*` the rest of the path, `::` a colon. */

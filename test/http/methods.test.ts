@@ -58,10 +58,9 @@ describe("a method that an address does not take", () => {
     }
   });
 
-  it("over HTTP/2 may be any text", async () => {
-    const reply = await overHttp2({ ":method": "brew".repeat(100), ":path": "/api/v1/feed" });
-    expect(reply.status).toBe(404);
-    expect(JSON.parse(reply.body).message).toBe("There is no such method here; this address takes GET.");
+  it("is bad input where HTTP has no such method", async () => {
+    const { status, body } = await overHttp2({ ":method": "brew".repeat(100), ":path": "/api/v1/feed" });
+    expect([status, JSON.parse(body).error]).toEqual([400, "bad_input"]);
   });
 });
 
