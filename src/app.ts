@@ -129,6 +129,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       table,
       site: { siteUrl, now },
       log,
+      logAddresses: config.logAddresses,
       limits: { policies, now },
       streams: config.streams,
       trustProxy: config.trustProxy,

@@ -1,7 +1,16 @@
-import { isIPv4, isIPv6 } from "node:net";
 import { resolve } from "node:path";
 import { type DatabaseConfig, isUnprotected, parseDatabaseUrl } from "./config/database-url.ts";
 import { readPem } from "./config/pem.ts";
+import {
+  integerBetween,
+  isWildcard,
+  oneOf,
+  parseDate,
+  parseHost,
+  parseProxies,
+  parseSiteUrl,
+  parseToken,
+} from "./config/values.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "./limits/quota.ts";
 import { warnOfUnknownSettings } from "./unknown-settings.ts";
 
@@ -33,6 +42,8 @@ export interface Config {
   metrics: MetricsConfig;
   /** PEM texts; undefined means no TLS. */
   tls: { cert: string; key: string } | undefined;
+  /** How much of a client's address the log has. */
+  logAddresses: LogAddresses;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   /** How long running calls may take to finish when the service stops, in milliseconds. */
   drainTimeoutMs: number;
@@ -71,6 +82,9 @@ export const defaultStreamLimits: StreamLimits = {
   perAgent: 100,
   maxMs: 3_600_000,
 };
+
+/** All of it, its network of 24 bits (IPv4) or 48 bits (IPv6), or nothing. */
+export type LogAddresses = "full" | "truncated" | "none";
 
 /** Where /metrics is. */
 export interface MetricsConfig {
@@ -143,6 +157,7 @@ export function readConfig(environment: Environment): Config {
     metrics: readMetrics(read),
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
+    logAddresses: read("STOA_LOG_ADDRESSES", oneOf("full", "truncated", "none")) ?? "full",
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
     sendTimeoutMs: 1000 * (read("STOA_SEND_TIMEOUT_SECONDS", integerBetween(1, 3600)) ?? 45),
     // A complete feed has 3 MB, and must fit.
@@ -213,68 +228,4 @@ function readStreamLimits(read: Read): StreamLimits {
     perAgent: count("STOA_MAX_STREAMS_PER_AGENT") ?? perAgent,
     maxMs: 1000 * (read("STOA_MAX_STREAM_SECONDS", integerBetween(1, 86_400)) ?? maxMs / 1000),
   };
-}
-
-function parseProxies(text: string): string[] {
-  return text.split(",").map((each) => {
-    const entry = each.trim();
-    const [, address = "", prefix = "0"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
-    const bits = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
-    if (["loopback", "linklocal", "uniquelocal"].includes(entry) || Number(prefix) <= bits) return entry;
-    throw new Error(
-      `must be addresses, networks such as 10.0.0.0/8, loopback, linklocal or uniquelocal, with commas, not ${JSON.stringify(text)}`,
-    );
-  });
-}
-
-function integerBetween(least: number, most: number) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most) {
-      throw new Error(`must be an integer from ${least} to ${most}, not ${JSON.stringify(text)}`);
-    }
-    return value;
-  };
-}
-
-function oneOf<Value extends string>(...values: Value[]) {
-  return (text: string): Value => {
-    const value = values.find((each) => each === text);
-    if (value === undefined) throw new Error(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}`);
-    return value;
-  };
-}
-
-function parseHost(text: string): string {
-  if (!/^[A-Za-z0-9.:_-]+$/.test(text))
-    throw new Error(`must be a host name or an address, not ${JSON.stringify(text)}`);
-  return text;
-}
-
-/** Whether a host means all addresses of the machine, which nobody can connect to; also spelt `0`, `0x0` or `0:0::0`. */
-function isWildcard(host: string): boolean {
-  const url = URL.parse(`http://${host.includes(":") ? `[${host}]` : host}`);
-  return url !== null && ["0.0.0.0", "[::]", "[::ffff:0:0]"].includes(url.hostname);
-}
-
-/** Receipts hand this address out within shell commands, so it holds nothing that a shell would read. */
-function parseSiteUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:\/\/[A-Za-z0-9._:[\]/~-]+$/.test(text) || url.username !== "") {
-    throw new Error("must be an http or https address of plain characters, such as https://stoa.example");
-  }
-  return text.replace(/\/+$/, "");
-}
-
-function parseToken(text: string): string {
-  if (!/^[\x21-\x7e]{32,}$/.test(text)) throw new Error("must be at least 32 visible ASCII characters");
-  return text;
-}
-
-function parseDate(text: string): string {
-  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text) {
-    throw new Error(`must be a date, YYYY-MM-DD, not ${JSON.stringify(text)}`);
-  }
-  return text;
 }

@@ -99,6 +99,7 @@ it.each([
   ["STOA_DATABASE_URL", "mysql://root@localhost/stoa?ssl=maybe"],
   ["STOA_DATABASE_CONNECTIONS", "0"],
   ["STOA_LOG_LEVEL", "loud"],
+  ["STOA_LOG_ADDRESSES", "some"],
   ["STOA_DRAIN_SECONDS", "soon"],
   ["STOA_SEND_TIMEOUT_SECONDS", "0"],
   ["STOA_MAX_UNSENT_BYTES_PER_CONNECTION", "3000000"],

@@ -1,6 +1,6 @@
 import compress from "@fastify/compress";
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from "fastify";
-import type { StreamLimits } from "../config.ts";
+import type { LogAddresses, StreamLimits } from "../config.ts";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import { compressLargeReplies } from "./compression.ts";
 import { answerFailure, refuseConnection, refuseUnparsable } from "./failures.ts";
@@ -22,6 +22,7 @@ import { Port, type PortOptions } from "./port.ts";
 import { type CheckReady, Readiness } from "./readiness.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
 import { requestIdOf } from "./request-id.ts";
+import { RequestLog } from "./request-log.ts";
 import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc.ts";
 import type { ServiceTable } from "./services.ts";
@@ -43,6 +44,7 @@ export interface ServerOptions {
   /** The bearer token that opens /metrics here; without it there is no such address. */
   metricsToken?: string | undefined;
   log: FastifyBaseLogger;
+  logAddresses: LogAddresses;
   /** What the metrics tell besides the requests. */
   gauges?: GaugeSource[];
   /** How often a REST stream says that it is alive, in milliseconds. */
@@ -71,6 +73,7 @@ export async function createServer({
   trustProxy,
   metricsToken,
   log,
+  logAddresses,
   gauges = [],
   heartbeatMs,
   port: portOptions,
@@ -103,13 +106,18 @@ export async function createServer({
   const interceptors = createInterceptors(table);
   const readiness = new Readiness(checkReady, log);
   const tools = createToolServices(table, readiness);
-  const addresses = new ClientAddresses(trustProxy);
+  const addresses = new ClientAddresses(trustProxy, () =>
+    log.warn(
+      "a peer that is not trusted sends X-Forwarded-For or Forwarded: if it is a proxy, STOA_TRUST_PROXY is missing",
+    ),
+  );
   const gate = new Gate({ ...limits, addresses, table });
   const streams = new OpenStreams(streamLimits, addresses);
   const openStreams = { name: "stoa_streams_open", help: "Streams that are open.", read: () => streams.size };
   const metrics = new Metrics([...table.services, ...tools], [...gauges, openStreams]);
   const watchReplies = new WatchReplies(app);
   const methods = new RouteMethods(app);
+  const requestLog = new RequestLog(app, logAddresses);
   let closing = false;
 
   const site = siteOptions && new Site(siteOptions);
@@ -119,7 +127,7 @@ export async function createServer({
     done();
   });
   addLimits(app, gate, [...table.services, ...tools]);
-  addCommonHooks(app, { methods, gate, site, metrics, isClosing: () => closing });
+  addCommonHooks(app, { methods, requestLog, gate, site, metrics, isClosing: () => closing });
   compressLargeReplies(app);
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate, streams, heartbeatMs }));
@@ -156,6 +164,7 @@ export async function createServer({
 }
 
 interface CommonHooks {
+  requestLog: RequestLog;
   methods: RouteMethods;
   gate: Gate;
   site: Site | undefined;
@@ -163,7 +172,10 @@ interface CommonHooks {
   isClosing(): boolean;
 }
 
-function addCommonHooks(app: FastifyInstance, { methods, gate, site, metrics, isClosing }: CommonHooks): void {
+function addCommonHooks(
+  app: FastifyInstance,
+  { methods, requestLog, gate, site, metrics, isClosing }: CommonHooks,
+): void {
   app.addHook("onRequest", async (request, reply) => {
     if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
     if (!hasGoodHost(request.raw))
@@ -176,13 +188,10 @@ function addCommonHooks(app: FastifyInstance, { methods, gate, site, metrics, is
   app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, { site, methods }));
   app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, site));
   app.addHook("onResponse", async (request, reply) => {
-    const { method, routeOptions } = request;
     metrics.observe(request, reply);
-    request.log.info({ method, route: routeOptions.url, status: reply.statusCode, ms: reply.elapsedTime }, "request");
+    requestLog.finished(request, reply);
   });
-  app.addHook("onRequestAbort", async (request) => {
-    request.log.info({ method: request.method, route: request.routeOptions.url }, "request aborted");
-  });
+  app.addHook("onRequestAbort", async (request) => requestLog.aborted(request));
 }
 
 /**

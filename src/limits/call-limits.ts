@@ -7,6 +7,10 @@ import { type Policy, wholeSeconds } from "./policy.ts";
 export class CallLimits {
   /** The client's address, as it is counted. */
   readonly address: string;
+  /** The client's address as it is, for the log. */
+  readonly fullAddress: string;
+  /** The limit that has refused the call. */
+  refusedBy: Policy["name"] | undefined;
   /** The agent whose good key the call shows, also on a public operation. Its own limits alone apply then. */
   agent: number | undefined;
   /** Why a call without a good key goes no further. */
@@ -24,9 +28,13 @@ export class CallLimits {
   #policies = "";
   #state = "";
 
-  /** @param credentials undefined where nothing is limited */
-  constructor(address: string, credentials: Meter<string> | undefined) {
+  /**
+   * @param credentials undefined where nothing is limited
+   * @param fullAddress the client's address as it is
+   */
+  constructor(address: string, credentials: Meter<string> | undefined, fullAddress = address) {
     this.address = address;
+    this.fullAddress = fullAddress;
     this.#credentials = credentials;
   }
 
@@ -53,7 +61,13 @@ export class CallLimits {
   /** Takes note of what a limit says; its own one's word may come again. @throws StoaError `rate_limited` */
   take(policy: Policy, judgement: Judgement): void {
     this.note(policy, judgement);
-    if (!judgement.allowed) throw rateLimited(policy, judgement);
+    if (!judgement.allowed) throw this.refuse(policy, judgement);
+  }
+
+  /** The refusal by a limit, which is noted for the log. */
+  refuse(policy: Policy, judgement: Judgement): StoaError {
+    this.refusedBy = policy.name;
+    return rateLimited(policy, judgement);
   }
 
   /** As `take`, and refuses nothing. */
@@ -86,7 +100,7 @@ export class CallLimits {
     const { policy } = this.#credentials;
     const judgement = this.#credentials.charge(this.address);
     this.note(policy, judgement);
-    return judgement.allowed ? undefined : rateLimited(policy, judgement);
+    return judgement.allowed ? undefined : this.refuse(policy, judgement);
   }
 }
 

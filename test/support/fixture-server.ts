@@ -83,6 +83,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     limits: { policies: undefined, now: Date.now },
     streams: defaultStreamLimits,
     trustProxy: [],
+    logAddresses: "full",
     log: pino({ level: "info" }, stream),
     port: { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 },
   });

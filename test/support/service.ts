@@ -101,6 +101,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     trustProxy: [],
     metrics: { host: "127.0.0.1", port: undefined, token: undefined },
     tls: undefined,
+    logAddresses: "full",
     logLevel: "info",
     drainTimeoutMs: 5_000,
     sendTimeoutMs: 45_000,

@@ -8,6 +8,12 @@ const ranges: Record<string, string[]> = {
   uniquelocal: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 };
 
+/** An address as it is, and as it is counted; see `countedAddress`. */
+export interface ClientAddress {
+  readonly address: string;
+  readonly counted: string;
+}
+
 /**
  * Says from which address a request comes, for HTTP/1.1 and HTTP/2 alike: that of the connection, unless a proxy that is
  * trusted has it from somebody else. Then X-Forwarded-For is read from its end, where the nearest proxy wrote, up to the
@@ -16,19 +22,36 @@ const ranges: Record<string, string[]> = {
 export class ClientAddresses {
   readonly #trusted: BlockList | undefined;
   /** By session or socket, since a connection's address does not change. */
-  readonly #peers = new WeakMap<object, { address: string; counted: string }>();
+  readonly #peers = new WeakMap<object, ClientAddress>();
+  #onIgnored: ((peer: string) => void) | undefined;
 
-  /** @param trusted addresses, networks (10.0.0.0/8) and names of ranges; none: X-Forwarded-For is never believed */
-  constructor(trusted: readonly string[]) {
+  /**
+   * @param trusted addresses, networks (10.0.0.0/8) and names of ranges; none: X-Forwarded-For is never believed
+   * @param onIgnored called once, with the first peer that is not trusted although it names the client that it speaks for
+   */
+  constructor(trusted: readonly string[], onIgnored?: (peer: string) => void) {
     this.#trusted = trusted.length === 0 ? undefined : compile(trusted);
+    this.#onIgnored = onIgnored;
   }
 
   /** The address of a request's client, as it is counted; see `countedAddress`. */
   of(request: IncomingMessage): string {
+    return this.locate(request).counted;
+  }
+
+  /** The address of a request's client. */
+  locate(request: IncomingMessage): ClientAddress {
     const peer = this.#peerOf(request);
-    const forwarded = this.#trusted && request.headers["x-forwarded-for"];
-    if (forwarded === undefined || !this.trusts(peer.address)) return peer.counted;
-    return countedAddress(this.#nearestUntrusted(peer.address, String(forwarded)));
+    const { "x-forwarded-for": named, forwarded } = request.headers;
+    if (named === undefined && forwarded === undefined) return peer;
+    if (!this.trusts(peer.address)) {
+      this.#onIgnored?.(peer.address);
+      this.#onIgnored = undefined;
+      return peer;
+    }
+    if (named === undefined) return peer;
+    const address = this.#nearestUntrusted(peer.address, String(named));
+    return { address, counted: countedAddress(address) };
   }
 
   /** Whether a request comes over the connection of a trusted proxy, which may carry many clients. */
@@ -44,7 +67,7 @@ export class ClientAddresses {
     return this.trusts(client) ? undefined : countedAddress(client);
   }
 
-  #peerOf(request: IncomingMessage): { address: string; counted: string } {
+  #peerOf(request: IncomingMessage): ClientAddress {
     // Over HTTP/2 each request has a stand-in for the socket of its own.
     const connection: object = (request as { stream?: { session?: object } }).stream?.session ?? request.socket;
     let peer = this.#peers.get(connection);
@@ -87,6 +110,15 @@ export function countedAddress(text: string): string {
   if (!isIPv6(text)) return "unknown";
   const network = groupsOf(withoutZone(text)).slice(0, 4);
   return `${network.map((group) => group.toString(16)).join(":")}::/64`;
+}
+
+/** The network of an address, of 24 bits of IPv4 or 48 of IPv6: where a client is, but not who. */
+export function truncatedAddress(text: string): string {
+  const ipv4 = isIPv4(text) ? text : mappedIPv4(text);
+  if (ipv4 !== undefined) return `${ipv4.split(".").slice(0, 3).join(".")}.0/24`;
+  if (!isIPv6(text)) return "unknown";
+  const network = groupsOf(withoutZone(text)).slice(0, 3);
+  return `${network.map((group) => group.toString(16)).join(":")}::/48`;
 }
 
 function compile(trusted: readonly string[]): BlockList {

@@ -63,7 +63,8 @@ export class Gate {
 
   /** To be called first of all. Where the address has sent too many faulty requests, `refusal` says so. */
   open(request: IncomingMessage): CallLimits {
-    const limits = new CallLimits(this.#addresses.of(request), this.#meters?.credentials);
+    const { address, counted } = this.#addresses.locate(request);
+    const limits = new CallLimits(counted, this.#meters?.credentials, address);
     if (this.#meters === undefined) return limits;
     const { policy } = this.#meters.refusals;
     const judgement = this.#meters.refusals.look(limits.address);
@@ -211,6 +212,7 @@ export class Gate {
     if (limits.refusal === undefined || this.#meters === undefined) return;
     const { refusals } = this.#meters;
     limits.note(refusals.policy, refusals.look(limits.address));
+    limits.refusedBy = refusals.policy.name;
     throw limits.refusal;
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ClientAddresses, countedAddress } from "../../../src/http/limits/client-address.ts";
+import { ClientAddresses, countedAddress, truncatedAddress } from "../../../src/http/limits/client-address.ts";
 
 /** A request over a connection from `peer`. */
 function request(peer: string | undefined, forwarded?: string): IncomingMessage {
@@ -123,6 +123,29 @@ describe("X-Forwarded-For", () => {
       }),
     );
   });
+});
+
+it("a peer that is not trusted and names its client is told of once", () => {
+  const told: string[] = [];
+  const addresses = new ClientAddresses(["10.0.0.0/8"], (peer) => told.push(peer));
+  addresses.of(request("192.0.2.1"));
+  addresses.of(request("10.0.0.1", "203.0.113.9"));
+  expect(told).toEqual([]);
+  for (const peer of ["192.0.2.7", "192.0.2.8"]) addresses.of(request(peer, "203.0.113.9"));
+  expect(told).toEqual(["192.0.2.7"]);
+  const forwarded = { socket: { remoteAddress: "192.0.2.9" }, headers: { forwarded: "for=203.0.113.9" } };
+  new ClientAddresses([], (peer) => told.push(peer)).of(forwarded as unknown as IncomingMessage);
+  expect(told).toEqual(["192.0.2.7", "192.0.2.9"]);
+});
+
+it.each([
+  ["192.0.2.77", "192.0.2.0/24"],
+  ["::ffff:192.0.2.77", "192.0.2.0/24"],
+  ["2001:db8:1:2::7", "2001:db8:1::/48"],
+  ["::1", "0:0:0::/48"],
+  ["nobody", "unknown"],
+])("%s is truncated to %s", (address, network) => {
+  expect(truncatedAddress(address)).toBe(network);
 });
 
 it("a connection that is gone counts as one unknown client", () => {

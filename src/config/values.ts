@@ -1,0 +1,69 @@
+import { isIPv4, isIPv6 } from "node:net";
+
+/*
+ * How the texts of settings are read. Each throws an Error whose message follows the name of the setting.
+ */
+
+export function parseProxies(text: string): string[] {
+  return text.split(",").map((each) => {
+    const entry = each.trim();
+    const [, address = "", prefix = "0"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+    const bits = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
+    if (["loopback", "linklocal", "uniquelocal"].includes(entry) || Number(prefix) <= bits) return entry;
+    throw new Error(
+      `must be addresses, networks such as 10.0.0.0/8, loopback, linklocal or uniquelocal, with commas, not ${JSON.stringify(text)}`,
+    );
+  });
+}
+
+export function integerBetween(least: number, most: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      throw new Error(`must be an integer from ${least} to ${most}, not ${JSON.stringify(text)}`);
+    }
+    return value;
+  };
+}
+
+export function oneOf<Value extends string>(...values: Value[]) {
+  return (text: string): Value => {
+    const value = values.find((each) => each === text);
+    if (value === undefined) throw new Error(`must be one of ${values.join(", ")}, not ${JSON.stringify(text)}`);
+    return value;
+  };
+}
+
+export function parseHost(text: string): string {
+  if (!/^[A-Za-z0-9.:_-]+$/.test(text))
+    throw new Error(`must be a host name or an address, not ${JSON.stringify(text)}`);
+  return text;
+}
+
+/** Whether a host means all addresses of the machine, which nobody can connect to; also spelt `0`, `0x0` or `0:0::0`. */
+export function isWildcard(host: string): boolean {
+  const url = URL.parse(`http://${host.includes(":") ? `[${host}]` : host}`);
+  return url !== null && ["0.0.0.0", "[::]", "[::ffff:0:0]"].includes(url.hostname);
+}
+
+/** Receipts hand this address out within shell commands, so it holds nothing that a shell would read. */
+export function parseSiteUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:\/\/[A-Za-z0-9._:[\]/~-]+$/.test(text) || url.username !== "") {
+    throw new Error("must be an http or https address of plain characters, such as https://stoa.example");
+  }
+  return text.replace(/\/+$/, "");
+}
+
+export function parseToken(text: string): string {
+  if (!/^[\x21-\x7e]{32,}$/.test(text)) throw new Error("must be at least 32 visible ASCII characters");
+  return text;
+}
+
+export function parseDate(text: string): string {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text) {
+    throw new Error(`must be a date, YYYY-MM-DD, not ${JSON.stringify(text)}`);
+  }
+  return text;
+}

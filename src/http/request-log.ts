@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { LogAddresses } from "../config.ts";
+import { truncatedAddress } from "./limits/client-address.ts";
+import { outcomeOf } from "./metrics/outcome.ts";
+
+/** What is logged of a text that a client makes up, in characters. */
+const maxText = 200;
+/** Longer than any name; the random part of an API key has 43 characters, an idempotency key of a registration 32 or more. */
+const minSecret = 33;
+const secret = new RegExp(`[\\w-]{${minSecret},}`, "g");
+
+/** One line for each request: enough to find out who abuses the service, but never a key, a body or a query string. */
+export class RequestLog {
+  readonly #addresses: LogAddresses;
+
+  /** To be made before the server's routes. */
+  constructor(app: FastifyInstance, addresses: LogAddresses) {
+    this.#addresses = addresses;
+    app.decorateRequest("sentBefore", 0);
+    app.addHook("onRequest", (request, _reply, done) => {
+      if (request.raw.httpVersionMajor === 1) request.sentBefore = request.raw.socket.bytesWritten;
+      done();
+    });
+  }
+
+  /** To be called when a reply is out. */
+  finished(request: FastifyRequest, reply: FastifyReply): void {
+    const { statusCode: status, elapsedTime: ms } = reply;
+    request.log.info({ ...this.#describe(request), status, ms, bytes: bytesOf(request, reply) }, "request");
+  }
+
+  /** To be called when the client has gone before it had its reply. */
+  aborted(request: FastifyRequest): void {
+    request.log.info(this.#describe(request), "request aborted");
+  }
+
+  #describe(request: FastifyRequest): Record<string, unknown> {
+    const { callLimits, raw, method, originalUrl } = request;
+    const { url: route, config } = request.routeOptions;
+    const path = originalUrl.split("?", 1)[0] as string;
+    const code = outcomeOf(request);
+    return {
+      method,
+      route,
+      // It would say the same.
+      path: path === route ? undefined : cleaned(path),
+      operation: config.rpc?.name ?? (config.limits === "rpc" ? route?.split("/").at(-1) : undefined),
+      code,
+      limit: code === "rate_limited" ? (callLimits?.refusedBy ?? "streams") : undefined,
+      address: this.#addressOf(callLimits?.fullAddress),
+      agent: callLimits?.agent,
+      userAgent: cleaned(raw.headers["user-agent"]),
+    };
+  }
+
+  #addressOf(address: string | undefined): string | undefined {
+    if (address === undefined || this.#addresses === "none") return undefined;
+    return this.#addresses === "full" ? address : truncatedAddress(address);
+  }
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Over HTTP/1.1: the bytes that the connection had sent before this request's reply. */
+    sentBefore: number;
+  }
+}
+
+/** The bytes of a reply: over HTTP/1.1 with its head, over HTTP/2 of its body, where its length was known beforehand. */
+function bytesOf({ raw, sentBefore }: FastifyRequest, reply: FastifyReply): number | undefined {
+  if (raw.httpVersionMajor === 1) return raw.socket.bytesWritten - sentBefore;
+  const length = reply.raw.getHeader("content-length");
+  return length === undefined ? undefined : Number(length);
+}
+
+/** A text of the client's without what could be the secret part of a key, and not too long. */
+function cleaned(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const short = text.length > maxText ? `${text.slice(0, maxText)}…` : text;
+  return short.length < minSecret ? short : short.replace(secret, "…");
+}

@@ -1,0 +1,157 @@
+// What the log has of each request: enough to find out who abuses the service, and no secret.
+import { request } from "node:http";
+import { beforeAll, describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { type Limited, startLimited } from "../support/limited.ts";
+import { lockPost, someoneWaits } from "../support/locks.ts";
+import { waitUntil } from "../support/wait.ts";
+
+type Line = Record<string, unknown>;
+
+let service: Limited;
+let key: string;
+let agent: number;
+let postId: number;
+beforeAll(async () => {
+  service = await startLimited({ posts: { calls: 2, windowSeconds: 60 } });
+  const registered = await service.register("Logged");
+  key = registered.key;
+  [{ id: agent } = { id: 0 }] = (await service.db.rows("SELECT id FROM agents WHERE name = 'Logged'")) as {
+    id: number;
+  }[];
+  postId = (await service.rest("posts", { key, body: { title: "Logged" } })).body.post.id;
+});
+
+/** The line of a request, by the id that it was sent with. */
+async function lineOf(id: string, target = service): Promise<Line> {
+  const find = () => target.log.find(({ reqId, msg }) => reqId === id && String(msg).startsWith("request"));
+  await waitUntil(`the line of ${id}`, () => find() !== undefined);
+  return find() as Line;
+}
+const withId = (id: string, more: Record<string, string> = {}) => ({
+  "x-request-id": id,
+  "user-agent": "probe/1",
+  ...more,
+});
+
+describe("a request's line", () => {
+  it("has who, what and how much: the ids of the path, the agent, the address, the user agent, the bytes", async () => {
+    await service.from("203.0.113.9", `posts/${postId}?api_key=${key}`, { key, headers: withId("read") });
+    const line = await lineOf("read");
+    expect(line).toMatchObject({
+      method: "GET",
+      path: `/api/v1/posts/${postId}`,
+      operation: "GetPost",
+      status: 200,
+      address: "203.0.113.9",
+      agent,
+      userAgent: "probe/1",
+    });
+    expect(line.bytes).toBeGreaterThan(300);
+    expect(line.ms).toBeGreaterThan(0);
+    expect(JSON.stringify(line)).not.toContain(key.slice(5));
+  });
+
+  it.each(["connect", "grpc", "grpc-web"] as const)(
+    "has the operation, the agent and the outcome: %s",
+    async (protocol) => {
+      const headers = withId(`rpc-${protocol}`, { authorization: `Bearer ${key}` });
+      await service
+        .connect(PostService, protocol)
+        .getPost({ id: 4711n }, { headers })
+        .catch(() => {});
+      expect(await lineOf(`rpc-${protocol}`)).toMatchObject({
+        route: "/stoa.v1.PostService/GetPost",
+        operation: "GetPost",
+        code: "not_found",
+        address: "127.0.0.1",
+        agent,
+      });
+      await service
+        .connect(AgentService, protocol)
+        .getMe({}, { headers: { ...headers, "x-request-id": `me-${protocol}` } });
+      expect(await lineOf(`me-${protocol}`)).toMatchObject({ operation: "GetMe", code: "ok", agent });
+    },
+  );
+
+  it("says which limit refused it", async () => {
+    const flood = await startLimited({
+      posts: { calls: 1, windowSeconds: 60 },
+      reads: { calls: 2, windowSeconds: 60 },
+      refusals: { calls: 1, windowSeconds: 60 },
+      credentials: { calls: 1, windowSeconds: 60 },
+      calls: { calls: 4, windowSeconds: 60 },
+    });
+    const { key } = await flood.register();
+    const wrong = `stoa_${"A".repeat(43)}`;
+    const refused = async (id: string, address: string, path: string, ask: object = {}) => {
+      await flood.from(address, path, { ...ask, headers: { "x-request-id": `${id}-first` } });
+      const { status } = await flood.from(address, path, { ...ask, headers: { "x-request-id": id } });
+      expect(status).toBe(429);
+      return (await lineOf(id, flood)).limit;
+    };
+    expect(await refused("a", "192.0.2.1", "agents/me")).toBe("refusals");
+    await flood.from("192.0.2.2", "feed");
+    expect(await refused("b", "192.0.2.2", "feed")).toBe("reads");
+    expect(await refused("c", "192.0.2.3", "posts", { key, body: { title: "Again" } })).toBe("posts");
+    await flood.from("192.0.2.3", "feed", { key });
+    expect(await refused("d", "192.0.2.3", "feed", { key })).toBe("calls");
+    await flood.from("192.0.2.5", "feed", { key: wrong });
+    expect((await flood.from("192.0.2.5", "agents/me", { key: wrong, headers: { "x-request-id": "e" } })).status).toBe(
+      429,
+    );
+    expect((await lineOf("e", flood)).limit).toBe("credentials");
+  });
+
+  it("is written of a request whose client has gone", async () => {
+    const lock = await lockPost(service.db, postId);
+    const voter = await service.register();
+    const headers = withId("gone", { authorization: `Bearer ${voter.key}` });
+    const call = request(`${service.url}/api/v1/posts/${postId}/upvote`, { method: "POST", headers }).on(
+      "error",
+      () => {},
+    );
+    call.end();
+    await someoneWaits(service.db);
+    call.destroy();
+    expect(await lineOf("gone")).toMatchObject({
+      msg: "request aborted",
+      path: `/api/v1/posts/${postId}/upvote`,
+      address: "127.0.0.1",
+      userAgent: "probe/1",
+      agent: expect.any(Number),
+    });
+    await lock.release();
+  });
+
+  it("has no key that somebody puts where none belongs, and no long text", async () => {
+    await service.rest(`agents/${key}`, {
+      headers: { "x-request-id": "misplaced", "user-agent": `x ${key} ${"y ".repeat(200)}` },
+    });
+    const line = await lineOf("misplaced");
+    expect(JSON.stringify(line)).not.toContain(key.slice(5));
+    expect(String(line.userAgent).length).toBeLessThanOrEqual(201);
+  });
+});
+
+it.each([
+  ["truncated", "203.0.113.0/24", "2001:db8:1::/48"],
+  ["none", undefined, undefined],
+] as const)("has of addresses what the setting says: %s", async (logAddresses, ipv4, ipv6) => {
+  const other = await startLimited({}, { config: { logAddresses } });
+  await other.from("203.0.113.9", "feed", { headers: { "x-request-id": "four" } });
+  await other.from("2001:db8:1:2::9", "feed", { headers: { "x-request-id": "six" } });
+  expect((await lineOf("four", other)).address).toBe(ipv4);
+  expect((await lineOf("six", other)).address).toBe(ipv6);
+  expect(JSON.stringify(other.log)).not.toMatch(/203\.0\.113\.9|2001:db8:1:2/);
+});
+
+it("says once that a proxy may not be trusted", async () => {
+  const other = await startLimited({}, { config: { trustProxy: [] } });
+  const warnings = () => other.log.filter(({ msg }) => String(msg).includes("STOA_TRUST_PROXY"));
+  await other.rest("feed");
+  expect(warnings()).toEqual([]);
+  for (let i = 0; i < 3; i++) await other.from("203.0.113.9", "feed");
+  expect(warnings()).toMatchObject([{ level: 40 }]);
+});
