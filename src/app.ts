@@ -11,7 +11,7 @@ import { ClientAddresses } from "./http/limits/client-address.ts";
 import { MetricsListener } from "./http/metrics/listener.ts";
 import type { GaugeSource } from "./http/metrics/metrics.ts";
 import { reservePort } from "./http/reserve-port.ts";
-import { createServer } from "./http/server.ts";
+import { createServer, type ServerOptions } from "./http/server.ts";
 import { startDailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { createPolicies } from "./limits/policy.ts";
@@ -38,6 +38,8 @@ export interface Overrides {
   timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
   /** How long readiness relies on a look at the triggers, in milliseconds. */
   triggerLookMs?: number;
+  /** Where the use of memory is read, to be told from overload. */
+  memory?: ServerOptions["memory"];
   /** How often a REST stream says that it is alive, in milliseconds. */
   heartbeatMs?: number;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
@@ -132,6 +134,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       logAddresses: config.logAddresses,
       limits: { policies, now },
       streams: config.streams,
+      overload: config.overload,
+      memory: overrides.memory,
       trustProxy: config.trustProxy,
       checkReady: (signal) => checkReady({ db, ledger, triggers }, signal),
       beforeDrain: () => ledger.stop(),

@@ -11,7 +11,9 @@ import {
   parseSiteUrl,
   parseToken,
 } from "./config/values.ts";
+import type { OverloadLimits } from "./limits/overload-limits.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "./limits/quota.ts";
+import { defaultStreamLimits, type StreamLimits } from "./limits/stream-limits.ts";
 import { warnOfUnknownSettings } from "./unknown-settings.ts";
 
 /** Everything that can be set from outside. This file is the only reader of the environment. */
@@ -37,6 +39,8 @@ export interface Config {
   rateLimits: Quotas | undefined;
   /** How many streams may be open at a time, and for how long. */
   streams: StreamLimits;
+  /** From which use of memory on new work is refused. */
+  overload: OverloadLimits;
   /** Whose X-Forwarded-For is believed: addresses, networks, and the ranges loopback, linklocal and uniquelocal. */
   trustProxy: string[];
   metrics: MetricsConfig;
@@ -59,29 +63,8 @@ export interface Config {
   warnings: string[];
 }
 
-/** How many streams may be open at a time, and for how long. They hold whatever the rate limits are. */
-export interface StreamLimits {
-  total: number;
-  /** Of callers without a good key, on one connection; trusted proxies are exempt. */
-  perConnection: number;
-  /** Of callers without a good key, from one client address. */
-  perAddress: number;
-  perAgent: number;
-  /** How long a stream may last, in milliseconds. Each ends between nine tenths of this and all of it. */
-  maxMs: number;
-}
-
 /** In the range that Prometheus leaves to exporters. */
 const defaultMetricsPort = 9464;
-
-/** An open stream takes some 40 KiB: all of them fit in the heap of `npm start` twice. */
-export const defaultStreamLimits: StreamLimits = {
-  total: 2_000,
-  perConnection: 100,
-  perAddress: 256,
-  perAgent: 100,
-  maxMs: 3_600_000,
-};
 
 /** All of it, its network of 24 bits (IPv4) or 48 bits (IPv6), or nothing. */
 export type LogAddresses = "full" | "truncated" | "none";
@@ -153,6 +136,7 @@ export function readConfig(environment: Environment): Config {
     ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),
     rateLimits: read("STOA_RATE_LIMITS", oneOf("on", "off")) === "off" ? undefined : quotas,
     streams: readStreamLimits(read),
+    overload: readOverloadLimits(read),
     trustProxy: read("STOA_TRUST_PROXY", parseProxies) ?? [],
     metrics: readMetrics(read),
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
@@ -216,6 +200,15 @@ function readMetrics(read: Read): MetricsConfig {
 function readQuotas(read: Read): Quotas {
   const given = limitNames.map((name) => [name, read(`STOA_LIMIT_${name.toUpperCase()}`, parseQuota)] as const);
   return { ...defaultQuotas, ...Object.fromEntries(given.filter(([, quota]) => quota !== undefined)) };
+}
+
+function readOverloadLimits(read: Read): OverloadLimits {
+  const heapPercent = read("STOA_MAX_HEAP_PERCENT", integerBetween(0, 100)) ?? 85;
+  const residentMiB = read("STOA_MAX_RESIDENT_MIB", integerBetween(0, 1_000_000)) ?? 384;
+  return {
+    heapShare: heapPercent === 0 ? undefined : heapPercent / 100,
+    residentBytes: residentMiB === 0 ? undefined : residentMiB * 1024 * 1024,
+  };
 }
 
 function readStreamLimits(read: Read): StreamLimits {

@@ -51,6 +51,14 @@ it("takes a site address without the slash at its end", () => {
   expect(readConfig({ STOA_SITE_URL: "https://stoa.example/board/" }).siteUrl).toBe("https://stoa.example/board");
 });
 
+it("reads from which use of memory on new work is refused", () => {
+  expect(readConfig({}).overload).toEqual({ heapShare: 0.85, residentBytes: 384 * 1024 * 1024 });
+  const read = (heap: string, resident: string) =>
+    readConfig({ STOA_MAX_HEAP_PERCENT: heap, STOA_MAX_RESIDENT_MIB: resident }).overload;
+  expect(read("50", "100")).toEqual({ heapShare: 0.5, residentBytes: 100 * 1024 * 1024 });
+  expect(read("0", "0")).toEqual({ heapShare: undefined, residentBytes: undefined });
+});
+
 it("reads how many streams may be open, and for how long", () => {
   expect(readConfig({}).streams).toEqual({
     total: 2_000,
@@ -76,6 +84,8 @@ it("reads how many streams may be open, and for how long", () => {
 });
 
 it.each([
+  ["STOA_MAX_HEAP_PERCENT", "101"],
+  ["STOA_MAX_RESIDENT_MIB", "-1"],
   ["STOA_MAX_STREAMS", "0"],
   ["STOA_MAX_STREAMS_PER_CONNECTION", "-1"],
   ["STOA_MAX_STREAMS_PER_ADDRESS", "1.5"],

@@ -1,7 +1,9 @@
 import compress from "@fastify/compress";
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from "fastify";
-import type { LogAddresses, StreamLimits } from "../config.ts";
+import type { LogAddresses } from "../config.ts";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
+import type { OverloadLimits } from "../limits/overload-limits.ts";
+import type { StreamLimits } from "../limits/stream-limits.ts";
 import { compressLargeReplies } from "./compression.ts";
 import { answerFailure, refuseConnection, refuseUnparsable } from "./failures.ts";
 import { createToolServices } from "./grpc/tools.ts";
@@ -18,6 +20,7 @@ import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import { addMetricsRoute } from "./metrics/routes.ts";
 import { answerNotFound } from "./not-found.ts";
 import { addOpenApiRoutes } from "./openapi/routes.ts";
+import { Overload, type OverloadOptions } from "./overload/overload.ts";
 import { Port, type PortOptions } from "./port.ts";
 import { type CheckReady, Readiness } from "./readiness.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
@@ -39,6 +42,10 @@ export interface ServerOptions {
   limits: Pick<GateOptions, "policies" | "now">;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
+  /** From which use of memory on new work is refused. */
+  overload: OverloadLimits;
+  /** Where the use of memory is read; by default this process. */
+  memory?: OverloadOptions["probe"];
   /** Whose X-Forwarded-For is believed; see `ClientAddresses`. */
   trustProxy: readonly string[];
   /** The bearer token that opens /metrics here; without it there is no such address. */
@@ -70,6 +77,8 @@ export async function createServer({
   beforeDrain,
   limits,
   streams: streamLimits,
+  overload: overloadLimits,
+  memory,
   trustProxy,
   metricsToken,
   log,
@@ -111,10 +120,10 @@ export async function createServer({
       "a peer that is not trusted sends X-Forwarded-For or Forwarded: if it is a proxy, STOA_TRUST_PROXY is missing",
     ),
   );
-  const gate = new Gate({ ...limits, addresses, table });
-  const streams = new OpenStreams(streamLimits, addresses);
-  const openStreams = { name: "stoa_streams_open", help: "Streams that are open.", read: () => streams.size };
-  const metrics = new Metrics([...table.services, ...tools], [...gauges, openStreams]);
+  const overload = new Overload({ limits: overloadLimits, log, probe: memory, onLasting: () => streams.shed() });
+  const gate = new Gate({ ...limits, addresses, table, overload });
+  const streams = new OpenStreams(streamLimits, addresses, overload);
+  const metrics = new Metrics([...table.services, ...tools], [...gauges, ...loadGauges(streams, overload)]);
   const watchReplies = new WatchReplies(app);
   const methods = new RouteMethods(app);
   const requestLog = new RequestLog(app, logAddresses);
@@ -147,6 +156,7 @@ export async function createServer({
   if (metricsToken !== undefined) addMetricsRoute(app, { metrics, token: metricsToken, gate });
   app.addHook("preClose", async () => {
     closing = true;
+    overload.stop();
     beforeDrain?.();
     readiness.stop();
     await watchReplies.ended();
@@ -161,6 +171,17 @@ export async function createServer({
     },
     close: () => app.close(),
   };
+}
+
+function loadGauges(streams: OpenStreams, overload: Overload): GaugeSource[] {
+  return [
+    { name: "stoa_streams_open", help: "Streams that are open.", read: () => streams.size },
+    {
+      name: "stoa_overload",
+      help: "1 while the process is short of memory and refuses new work; else 0.",
+      read: () => (overload.isActive ? 1 : 0),
+    },
+  ];
 }
 
 interface CommonHooks {

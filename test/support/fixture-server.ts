@@ -2,11 +2,11 @@ import { connect, type Socket } from "node:net";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { pino } from "pino";
 import { afterAll } from "vitest";
-import { defaultStreamLimits } from "../../src/config.ts";
 import { StoaError } from "../../src/errors.ts";
 import { createServer } from "../../src/http/server.ts";
 import type { ServiceTable } from "../../src/http/services.ts";
 import type { CallLimits } from "../../src/limits/call-limits.ts";
+import { defaultStreamLimits } from "../../src/limits/stream-limits.ts";
 import { EchoService } from "./fixture.ts";
 
 type Thing = Record<string, unknown> & { name: string };
@@ -82,6 +82,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     beforeDrain() {},
     limits: { policies: undefined, now: Date.now },
     streams: defaultStreamLimits,
+    overload: { heapShare: undefined, residentBytes: undefined },
     trustProxy: [],
     logAddresses: "full",
     log: pino({ level: "info" }, stream),

@@ -5,7 +5,8 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import { pino } from "pino";
 import { afterAll } from "vitest";
 import { type App, type Overrides, startApp } from "../../src/app.ts";
-import { type Config, defaultStreamLimits } from "../../src/config.ts";
+import type { Config } from "../../src/config.ts";
+import { defaultStreamLimits } from "../../src/limits/stream-limits.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { reportFault } from "./openapi/received.ts";
 
@@ -98,6 +99,8 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     ledgerEpoch: undefined,
     rateLimits: undefined,
     streams: defaultStreamLimits,
+    // The process of the tests is no service: its memory says nothing.
+    overload: { heapShare: undefined, residentBytes: undefined },
     trustProxy: [],
     metrics: { host: "127.0.0.1", port: undefined, token: undefined },
     tls: undefined,

@@ -16,6 +16,8 @@ export interface GateOptions {
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   table: Pick<ServiceTable, "keys" | "authenticate">;
+  /** Throws `StoaError` `unavailable` while the process takes no new work. */
+  overload: { check(): void };
 }
 
 /** A call before its message is read. */
@@ -43,10 +45,12 @@ export class Gate {
   readonly #addresses: ClientAddresses;
   readonly #table: GateOptions["table"];
   readonly #meters: Meters | undefined;
+  readonly #overload: GateOptions["overload"];
 
-  constructor({ policies, addresses, now, table }: GateOptions) {
+  constructor({ policies, addresses, now, table, overload }: GateOptions) {
     this.#addresses = addresses;
     this.#table = table;
+    this.#overload = overload;
     this.#meters = policies && {
       policies,
       reads: new Meter(policies.reads, now),
@@ -87,9 +91,10 @@ export class Gate {
   /**
    * Counts a request that is no call of the contract: for its agent where it shows a good key, else for its address. It
    * returns at once where no key has to be looked up.
-   * @throws StoaError `rate_limited`
+   * @throws StoaError `rate_limited`, `unavailable`
    */
   visit(limits: CallLimits, authorization: string | null): Promise<void> | undefined {
+    this.#overload.check();
     return this.#visit(limits, this.#table.keys.shown(authorization));
   }
 
@@ -107,9 +112,10 @@ export class Gate {
   /**
    * Counts a call, and finds who makes it where the contract asks for that (undefined elsewhere). It returns at once where
    * no key has to be looked up.
-   * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`
+   * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
    */
   admit(limits: CallLimits, arrival: Arrival): unknown {
+    this.#overload.check();
     const { rpc, header } = arrival;
     const limit = limitOf(rpc);
     if (limit !== undefined && this.#meters !== undefined) limits.spendsFrom(this.#meters.policies[limit]);

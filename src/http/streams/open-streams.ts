@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { StreamLimits } from "../../config.ts";
 import { StoaError } from "../../errors.ts";
+import type { StreamLimits } from "../../limits/stream-limits.ts";
 import type { ClientAddresses } from "../limits/client-address.ts";
+import type { Overload } from "../overload/overload.ts";
 import { Counts } from "./counts.ts";
 import { connectionOf, cut, isClosed } from "./exchange.ts";
 
@@ -20,6 +21,8 @@ interface OpenStream extends NewStream {
   /** What the stream counts for; undefined where it does not. */
   address: string | undefined;
   timer: NodeJS.Timeout;
+  /** Whether it has been told to end. */
+  isEnding: boolean;
 }
 
 /** How long the end of a stream may take to reach the client, in milliseconds. Then the response is cut. */
@@ -35,15 +38,17 @@ const retryAfterSeconds = 10;
 export class OpenStreams {
   readonly #limits: StreamLimits;
   readonly #addresses: ClientAddresses;
+  readonly #overload: Pick<Overload, "check">;
   /** Oldest first. */
   readonly #open = new Set<OpenStream>();
   readonly #byAddress = new Counts<string>();
   readonly #byAgent = new Counts<number>();
   readonly #byConnection = new WeakMap<object, Set<OpenStream>>();
 
-  constructor(limits: StreamLimits, addresses: ClientAddresses) {
+  constructor(limits: StreamLimits, addresses: ClientAddresses, overload: Pick<Overload, "check">) {
     this.#limits = limits;
     this.#addresses = addresses;
+    this.#overload = overload;
   }
 
   /** How many streams are open. */
@@ -53,10 +58,12 @@ export class OpenStreams {
 
   /**
    * Admits a stream, to be called before it begins.
-   * @throws StoaError `rate_limited` where the caller has too many open, `unavailable` where all callers together have;
+   * @throws StoaError `rate_limited` where the caller has too many open, `unavailable` where all callers together have or
+   * the process is short of memory;
    * ConnectError `canceled` where the client is gone
    */
   add(stream: NewStream): void {
+    this.#overload.check();
     const { request, response, agent } = stream;
     const connection = connectionOf(request);
     if (connection === undefined || isClosed(response)) throw new ConnectError("the client went away", Code.Canceled);
@@ -75,12 +82,21 @@ export class OpenStreams {
 
     const { maxMs } = this.#limits;
     const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
-    const open: OpenStream = { ...stream, address, timer };
+    const open: OpenStream = { ...stream, address, timer, isEnding: false };
     this.#open.add(open);
     streams.add(open);
     if (agent !== undefined) this.#byAgent.add(agent);
     if (address !== undefined) this.#byAddress.add(address);
     response.once("close", () => this.#remove(open, streams));
+  }
+
+  /** Ends a twentieth of the streams, ten at least: those first that hold most for their clients, then the oldest. */
+  shed(): void {
+    const count = Math.max(10, Math.ceil(this.#open.size / 20));
+    const costliest = [...this.#open]
+      .filter(({ isEnding }) => !isEnding)
+      .sort((a, b) => b.response.writableLength - a.response.writableLength);
+    for (const stream of costliest.slice(0, count)) this.#end(stream, shortOfMemory());
   }
 
   #check(agent: number | undefined, address: string | undefined, onConnection: number): void {
@@ -96,6 +112,7 @@ export class OpenStreams {
 
   #end(stream: OpenStream, reason: StoaError): void {
     clearTimeout(stream.timer);
+    stream.isEnding = true;
     stream.timer = setTimeout(() => cut(stream.response), endMs).unref();
     stream.abort(reason);
   }
@@ -118,6 +135,12 @@ function countWithoutAgent(streams: Iterable<OpenStream>): number {
 function tooMany(whose: string, most: number): StoaError {
   const message = `There are ${most} open streams ${whose}, as many as there may be; end one, or try again later.`;
   return new StoaError("rate_limited", message, { retryAfterSeconds });
+}
+
+/** The waits differ, for the streams of many clients not to come back at once. */
+function shortOfMemory(): StoaError {
+  const message = "The service is short of memory. Connect again; for receipts, from the next seq on.";
+  return new StoaError("unavailable", message, { retryAfterSeconds: 5 + Math.floor(Math.random() * 10) });
 }
 
 function tooOld(maxMs: number): StoaError {

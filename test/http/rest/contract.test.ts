@@ -2,12 +2,12 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
 import { fastify } from "fastify";
 import { expect, it } from "vitest";
-import { defaultStreamLimits } from "../../../src/config.ts";
 import { ClientAddresses } from "../../../src/http/limits/client-address.ts";
 import { Gate } from "../../../src/http/limits/gate.ts";
 import { addRestRoutes } from "../../../src/http/rest/routes.ts";
 import { OpenStreams } from "../../../src/http/streams/open-streams.ts";
 import type { CallLimits } from "../../../src/limits/call-limits.ts";
+import { defaultStreamLimits } from "../../../src/limits/stream-limits.ts";
 import { BrokenService } from "../../support/fixture.ts";
 import { noKeys } from "../../support/fixture-server.ts";
 
@@ -27,8 +27,9 @@ function add(...names: string[]): void {
     limitsKey: createContextKey<CallLimits | undefined>(undefined),
   };
   const addresses = new ClientAddresses([]);
-  const streams = new OpenStreams(defaultStreamLimits, addresses);
-  const gate = new Gate({ policies: undefined, addresses, now: Date.now, table });
+  const overload = { check() {} };
+  const streams = new OpenStreams(defaultStreamLimits, addresses, overload);
+  const gate = new Gate({ policies: undefined, addresses, now: Date.now, table, overload });
   addRestRoutes(fastify(), { table, interceptors: [], gate, streams });
 }
 

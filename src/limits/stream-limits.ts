@@ -1,0 +1,20 @@
+/** How many streams may be open at a time, and for how long. They hold whatever the rate limits are. */
+export interface StreamLimits {
+  total: number;
+  /** Of callers without a good key, on one connection; trusted proxies are exempt. */
+  perConnection: number;
+  /** Of callers without a good key, from one client address. */
+  perAddress: number;
+  perAgent: number;
+  /** How long a stream may last, in milliseconds. Each ends between nine tenths of this and all of it. */
+  maxMs: number;
+}
+
+/** An open stream takes some 40 KiB: all of them fit in the heap of `npm start` twice. */
+export const defaultStreamLimits: StreamLimits = {
+  total: 2_000,
+  perConnection: 100,
+  perAddress: 256,
+  perAgent: 100,
+  maxMs: 3_600_000,
+};
