@@ -15,6 +15,9 @@ export interface Http2Limits {
 const MAX_CONCURRENT_STREAMS = 256;
 /** In MB, replies waiting to be sent included: at Node's 10, full pages on many streams would refuse further streams. */
 const MAX_SESSION_MEMORY = 64;
+/** How many streams of a session may be reset in short order, and how many a second for good. Clients do cancel calls. */
+const RESET_BURST = 500;
+const RESETS_A_SECOND = 50;
 /** How long the peer of a session that we ended may take to close its side. */
 const LINGER_MS = 1000;
 
@@ -98,6 +101,17 @@ export class Http2Sessions {
     const sender = new Http2Sender(transport, this.#sendWatch);
     count(0);
     this.#sessions.set(session, { sender, end });
+    let resets = 0;
+    let resetAt = performance.now();
+    /** A client that begins requests only to reset them makes work that nobody counts. */
+    const countReset = () => {
+      const now = performance.now();
+      resets = Math.max(0, resets - ((now - resetAt) / 1000) * RESETS_A_SECOND) + 1;
+      resetAt = now;
+      if (resets <= RESET_BURST || session.destroyed) return;
+      session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      session.destroy();
+    };
     socket.once("close", () => {
       clearTimeout(timer);
       this.#sessions.delete(session);
@@ -113,6 +127,7 @@ export class Http2Sessions {
       stream.once("close", () => {
         clearTimeout(stalled);
         count(-1);
+        if (stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR) countReset();
         if (openStreams > 0) return;
         if (session.closed) end();
         else after(idleTimeoutMs, end);

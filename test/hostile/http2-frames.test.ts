@@ -1,0 +1,125 @@
+// HTTP/2 frames in numbers and orders that no client sends.
+import { beforeAll, describe, expect, it } from "vitest";
+import {
+  connectFrames,
+  END_HEADERS,
+  type FrameConnection,
+  field,
+  frame,
+  frameType,
+  get,
+  headerBlock,
+  rstStream,
+  settings,
+} from "../support/http2-frames.ts";
+import { startVictim, type Victim } from "./support.ts";
+
+const ENHANCE_YOUR_CALM = 11;
+
+let victim: Victim;
+beforeAll(async () => {
+  victim = await startVictim();
+}, 60_000);
+
+const repeat = (count: number, make: (index: number) => Buffer) =>
+  Buffer.concat(Array.from({ length: count }, (_, index) => make(index)));
+
+/** Sends batches until the service ends the connection, or all have been sent; resolves with whether it has been ended. */
+async function flood(
+  make: (batch: number) => Buffer,
+  batches = 200,
+): Promise<{ ended: boolean; connection: FrameConnection }> {
+  const connection = connectFrames(victim.port);
+  const { socket, closed } = connection;
+  let ended = false;
+  closed.then(() => {
+    ended = true;
+  });
+  for (let batch = 0; batch < batches && !ended; batch++) {
+    const drained = socket.write(make(batch)) || new Promise((resolve) => socket.once("drain", resolve));
+    await Promise.race([drained, closed, connection.received(({ type }) => type === frameType.goaway)]);
+    await new Promise(setImmediate);
+    if (connection.frames.some(({ type }) => type === frameType.goaway)) ended = true;
+  }
+  return { ended, connection };
+}
+
+describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
+  it("of requests that are reset at once end the session", async () => {
+    const goaway = await victim.during(async () => {
+      const { connection } = await flood((batch) =>
+        repeat(100, (index) => {
+          const id = 2 * (batch * 100 + index) + 1;
+          return Buffer.concat([get(id, "/api/v1/posts"), rstStream(id, 8)]);
+        }),
+      );
+      const answer = await connection.received(({ type }) => type === frameType.goaway);
+      connection.socket.destroy();
+      return answer;
+    });
+    expect(goaway?.payload.readUInt32BE(4)).toBe(ENHANCE_YOUR_CALM);
+  });
+
+  it.each([
+    ["PING", () => frame(frameType.ping, 0, 0, Buffer.alloc(8))],
+    ["SETTINGS", () => settings({ 4: 65_535 })],
+    [
+      "empty DATA",
+      (index: number) =>
+        index === 0
+          ? frame(frameType.headers, END_HEADERS, 1, headerBlock("POST", "/api/v1/posts"))
+          : frame(frameType.data, 0, 1),
+    ],
+  ])("of %s leave the service as it is", async (_name, make) => {
+    await victim.during(async () => {
+      const { connection } = await flood((batch) => repeat(1000, (index) => make(batch * 1000 + index)), 100);
+      connection.socket.destroy();
+    });
+  });
+
+  it("of CONTINUATION end the session", async () => {
+    const { ended } = await victim.during(() =>
+      flood((batch) =>
+        batch === 0
+          ? frame(frameType.headers, 1, 1, headerBlock("GET", "/healthz"))
+          : frame(
+              frameType.continuation,
+              0,
+              1,
+              repeat(100, (index) => field(`x-${index}`, "y".repeat(100))),
+            ),
+      ),
+    );
+    expect(ended).toBe(true);
+  });
+
+  it("of header fields are refused: large ones and many small ones", async () => {
+    await victim.during(async () => {
+      for (const fields of [
+        repeat(150, (index) => field(`x-${index}`, "y".repeat(100))),
+        repeat(1000, () => field("a", "")),
+      ]) {
+        const connection = connectFrames(victim.port);
+        const block = Buffer.concat([headerBlock("GET", "/healthz"), fields]);
+        const parts = Array.from({ length: Math.ceil(block.length / 16_384) }, (_, index) =>
+          block.subarray(index * 16_384, (index + 1) * 16_384),
+        );
+        const frames = parts.map((part, index) =>
+          frame(
+            index === 0 ? frameType.headers : frameType.continuation,
+            (index === 0 ? 1 : 0) | (index === parts.length - 1 ? END_HEADERS : 0),
+            1,
+            part,
+          ),
+        );
+        connection.socket.write(Buffer.concat(frames));
+        const answer = await connection.received(
+          ({ type }) => type === frameType.headers || type === frameType.rstStream || type === frameType.goaway,
+        );
+        expect(answer?.type).toBe(frameType.rstStream);
+        expect(answer?.payload.readUInt32BE()).toBe(ENHANCE_YOUR_CALM);
+        connection.socket.destroy();
+      }
+    });
+  });
+});
