@@ -92,7 +92,10 @@ export async function createServer({
   const refused = transportSecurity === undefined ? {} : { "Strict-Transport-Security": transportSecurity };
   const port = new Port({
     ...portOptions,
-    clientErrorReply: (error, status) => refuseUnparsable(error, status, refused),
+    clientErrorReply: (error, status, socket) => {
+      gate.countUnparsable(socket);
+      return refuseUnparsable(error, status, refused);
+    },
     tooManyReply: refuseConnection,
   });
   const app = fastify({

@@ -1,4 +1,5 @@
 // Limits that are kept in the process: floods of refused requests, wrong credentials, calls of agents and of addresses.
+import { connect } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
@@ -75,6 +76,20 @@ describe("a flood of refused requests", () => {
     // Waiting is enough: a 429 is no refusal that counts, and what succeeds costs nothing.
     clock.pass(2);
     for (let i = 0; i < 20; i++) expect((await from(flooder, "feed")).status).toBe(200);
+  });
+
+  it("counts what is no request at all, but not against a proxy that is trusted", async () => {
+    for (const trustProxy of [[], ["loopback"]]) {
+      const service = await startLimited(quotas, { config: { trustProxy } });
+      for (let i = 0; i < 6; i++) {
+        const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
+        socket.write("this is no request\r\n\r\n");
+        let reply = "";
+        for await (const chunk of socket) reply += chunk;
+        expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+      }
+      expect((await service.rest("feed")).status).toBe(trustProxy.length === 0 ? 429 : 200);
+    }
   });
 
   it("counts over Connect, gRPC-Web and gRPC as over REST, and is answered in the protocol's manner", async () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIPv4, isIPv6 } from "node:net";
+import { BlockList, isIPv4, isIPv6, type Socket } from "node:net";
 
 /** Named ranges, as Fastify's trustProxy has them. */
 const ranges: Record<string, string[]> = {
@@ -52,6 +52,11 @@ export class ClientAddresses {
     if (named === undefined) return peer;
     const address = this.#nearestUntrusted(peer.address, String(named));
     return { address, counted: countedAddress(address) };
+  }
+
+  /** The address of a connection's peer, as it is counted; undefined of a trusted proxy, behind which anybody may be. */
+  ofConnection({ remoteAddress = "" }: Socket): string | undefined {
+    return this.trusts(remoteAddress) ? undefined : countedAddress(remoteAddress);
   }
 
   /** Whether a request comes over the connection of a trusted proxy, which may carry many clients. */

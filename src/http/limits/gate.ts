@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import { accessOf, isPublicWrite, limitOf } from "../../contract.ts";
@@ -79,6 +80,12 @@ export class Gate {
   /** To be called when the reply is on its way. An agent's faults do not count against the address it comes from. */
   close({ address, agent, faulty }: CallLimits): void {
     if (faulty === true && agent === undefined) this.#meters?.refusals.charge(address);
+  }
+
+  /** To be called when what a connection has sent is no request at all: it counts as a refused one. */
+  countUnparsable(socket: Socket): void {
+    const peer = this.#addresses.ofConnection(socket);
+    if (peer !== undefined) this.#meters?.refusals.charge(peer);
   }
 
   /** What a reply says where nothing was counted. */

@@ -8,6 +8,7 @@ import type { Socket } from "node:net";
 export type ClientErrorReply = (
   error: Error,
   status: number,
+  socket: Socket,
 ) => { status: number; body: string; headers?: Record<string, string> };
 
 /** How long a refused client may go on sending: closing on unread bytes resets the connection, and the reply is lost. */
@@ -41,7 +42,7 @@ export function refuse(
     socket.destroy();
     return;
   }
-  socket.end(rawReply(makeReply(error, STATUS_OF_CODE[code] ?? 400)));
+  socket.end(rawReply(makeReply(error, STATUS_OF_CODE[code] ?? 400, socket)));
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(timer));
 }
