@@ -28,7 +28,7 @@ export function compressLargeReplies(app: FastifyInstance): void {
     const encoding = chooseEncoding(accepted);
     if (encoding === "identity") return done(null, payload);
     noteReplyLength(reply.raw, payload.length);
-    compress[encoding](Buffer.from(payload as string)).then((compressed) => {
+    compress[encoding](isText ? Buffer.from(payload) : (payload as Buffer)).then((compressed) => {
       const vary = [reply.getHeader("vary") ?? [], "accept-encoding"].flat().join(", ");
       reply.header("content-encoding", encoding).header("vary", vary).removeHeader("content-length");
       done(null, compressed);

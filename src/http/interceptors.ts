@@ -10,6 +10,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { accessOf } from "../contract.ts";
 import { errorStatus, StoaError } from "../errors.ts";
 import { toConnectError, toStoaError } from "./error-mapping.ts";
+import { boundLargeReads } from "./large-reads.ts";
 import { logKey } from "./log.ts";
 import type { ServiceTable } from "./services.ts";
 import { findViolation } from "./validation.ts";
@@ -17,8 +18,8 @@ import { findViolation } from "./validation.ts";
 type AnyRequest = UnaryRequest | StreamRequest;
 
 /** The chain that every call runs through, whatever its protocol; the first is the outermost. */
-export function createInterceptors({ callerKey, limitsKey }: ServiceTable): Interceptor[] {
-  return [mapErrors(limitsKey), requireCaller(callerKey), validate];
+export function createInterceptors(table: ServiceTable): Interceptor[] {
+  return [mapErrors(table.limitsKey), requireCaller(table.callerKey), validate, boundLargeReads(table)];
 }
 
 /**

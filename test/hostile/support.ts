@@ -43,7 +43,7 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
     execArgv: [...startFlags(), `--import=${new URL("victim-watch.ts", import.meta.url)}`],
     env: {
       PATH: process.env.PATH ?? "",
-      MALLOC_ARENA_MAX: "1",
+      ...startEnvironment(),
       STOA_PORT: "0",
       STOA_METRICS_PORT: "none",
       STOA_DATABASE_URL: urlOf(db.config),
@@ -141,10 +141,20 @@ function once<Message>(child: ChildProcess): Promise<Message> {
   });
 }
 
+/** The words of the script `start`. */
+function startWords(): string[] {
+  const { scripts } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  return (scripts.start as string).split(" ");
+}
+
 /** The flags of Node in the script `start`: the limits of memory above all. */
 function startFlags(): string[] {
-  const { scripts } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  return (scripts.start as string).split(" ").filter((word) => word.startsWith("--"));
+  return startWords().filter((word) => word.startsWith("--"));
+}
+
+/** How the script `start` sets the C library's allocator up. */
+function startEnvironment(): Record<string, string> {
+  return Object.fromEntries(startWords().flatMap((word) => (word.startsWith("MALLOC_") ? [word.split("=")] : [])));
 }
 
 /** A figure of /proc/PID/status, in MiB. */

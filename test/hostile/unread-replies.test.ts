@@ -97,4 +97,28 @@ describe("replies that nobody reads", { timeout: 120_000 }, () => {
   it("are bounded over pipelined HTTP/1.1", async () => {
     await victim.during(() => pipelineAndReadNothing(1, `GET ${feed} HTTP/1.1\r\nHost: stoa\r\n\r\n`));
   });
+
+  it("are bounded on many connections, which each ask for one", async () => {
+    await victim.during(() => pipelineAndReadNothing(100, `GET ${feed} HTTP/1.1\r\nHost: stoa\r\n\r\n`));
+  });
+
+  it("are bounded on many HTTP/2 connections", async () => {
+    await victim.during(() =>
+      Promise.all(Array.from({ length: 20 }, () => askAndReadNothing(10, (stream) => get(stream, feed)))),
+    );
+  });
+
+  it("are bounded where they are asked for and abandoned", async () => {
+    await victim.during(async () => {
+      for (let round = 0; round < 5; round++) {
+        const aborts = Array.from({ length: 100 }, () => {
+          const leaving = new AbortController();
+          const asked = fetch(victim.url + feed, { signal: leaving.signal }).catch(() => undefined);
+          setTimeout(() => leaving.abort(), 50);
+          return asked;
+        });
+        await Promise.all(aborts);
+      }
+    });
+  });
 });

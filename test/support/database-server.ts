@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createConnection } from "mysql2/promise";
 import type { TestProject } from "vitest/node";
 import { type DatabaseConfig, readConfig } from "../../src/config.ts";
 import { startPrivateServer } from "../../src/store/private-server.ts";
@@ -14,6 +15,8 @@ declare module "vitest" {
   }
 }
 
+const maxConnections = 1000;
+
 /** Starts a private server for the run, or takes the one that STOA_TEST_DATABASE_URL names. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const url = process.env.STOA_TEST_DATABASE_URL;
@@ -21,7 +24,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     // The tests choose names of databases themselves; the address needs none.
     const named = /^mysql:\/\/[^/?]+\/?(?=\?|$)/.test(url) ? url.replace(/\/?(?=\?|$)/, "/mysql") : url;
     const { database } = readConfig({ STOA_DATABASE_URL: named });
-    project.provide("server", database as DatabaseConfig);
+    const server = database as DatabaseConfig;
+    const admin = await createConnection(server);
+    await admin.query(`SET GLOBAL max_connections = ${maxConnections}`);
+    await admin.end();
+    project.provide("server", server);
     return async () => {};
   }
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-"));
@@ -29,8 +36,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startPrivateServer({
     dataDir,
     log: (line) => log.push(line),
-    // Nothing here has to survive a power cut.
-    extraArgs: ["--innodb-flush-log-at-trx-commit=0"],
+    // Nothing here has to survive a power cut. Two files at a time start many services each.
+    extraArgs: ["--innodb-flush-log-at-trx-commit=0", `--max-connections=${maxConnections}`],
   });
   project.provide("server", { socketPath: server.socketPath, user: server.user });
   return async () => {

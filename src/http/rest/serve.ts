@@ -6,6 +6,7 @@ import type { Implementation } from "../services.ts";
 import type { Binding } from "./bindings.ts";
 import { type CallInit, createUnaryCall } from "./call.ts";
 import { encodeMessage } from "./encode.ts";
+import { createSizeCheck, encodeInParts } from "./large-json.ts";
 import { sendStream } from "./stream.ts";
 import { createStreamCall, isServerStreaming } from "./stream-call.ts";
 
@@ -82,8 +83,11 @@ function createWriter(binding: Binding): (reply: FastifyReply, message: Message)
         .send(Buffer.from(data));
     };
   }
+  const isLarge = createSizeCheck(desc);
   return (reply, message) => {
-    const json = JSON.stringify({ ok: true, ...encodeMessage(desc, select(message)) });
+    const selected = select(message);
+    const members = { ok: true, ...encodeMessage(desc, selected) };
+    const json = isLarge(selected) ? encodeInParts(members) : JSON.stringify(members);
     return reply.code(status).header("content-type", "application/json; charset=utf-8").send(json);
   };
 }

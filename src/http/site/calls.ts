@@ -45,7 +45,7 @@ export function createReaders(table: ServiceTable, interceptors: readonly Interc
 
 function createRead<Rpc extends DescMethodUnary>(
   rpc: Rpc,
-  { services }: ServiceTable,
+  { services, limitsKey }: ServiceTable,
   interceptors: readonly Interceptor[],
 ): ReadReply<Rpc> {
   const found = services.find(({ service }) => service.typeName === rpc.parent.typeName);
@@ -62,7 +62,7 @@ function createRead<Rpc extends DescMethodUnary>(
         url: request.originalUrl,
         headers: () => new Headers(),
         signal: cancellation(request, reply),
-        values: createContextValues().set(logKey, request.log),
+        values: createContextValues().set(logKey, request.log).set(limitsKey, request.callLimits),
       });
       return { message: response.message as MessageShape<Rpc["output"]>, headers: response.headers };
     } catch (error) {

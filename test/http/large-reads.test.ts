@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { LargeReads } from "../../src/http/large-reads.ts";
+
+const never = new AbortController().signal;
+
+/** Fills all places, and returns the reads with what has begun since, in order. */
+function filled(): {
+  reads: LargeReads;
+  begun: string[];
+  ask: (caller: string, signal?: AbortSignal) => Promise<void>;
+} {
+  const reads = new LargeReads();
+  for (let count = 0; count < 8; count++) expect(reads.begin("somebody", never)).toBeUndefined();
+  const begun: string[] = [];
+  const ask = async (caller: string, signal = never) => {
+    await reads.begin(caller, signal);
+    begun.push(caller);
+  };
+  return { reads, begun, ask };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("LargeReads", () => {
+  it("lets eight begin at once, and each further one when another ends", async () => {
+    const reads = new LargeReads();
+    for (let count = 0; count < 8; count++) expect(reads.begin("a", never)).toBeUndefined();
+    const ninth = reads.begin("a", never);
+    expect(ninth).toBeInstanceOf(Promise);
+    reads.end();
+    await ninth;
+    for (let count = 0; count < 8; count++) reads.end();
+    for (let count = 0; count < 8; count++) expect(reads.begin("a", never)).toBeUndefined();
+    expect(reads.begin("a", never)).toBeInstanceOf(Promise);
+  });
+
+  it("has callers take turns, however many reads one of them asks for", async () => {
+    const { reads, begun, ask } = filled();
+    const asked = ["greedy", "greedy", "greedy", "modest", "greedy", "other"].map((caller) => ask(caller));
+    for (let count = 0; count < 6; count++) reads.end();
+    await Promise.all(asked);
+    expect(begun).toEqual(["greedy", "modest", "other", "greedy", "greedy", "greedy"]);
+  });
+
+  it("forgets a caller that gives up, and passes its turn on", async () => {
+    const { reads, begun, ask } = filled();
+    const leaving = new AbortController();
+    const left = ask("leaver", leaving.signal);
+    const stays = ask("stayer");
+    const reason = new Error("gone");
+    leaving.abort(reason);
+    await expect(left).rejects.toBe(reason);
+    await expect(ask("late", leaving.signal)).rejects.toBe(reason);
+    reads.end();
+    await stays;
+    expect(begun).toEqual(["stayer"]);
+  });
+
+  it("refuses a read that has waited for ten seconds", async () => {
+    vi.useFakeTimers();
+    const { reads, ask } = filled();
+    const waiting = ask("a");
+    const refused = expect(waiting).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    await vi.advanceTimersByTimeAsync(10_000);
+    await refused;
+    reads.end();
+    expect(reads.begin("b", never)).toBeUndefined();
+  });
+});
