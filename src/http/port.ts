@@ -6,6 +6,7 @@ import http from "node:http";
 import https from "node:https";
 import net from "node:net";
 import type { TLSSocket } from "node:tls";
+import { BodyBudget, type BodyLimits } from "./port/body-budget.ts";
 import { type ClientErrorReply, rawReply, refuse } from "./port/client-error.ts";
 import { ConnectionCaps, type ConnectionLimits } from "./port/connection-caps.ts";
 import { type Handler, Http1Connections } from "./port/http1.ts";
@@ -29,6 +30,8 @@ export interface PortOptions {
   drainTimeoutMs: number;
   /** Bounds what waits for clients to read it; without them nothing does. */
   sending?: SendLimits | undefined;
+  /** Bounds the bodies of requests that have not arrived whole. */
+  bodies?: BodyLimits | undefined;
   /** How many connections there may be; without it, any number. */
   connections?: ConnectionLimits | undefined;
   /** Makes the reply to a connection that is one too many. */
@@ -65,8 +68,9 @@ export class Port {
     this.#options = options;
     this.#caps = new ConnectionCaps(options.connections, (socket) => this.#isIdle(socket));
     this.#sendWatch = new SendWatch(options.sending ?? unbounded);
-    this.#http1 = new Http1Connections(this.#sendWatch, options);
-    this.#http2 = new Http2Sessions(options, this.#sendWatch);
+    const bodies = new BodyBudget(options.bodies);
+    this.#http1 = new Http1Connections(this.#sendWatch, bodies, options);
+    this.#http2 = new Http2Sessions(options, this.#sendWatch, bodies);
   }
 
   /** How many connections are open, and how many of them are HTTP/2 sessions. */

@@ -1,4 +1,5 @@
 // HTTP/2 frames in numbers and orders that no client sends.
+import { once } from "node:events";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   connectFrames,
@@ -9,8 +10,10 @@ import {
   frameType,
   get,
   headerBlock,
+  INITIAL_WINDOW_SIZE,
   rstStream,
   settings,
+  windowUpdate,
 } from "../support/http2-frames.ts";
 import { startVictim, type Victim } from "./support.ts";
 
@@ -77,6 +80,50 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
     });
   });
 
+  it.each([
+    ["WINDOW_UPDATE", () => windowUpdate(0, 1)],
+    ["PRIORITY", (index: number) => frame(frameType.priority, 0, 2 * (index % 100_000) + 1, Buffer.alloc(5))],
+    ["frames of unknown types", (index: number) => frame(200, 0, 2 * index + 1, Buffer.alloc(100))],
+  ])("of %s leave the service as it is", async (_name, make) => {
+    await victim.during(async () => {
+      const { connection } = await flood((batch) => repeat(1000, (index) => make(batch * 1000 + index)), 100);
+      connection.socket.destroy();
+    });
+  });
+
+  it("of windows that open byte by byte leave the service as it is", async () => {
+    await victim.during(async () => {
+      const connection = connectFrames(victim.port, { [INITIAL_WINDOW_SIZE]: 0 });
+      const ids = Array.from({ length: 200 }, (_, index) => 2 * index + 1);
+      connection.socket.write(Buffer.concat(ids.map((id) => get(id, "/api/v1/posts"))));
+      await connection.received(({ type }) => type === frameType.headers);
+      for (let round = 0; round < 200; round++) {
+        const updates = Buffer.concat([windowUpdate(0, 200), ...ids.map((id) => windowUpdate(id, 1))]);
+        if (!connection.socket.write(updates))
+          await Promise.race([once(connection.socket, "drain"), connection.closed]);
+      }
+      await connection.received(({ type }) => type === frameType.data);
+      connection.socket.destroy();
+    });
+  });
+
+  it("of references to one large header field are refused", async () => {
+    await victim.during(async () => {
+      // A literal with incremental indexing (RFC 7541, section 6.2.1), then its index, 62, thousands of times.
+      const indexed = Buffer.concat([Buffer.from([0x40]), field("x-large", "y".repeat(3900)).subarray(1)]);
+      const block = Buffer.concat([headerBlock("GET", "/healthz"), indexed, Buffer.alloc(8000, 0x80 | 62)]);
+      for (let round = 0; round < 50; round++) {
+        const { socket, received } = connectFrames(victim.port);
+        socket.write(frame(frameType.headers, END_HEADERS | 1, 1, block));
+        const answer = await received(
+          ({ type }) => type === frameType.headers || type === frameType.rstStream || type === frameType.goaway,
+        );
+        expect(answer?.type).not.toBe(frameType.headers);
+        socket.destroy();
+      }
+    });
+  });
+
   it("of CONTINUATION end the session", async () => {
     const { ended } = await victim.during(() =>
       flood((batch) =>
@@ -98,6 +145,7 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
       for (const fields of [
         repeat(150, (index) => field(`x-${index}`, "y".repeat(100))),
         repeat(1000, () => field("a", "")),
+        repeat(10_000, () => field("a", "")),
       ]) {
         const connection = connectFrames(victim.port);
         const block = Buffer.concat([headerBlock("GET", "/healthz"), fields]);

@@ -4,6 +4,7 @@ import net from "node:net";
 export const frameType = {
   data: 0,
   headers: 1,
+  priority: 2,
   rstStream: 3,
   settings: 4,
   ping: 6,

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { BodyBudget } from "./body-budget.ts";
 import { Http1Sender } from "./http1-sender.ts";
 import { ParserGate } from "./parser-gate.ts";
 import type { SendWatch } from "./send-watch.ts";
-import { transportOf } from "./transport.ts";
+import { cutSocket, transportOf } from "./transport.ts";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -24,15 +25,21 @@ class Http1Connection {
   /** Bytes that had arrived when the connection last became idle: more than that means that a request has begun to arrive. */
   #idleAt: number;
   readonly #requestTimeoutMs: number;
+  readonly #bodies: BodyBudget;
   /** Node has stopped timing the request that waits, since it did not arrive in time; it was not read. */
   #nextIsUntimed = false;
   /** Refuses what has arrived behind the request that is worked on. */
   #refuseRest: (() => void) | undefined;
   #draining = false;
 
-  constructor(socket: Socket, listener: (socket: Socket) => void, requestTimeoutMs: number) {
+  constructor(
+    socket: Socket,
+    listener: (socket: Socket) => void,
+    { requestTimeoutMs, bodies }: { requestTimeoutMs: number; bodies: BodyBudget },
+  ) {
     this.#socket = socket;
     this.#requestTimeoutMs = requestTimeoutMs;
+    this.#bodies = bodies;
     // What sniffing left in the buffer belongs to a request already.
     this.#idleAt = socket.bytesRead - socket.readableLength;
     listener(socket);
@@ -84,8 +91,20 @@ class Http1Connection {
   #start(exchange: Exchange): void {
     const { request, response, handler } = exchange;
     this.#running = exchange;
+    const { headers } = request;
+    // The parser has not come to the body.
+    if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) {
+      response.once("close", this.#followBody(request));
+    }
     response.once("close", () => this.#finish());
     handler(request, response);
+  }
+
+  #followBody(request: IncomingMessage): () => void {
+    const transport = transportOf(this.#socket);
+    return this.#bodies
+      .connection(transport)
+      .follow(request, request.headers["content-encoding"], () => cutSocket(transport));
   }
 
   #finish(): void {
@@ -126,18 +145,18 @@ class Http1Connection {
 export class Http1Connections {
   readonly #connections = new Map<Socket, Http1Connection>();
   readonly #sendWatch: SendWatch;
-  readonly #requestTimeoutMs: number;
+  readonly #options: { requestTimeoutMs: number; bodies: BodyBudget };
   #draining = false;
 
-  constructor(sendWatch: SendWatch, { requestTimeoutMs }: { requestTimeoutMs: number }) {
+  constructor(sendWatch: SendWatch, bodies: BodyBudget, { requestTimeoutMs }: { requestTimeoutMs: number }) {
     this.#sendWatch = sendWatch;
-    this.#requestTimeoutMs = requestTimeoutMs;
+    this.#options = { requestTimeoutMs, bodies };
   }
 
   /** Serves a new connection by Node's own listener. */
   serve(socket: Socket, listener: (socket: Socket) => void): void {
     if (socket.destroyed) return;
-    const connection = new Http1Connection(socket, listener, this.#requestTimeoutMs);
+    const connection = new Http1Connection(socket, listener, this.#options);
     if (this.#draining) connection.drain();
     this.#connections.set(socket, connection);
     new Http1Sender(socket, transportOf(socket), this.#sendWatch);

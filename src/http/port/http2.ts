@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import http2 from "node:http2";
 import type { Socket } from "node:net";
+import type { BodyBudget } from "./body-budget.ts";
 import { Http2Sender } from "./http2-sender.ts";
 import type { SendWatch } from "./send-watch.ts";
 import { transportOf } from "./transport.ts";
@@ -31,14 +32,16 @@ interface Session {
 export class Http2Sessions {
   readonly #limits: Http2Limits;
   readonly #sendWatch: SendWatch;
+  readonly #bodies: BodyBudget;
   readonly #sessions = new Map<http2.ServerHttp2Session, Session>();
   /** How many streams are open on each connection. */
   readonly #openStreams = new Map<Socket, number>();
   #draining = false;
 
-  constructor(limits: Http2Limits, sendWatch: SendWatch) {
+  constructor(limits: Http2Limits, sendWatch: SendWatch, bodies: BodyBudget) {
     this.#limits = limits;
     this.#sendWatch = sendWatch;
+    this.#bodies = bodies;
   }
 
   get size(): number {
@@ -99,6 +102,7 @@ export class Http2Sessions {
     };
 
     const sender = new Http2Sender(transport, this.#sendWatch);
+    const bodies = this.#bodies.connection(transport);
     count(0);
     this.#sessions.set(session, { sender, end });
     let resets = 0;
@@ -118,14 +122,20 @@ export class Http2Sessions {
       this.#openStreams.delete(transport);
     });
     // Before the listener that hands the request to the application.
-    session.prependListener("stream", (stream, _headers, flags) => {
+    session.prependListener("stream", (stream, headers, flags) => {
       sender.follow(stream);
       count(1);
       clearTimeout(timer);
       const requestEnded = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       const stalled = requestEnded ? undefined : setTimeout(cutUnlessRequestEnded, requestTimeoutMs, stream);
+      const calm = () => stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      const hasArrived = requestEnded || stream.state.remoteClose === 1;
+      const release = hasArrived ? undefined : bodies.follow(stream, headers["content-encoding"], calm);
+      // Fastify takes a request without either of these fields for one without a body.
+      if (!requestEnded && headers["content-length"] === undefined) headers["transfer-encoding"] = "chunked";
       stream.once("close", () => {
         clearTimeout(stalled);
+        release?.();
         count(-1);
         if (stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR) countReset();
         if (openStreams > 0) return;

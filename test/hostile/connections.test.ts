@@ -1,0 +1,157 @@
+// Connections that no client makes: idle ones in numbers, garbage, and requests that arrive slowly or never whole.
+import { once } from "node:events";
+import net from "node:net";
+import { brotliCompressSync } from "node:zlib";
+import { beforeAll, describe, expect, it } from "vitest";
+import { connectFrames, END_HEADERS, frame, frameType, headerBlock } from "../support/http2-frames.ts";
+import { startVictim, type Victim } from "./support.ts";
+
+/** The neighbour connects from 127.0.0.1. */
+const ATTACKER = "127.0.0.2";
+let victim: Victim;
+beforeAll(async () => {
+  // Requests that are refused for their number would not be read.
+  victim = await startVictim({ STOA_RATE_LIMITS: "off" });
+}, 60_000);
+
+interface Raw {
+  socket: net.Socket;
+  closed: Promise<void>;
+}
+
+function connect(): Raw {
+  const socket = net.connect({ port: victim.port, host: "127.0.0.1", localAddress: ATTACKER });
+  socket.on("error", () => {}).resume();
+  return { socket, closed: new Promise((resolve) => socket.once("close", () => resolve())) };
+}
+
+/** Opens connections, so many at a time, and resolves when each has been accepted by the system. */
+async function connectMany(count: number): Promise<Raw[]> {
+  const connections: Raw[] = [];
+  while (connections.length < count) {
+    const batch = Array.from({ length: Math.min(100, count - connections.length) }, connect);
+    await Promise.all(
+      batch.map(({ socket, closed }) => Promise.race([once(socket, "connect").catch(() => {}), closed])),
+    );
+    connections.push(...batch);
+  }
+  return connections;
+}
+
+/** Resolves when no more than so many connections are open. */
+async function untilOpen(connections: Raw[], count: number): Promise<void> {
+  let open = connections.length;
+  await new Promise<void>((resolve) => {
+    for (const { closed } of connections) {
+      closed.then(() => {
+        open -= 1;
+        if (open <= count) resolve();
+      });
+    }
+  });
+}
+
+function destroy(connections: { socket: net.Socket }[]): void {
+  for (const { socket } of connections) socket.destroy();
+}
+
+describe("connections", { timeout: 60_000 }, () => {
+  it("of one address that do nothing leave room for others", async () => {
+    await victim.during(async () => {
+      const connections = await connectMany(2000);
+      await untilOpen(connections, 256);
+      destroy(connections);
+    });
+  });
+
+  it("that are closed at once, in a loop", async () => {
+    await victim.during(async () => {
+      for (let round = 0; round < 20; round++) {
+        const connections = await connectMany(100);
+        for (const { socket } of connections) round % 2 === 0 ? socket.destroy() : socket.resetAndDestroy();
+      }
+    });
+  });
+
+  it("that begin with something else", async () => {
+    await victim.during(async () => {
+      const hello = Buffer.from("160301020001000001fc0303", "hex");
+      for (const bytes of [hello, Buffer.alloc(1, 0), Buffer.alloc(70_000, 0xff), Buffer.from("\r\n".repeat(20_000))]) {
+        const connections = await connectMany(50);
+        for (const { socket } of connections) socket.write(bytes);
+        destroy(connections.slice(25));
+        for (const { socket } of connections.slice(0, 25)) socket.end();
+        await untilOpen(connections, 0);
+      }
+    });
+  });
+
+  it("whose head or body arrives byte by byte", async () => {
+    await victim.during(async () => {
+      const post = "POST /api/v1/posts HTTP/1.1\r\nHost: stoa\r\nTransfer-Encoding: chunked\r\n\r\n";
+      for (const [head, piece] of [
+        ["GET / HTTP/1.1\r\nHost: stoa\r\nX-Slow: ", "x"],
+        [post, "1\r\nx\r\n"],
+        ["PRI * HTTP/2.0\r\n\r\n", ""],
+      ] as const) {
+        const connections = await connectMany(100);
+        for (const { socket } of connections) socket.write(head);
+        for (let count = 0; count < 200; count++) {
+          for (const { socket } of connections) if (socket.writable) socket.write(piece);
+          await new Promise(setImmediate);
+        }
+        destroy(connections);
+      }
+    });
+  });
+});
+
+describe("bodies of which a half is sent", { timeout: 60_000 }, () => {
+  const json = { "content-type": "application/json" };
+  const half = [Buffer.alloc(16_384, 32), Buffer.alloc(16_384, 32)];
+  const small = brotliCompressSync(Buffer.alloc(250_000, 32));
+
+  /** Sends a part of 256 requests on each of 24 connections. */
+  async function sendHalf(path: string, fields: Record<string, string>, parts: Buffer[]): Promise<void> {
+    const all = { authorization: `Bearer ${victim.key}`, ...fields };
+    const connections = Array.from({ length: 24 }, () => connectFrames(victim.port));
+    for (const { socket, closed } of connections) {
+      for (let id = 1; id < 512; id += 2) {
+        socket.write(frame(frameType.headers, END_HEADERS, id, headerBlock("POST", path, all)));
+        for (const part of parts) socket.write(frame(frameType.data, 0, id, part));
+      }
+      // The answer to a PING tells that what stands before it has been read.
+      const read = new Promise((resolve) => socket.write(frame(frameType.ping, 0, 0, Buffer.alloc(8)), resolve));
+      await Promise.race([read, closed]);
+    }
+    await Promise.all(connections.map(({ received }) => received(({ type }) => type === frameType.ping)));
+    destroy(connections);
+  }
+
+  it.each([
+    ["REST", "/api/v1/posts", json, half],
+    ["Connect", "/stoa.v1.PostService/CreatePost", json, half],
+    [
+      "gRPC",
+      "/stoa.v1.PostService/CreatePost",
+      { "content-type": "application/grpc", te: "trailers" },
+      [Buffer.from([0, 0, 0, 0x40, 0]), Buffer.alloc(16_000, 32)],
+    ],
+    ["compressed REST", "/api/v1/posts", { ...json, "content-encoding": "br" }, [small]],
+  ])("are bounded over %s", async (_name, path, fields, parts) => {
+    const before = victim.residentMiB();
+    await victim.during(() => sendHalf(path, fields as Record<string, string>, parts));
+    expect(victim.residentMiB() - before).toBeLessThan(150);
+  });
+
+  it("are bounded over HTTP/1.1, in chunks of a byte", async () => {
+    await victim.during(async () => {
+      const connections = await connectMany(200);
+      const head = "POST /api/v1/posts HTTP/1.1\r\nHost: stoa\r\nTransfer-Encoding: chunked\r\n";
+      const auth = `Authorization: Bearer ${victim.key}\r\n\r\n`;
+      for (const { socket } of connections) socket.write(head + auth + "1\r\n \r\n".repeat(2_000));
+      await untilOpen(connections, 150);
+      destroy(connections);
+    });
+  });
+});

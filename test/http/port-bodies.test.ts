@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import http2 from "node:http2";
+import type { FastifyInstance } from "fastify";
+import { describe, expect, it } from "vitest";
+import { connect, connectHttp2, readStream, start } from "../support/port.ts";
+
+const { NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
+const KIB = 1024;
+
+function takeBytes(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+}
+
+function post(session: http2.ClientHttp2Session, fields: http2.OutgoingHttpHeaders = {}): http2.ClientHttp2Stream {
+  const stream = session.request({ ":method": "POST", ":path": "/length", ...fields });
+  stream.on("error", () => {});
+  return stream;
+}
+
+/** Begins an HTTP/1.1 request, and has so many bytes of its body sent. */
+function begin(number: number, bytes: number) {
+  const connection = connect(number);
+  connection.socket.write(
+    `POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Length: ${bytes + 1}\r\n\r\n${"x".repeat(bytes)}`,
+  );
+  return connection;
+}
+
+describe("bodies that have not arrived whole", { timeout: 10_000 }, () => {
+  it("are reset when a session has too many of them, and its other calls go on", async () => {
+    const { number } = await start({ bodies: { maxPerConnection: 128 * KIB, maxTotal: 1024 * KIB } }, takeBytes);
+    const session = connectHttp2(number);
+    const small = post(session);
+    small.write("x");
+    const large = Array.from({ length: 5 }, () => {
+      const stream = post(session);
+      stream.write("x".repeat(30 * KIB));
+      return stream;
+    });
+    const ended = await Promise.race(
+      large.map((stream) => new Promise((resolve) => stream.once("close", () => resolve(stream.rstCode)))),
+    );
+    expect(ended).toBe(NGHTTP2_ENHANCE_YOUR_CALM);
+    small.end();
+    expect(await readStream(small)).toMatch(/^\{"length":\d+\}$/);
+    expect(large.filter(({ closed }) => !closed).length).toBeGreaterThan(2);
+  });
+
+  it("end the connection that holds most when all together have too many", async () => {
+    const { number } = await start({ bodies: { maxPerConnection: 256 * KIB, maxTotal: 256 * KIB } }, takeBytes);
+    const small = begin(number, 1);
+    const large = [begin(number, 90 * KIB), begin(number, 90 * KIB), begin(number, 90 * KIB)];
+    await Promise.race(large.map(({ closed }) => closed));
+    small.socket.write("y");
+    expect(await small.seen("}")).toContain("200 OK");
+  });
+
+  it("count no longer when they are whole, or their connection has gone", async () => {
+    const { number, port } = await start({ bodies: { maxPerConnection: 256 * KIB, maxTotal: 256 * KIB } }, takeBytes);
+    for (let round = 0; round < 5; round++) {
+      const whole = begin(number, 200 * KIB);
+      whole.socket.write("y");
+      await whole.seen("}");
+      whole.socket.destroy();
+      const half = begin(number, 200 * KIB);
+      while (half.socket.bytesWritten < 200 * KIB) await once(half.socket, "drain");
+      const session = connectHttp2(number);
+      post(session).write("x".repeat(40 * KIB));
+      const other = post(session);
+      expect(await readStream(other.end("y"))).toContain("length");
+      half.socket.destroy();
+      session.destroy();
+      while (port.connections.total > 0) await new Promise(setImmediate);
+    }
+  });
+
+  it("count by the chunk: a body that comes byte by byte costs more than its bytes", async () => {
+    const { number } = await start({ bodies: { maxPerConnection: 64 * KIB, maxTotal: 1024 * KIB } }, takeBytes);
+    const { socket, closed } = connect(number);
+    socket.write("POST /length HTTP/1.1\r\nHost: stoa\r\nTransfer-Encoding: chunked\r\n\r\n");
+    socket.write("1\r\nx\r\n".repeat(400));
+    await closed;
+  });
+
+  it("are served over HTTP/2 without a length and a type, once they are whole", async () => {
+    const { number } = await start({}, takeBytes);
+    const session = connectHttp2(number);
+    const plain = post(session);
+    plain.write("ab");
+    expect(await readStream(plain.end("c"))).toBe(`{"length":${JSON.stringify(Buffer.from("abc")).length}}`);
+  });
+
+  it("are passed on only as a whole when they are compressed", async () => {
+    const pieces: number[] = [];
+    const { number } = await start({}, (app) => {
+      takeBytes(app);
+      app.post(
+        "/pieces",
+        { onRequest: async ({ raw }) => void raw.on("data", ({ length }) => pieces.push(length)) },
+        () => "",
+      );
+    });
+    const session = connectHttp2(number);
+    const stream = post(session, { ":path": "/pieces", "content-encoding": "gzip" });
+    stream.write("half");
+    await readStream(post(session).end("y"));
+    expect(pieces).toEqual([]);
+    await readStream(stream.end("rest"));
+    expect(pieces.length).toBeGreaterThan(0);
+  });
+});
