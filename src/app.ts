@@ -7,6 +7,7 @@ import { startSweep } from "./board/sweep.ts";
 import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
 import { StoaError } from "./errors.ts";
+import { readFileLimit, warnOfFileLimit } from "./file-limit.ts";
 import { ClientAddresses } from "./http/limits/client-address.ts";
 import { MetricsListener } from "./http/metrics/listener.ts";
 import type { GaugeSource } from "./http/metrics/metrics.ts";
@@ -70,6 +71,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   const log: FastifyBaseLogger = overrides.log ?? openLog(config);
   log.info(describeConfig(config), "starting");
   for (const warning of config.warnings) log.warn(warning);
+  const { maxConnections: connections, databaseConnections } = config;
+  const fileWarning = warnOfFileLimit(readFileLimit(), { connections, databaseConnections });
+  if (fileWarning !== undefined) log.warn(fileWarning);
   const cleanUp: (() => Promise<void>)[] = [];
   const close = async () => {
     const failures: unknown[] = [];

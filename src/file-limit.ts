@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+
+/** Files that a process has open besides connections: its log, the listeners, epoll, and some in reserve. */
+const OTHER_FILES = 64;
+
+/**
+ * A warning if the process may open fewer files than the settings let it have connections. It still refuses or closes
+ * connections then, but not in the order that the caps give.
+ * @param maxFiles the limit, if it is known
+ * @param connections that clients may have
+ * @param databaseConnections that the service may have
+ */
+export function warnOfFileLimit(
+  maxFiles: number | undefined,
+  { connections, databaseConnections }: { connections: number; databaseConnections: number },
+): string | undefined {
+  const needed = connections + databaseConnections + OTHER_FILES;
+  if (maxFiles === undefined || maxFiles >= needed) return undefined;
+  return (
+    `the process may open ${maxFiles} files, and its settings need ${needed}: raise the limit (LimitNOFILE, ulimit -n), ` +
+    "or lower STOA_MAX_CONNECTIONS"
+  );
+}
+
+/** How many files this process may open; undefined where the system does not tell. Node has raised it as far as it may. */
+export function readFileLimit(): number | undefined {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+    return limit === undefined ? undefined : Number(limit);
+  } catch {
+    return undefined;
+  }
+}
