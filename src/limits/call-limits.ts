@@ -27,6 +27,9 @@ export class CallLimits {
   /** Those of all calls. */
   #policies = "";
   #state = "";
+  /** Where the call was counted, and for whom. */
+  #meter: Meter<unknown> | undefined;
+  #counted: unknown;
 
   /**
    * @param credentials undefined where nothing is limited
@@ -55,7 +58,20 @@ export class CallLimits {
 
   /** Counts the call. @throws StoaError `rate_limited` */
   count<Key>(meter: Meter<Key>, key: Key): void {
+    this.#meter = meter as Meter<unknown>;
+    this.#counted = key;
     this.take(meter.policy, meter.charge(key));
+  }
+
+  /**
+   * Counts a call that goes on once more where it was counted. A tenth of the limit is left to other calls.
+   * @returns the time to wait before another try, in milliseconds; 0 when it is counted
+   */
+  spendMore(): number {
+    if (this.#meter === undefined) return 0;
+    const reserve = Math.floor(this.#meter.policy.burst / 10);
+    const { allowed, wait } = this.#meter.charge(this.#counted, reserve);
+    return allowed ? 0 : Math.max(1, Math.ceil(wait / 1000));
   }
 
   /** Takes note of what a limit says; its own one's word may come again. @throws StoaError `rate_limited` */

@@ -28,13 +28,14 @@ export class Meter<Key> {
     return this.#arrivals.size;
   }
 
-  /** Spends one call of `key`, unless there is none left. */
-  charge(key: Key): Judgement {
+  /** Spends one call of `key`, unless there is none left beyond `reserve` of them. */
+  charge(key: Key, reserve = 0): Judgement {
     const { policy } = this;
     const now = this.#now() * 1000;
     const arrival = afterClock(policy, this.#arrivals.get(key) ?? 0, now);
     const advanced = advance(policy, arrival, now);
-    const judgement = judge(policy, advanced, now);
+    const rate = reserve === 0 ? policy : { burst: policy.burst - reserve, interval: policy.interval };
+    const judgement = judge(rate, advanced, now);
     // Of a refused call too: where the clock was set back, the time to wait runs from here.
     this.#arrivals.set(key, judgement.allowed ? advanced : arrival);
     return judgement;

@@ -14,7 +14,9 @@ import {
 } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Ledger } from "../ledger/ledger.ts";
+import { limitsKey } from "./access.ts";
 import { integerDefault } from "./defaults.ts";
+import { pace, receiptsPerCall } from "./pacing.ts";
 import { isIntact, type ReceiptMessages, readDocument } from "./receipts.ts";
 
 export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): ServiceImpl<typeof LedgerService> {
@@ -52,8 +54,15 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
       });
     },
 
-    async *streamReceipts({ from = firstOfStream, follow }, { signal }) {
+    async *streamReceipts({ from = firstOfStream, follow }, { signal, values }) {
+      const limits = values.get(limitsKey);
+      let sent = 0;
       for await (const row of ledger.stream(signal, { from: Number(from), follow })) {
+        if (sent === receiptsPerCall) {
+          if (limits !== undefined) await pace(limits, signal);
+          sent = 0;
+        }
+        sent += 1;
         yield { $typeName: StreamReceiptsResponseSchema.typeName, receipt: messages.receipt(row) };
       }
     },
