@@ -1,9 +1,12 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoaError } from "../errors.ts";
 
 /** How often readiness is looked at while somebody watches, in milliseconds. */
 const pollMs = 500;
 /** A check that takes longer than this has failed, in milliseconds: a database that is silent is away. */
 const timeoutMs = 5_000;
+/** How many watchers are told at a time: what each then does would hold up the event loop for all the others. */
+const batch = 32;
 
 export interface ReadinessLog {
   info(fields: object, message: string): void;
@@ -90,7 +93,7 @@ export class Readiness {
   /** Tells every watcher that the service stops, and ends them. */
   stop(): void {
     this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
-    this.#wake();
+    void this.#wake();
   }
 
   #look(): Promise<string | undefined> {
@@ -122,7 +125,7 @@ export class Readiness {
       const serving = await this.#found();
       const changed = serving !== this.#serving;
       this.#serving = serving;
-      if (changed) this.#wake();
+      if (changed) await this.#wake();
       if (this.#watchers > 0) await this.#pause();
     }
     this.#serving = undefined;
@@ -150,8 +153,11 @@ export class Readiness {
     });
   }
 
-  #wake(): void {
-    for (const resolve of this.#waiters) resolve();
+  async #wake(): Promise<void> {
     if (this.stopping.aborted) this.#endPause?.();
+    for (const [index, resolve] of [...this.#waiters].entries()) {
+      if (index > 0 && index % batch === 0) await nextTurn();
+      resolve();
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Queryable } from "../store/database.ts";
 import { readHead } from "../store/receipts.ts";
 
@@ -9,6 +10,9 @@ interface Waiter {
   resolve(seq: number): void;
   reject(reason: unknown): void;
 }
+
+/** How many followers are told at a time: what each then does would hold up the event loop for all the others. */
+const batch = 32;
 
 /** Tells followers when the chain has grown. The database is asked once for all of them, and only while somebody waits. */
 export class HeadWatch {
@@ -53,10 +57,13 @@ export class HeadWatch {
       this.#lookAgain = false;
       try {
         const { seq } = await readHead(this.#db);
-        for (const waiter of this.#waiters) if (waiter.after < seq) waiter.resolve(seq);
+        await inBatches(
+          [...this.#waiters].filter(({ after }) => after < seq),
+          (waiter) => waiter.resolve(seq),
+        );
       } catch (error) {
         // Followers hear of it, rather than of nothing at all, and come again.
-        for (const waiter of this.#waiters) waiter.reject(error);
+        await inBatches([...this.#waiters], (waiter) => waiter.reject(error));
       }
       if (!this.#lookAgain) await this.#pause();
     }
@@ -72,5 +79,12 @@ export class HeadWatch {
       };
     });
     this.#endPause = undefined;
+  }
+}
+
+async function inBatches(waiters: readonly Waiter[], tell: (waiter: Waiter) => void): Promise<void> {
+  for (const [index, waiter] of waiters.entries()) {
+    if (index > 0 && index % batch === 0) await nextTurn();
+    tell(waiter);
   }
 }

@@ -5,9 +5,10 @@ import { findReceipt, listReceiptLengths, listReceipts, type ReceiptRow, readHea
 import { type Calendar, insertCalendar, listSealedDays, readCalendar } from "../store/seals.ts";
 import { dateOf, dayMs, startOf } from "./chain.ts";
 import { HeadWatch } from "./head-watch.ts";
+import { NewestReceipts } from "./newest-receipts.ts";
 import { verifyInParallel } from "./parallel-verification.ts";
 import { checkSealable, type Sealing, sealDay, sealGenesis } from "./seals.ts";
-import { type StreamQuery, streamReceipts } from "./stream.ts";
+import { type Followers, type StreamQuery, streamReceipts } from "./stream.ts";
 import type { Verified } from "./verification.ts";
 import { type Report, VerificationDesk } from "./verification-desk.ts";
 
@@ -46,7 +47,7 @@ export class Ledger {
   readonly #now: () => number;
   readonly #log: LedgerLog;
   readonly #calendar: Calendar;
-  readonly #watch: HeadWatch;
+  readonly #followers: Followers;
   readonly #desk: VerificationDesk;
   readonly #stopping = new AbortController();
   #alarm: string | undefined;
@@ -57,7 +58,8 @@ export class Ledger {
     this.#now = now;
     this.#log = log;
     this.#calendar = calendar;
-    this.#watch = new HeadWatch(db.longReader(this.#stopping.signal));
+    const reader = db.longReader(this.#stopping.signal);
+    this.#followers = { watch: new HeadWatch(reader), newest: new NewestReceipts(reader) };
     this.#desk = new VerificationDesk({
       read: (signal) => db.longReader(this.#orStopping(signal)),
       verify: (reader, start, signal) => this.#verifyFrom(reader, start, this.#orStopping(signal)),
@@ -120,7 +122,7 @@ export class Ledger {
     const reply = await this.#db.transaction(signal, (tx) =>
       work({ tx, now: this.#now(), epoch: this.#calendar.epoch }),
     );
-    this.#watch.notify();
+    this.#followers.watch.notify();
     return reply;
   }
 
@@ -152,7 +154,7 @@ export class Ledger {
   /** Receipts in order, followed live where asked; see `streamReceipts`. */
   stream(signal: AbortSignal, query: StreamQuery): AsyncGenerator<ReceiptRow, void> {
     const either = this.#orStopping(signal);
-    return streamReceipts(this.#db.longReader(either), this.#watch, query, either);
+    return streamReceipts(this.#db.longReader(either), this.#followers, query, either);
   }
 
   /**

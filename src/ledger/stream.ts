@@ -2,6 +2,7 @@ import { notFound } from "../errors.ts";
 import type { Queryable } from "../store/database.ts";
 import { largestReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import type { HeadWatch } from "./head-watch.ts";
+import type { NewestReceipts } from "./newest-receipts.ts";
 
 /** Receipts that are read at once for one stream, which holds no more than these in memory, nor much more than these bytes. */
 const portion = 64;
@@ -15,6 +16,12 @@ export interface StreamQuery {
   follow: boolean;
 }
 
+/** What all followers of a chain share. */
+export interface Followers {
+  watch: HeadWatch;
+  newest: NewestReceipts;
+}
+
 /**
  * Receipts in the order of the chain, each once and none left out. Nothing is read before the consumer has taken what was
  * read before. A stream ends in one of these ways: it returns (not following, and the head of its beginning is reached);
@@ -24,7 +31,7 @@ export interface StreamQuery {
  */
 export async function* streamReceipts(
   db: Queryable,
-  watch: HeadWatch,
+  { watch, newest }: Followers,
   { from, follow }: StreamQuery,
   signal: AbortSignal,
 ): AsyncGenerator<ReceiptRow, void> {
@@ -41,7 +48,9 @@ export async function* streamReceipts(
         const largest = await largestReceipt(db, next, countedTo);
         count = Math.min(portion, Math.max(1, Math.floor(portionBytes / Math.max(largest, 1))));
       }
-      const rows = await listReceipts(db, next, Math.min(count, Math.max(countedTo, next) - next + 1));
+      const length = Math.min(count, Math.max(countedTo, next) - next + 1);
+      const rows = next === head ? await newest.read(next) : await listReceipts(db, next, length);
+      signal.throwIfAborted();
       for (const row of rows) {
         if (row.seq !== next) throw missing(next);
         yield row;

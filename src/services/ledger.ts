@@ -14,10 +14,13 @@ import {
 } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Ledger } from "../ledger/ledger.ts";
+import { pace } from "../limits/pacing.ts";
 import { limitsKey } from "./access.ts";
 import { integerDefault } from "./defaults.ts";
-import { pace, receiptsPerCall } from "./pacing.ts";
 import { isIntact, type ReceiptMessages, readDocument } from "./receipts.ts";
+
+/** A stream spends a further call of its caller's limit for each so many receipts. */
+const receiptsPerCall = 100;
 
 export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): ServiceImpl<typeof LedgerService> {
   const contentType = getOption(LedgerService.method.getCanonicalReceipt, media_type);

@@ -1,28 +1,50 @@
 import type { DescFile, MessageInitShape } from "@bufbuild/protobuf";
-import { Code, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ContextKey, type ServiceImpl } from "@connectrpc/connect";
 import type {
   ServerReflection,
   ServerReflectionRequest,
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
+import { StoaError } from "../../errors.ts";
+import type { CallLimits } from "../../limits/call-limits.ts";
+import { pace } from "../../limits/pacing.ts";
 import { type Descriptors, withImports } from "./descriptors.ts";
 
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
 type Answer = NonNullable<Response["messageResponse"]>;
 
+/** How many requests one stream answers. */
+const maxRequests = 1_000;
+/** For so many requests a stream spends a further call of its caller's limit. */
+const requestsPerCall = 10;
+
+export interface ReflectionOptions {
+  /** Ends streams that clients keep open: they would hold up the service's stop. */
+  stopping: AbortSignal;
+  limitsKey: ContextKey<CallLimits | undefined>;
+  /** How long a stream may go without a request, in milliseconds. */
+  idleMs?: number;
+}
+
 /**
- * gRPC's reflection protocol: each request gets one response, and what cannot be answered an ErrorResponse.
- * @param stopping ends streams that clients keep open: they would hold up the service's stop
+ * gRPC's reflection protocol: each request gets one response, and what cannot be answered an ErrorResponse. A response has
+ * at most all files of the contract.
  */
 export function createReflectionService(
   descriptors: Descriptors,
-  stopping: AbortSignal,
+  { stopping, limitsKey, idleMs = 300_000 }: ReflectionOptions,
 ): ServiceImpl<typeof ServerReflection> {
   return {
-    async *serverReflectionInfo(requests, { signal }) {
+    async *serverReflectionInfo(requests, { signal: gone, values }) {
+      const limits = values.get(limitsKey);
+      const signal = AbortSignal.any([stopping, gone]);
+      let answered = 0;
       // What the client has got on this stream is not sent again among the imports of another file.
       const sent = new Set<DescFile>();
-      for await (const request of until(AbortSignal.any([stopping, signal]), requests)) {
+      for await (const request of until(signal, requests, idleMs)) {
+        if (answered === maxRequests) throw tooManyRequests();
+        if (limits !== undefined && answered > 0 && answered % requestsPerCall === 0) await pace(limits, signal);
+        answered += 1;
         const messageResponse = answer(descriptors, request, sent);
         yield { validHost: request.host, originalRequest: request, messageResponse } satisfies Response;
       }
@@ -60,29 +82,37 @@ function answer(descriptors: Descriptors, { messageRequest }: ServerReflectionRe
   }
 }
 
+function tooManyRequests(): StoaError {
+  const message = `A stream answers ${maxRequests} requests; open another one.`;
+  return new StoaError("rate_limited", message, { retryAfterSeconds: 1 });
+}
+
 function failure(errorCode: Code, errorMessage: string): Answer {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 
-/** What arrives until the signal aborts. @throws the signal's reason then */
-async function* until<Item>(signal: AbortSignal, items: AsyncIterable<Item>): AsyncGenerator<Item> {
+/** What arrives until the signal aborts. @throws the signal's reason then; StoaError when nothing comes for `idleMs` */
+async function* until<Item>(signal: AbortSignal, items: AsyncIterable<Item>, idleMs: number): AsyncGenerator<Item> {
   const iterator = items[Symbol.asyncIterator]();
   while (true) {
-    const next = await orAborted(signal, iterator.next());
+    const next = await orAborted(signal, iterator.next(), idleMs);
     if (next.done) return;
     yield next.value;
   }
 }
 
 /** The promise that the signal breaks is made for this one alone: one for all would keep what each of them gave. */
-async function orAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+async function orAborted<T>(signal: AbortSignal, promise: Promise<T>, idleMs: number): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
+  const idle = () => reject(new StoaError("unavailable", "No request came for a while.", { retryAfterSeconds: 1 }));
+  const timer = setTimeout(idle, idleMs).unref();
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort, { once: true });
   try {
     return await Promise.race([aborted, promise]);
   } finally {
+    clearTimeout(timer);
     signal.removeEventListener("abort", abort);
   }
 }

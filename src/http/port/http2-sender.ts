@@ -68,6 +68,11 @@ export class Http2Sender implements Sender {
       if (bytes.length <= PIECE_BYTES) return write.call(stream, bytes, encoding as BufferEncoding, done as () => void);
       return writeInPieces(stream, write, bytes as Uint8Array, done as (() => void) | undefined);
     };
+    // A reply without a body writes nothing, and a client that has not ended its request keeps the stream open.
+    stream.once("finish", () => {
+      this.#working.delete(stream);
+      this.#goOn();
+    });
     stream.once("close", () => {
       this.#outlets.delete(stream);
       this.#working.delete(stream);

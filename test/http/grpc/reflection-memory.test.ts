@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import { createContextValues, createHandlerContext } from "@connectrpc/connect";
+import { createContextKey, createContextValues, createHandlerContext } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import {
   ServerReflection,
@@ -9,10 +9,14 @@ import {
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import { Descriptors } from "../../../src/http/grpc/descriptors.ts";
 import { createReflectionService } from "../../../src/http/grpc/reflection.ts";
+import type { CallLimits } from "../../../src/limits/call-limits.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 
 it("a stream that stays open keeps none of the requests that it has answered", async () => {
-  const service = createReflectionService(new Descriptors([ServerReflection]), new AbortController().signal);
+  const service = createReflectionService(new Descriptors([ServerReflection]), {
+    stopping: new AbortController().signal,
+    limitsKey: createContextKey<CallLimits | undefined>(undefined),
+  });
   const asked: WeakRef<ServerReflectionRequest>[] = [];
   const total = 40;
   async function* requests() {

@@ -4,6 +4,7 @@ import { type FileRegistry, fromBinary, getExtension, toBinary } from "@bufbuild
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
+import { defaultQuotas } from "../../../src/limits/quota.ts";
 import { registryOf } from "../../support/registry.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { createReflectionClient, type ReflectionStream, type ReflectionVersion } from "./reflection-client.ts";
@@ -208,4 +209,39 @@ it("is refused over HTTP/1.1, which has no streams in both directions", async ()
     expect([reply.status, await reply.text()]).toEqual([505, ""]);
   }
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+});
+
+it("a stream answers 1,000 requests, and asks for another stream then", async () => {
+  const { url } = await startService();
+  const stream = createReflectionClient(url, "v1").open();
+  for (let count = 0; count < 1_000; count++) await stream.ask({ file_by_filename: "no/such.proto" });
+  await expect(stream.ask({ list_services: "" })).rejects.toThrow("status 8");
+  expect(await stream.ended).toBe(status.RESOURCE_EXHAUSTED);
+});
+
+it("requests spend calls of the caller's limit, a call for each ten, and wait where hardly any is left", async () => {
+  const reads = { calls: 10, windowSeconds: 1 };
+  const { url } = await startService({ config: { rateLimits: { ...defaultQuotas, reads } } });
+  const stream = createReflectionClient(url, "v1").open();
+  const begun = performance.now();
+  for (let count = 0; count < 150; count++) await stream.ask({ file_by_filename: "no/such.proto" });
+  // 15 calls, of which 9 come at once.
+  expect(performance.now() - begun).toBeGreaterThan(500);
+  stream.end();
+});
+
+it("no response is larger than all files of the contract", async () => {
+  const { url } = await startService();
+  const stream = createReflectionClient(url, "v1").open();
+  const { list_services_response: listed } = await stream.ask({ list_services: "" });
+  let most = 0;
+  for (const { name } of listed.service) {
+    const alone = createReflectionClient(url, "v1").open();
+    const { file_descriptor_response: found } = await alone.ask({ file_containing_symbol: name });
+    const bytes = found.file_descriptor_proto.reduce((sum: number, each: Buffer) => sum + each.length, 0);
+    most = Math.max(most, bytes);
+    alone.end();
+  }
+  expect(most).toBeLessThan(128 * 1024);
+  stream.end();
 });

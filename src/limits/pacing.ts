@@ -1,7 +1,4 @@
-import type { CallLimits } from "../limits/call-limits.ts";
-
-/** A stream spends a further call of its caller's limit for each so many receipts. */
-export const receiptsPerCall = 100;
+import type { CallLimits } from "./call-limits.ts";
 
 /**
  * Spends a further call of a stream; where hardly any is left, it waits until one has come back.
