@@ -61,7 +61,7 @@ it("reads from which use of memory on new work is refused", () => {
 
 it("reads how many streams may be open, and for how long", () => {
   expect(readConfig({}).streams).toEqual({
-    total: 2_000,
+    total: 1_500,
     perConnection: 100,
     perAddress: 256,
     perAgent: 100,

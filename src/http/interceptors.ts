@@ -60,7 +60,7 @@ async function* mapErrorsOf<T>(messages: AsyncIterable<T>, map: (error: unknown)
 }
 
 /** What Node throws where a request or a reply loses its connection. The database's errors never get here as they are. */
-const lostConnection = ["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"];
+const lostConnection = ["ECONNRESET", "EPIPE", "ECANCELED", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"];
 
 /** Unknown failures are logged here, once. A client that goes away is none. */
 function mapError(error: unknown, { service, method, signal, contextValues }: AnyRequest): ConnectError {

@@ -59,7 +59,7 @@ export class Ledger {
     this.#log = log;
     this.#calendar = calendar;
     const reader = db.longReader(this.#stopping.signal);
-    this.#followers = { watch: new HeadWatch(reader), newest: new NewestReceipts(reader) };
+    this.#followers = { watch: new HeadWatch(reader), newest: new NewestReceipts(reader), backfills: 0 };
     this.#desk = new VerificationDesk({
       read: (signal) => db.longReader(this.#orStopping(signal)),
       verify: (reader, start, signal) => this.#verifyFrom(reader, start, this.#orStopping(signal)),

@@ -7,6 +7,8 @@ import type { NewestReceipts } from "./newest-receipts.ts";
 /** Receipts that are read at once for one stream, which holds no more than these in memory, nor much more than these bytes. */
 const portion = 64;
 const portionBytes = 256 * 1024;
+/** Shared by the streams that are reading, in bytes: clients that do not read keep theirs for as long as they are let. */
+const sharedBytes = 4 * 1024 * 1024;
 /** For so many receipts ahead the largest is looked up, in one query. */
 const lookAhead = 512;
 
@@ -20,6 +22,8 @@ export interface StreamQuery {
 export interface Followers {
   watch: HeadWatch;
   newest: NewestReceipts;
+  /** How many streams read what was sealed before they began. */
+  backfills: number;
 }
 
 /**
@@ -31,37 +35,59 @@ export interface Followers {
  */
 export async function* streamReceipts(
   db: Queryable,
-  { watch, newest }: Followers,
+  followers: Followers,
   { from, follow }: StreamQuery,
   signal: AbortSignal,
 ): AsyncGenerator<ReceiptRow, void> {
   let head = (await readHead(db)).seq;
   if (from > head + 1) throw notFound("There is no receipt of this seq yet.", "from");
   let next = from;
-  let count = 1;
-  let countedTo = 0;
   for (;;) {
     // Backfill: what there is up to the head that is known.
-    while (next <= head) {
-      if (next > countedTo && next < head) {
-        countedTo = Math.min(next + lookAhead - 1, head);
-        const largest = await largestReceipt(db, next, countedTo);
-        count = Math.min(portion, Math.max(1, Math.floor(portionBytes / Math.max(largest, 1))));
-      }
-      const length = Math.min(count, Math.max(countedTo, next) - next + 1);
-      const rows = next === head ? await newest.read(next) : await listReceipts(db, next, length);
-      signal.throwIfAborted();
+    for await (const rows of backfill(db, followers, { from: next, to: head }, signal)) {
       for (const row of rows) {
         if (row.seq !== next) throw missing(next);
         yield row;
         next += 1;
       }
-      if (rows.length === 0) throw missing(next);
     }
+    if (next <= head) throw missing(next);
     if (!follow) return;
 
     // Live: what is sealed from now on, here or by another replica.
-    head = await watch.beyond(head, signal);
+    head = await followers.watch.beyond(head, signal);
+  }
+}
+
+/** The receipts from one to another in portions, up to one that holds nothing: a receipt is missing then. */
+async function* backfill(
+  db: Queryable,
+  followers: Followers,
+  { from, to }: { from: number; to: number },
+  signal: AbortSignal,
+): AsyncGenerator<ReceiptRow[], void> {
+  followers.backfills += 1;
+  try {
+    let count = 1;
+    let countedTo = 0;
+    for (let next = from; next <= to; ) {
+      if (next > countedTo && next < to) {
+        countedTo = Math.min(next + lookAhead - 1, to);
+        const largest = await largestReceipt(db, next, countedTo);
+        const bytes = Math.min(portionBytes, sharedBytes / followers.backfills);
+        count = Math.min(portion, Math.max(1, Math.floor(bytes / Math.max(largest, 1))));
+      }
+      const length = Math.min(count, Math.max(countedTo, next) - next + 1);
+      const rows = next === to ? await followers.newest.read(next) : await listReceipts(db, next, length);
+      signal.throwIfAborted();
+      if (rows.length === 0) return;
+      // The driver's bytes are part of a larger piece, which they would keep for as long as the client does not read.
+      for (const row of rows) row.canonical = Buffer.from(row.canonical);
+      yield rows;
+      next += rows.length;
+    }
+  } finally {
+    followers.backfills -= 1;
   }
 }
 

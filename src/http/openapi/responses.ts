@@ -51,7 +51,7 @@ function stream(desc: DescMessage, components: Components): { description: strin
       "A stream. By default it is newline-delimited JSON; the schema is that of one line, and only the last line of a" +
       " stream that fails is an Error. With `Accept: text/event-stream` it is server-sent events, and the schema is that of one" +
       " event: its `data` is such an object in JSON, its `id` the position to resume from, and `event` is `error` where the" +
-      " stream fails. A comment every 15 seconds says that the stream is alive.",
+      " stream fails. An empty line, or a comment among events, says every 15 seconds that the stream is alive.",
     content: {
       "application/x-ndjson": { schema: { anyOf: [item, error] } },
       "text/event-stream": {

@@ -58,7 +58,8 @@ export class Http2Sender implements Sender {
   /** Counts what a stream writes. To be called before anything is. */
   follow(stream: Stream): void {
     const write = stream.write;
-    stream.write = (chunk: string | Uint8Array, encoding?: unknown, done?: unknown): boolean => {
+    stream.write = (chunk: string | Uint8Array, encoding?: unknown, callback?: unknown): boolean => {
+      const done = typeof callback === "function" ? tellingOfResets(callback as WriteCallback) : callback;
       const isLongText = typeof chunk === "string" && chunk.length > PIECE_BYTES;
       const bytes = isLongText ? Buffer.from(chunk, (encoding ?? "utf8") as BufferEncoding) : chunk;
       if (!this.#makeRoom(stream, bytes.length)) {
@@ -185,4 +186,15 @@ function writeInPieces(
     write.call(stream, bytes.subarray(begin, begin + PIECE_BYTES), "buffer" as BufferEncoding);
   }
   return write.call(stream, bytes.subarray(begin), "buffer" as BufferEncoding, done);
+}
+
+type WriteCallback = (error?: Error | null) => void;
+
+/** A write that a reset cancels fails as any write to a closed stream does: Connect logs other failures as the server's. */
+function tellingOfResets(callback: WriteCallback): WriteCallback {
+  return (error) => {
+    if (error && (error as NodeJS.ErrnoException).code === "ECANCELED") {
+      callback(Object.assign(new Error("the stream was reset", { cause: error }), { code: "ERR_STREAM_DESTROYED" }));
+    } else callback(error);
+  };
 }

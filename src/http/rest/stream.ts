@@ -12,6 +12,9 @@ import { encodeMessage } from "./encode.ts";
 /** How long the reply's head waits for a first message or failure, in milliseconds; a failure then has its own status. */
 const headMs = 250;
 
+/** What is made ahead of what the client has taken, in bytes: thousands of clients may stop reading at the same time. */
+const bufferedBytes = 16 * 1024;
+
 /** Whether a client would have a stream as server-sent events. */
 export function wantsEvents({ headers }: FastifyRequest): boolean {
   return /(?:^|,)\s*text\/event-stream\b/i.test(headers.accept ?? "");
@@ -58,7 +61,7 @@ export async function sendStream(
       .header("cache-control", "no-store")
       // Proxies that collect replies (nginx) shall not collect this one.
       .header("x-accel-buffering", "no")
-      .send(Readable.from(chunks, { objectMode: false, highWaterMark: 65_536 }))
+      .send(Readable.from(chunks, { objectMode: false, highWaterMark: bufferedBytes }))
   );
 }
 

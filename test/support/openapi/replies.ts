@@ -98,7 +98,10 @@ function requiredHeaders({ headers = {} }: Response): string[] {
 /** The values that the schema is about: one, or each line or event of a stream. */
 function itemsOf(type: string, reply: SentReply): unknown[] {
   const text = decompress(reply).toString("utf8");
-  if (type === "application/x-ndjson") return wholeParts(text, "\n", reply).map((line) => JSON.parse(line));
+  if (type === "application/x-ndjson") {
+    const lines = wholeParts(text, "\n", reply).filter((line) => line !== "");
+    return lines.map((line) => JSON.parse(line));
+  }
   if (type !== "text/event-stream") return reply.isWhole ? [JSON.parse(text)] : [];
   const events = wholeParts(text, "\n\n", reply).filter((event) => !event.startsWith(":"));
   return events.map((event) => Object.fromEntries(event.split("\n").map((line) => line.split(/: (.*)/s, 2))));
