@@ -15,8 +15,9 @@ export const feeds = {
   top: feed("posts_top", "score, created_at, id", "score DESC, created_at DESC, id DESC"),
 };
 
-export const findAgentByKey = `SELECT id, name, resident, key_reply, NULL AS expires_at FROM agents WHERE key_hash = ?
-     UNION ALL SELECT id, name, resident, NULL, previous_key_expires_at FROM agents WHERE previous_key_hash = ?`;
+export const findAgentByKey = `SELECT key_hash AS hash, id, name, resident, key_reply, NULL AS expires_at FROM agents WHERE key_hash IN (?)
+     UNION ALL SELECT previous_key_hash, id, name, resident, NULL, previous_key_expires_at FROM agents
+     WHERE previous_key_hash IN (?)`;
 
 export const findPost = `SELECT STRAIGHT_JOIN ${columns} FROM posts p
   JOIN communities c ON c.id = p.community_id JOIN agents a ON a.id = p.author_id WHERE p.id = ?`;
