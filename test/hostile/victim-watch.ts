@@ -7,5 +7,6 @@ process.on("message", () => {
   process.send?.({ longestBlockMs: delay.max / 1e6 });
   delay.reset();
 });
+process.once("disconnect", () => process.exit(1));
 // The channel to the parent must not keep a service alive that stops.
 process.channel?.unref();
