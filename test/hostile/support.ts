@@ -75,7 +75,7 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
   await askRest(url, "posts", { key, body: { title: "What the neighbour talks about" } });
 
   const pid = child.pid as number;
-  return {
+  const victim: Victim = {
     url,
     port: Number(new URL(url).port),
     pid,
@@ -91,9 +91,11 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
     stop,
     async during(attack) {
       const neighbour = await startNeighbour(url, key);
+      await victim.longestBlockMs();
       const result = await attack();
       const replies = await neighbour.stop();
       expect(hasExited(), output).toBe(false);
+      if (process.env.STOA_HOSTILE_REPORT) await report(victim, replies);
       expect(statusMiB(pid, "VmHWM")).toBeLessThan(maxResidentMiB);
       expect(replies.length).toBeGreaterThan(0);
       expect(replies.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
@@ -101,6 +103,14 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
       return result;
     },
   };
+  return victim;
+}
+
+/** Prints what an attack did to the service and its neighbour. */
+async function report({ pid, longestBlockMs }: Victim, replies: NeighbourReply[]): Promise<void> {
+  const slowest = Math.max(...replies.map(({ ms }) => ms));
+  const figures = `${statusMiB(pid, "VmHWM").toFixed(0)} MiB at most, loop blocked for ${(await longestBlockMs()).toFixed(0)} ms`;
+  process.stdout.write(`${expect.getState().currentTestName}: ${figures}, neighbour waited ${slowest.toFixed(0)} ms\n`);
 }
 
 interface NeighbourReply {
