@@ -1,4 +1,4 @@
-import type { Database, Queryable, Reader, Tx } from "../store/database.ts";
+import type { Database, Reader, Tx } from "../store/database.ts";
 
 export type { Queryable, Reader } from "../store/database.ts";
 
@@ -18,8 +18,6 @@ export interface Unit {
 export class Board {
   readonly #db: Database;
   readonly #now: () => number;
-  /** When the time of calls is over that were begun by `beginCall`. */
-  readonly #deadlines = new WeakMap<AbortSignal, number>();
 
   /** `now` gives the time in milliseconds since 1970 (UTC). */
   constructor(db: Database, now: () => number) {
@@ -32,20 +30,21 @@ export class Board {
     return this.#now();
   }
 
-  /** As `read`, for calls that come back with the same signal: all that they do until their end shares one deadline. */
-  beginCall(signal: AbortSignal): Queryable {
-    const endsAt = this.#db.deadline();
-    this.#deadlines.set(signal, endsAt);
-    return this.#db.reader(signal, endsAt);
+  /**
+   * Begins the time of a call: all that it reads and writes with this signal until its end shares one deadline.
+   * @returns the time that it has, in milliseconds
+   */
+  beginCall(signal: AbortSignal): number {
+    return this.#db.beginCall(signal);
   }
 
   /** A reader with one deadline for all that it reads; it reads no more once `signal` aborts. */
   read(signal: AbortSignal): Reader {
-    return this.#db.reader(signal, this.#deadlines.get(signal));
+    return this.#db.reader(signal);
   }
 
   /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing of it has happened. */
   write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
-    return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now() }), this.#deadlines.get(signal));
+    return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now() }));
   }
 }

@@ -2,20 +2,29 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { StoaError } from "../errors.ts";
 import type { ServiceTable } from "./services.ts";
+import { createTextLength } from "./text-length.ts";
 
+/** How many reads of lists run at a time, as long as their replies are small. */
+const maxRunning = 16;
 /**
- * How many reads with replies that may be large run at a time. The rows and the reply of a complete feed take up to 15 MB
- * while it is made. More at once would not be faster: they wait for the same database and the same thread.
+ * How many run at a time when large replies are being made. The rows and the reply of a complete feed take up to 15 MB
+ * meanwhile, and the event loop is blocked while each is encoded.
  */
-const maxRunning = 8;
-/** How many such reads may wait, and for how long, in milliseconds; then they are refused. */
+const maxRunningLarge = 3;
+/** A reply with so much text is large, in UTF-16 code units. */
+const largeLength = 256 * 1024;
+/** For how long a large reply lets others be expected, in milliseconds. */
+const expectedMs = 5_000;
+/** How many such reads may wait. */
 const maxWaiting = 5_000;
-const maxWaitMs = 10_000;
 
 interface Waiter {
   /** Lets the read begin. */
   begin(): void;
 }
+
+/** Begins the time of a call and says how long it is, in milliseconds. */
+type BeginCall = (signal: AbortSignal) => number;
 
 /**
  * Lets a bounded number of large reads run at a time. Callers take turns, so that one who asks for very many replies makes
@@ -24,16 +33,24 @@ interface Waiter {
 export class LargeReads {
   #running = 0;
   #size = 0;
+  /** Until when large replies are expected, by `performance.now()`. */
+  #largeUntil = 0;
   /** The waiting reads of each caller; the caller whose turn is next comes first. */
   readonly #waiting = new Map<unknown, Set<Waiter>>();
+  readonly #beginCall: BeginCall;
+
+  /** @param beginCall is called for a read that has to wait: waiting is part of its time */
+  constructor(beginCall: BeginCall) {
+    this.#beginCall = beginCall;
+  }
 
   /**
    * Begins a read, at once where it returns undefined. `end` must follow.
    * @param caller an agent or an address: whoever shares turns
-   * @throws the signal's reason when it aborts first; StoaError `unavailable` when too many wait, or for too long
+   * @throws the signal's reason when it aborts first; StoaError `unavailable` when too many wait, or its time is over
    */
   begin(caller: unknown, signal: AbortSignal): Promise<void> | undefined {
-    if (this.#running < maxRunning) {
+    if (this.#running < this.#limit()) {
       this.#running += 1;
       return undefined;
     }
@@ -42,13 +59,21 @@ export class LargeReads {
     return this.#wait(caller, signal);
   }
 
-  /** Ends a read that has begun. */
-  end(): void {
+  /** Ends a read that has begun. @param length the text in its reply, in UTF-16 code units */
+  end(length = 0): void {
+    if (length > largeLength) this.#largeUntil = performance.now() + expectedMs;
+    this.#running -= 1;
+    while (this.#size > 0 && this.#running < this.#limit()) this.#beginNext();
+  }
+
+  #limit(): number {
+    return this.#largeUntil > 0 && performance.now() < this.#largeUntil ? maxRunningLarge : maxRunning;
+  }
+
+  #beginNext(): void {
     const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#running -= 1;
-      return;
-    }
+    if (next === undefined) return;
+    this.#running += 1;
     const [caller, waiters] = next;
     const [waiter] = waiters;
     // The caller's next turn comes after those of all others.
@@ -74,7 +99,7 @@ export class LargeReads {
     const timer = setTimeout(() => {
       leave();
       reject(tooMany());
-    }, maxWaitMs);
+    }, this.#beginCall(signal));
     const waiter: Waiter = {
       begin() {
         leave();
@@ -94,18 +119,28 @@ function tooMany(): StoaError {
 }
 
 /** The interceptor that has the unary calls whose replies hold lists take turns. */
-export function boundLargeReads({ services, limitsKey }: Pick<ServiceTable, "services" | "limitsKey">): Interceptor {
-  const large = new Set(services.flatMap(({ service }) => service.methods).filter(holdsList));
-  const reads = new LargeReads();
+export function boundLargeReads(table: Pick<ServiceTable, "services" | "limitsKey" | "beginCall">): Interceptor {
+  const { services, limitsKey } = table;
+  const lengths = new Map(
+    services
+      .flatMap(({ service }) => service.methods)
+      .filter(holdsList)
+      .map((method) => [method, createTextLength(method.output)] as const),
+  );
+  const reads = new LargeReads((signal) => table.beginCall(signal));
   return (next) => async (request) => {
-    if (request.stream || !large.has(request.method)) return next(request);
+    const textLength = request.stream ? undefined : lengths.get(request.method);
+    if (textLength === undefined) return next(request);
     const limits = request.contextValues.get(limitsKey);
     const turn = reads.begin(limits?.agent ?? limits?.address, request.signal);
     if (turn !== undefined) await turn;
+    let length = 0;
     try {
-      return await next(request);
+      const response = await next(request);
+      if (!response.stream) length = textLength(response.message);
+      return response;
     } finally {
-      reads.end();
+      reads.end(length);
     }
   };
 }

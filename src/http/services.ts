@@ -38,6 +38,8 @@ export interface ServiceTable {
     header: (name: string) => string | null,
     signal: AbortSignal,
   ): Promise<unknown>;
+  /** Begins the time that a call has, where it waits before it is made. @returns the time in milliseconds */
+  beginCall(signal: AbortSignal): number;
   /** Under this key the services find what `authenticate` returned. */
   callerKey: ContextKey<unknown>;
   /** Under this key the services find the call's limits; nothing where there are none. */

@@ -81,7 +81,8 @@ export class ApiKeys {
 
   /** Finds whose key this is now, by a statement of its own. */
   async find({ hash }: ShownKey, signal: AbortSignal): Promise<Holder | undefined> {
-    const [holder] = await findHolders(this.#board.beginCall(signal), [Buffer.from(hash, "base64")], this.#board.now());
+    this.#board.beginCall(signal);
+    const [holder] = await findHolders(this.#board.read(signal), [Buffer.from(hash, "base64")], this.#board.now());
     if (holder === undefined) this.#known.delete(hash);
     else this.#remember(hash, holder);
     return holder;

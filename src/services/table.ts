@@ -59,6 +59,7 @@ export function createServiceTable({ board, ledger, siteUrl, operatorToken, writ
       header: (name: string) => string | null,
       signal: AbortSignal,
     ) => authenticator.authenticate(rpc, holder, header, signal),
+    beginCall: (signal: AbortSignal) => board.beginCall(signal),
     callerKey,
     limitsKey,
   };

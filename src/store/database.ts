@@ -54,6 +54,8 @@ export class Database {
   readonly #pool: Pool;
   readonly #timeoutMs: number;
   readonly #costly: Turns;
+  /** When the time of calls is over that were begun by `beginCall`. */
+  readonly #deadlines = new WeakMap<AbortSignal, number>();
 
   constructor({ address, connections, timeoutMs = defaultTimeoutMs }: DatabaseOptions) {
     this.#timeoutMs = timeoutMs;
@@ -66,9 +68,23 @@ export class Database {
     });
   }
 
+  /**
+   * Begins the time of a call: all that it does with this signal until its end shares one deadline.
+   * @returns the time that it has, in milliseconds
+   */
+  beginCall(signal: AbortSignal): number {
+    this.#deadlines.set(signal, this.#deadline());
+    return this.#timeoutMs;
+  }
+
   /** When the time of a call that begins now is over, by `performance.now()`. */
-  deadline(): number {
+  #deadline(): number {
     return performance.now() + this.#timeoutMs;
+  }
+
+  /** The deadline of a call that has begun; else that of one that begins now. */
+  #deadlineOf(signal: AbortSignal): number {
+    return this.#deadlines.get(signal) ?? this.#deadline();
   }
 
   /**
@@ -76,13 +92,14 @@ export class Database {
    * no further one is started, and the abort's reason is thrown.
    * @throws StoaError `unavailable` from its methods when the database cannot answer, or not in time
    */
-  reader(signal: AbortSignal, endsAt = this.deadline()): Reader {
+  reader(signal: AbortSignal): Reader {
+    const endsAt = this.#deadlineOf(signal);
     return this.#reader(signal, () => endsAt);
   }
 
   /** A reader for work that may take long, such as a stream: each statement has a deadline of its own. */
   longReader(signal: AbortSignal): Reader {
-    return this.#reader(signal, () => this.deadline());
+    return this.#reader(signal, () => this.#deadline());
   }
 
   /**
@@ -92,11 +109,8 @@ export class Database {
    * @throws StoaError `unavailable` when the database cannot answer, the time is over or the retries are used up. It says
    * so where COMMIT has got no answer: the transaction may then have taken effect.
    */
-  async transaction<T>(
-    signal: AbortSignal,
-    work: (tx: Tx) => Promise<T>,
-    endsAt: number = this.deadline(),
-  ): Promise<T> {
+  async transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const endsAt = this.#deadlineOf(signal);
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted();
       try {
@@ -114,7 +128,7 @@ export class Database {
    */
   async define(signal: AbortSignal, sql: string): Promise<void> {
     try {
-      const session = await this.#lease(signal, this.deadline());
+      const session = await this.#lease(signal, this.#deadline());
       session.signal = undefined;
       const giveUp = () => this.#pool.release(session, false);
       signal.addEventListener("abort", giveUp, { once: true });

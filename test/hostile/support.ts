@@ -9,8 +9,11 @@ import { waitUntil } from "../support/wait.ts";
 
 /** What every attack must leave true: see `Victim.during`. */
 const maxResidentMiB = 400;
-/** On a machine that does other work at the same time, set STOA_TEST_BUSY: waiting for a core is not the service's fault. */
-const maxNeighbourMs = process.env.STOA_TEST_BUSY ? 4_000 : 400;
+/**
+ * `npm run hostile` attacks one service at a time and asks for 400 ms. `npm test` runs another file beside on the same
+ * cores: waiting for a core is not the service's fault.
+ */
+const maxNeighbourMs = process.env.STOA_HOSTILE_ALONE ? 400 : 4_000;
 
 /** A service under attack: a process of its own, as `npm start` runs it, with default settings. */
 export interface Victim {
@@ -31,7 +34,7 @@ export interface Victim {
   stop(): Promise<number | null>;
   /**
    * Runs an attack while a well-behaved client goes on reading and writing. Afterwards the same process must be running,
-   * its resident memory must have stayed under 400 MiB, and the client must have been answered well and within 400 ms.
+   * its resident memory must have stayed under 400 MiB, and the client must have been answered well and in time.
    */
   during<T>(attack: () => Promise<T>): Promise<T>;
 }
@@ -95,7 +98,7 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
       const result = await attack();
       const replies = await neighbour.stop();
       expect(hasExited(), output).toBe(false);
-      if (process.env.STOA_HOSTILE_REPORT) await report(victim, replies);
+      if (process.env.STOA_HOSTILE_ALONE) await report(victim, replies);
       expect(statusMiB(pid, "VmHWM")).toBeLessThan(maxResidentMiB);
       expect(replies.length).toBeGreaterThan(0);
       expect(replies.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);

@@ -9,8 +9,8 @@ function filled(): {
   begun: string[];
   ask: (caller: string, signal?: AbortSignal) => Promise<void>;
 } {
-  const reads = new LargeReads();
-  for (let count = 0; count < 8; count++) expect(reads.begin("somebody", never)).toBeUndefined();
+  const reads = new LargeReads(() => 10_000);
+  for (let count = 0; count < 16; count++) expect(reads.begin("somebody", never)).toBeUndefined();
   const begun: string[] = [];
   const ask = async (caller: string, signal = never) => {
     await reads.begin(caller, signal);
@@ -24,16 +24,36 @@ afterEach(() => {
 });
 
 describe("LargeReads", () => {
-  it("lets eight begin at once, and each further one when another ends", async () => {
-    const reads = new LargeReads();
-    for (let count = 0; count < 8; count++) expect(reads.begin("a", never)).toBeUndefined();
-    const ninth = reads.begin("a", never);
-    expect(ninth).toBeInstanceOf(Promise);
+  it("lets sixteen begin at once, and each further one when another ends", async () => {
+    const reads = new LargeReads(() => 10_000);
+    for (let count = 0; count < 16; count++) expect(reads.begin("a", never)).toBeUndefined();
+    const next = reads.begin("a", never);
+    expect(next).toBeInstanceOf(Promise);
     reads.end();
-    await ninth;
-    for (let count = 0; count < 8; count++) reads.end();
-    for (let count = 0; count < 8; count++) expect(reads.begin("a", never)).toBeUndefined();
+    await next;
+    for (let count = 0; count < 16; count++) reads.end();
+    for (let count = 0; count < 16; count++) expect(reads.begin("a", never)).toBeUndefined();
     expect(reads.begin("a", never)).toBeInstanceOf(Promise);
+  });
+
+  it("lets three run at once while large replies are made, and more when that is over", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const reads = new LargeReads(() => 10_000);
+    for (let count = 0; count < 4; count++) expect(reads.begin("a", never)).toBeUndefined();
+    const waiting = reads.begin("a", never);
+    expect(waiting).toBeUndefined();
+    reads.end(300_000);
+    // Four run, and no other begins until two of them have ended.
+    const fifth = reads.begin("a", never);
+    const begun = vi.fn();
+    void fifth?.then(begun);
+    reads.end();
+    await Promise.resolve();
+    expect(begun).not.toHaveBeenCalled();
+    reads.end();
+    await fifth;
+    vi.advanceTimersByTime(5_000);
+    expect(reads.begin("a", never)).toBeUndefined();
   });
 
   it("has callers take turns, however many reads one of them asks for", async () => {
@@ -58,7 +78,7 @@ describe("LargeReads", () => {
     expect(begun).toEqual(["stayer"]);
   });
 
-  it("refuses a read that has waited for ten seconds", async () => {
+  it("refuses a read whose time is over before its turn comes", async () => {
     vi.useFakeTimers();
     const { reads, ask } = filled();
     const waiting = ask("a");

@@ -44,6 +44,9 @@ describe("readiness", () => {
     const readiness = new Readiness(checkReady, quiet);
     const leave = new AbortController();
     const watchers = Array.from({ length: 100 }, () => follow(readiness, leave.signal));
+    // They are told in batches, between which other work gets its turn. Those turns are real.
+    await vi.advanceTimersByTimeAsync(0);
+    await vi.waitUntil(() => watchers.every(({ told }) => told.length === 1));
     await vi.advanceTimersByTimeAsync(10_000);
     const looks = checkReady.mock.calls.length;
     expect(looks).toBeGreaterThan(5);

@@ -73,6 +73,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     },
     callerKey,
     keys: noKeys,
+    beginCall: () => 10_000,
     limitsKey: createContextKey<CallLimits | undefined>(undefined),
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };

@@ -1,31 +1,5 @@
-import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
-
 /** From how many characters in its lists on a reply is encoded in parts. */
-const largeLength = 64 * 1024;
-
-/**
- * Makes the check whether a message is large: whether the texts in its lists of messages, taken together, are. It looks at
- * their lengths only, which costs next to nothing beside encoding them.
- */
-export function createSizeCheck(desc: DescMessage): (message: Message) => boolean {
-  const lists = desc.fields.flatMap((field) => (field.fieldKind === "list" ? [textsOf(field)] : []));
-  return (message) => {
-    let length = 0;
-    for (const { list, texts } of lists) {
-      for (const item of (message as unknown as Record<string, Record<string, string | undefined>[]>)[list] ?? []) {
-        for (const text of texts) length += item[text]?.length ?? 0;
-      }
-    }
-    return length > largeLength;
-  };
-}
-
-function textsOf({ localName, message }: DescField): { list: string; texts: string[] } {
-  const texts = message?.fields.filter(
-    ({ fieldKind, scalar }) => fieldKind === "scalar" && scalar === ScalarType.STRING,
-  );
-  return { list: localName, texts: texts?.map((field) => field.localName) ?? [] };
-}
+export const largeLength = 64 * 1024;
 
 /**
  * The bytes that `JSON.stringify` gives for an object, made of one text for each element of its lists. V8 keeps a text of

@@ -3,10 +3,11 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isKnown } from "../etag.ts";
 import type { Implementation } from "../services.ts";
+import { createTextLength } from "../text-length.ts";
 import type { Binding } from "./bindings.ts";
 import { type CallInit, createUnaryCall } from "./call.ts";
 import { encodeMessage } from "./encode.ts";
-import { createSizeCheck, encodeInParts } from "./large-json.ts";
+import { encodeInParts, largeLength } from "./large-json.ts";
 import { sendStream } from "./stream.ts";
 import { createStreamCall, isServerStreaming } from "./stream-call.ts";
 
@@ -83,11 +84,11 @@ function createWriter(binding: Binding): (reply: FastifyReply, message: Message)
         .send(Buffer.from(data));
     };
   }
-  const isLarge = createSizeCheck(desc);
+  const textLength = createTextLength(desc);
   return (reply, message) => {
     const selected = select(message);
     const members = { ok: true, ...encodeMessage(desc, selected) };
-    const json = isLarge(selected) ? encodeInParts(members) : JSON.stringify(members);
+    const json = textLength(selected) > largeLength ? encodeInParts(members) : JSON.stringify(members);
     return reply.code(status).header("content-type", "application/json; charset=utf-8").send(json);
   };
 }

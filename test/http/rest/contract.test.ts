@@ -24,6 +24,7 @@ function add(...names: string[]): void {
     authenticate: async () => undefined,
     callerKey: createContextKey<unknown>(undefined),
     keys: noKeys,
+    beginCall: () => 10_000,
     limitsKey: createContextKey<CallLimits | undefined>(undefined),
   };
   const addresses = new ClientAddresses([]);
