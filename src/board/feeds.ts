@@ -53,12 +53,6 @@ const deepOffset = 1_000;
  * the window since then are found one by one, so that neither a patient reader nor a forged cursor may ask for years of them.
  */
 const keptStartMs = 86_400_000;
-/**
- * How far the clock of the replica that gave out a cursor may be ahead, in milliseconds. A start that lies further ahead is
- * forged: nearly nothing would match, and the search for it would read the whole window.
- */
-const clockToleranceMs = 3_600_000;
-
 /** What a cursor is bound to: pages of one feed share it. */
 interface FeedIdentity {
   sort: FeedSort;
@@ -127,9 +121,13 @@ async function readDeepPage(
 function topWindow(window: FeedWindow, now: number, kept: number | undefined): TopWindow | undefined {
   const band = windowBands[window];
   if (band === undefined) return undefined;
-  const since = now - (bandEndsMs[band] as number);
+  const length = bandEndsMs[band] as number;
+  const since = now - length;
   if (kept === undefined) return { band, since };
-  return { band, since: Math.min(Math.max(kept, since - keptStartMs), since + clockToleranceMs) };
+  // Clocks differ and are set back, so a start may lie ahead. One in the second half of the window is forged: nearly nothing
+  // would match, and the search for it would read the whole window.
+  const furthest = since + Math.min(keptStartMs, length / 2);
+  return { band, since: Math.min(Math.max(kept, since - keptStartMs), furthest) };
 }
 
 function encodeFeedCursor({ sort, communityId, window, since }: FeedIdentity, last: PostRow): string {
