@@ -1,16 +1,16 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type Logger, pino } from "pino";
+import { gaugesOf } from "./app/gauges.ts";
+import { checkReady } from "./app/ready.ts";
 import { moveAgedPosts } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
 import { sweepReplies } from "./board/reply-sweep.ts";
 import { startSweep } from "./board/sweep.ts";
 import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
 import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
-import { StoaError } from "./errors.ts";
 import { readFileLimit, warnOfFileLimit } from "./file-limit.ts";
 import { ClientAddresses } from "./http/limits/client-address.ts";
 import { MetricsListener } from "./http/metrics/listener.ts";
-import type { GaugeSource } from "./http/metrics/metrics.ts";
 import { reservePort } from "./http/reserve-port.ts";
 import { createServer, type ServerOptions } from "./http/server.ts";
 import { startDailyClock } from "./ledger/daily-clock.ts";
@@ -21,10 +21,11 @@ import { restoreTriggers } from "./store/append-only.ts";
 import { Database } from "./store/database.ts";
 import { tlsFailure } from "./store/database-errors.ts";
 import { ensureDatabase } from "./store/ensure-database.ts";
-import { migrate, schemaState } from "./store/migrate.ts";
+import { migrate } from "./store/migrate.ts";
 import { ensureAccounts, grantTables, migratingUser, servingUser } from "./store/private-server/accounts.ts";
 import { startPrivateServer } from "./store/private-server.ts";
 import { TriggerWatch } from "./store/trigger-watch.ts";
+import { Warnings } from "./warnings.ts";
 
 /** What does not come from the environment; tests replace most of it. */
 export interface Overrides {
@@ -115,6 +116,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       mostWaitMs: overrides.verificationWaitMs,
       maxReportAgeMs: overrides.verificationAgeMs,
     });
+    const warnings = new Warnings();
+    warnings.add("ledger", () => ledger.alarm);
+    warnings.add("triggers", () => triggers.warning);
     const clock = startDailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());
     // Apart, for posts can take a minute when a large board has just been migrated.
@@ -141,9 +145,12 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       overload: config.overload,
       memory: overrides.memory,
       trustProxy: config.trustProxy,
-      checkReady: (signal) => checkReady({ db, ledger, triggers }, signal),
+      checkReady: async (signal) => {
+        await checkReady(db, signal);
+        return warnings.text;
+      },
       beforeDrain: () => ledger.stop(),
-      gauges: gaugesOf(ledger, db),
+      gauges: gaugesOf(ledger, db, warnings),
       metricsToken: config.metrics.token,
       heartbeatMs: overrides.heartbeatMs,
       port: {
@@ -219,49 +226,6 @@ async function migrateAs(
   } finally {
     await db.close();
   }
-}
-
-/**
- * The database answers and its schema is the one that this program was written for.
- * @returns what the operator should look at although the service can serve
- */
-async function checkReady(
-  { db, ledger, triggers }: { db: Database; ledger: Ledger; triggers: TriggerWatch },
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const state = await schemaState(db, signal);
-  if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
-  if (state.kind === "other") throw new StoaError("unavailable", state.reason);
-  const warnings = [ledger.alarm, triggers.warning].filter((warning) => warning !== undefined);
-  return warnings.length === 0 ? undefined : warnings.join(" ");
-}
-
-/** What the metrics tell of the ledger and the database. */
-function gaugesOf(ledger: Ledger, db: Database): GaugeSource[] {
-  return [
-    // Before any that asks the database, and would count itself.
-    {
-      name: "stoa_database_connections_in_use",
-      help: "Connections that work for a call.",
-      read: () => db.load.inUse,
-    },
-    {
-      name: "stoa_database_calls_waiting",
-      help: "Calls that wait for a connection.",
-      read: () => db.load.waiting,
-    },
-    { name: "stoa_ledger_head_seq", help: "The seq of the newest receipt.", read: () => ledger.headSeq() },
-    {
-      name: "stoa_ledger_alarm",
-      help: "1 from when a verification finds that the ledger does not verify, until one of all of it succeeds; else 0.",
-      read: () => (ledger.alarm === undefined ? 0 : 1),
-    },
-    {
-      name: "stoa_ledger_verified_timestamp_seconds",
-      help: "When this process last verified the whole ledger, or found that it does not verify; NaN before.",
-      read: () => ledger.verifiedAt && ledger.verifiedAt / 1000,
-    },
-  ];
 }
 
 function hostInUrl(host: string): string {

@@ -112,6 +112,15 @@ describe("GET /metrics", () => {
     expect([...samples.keys()].some((key) => /duration.*StreamReceipts/.test(key))).toBe(false);
   });
 
+  it("has a value for each warning of /readyz", async () => {
+    const target = await startLedger({ config: { metrics }, overrides: { triggerLookMs: 50 } });
+    const state = async (name: string) => (await scrape(target)).get(`stoa_warning{name="${name}"}`);
+    expect([await state("ledger"), await state("triggers")]).toEqual([0, 0]);
+    await unlockReceipts(target.db);
+    await waitUntil("the warning", async () => (await state("triggers")) === 1);
+    expect(await state("ledger")).toBe(0);
+  });
+
   it("has nothing of what callers make up", async () => {
     await service.rest("posts?sort=made-up");
     await service.rest("agents/made-up");

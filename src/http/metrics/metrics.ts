@@ -5,13 +5,17 @@ import { inTime } from "../in-time.ts";
 import type { ServiceTable } from "../services.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 
-/** A value that is read when somebody asks for the metrics. */
-export interface GaugeSource {
+/** A value that is read when somebody asks for the metrics. With a label: a value for each value of the label. */
+export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> & { label: string });
+
+interface Gauged<Value> {
   name: string;
   help: string;
   /** Undefined while it is not known. What throws, or takes over a second, is not known either. */
-  read(): number | undefined | Promise<number | undefined>;
+  read(): Value | undefined | Promise<Value | undefined>;
 }
+
+type GaugeValue = number | ReadonlyMap<string, number> | undefined;
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -76,18 +80,24 @@ export class Metrics {
       buckets,
       registers,
     });
-    for (const { name, help, read } of gauges) {
-      let running: Promise<number | undefined> | undefined;
+    for (const source of gauges) {
+      const { name, help } = source;
+      const label = "label" in source ? source.label : undefined;
+      let running: Promise<GaugeValue> | undefined;
       new Gauge({
         name,
         help,
+        labelNames: label === undefined ? [] : [label],
         registers,
         async collect() {
           // Whoever asks meanwhile waits for the same read: one that hangs is not followed by others.
-          running ??= readOnce(read).finally(() => {
+          running ??= readOnce(source.read).finally(() => {
             running = undefined;
           });
-          this.set((await inTime(running, patienceMs)) ?? Number.NaN);
+          const value = await inTime(running, patienceMs);
+          this.reset();
+          if (label === undefined) this.set((value as number | undefined) ?? Number.NaN);
+          else for (const [of, each] of (value as ReadonlyMap<string, number>) ?? []) this.set({ [label]: of }, each);
         },
       });
     }
@@ -127,7 +137,7 @@ function protocolOf(contentType = ""): string {
   return contentType.startsWith("application/grpc") ? "grpc" : "connect";
 }
 
-async function readOnce(read: GaugeSource["read"]): Promise<number | undefined> {
+async function readOnce(read: GaugeSource["read"]): Promise<GaugeValue> {
   try {
     return await read();
   } catch {

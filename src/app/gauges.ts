@@ -1,0 +1,38 @@
+import type { GaugeSource } from "../http/metrics/metrics.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Database } from "../store/database.ts";
+import type { Warnings } from "../warnings.ts";
+
+/** What the metrics tell of the ledger, the database and the warnings. */
+export function gaugesOf(ledger: Ledger, db: Database, warnings: Warnings): GaugeSource[] {
+  return [
+    // Before any that asks the database, and would count itself.
+    {
+      name: "stoa_database_connections_in_use",
+      help: "Connections that work for a call.",
+      read: () => db.load.inUse,
+    },
+    {
+      name: "stoa_database_calls_waiting",
+      help: "Calls that wait for a connection.",
+      read: () => db.load.waiting,
+    },
+    { name: "stoa_ledger_head_seq", help: "The seq of the newest receipt.", read: () => ledger.headSeq() },
+    {
+      name: "stoa_ledger_alarm",
+      help: "1 from when a verification finds that the ledger does not verify, until one of all of it succeeds; else 0.",
+      read: () => (ledger.alarm === undefined ? 0 : 1),
+    },
+    {
+      name: "stoa_ledger_verified_timestamp_seconds",
+      help: "When this process last verified the whole ledger, or found that it does not verify; NaN before.",
+      read: () => ledger.verifiedAt && ledger.verifiedAt / 1000,
+    },
+    {
+      name: "stoa_warning",
+      help: "1 while the warning of this name is part of the warning of /readyz; else 0.",
+      label: "name",
+      read: () => warnings.states,
+    },
+  ];
+}
