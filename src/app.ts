@@ -1,54 +1,30 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type Logger, pino } from "pino";
+import { migrateAs, type PrivateDatabase, startPrivateDatabase } from "./app/databases.ts";
 import { gaugesOf } from "./app/gauges.ts";
+import type { Overrides } from "./app/overrides.ts";
 import { checkReady } from "./app/ready.ts";
 import { moveAgedPosts } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
 import { sweepReplies } from "./board/reply-sweep.ts";
 import { startSweep } from "./board/sweep.ts";
 import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
-import { type Config, type DatabaseConfig, describeConfig } from "./config.ts";
+import { type Config, describeConfig } from "./config.ts";
 import { readFileLimit, warnOfFileLimit } from "./file-limit.ts";
 import { ClientAddresses } from "./http/limits/client-address.ts";
 import { MetricsListener } from "./http/metrics/listener.ts";
 import { reservePort } from "./http/reserve-port.ts";
-import { createServer, type ServerOptions } from "./http/server.ts";
+import { createServer } from "./http/server.ts";
 import { startDailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { createPolicies } from "./limits/policy.ts";
 import { createServiceTable } from "./services/table.ts";
-import { restoreTriggers } from "./store/append-only.ts";
 import { Database } from "./store/database.ts";
 import { tlsFailure } from "./store/database-errors.ts";
-import { ensureDatabase } from "./store/ensure-database.ts";
-import { migrate } from "./store/migrate.ts";
-import { ensureAccounts, grantTables, migratingUser, servingUser } from "./store/private-server/accounts.ts";
-import { startPrivateServer } from "./store/private-server.ts";
 import { TriggerWatch } from "./store/trigger-watch.ts";
 import { Warnings } from "./warnings.ts";
 
-/** What does not come from the environment; tests replace most of it. */
-export interface Overrides {
-  /** The time in milliseconds since 1970 (UTC). */
-  now?: () => number;
-  log?: FastifyBaseLogger;
-  /** Gives up a start that is still going on. */
-  signal?: AbortSignal;
-  /** Called when the port is open and nothing else has been done: the last moment that needs the rights of root. */
-  portOpened?: () => Promise<void>;
-  /** How long connections may be silent, in milliseconds. */
-  timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
-  /** How long readiness relies on a look at the triggers, in milliseconds. */
-  triggerLookMs?: number;
-  /** Where the use of memory is read, to be told from overload. */
-  memory?: ServerOptions["memory"];
-  /** How often a REST stream says that it is alive, in milliseconds. */
-  heartbeatMs?: number;
-  /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
-  verificationWaitMs?: number;
-  /** How long a good report of a verification is given again, in milliseconds. */
-  verificationAgeMs?: number;
-}
+export type { Overrides } from "./app/overrides.ts";
 
 export interface App {
   /** The address of the service, such as http://127.0.0.1:8080. */
@@ -181,50 +157,6 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await close();
     const reason = tlsFailure(error);
     throw reason === undefined ? error : new Error(`The database cannot be used: ${reason}.`, { cause: error });
-  }
-}
-
-/** The private database by the accounts that README recommends for any. */
-interface PrivateDatabase {
-  serving: DatabaseConfig;
-  migrating: DatabaseConfig;
-  /** To be called when the tables are there: the serving account gets its rights on them. */
-  migrated(): Promise<void>;
-}
-
-async function startPrivateDatabase(
-  { dataDir }: Config,
-  log: FastifyBaseLogger,
-  cleanUp: (() => Promise<void>)[],
-  signal: AbortSignal | undefined,
-): Promise<PrivateDatabase> {
-  const server = await startPrivateServer({ dataDir, log: (line) => log.info(line), signal });
-  cleanUp.push(() => server.stop());
-  const { socketPath, user } = server;
-  const administrator = { socketPath, user };
-  await ensureDatabase(administrator, "stoa");
-  await ensureAccounts(administrator);
-  return {
-    serving: { socketPath, user: servingUser, database: "stoa" },
-    migrating: { socketPath, user: migratingUser, database: "stoa" },
-    migrated: () => grantTables(administrator),
-  };
-}
-
-/** @returns what the operator should know of the database that it is now */
-async function migrateAs(
-  address: DatabaseConfig,
-  log: FastifyBaseLogger,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<string | undefined> {
-  const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY });
-  try {
-    await migrate(db, { log: (line) => log.info(line), signal });
-    const warning = await restoreTriggers(db, signal, (line) => log.warn(line));
-    if (warning !== undefined) log.warn(warning);
-    return warning;
-  } finally {
-    await db.close();
   }
 }
 

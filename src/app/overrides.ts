@@ -1,0 +1,25 @@
+import type { FastifyBaseLogger } from "fastify";
+import type { ServerOptions } from "../http/server.ts";
+
+/** What does not come from the environment; tests replace most of it. */
+export interface Overrides {
+  /** The time in milliseconds since 1970 (UTC). */
+  now?: () => number;
+  log?: FastifyBaseLogger;
+  /** Gives up a start that is still going on. */
+  signal?: AbortSignal;
+  /** Called when the port is open and nothing else has been done: the last moment that needs the rights of root. */
+  portOpened?: () => Promise<void>;
+  /** How long connections may be silent, in milliseconds. */
+  timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
+  /** How long readiness relies on a look at the triggers, in milliseconds. */
+  triggerLookMs?: number;
+  /** Where the use of memory is read, to be told from overload. */
+  memory?: ServerOptions["memory"];
+  /** How often a REST stream says that it is alive, in milliseconds. */
+  heartbeatMs?: number;
+  /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
+  verificationWaitMs?: number;
+  /** How long a good report of a verification is given again, in milliseconds. */
+  verificationAgeMs?: number;
+}
