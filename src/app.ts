@@ -17,6 +17,7 @@ import { reservePort } from "./http/reserve-port.ts";
 import { createServer } from "./http/server.ts";
 import { startDailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
+import { SealHolds } from "./ledger/seal-holds.ts";
 import { createPolicies } from "./limits/policy.ts";
 import { createServiceTable } from "./services/table.ts";
 import { Database } from "./store/database.ts";
@@ -84,10 +85,12 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
+    const holds = new SealHolds();
     const ledger = await Ledger.open({
       db,
       now,
       log,
+      holds,
       epoch: config.ledgerEpoch,
       mostWaitMs: overrides.verificationWaitMs,
       maxReportAgeMs: overrides.verificationAgeMs,

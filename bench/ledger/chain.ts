@@ -30,7 +30,8 @@ export async function* makeChain(receipts: number, end: number): AsyncGenerator<
   for (let seq = 1; seq <= receipts; seq++) {
     const now = Math.floor(end - spanMs + (spanMs * (seq - 1)) / receipts);
     const input = sessionOf(seq, now);
-    const row = seq === 1 ? await sealGenesis({ tx, now, epoch }) : await sealSession({ tx, now, epoch }, input);
+    const sealing = { tx, now, epoch, hold: undefined };
+    const row = seq === 1 ? await sealGenesis(sealing) : await sealSession(sealing, input);
     if (row === undefined) throw new Error("The chain to be made is not empty.");
     tx.head = { seq, hash: row.hash, ts: now };
     yield { row, ts: now, session: seq === 1 ? undefined : input };

@@ -3,6 +3,18 @@ import { canonicalize, type Json } from "../receipt/canonical.ts";
 import type { ReceiptBody, ReceiptDocument } from "../receipt/document.ts";
 import type { Tx } from "../store/database.ts";
 import { type Head, insertReceipt, type ReceiptRow } from "../store/receipts.ts";
+import { SealsHeld } from "./seal-holds.ts";
+
+/** One sealing in progress: the receipt and all that goes with it commit together or not at all. */
+export interface Sealing {
+  tx: Tx;
+  /** The time, in milliseconds since 1970 (UTC). */
+  now: number;
+  /** The date that is city_day 1. */
+  epoch: string;
+  /** Why nothing may be sealed, as `SealHolds` said when this began: `append` refuses then. */
+  hold: string | undefined;
+}
 
 /** What a caller decides of a receipt; the rest follows from the head, the clock and the epoch. */
 export interface Seal {
@@ -36,9 +48,10 @@ export function startOf(date: string): number {
 /**
  * Appends a receipt to the head, which this transaction must have locked. Its time is `now`, or the head's where the clock
  * has jumped back: no receipt is older than the one before it.
- * @param epoch the date that is city_day 1
+ * @throws SealsHeld while nothing may be sealed
  */
-export async function append(tx: Tx, head: Head, epoch: string, now: number, seal: Seal): Promise<ReceiptRow> {
+export async function append({ tx, now, epoch, hold }: Sealing, head: Head, seal: Seal): Promise<ReceiptRow> {
+  if (hold !== undefined) throw new SealsHeld(hold);
   const ts = Math.max(now, head.ts);
   const seq = head.seq + 1;
   const document: ReceiptDocument = {

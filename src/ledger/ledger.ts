@@ -3,11 +3,12 @@ import { chainStart, type Finding, type Link } from "../receipt/verify.ts";
 import type { Database, Queryable } from "../store/database.ts";
 import { findReceipt, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import { type Calendar, insertCalendar, listSealedDays, readCalendar } from "../store/seals.ts";
-import { dateOf, dayMs, startOf } from "./chain.ts";
+import { dateOf, dayMs, type Sealing, startOf } from "./chain.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
 import { verifyInParallel } from "./parallel-verification.ts";
-import { checkSealable, type Sealing, sealDay, sealGenesis } from "./seals.ts";
+import { type SealHolds, SealsHeld } from "./seal-holds.ts";
+import { checkSealable, sealDay, sealGenesis } from "./seals.ts";
 import { type Followers, type StreamQuery, streamReceipts } from "./stream.ts";
 import type { Verified } from "./verification.ts";
 import { type Report, VerificationDesk } from "./verification-desk.ts";
@@ -26,6 +27,8 @@ export interface LedgerOptions {
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   log: LedgerLog;
+  /** What may forbid to seal; by default nothing does. */
+  holds?: SealHolds | undefined;
   /** The date that is city_day 1; by default the date of the first start. */
   epoch?: string | undefined;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
@@ -46,6 +49,7 @@ export class Ledger {
   readonly #db: Database;
   readonly #now: () => number;
   readonly #log: LedgerLog;
+  readonly #holds: SealHolds | undefined;
   readonly #calendar: Calendar;
   readonly #followers: Followers;
   readonly #desk: VerificationDesk;
@@ -53,10 +57,11 @@ export class Ledger {
   #alarm: string | undefined;
   #verifiedAt: number | undefined;
 
-  private constructor({ db, now, log, mostWaitMs, maxReportAgeMs }: LedgerOptions, calendar: Calendar) {
+  private constructor({ db, now, log, holds, mostWaitMs, maxReportAgeMs }: LedgerOptions, calendar: Calendar) {
     this.#db = db;
     this.#now = now;
     this.#log = log;
+    this.#holds = holds;
     this.#calendar = calendar;
     const reader = db.longReader(this.#stopping.signal);
     this.#followers = { watch: new HeadWatch(reader), newest: new NewestReceipts(reader), backfills: 0 };
@@ -71,16 +76,18 @@ export class Ledger {
 
   /**
    * Opens the ledger; the first time it settles the epoch and seals receipt 1.
-   * @throws Error when the configured epoch is not the one that the ledger began with
+   * @throws Error when the configured epoch is not the one that the ledger began with; SealsHeld when receipt 1 may not be
+   * sealed
    */
   static async open(options: LedgerOptions): Promise<Ledger> {
-    const { db, now, log, epoch: configured } = options;
+    const { db, now, log, holds, epoch: configured } = options;
+    const hold = await holds?.reason(never);
     const calendar = await db.transaction(never, async (tx) => {
       const time = now();
       const today = dateOf(time);
       const epoch = configured ?? today;
       // Sealing locks the head: of several first starts one settles the calendar, and the others find it.
-      const receipt = await sealGenesis({ tx, now: time, epoch });
+      const receipt = await sealGenesis({ tx, now: time, epoch, hold });
       const settled = await readCalendar(tx);
       if (settled !== undefined) return settled;
       if (receipt === undefined) throw new Error("The row of ledger_epoch is gone; restore it from a backup.");
@@ -117,10 +124,20 @@ export class Ledger {
     this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
   }
 
-  /** Runs one unit of work that seals; its followers hear of it once it is committed. */
+  /** Why nothing may be sealed now; undefined where it may. @throws StoaError `unavailable` when that cannot be told */
+  async held(signal: AbortSignal): Promise<string | undefined> {
+    return this.#holds?.reason(signal);
+  }
+
+  /**
+   * Runs one unit of work that seals; its followers hear of it once it is committed.
+   * @throws SealsHeld where it comes to seal while nothing may be sealed; what needs no new receipt still works
+   */
   async write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>): Promise<Reply> {
+    // Outside the transaction: a check may read the database, and must not wait for a second connection.
+    const hold = await this.held(signal);
     const reply = await this.#db.transaction(signal, (tx) =>
-      work({ tx, now: this.#now(), epoch: this.#calendar.epoch }),
+      work({ tx, now: this.#now(), epoch: this.#calendar.epoch, hold }),
     );
     this.#followers.watch.notify();
     return reply;
@@ -169,13 +186,16 @@ export class Ledger {
 
   /**
    * Seals one day that is over, by hand; `reply` makes the reply within the unit of work.
-   * @throws StoaError `bad_input` for a day that cannot be sealed, `exists` for one that is
+   * @throws StoaError `bad_input` for a day that cannot be sealed, `exists` for one that is; SealsHeld while nothing may be
+   * sealed
    */
   async sealDaily<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
     const db = this.#db.longReader(signal);
     checkSealable(date, this.#calendar.first_day, this.#now());
     const sealed = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
     if ((await listSealedDays(db, date))[0] === date) throw sealed();
+    const hold = await this.held(signal);
+    if (hold !== undefined) throw new SealsHeld(hold);
     const before = await this.#verifyFrom(db, chainStart, signal);
     const { made, verified } = await this.write(signal, async (sealing) => {
       const outcome = await sealDay(sealing, date, before);
@@ -189,6 +209,7 @@ export class Ledger {
   /**
    * Seals, in order, every day since the first receipt's that is over and not sealed. Of any number of replicas that do
    * this at once, one seals each day.
+   * @throws SealsHeld while nothing may be sealed
    */
   async sealDueDays(signal: AbortSignal): Promise<void> {
     const db = this.#db.longReader(signal);

@@ -1,21 +1,11 @@
 import { badInput, StoaError } from "../errors.ts";
 import type { Json } from "../receipt/canonical.ts";
 import { isDate, zeroHash } from "../receipt/document.ts";
-import type { Tx } from "../store/database.ts";
 import { lockHead, type ReceiptRow } from "../store/receipts.ts";
 import { insertSealedDay, insertSealedSession } from "../store/seals.ts";
-import { append, clerk, dateOf, dayMs, startOf } from "./chain.ts";
+import { append, clerk, dateOf, dayMs, type Sealing, startOf } from "./chain.ts";
 import { checkPlain, sessionEvidence } from "./evidence.ts";
 import { type Verified, verifyFrom } from "./verification.ts";
-
-/** One sealing in progress: the receipt and all that goes with it commit together or not at all. */
-export interface Sealing {
-  tx: Tx;
-  /** The time, in milliseconds since 1970 (UTC). */
-  now: number;
-  /** The date that is city_day 1. */
-  epoch: string;
-}
 
 /** Where a receipt's reader has the chain verified; a path without a host, so that it outlives the address. */
 const verificationPath = "/house/verify?from=0";
@@ -23,10 +13,10 @@ const verificationPath = "/house/verify?from=0";
 const lateMs = 5 * 60_000;
 
 /** Seals receipt 1 where the chain is empty. @returns undefined where it is not */
-export async function sealGenesis({ tx, now, epoch }: Sealing): Promise<ReceiptRow | undefined> {
-  const head = await lockHead(tx);
+export async function sealGenesis(sealing: Sealing): Promise<ReceiptRow | undefined> {
+  const head = await lockHead(sealing.tx);
   if (head.seq > 0) return undefined;
-  return append(tx, head, epoch, now, {
+  return append(sealing, head, {
     book: null,
     actor: clerk,
     evidence: { note: "Sealed by the first start of this ledger.", source: verificationPath },
@@ -45,9 +35,10 @@ export interface SessionInput {
 
 /**
  * Seals a session of a book; `input` has passed the field rules.
- * @throws StoaError `bad_input`; `exists` when this session of the book is sealed
+ * @throws StoaError `bad_input`; `exists` when this session of the book is sealed; SealsHeld while nothing may be sealed
  */
-export async function sealSession({ tx, now, epoch }: Sealing, input: SessionInput): Promise<ReceiptRow> {
+export async function sealSession(sealing: Sealing, input: SessionInput): Promise<ReceiptRow> {
+  const { tx, now } = sealing;
   const { book, session, note, source, actor } = input;
   checkDate(session, "session");
   if (session > dateOf(now)) throw badInput("session", "session is a day that has not come yet (UTC).");
@@ -62,7 +53,7 @@ export async function sealSession({ tx, now, epoch }: Sealing, input: SessionInp
   if (!(await insertSealedSession(tx, book, session, head.seq + 1))) {
     throw new StoaError("exists", `The session ${session} of this book is sealed.`, { field: "session" });
   }
-  return append(tx, head, epoch, now, {
+  return append(sealing, head, {
     book,
     actor,
     evidence,
@@ -81,12 +72,14 @@ export function checkSealable(date: string, firstDay: string, now: number): void
  * Seals a day that is over. `verified` is what verifying the chain gave a moment ago; what was appended since is verified
  * here, under the lock.
  * @returns the receipt, or undefined when the day is sealed already; and what the chain was found to be
+ * @throws SealsHeld while nothing may be sealed
  */
 export async function sealDay(
-  { tx, now, epoch }: Sealing,
+  sealing: Sealing,
   date: string,
   verified: Verified,
 ): Promise<{ receipt: ReceiptRow | undefined; verified: Verified }> {
+  const { tx, now } = sealing;
   const head = await lockHead(tx);
   if (!(await insertSealedDay(tx, date, head.seq + 1))) return { receipt: undefined, verified };
   const settled = verified.finding === undefined ? await verifyFrom(tx, verified.link) : verified;
@@ -94,7 +87,7 @@ export async function sealDay(
   const note = late
     ? "Sealed late: the service was not running, or could not seal, when this day ended."
     : "Sealed by the service's clock at the end of the day.";
-  const receipt = await append(tx, head, epoch, now, {
+  const receipt = await append(sealing, head, {
     book: null,
     actor: clerk,
     evidence: { note, source: verificationPath },

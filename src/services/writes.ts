@@ -4,8 +4,8 @@ import type { Board, Unit } from "../board/board.ts";
 import { type Claim, claimReply, keepReply } from "../board/idempotency.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
 import { limitOf } from "../contract.ts";
+import type { Sealing } from "../ledger/chain.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Sealing } from "../ledger/seals.ts";
 import { callerKey, callerOf, limitsKey } from "./access.ts";
 import { readClaim } from "./idempotency-key.ts";
 

@@ -10,6 +10,7 @@ import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
 import { Ledger } from "../../src/ledger/ledger.ts";
+import type { SealHolds } from "../../src/ledger/seal-holds.ts";
 import { sealSession } from "../../src/ledger/seals.ts";
 import { Database } from "../../src/store/database.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -100,10 +101,10 @@ export async function refusal(call: Promise<unknown>): Promise<{ code: string; e
 }
 
 /** The ledger itself on a database that a service has migrated, without a server or a clock around it. */
-export async function openLedger(db: TestDatabase, now: () => number = Date.now) {
+export async function openLedger(db: TestDatabase, now: () => number = Date.now, holds?: SealHolds) {
   const database = new Database({ address: db.config, connections: 4 });
   afterAll(() => database.close());
-  const ledger = await Ledger.open({ db: database, now, log: pino({ level: "silent" }), maxReportAgeMs: 0 });
+  const ledger = await Ledger.open({ db: database, now, log: pino({ level: "silent" }), holds, maxReportAgeMs: 0 });
   return { ledger, database };
 }
 
