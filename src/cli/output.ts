@@ -33,6 +33,9 @@ export interface Output {
   end(result: Result): void;
 }
 
+/** The types of receipts that are printed by their names. */
+const knownTypes: ReadonlySet<string> = new Set(["genesis", "session", "daily", "recovery"]);
+
 /** One object a line, for programs. */
 export class JsonOutput implements Output {
   readonly #stdout: Terminal;
@@ -93,7 +96,7 @@ export class HumanOutput implements Output {
   receipt({ link, document }: VerifiedReceipt): void {
     // Of a document's texts only those with a fixed form may reach a terminal.
     const { type } = document.body as { type: string };
-    const known = type === "genesis" || type === "session" || type === "daily" ? type : "other";
+    const known = knownTypes.has(type) ? type : "other";
     this.#say(`receipt ${link.seq}: ${document.ts} ${known} ${link.hash}`);
   }
 

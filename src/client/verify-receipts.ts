@@ -1,5 +1,6 @@
 import { CanonicalError, canonicalize } from "../receipt/canonical.ts";
 import type { ReceiptDocument } from "../receipt/document.ts";
+import { contradiction, rivalOf } from "../receipt/recovery.ts";
 import { chainStart, type Fault, type Link, verifyEnd, verifyNext } from "../receipt/verify.ts";
 import { hashed, type ReceiptClaim } from "./claims.ts";
 import { StoaError } from "./error.ts";
@@ -73,6 +74,7 @@ export async function* verifyReceipts(options: VerifyOptions): AsyncGenerator<Ve
     try {
       for await (const claim of readReceipts({ ...options, from: link.seq + 1 })) {
         const verified = await verifyClaim(link, claim);
+        await checkRecovery(root, verified, signal);
         link = verified.link;
         checkKnown(link, known);
         checkHead(link, head);
@@ -100,6 +102,16 @@ async function verifyClaim(previous: Link, claim: ReceiptClaim): Promise<Verifie
     throw new DoesNotVerify({ seq: due, fault: "wrong_document", message });
   }
   return { link: verdict.link, document: verdict.document };
+}
+
+/** A recovery may abandon no receipt that the service still shows. @throws DoesNotVerify */
+async function checkRecovery(root: string, { link, document }: VerifiedReceipt, signal: AbortSignal | undefined) {
+  const rival = rivalOf(document);
+  if (rival === undefined) return;
+  const shown = await readLink(root, rival.seq, signal);
+  if (shown !== undefined && "hash" in shown && shown.hash === rival.hash) {
+    throw new DoesNotVerify(contradiction(link.seq, rival));
+  }
 }
 
 /** Two JSON values are equal when their canonical texts are. */

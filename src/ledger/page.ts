@@ -1,5 +1,6 @@
 // Receipts that are verified at once, in a form that is cheap to hand to a thread: few objects, and one buffer that is moved.
 import { PlainReader } from "../receipt/plain-reader.ts";
+import { type Head, rivalOf } from "../receipt/recovery.ts";
 import { type Link, verifyNext } from "../receipt/verify.ts";
 import type { ReceiptRow } from "../store/receipts.ts";
 import { sha256 } from "./chain.ts";
@@ -15,8 +16,11 @@ export interface Page {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** What verifying a page gave: undefined when any of it is not good. */
-export type PageOutcome = { firstTs: string; last: Link } | undefined;
+/**
+ * What verifying a page gave: undefined when any of it is not good. None of `rivals`, which recoveries abandon, may be in the
+ * chain; that remains to be checked.
+ */
+export type PageOutcome = { firstTs: string; last: Link; rivals: Head[] } | undefined;
 
 const hashLength = 64;
 
@@ -56,29 +60,40 @@ export function verifyPage({ previous, hashes, ends, bytes }: Page): PageOutcome
   const reader = new PlainReader(bytes);
   let link: Link = previous;
   let firstTs: string | undefined;
+  const rivals: Head[] = [];
   let begin = 0;
   for (const [index, end] of ends.entries()) {
     const canonical = bytes.subarray(begin, end);
     const hash = hashes.slice(index * hashLength, (index + 1) * hashLength);
     reader.moveTo(begin, end);
-    const next = verifyReceipt(link, canonical, hash, reader);
+    const next = verifyReceipt(link, canonical, hash, reader, rivals);
     if (next === undefined) return undefined;
     link = next;
     firstTs ??= link.ts;
     begin = end;
   }
-  return firstTs === undefined ? undefined : { firstTs, last: link };
+  return firstTs === undefined ? undefined : { firstTs, last: link, rivals };
 }
 
 /**
  * @param reader has the same bytes before it
+ * @param rivals gets what must be checked besides
  * @returns the receipt after `previous`; undefined when it is not good
  */
-function verifyReceipt(previous: Link, bytes: Uint8Array, hash: string, reader: PlainReader): Link | undefined {
+function verifyReceipt(
+  previous: Link,
+  bytes: Uint8Array,
+  hash: string,
+  reader: PlainReader,
+  rivals: Head[],
+): Link | undefined {
   const seq = previous.seq + 1;
   const computedHash = sha256(bytes);
   const ts = computedHash === hash ? readPlainSession(reader, previous) : undefined;
   if (ts !== undefined && (previous.ts === undefined || ts >= previous.ts)) return { seq, hash: computedHash, ts };
   const verdict = verifyNext(previous, { bytes, computedHash, seq, hash, prevHash: previous.hash });
-  return verdict.ok ? verdict.link : undefined;
+  if (!verdict.ok) return undefined;
+  const rival = rivalOf(verdict.document);
+  if (rival !== undefined) rivals.push(rival);
+  return verdict.link;
 }

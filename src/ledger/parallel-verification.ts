@@ -3,7 +3,7 @@ import type { Link } from "../receipt/verify.ts";
 import type { Queryable } from "../store/database.ts";
 import { listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import type { PageOutcome } from "./page.ts";
-import { firstPortion, portionAfter, type Verified, verifyFrom } from "./verification.ts";
+import { firstPortion, isInChain, portionAfter, type Verified, verifyFrom } from "./verification.ts";
 import { VerificationCrew } from "./verification-crew.ts";
 
 export interface ParallelOptions {
@@ -56,6 +56,7 @@ async function passGoodPages(db: Queryable, start: Link, options: ParallelOption
     const outcome = await underWay.shift();
     // It was verified after the recorded hash of the page before, which is good: that leaves the time to be compared.
     if (outcome === undefined || (good.ts !== undefined && outcome.firstTs < good.ts)) return false;
+    for (const rival of outcome.rivals) if (await isInChain(db, rival)) return false;
     good = outcome.last;
     return true;
   };

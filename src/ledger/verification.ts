@@ -1,3 +1,4 @@
+import { contradiction, rivalOf } from "../receipt/recovery.ts";
 import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../receipt/verify.ts";
 import type { Queryable } from "../store/database.ts";
 import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
@@ -39,6 +40,10 @@ export async function verifyFrom(db: Queryable, start: Link): Promise<Verified> 
       const claim = { bytes: canonical, computedHash: sha256(canonical), seq, hash, prevHash: prev_hash };
       const verdict = verifyNext(link, claim);
       if (!verdict.ok) return { link, count: link.seq - start.seq, finding: verdict.finding };
+      const rival = rivalOf(verdict.document);
+      if (rival !== undefined && (await isInChain(db, rival))) {
+        return { link, count: link.seq - start.seq, finding: contradiction(seq, rival) };
+      }
       link = verdict.link;
     }
     if (rows.length > 0) {
@@ -67,4 +72,9 @@ export async function startBefore(db: Queryable, from: number): Promise<Link | F
     return { seq, fault: "wrong_hash", message: `the bytes hash to ${computed}; recorded is ${row.hash}` };
   }
   return { seq, hash: computed };
+}
+
+/** Whether this very receipt is stored. */
+export async function isInChain(db: Queryable, { seq, hash }: { seq: number; hash: string }): Promise<boolean> {
+  return (await findReceipt(db, seq))?.hash === hash;
 }

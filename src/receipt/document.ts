@@ -19,7 +19,7 @@ export interface ReceiptDocument {
   body: ReceiptBody;
 }
 
-export type ReceiptBody = GenesisBody | SessionBody | DailyBody;
+export type ReceiptBody = GenesisBody | SessionBody | DailyBody | RecoveryBody;
 
 export interface GenesisBody {
   type: "genesis";
@@ -44,6 +44,19 @@ export interface DailyBody {
   head_seq: number;
   verify_ok: boolean;
 }
+
+/** The operator's word that receipts which were served are no part of the chain any more, as after a restored backup. */
+export interface RecoveryBody {
+  type: "recovery";
+  count: number;
+  head: string;
+  /** The newest receipt that was served and is abandoned. */
+  abandoned_seq: number;
+  abandoned_hash: string;
+  note: string;
+}
+
+const bodiesWithNote: ReadonlySet<Json | undefined> = new Set(["genesis", "session", "recovery"]);
 
 const hashPattern = /^[0-9a-f]{64}$/;
 const datePattern = /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
@@ -78,16 +91,20 @@ export function findMalformedMember(document: Json, knownHash: string): string |
 }
 
 function findMalformedBodyMember(body: { [name: string]: Json }, knownHash: string): string | undefined {
-  const { type, count, head, note, session, date, head_seq, verify_ok } = body;
+  const { type, count, head, note, session, date, head_seq, verify_ok, abandoned_seq, abandoned_hash } = body;
   if (typeof type !== "string") return "body.type";
   if (!isCount(count)) return "body.count";
   if (head !== knownHash && !isHash(head)) return "body.head";
-  if ((type === "genesis" || type === "session") && typeof note !== "string") return "body.note";
+  if (bodiesWithNote.has(type) && typeof note !== "string") return "body.note";
   if (type === "session" && !isDate(session)) return "body.session";
   if (type === "daily") {
     if (!isDate(date)) return "body.date";
     if (!isCount(head_seq)) return "body.head_seq";
     if (typeof verify_ok !== "boolean") return "body.verify_ok";
+  }
+  if (type === "recovery") {
+    if (!isCount(abandoned_seq) || abandoned_seq < 1) return "body.abandoned_seq";
+    if (!isHash(abandoned_hash)) return "body.abandoned_hash";
   }
   return undefined;
 }

@@ -2,6 +2,7 @@ import { CanonicalError, canonicalize, type Json } from "./canonical.ts";
 import { findMalformedMember, isHash, type ReceiptDocument, zeroHash } from "./document.ts";
 import { parseJson } from "./parse.ts";
 import { PlainReader } from "./plain-reader.ts";
+import { abandonedBy, contradiction } from "./recovery.ts";
 
 /** Why a receipt does not verify. */
 export type Fault =
@@ -27,6 +28,8 @@ export type Fault =
   | "wrong_head"
   /** ts is older than the receipt's before. */
   | "wrong_ts"
+  /** A recovery abandons a receipt that is part of the chain. */
+  | "wrong_recovery"
   /** The chain ends before the head that was promised. */
   | "truncated"
   /** The chain goes on after the head that was promised: somebody added receipts, or moved the head back. */
@@ -68,7 +71,8 @@ export type Verdict = { ok: true; link: Link; document: ReceiptDocument } | { ok
 
 /**
  * Checks the receipt that must follow `previous`. It computes no hash itself, so that it serves synchronous hashes and
- * WebCrypto's alike. Every rule of FORMAT.md is here and nowhere else; the first that is broken is the finding.
+ * WebCrypto's alike. Every rule of FORMAT.md is here and nowhere else, but for those that need more than the receipt before:
+ * a recovery is compared with an older one by whoever can look that up (`rivalOf`). The first that is broken is the finding.
  */
 export function verifyNext(previous: Link, claim: Claim): Verdict {
   const expected = previous.seq + 1;
@@ -105,6 +109,9 @@ export function verifyNext(previous: Link, claim: Claim): Verdict {
   if (previous.ts !== undefined && document.ts < previous.ts) {
     return fail("wrong_ts", `ts is ${document.ts}, older than ${previous.ts} of the receipt before`);
   }
+  // A hash stands for one receipt, whatever seq is named beside it.
+  const abandoned = abandonedBy(document);
+  if (abandoned?.hash === previous.hash) return { ok: false, finding: contradiction(expected, abandoned) };
   return { ok: true, link: { seq: expected, hash: claim.computedHash, ts: document.ts }, document };
 }
 

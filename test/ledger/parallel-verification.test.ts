@@ -126,6 +126,16 @@ describe("verification in threads", () => {
       (document) => {
         document.body = { ...document.body, type: "genesis", note: "" };
       },
+      (document) => {
+        const [genesis] = buildChain(1);
+        document.body = {
+          ...document.body,
+          type: "recovery",
+          note: "",
+          abandoned_seq: 1,
+          abandoned_hash: genesis?.hash,
+        };
+      },
     ];
     for (const document of changes) {
       for (let seq = 2; seq <= 9; seq++) {

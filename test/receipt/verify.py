@@ -19,13 +19,15 @@ def date(it): return time(it + "T00:00:00.000Z")
 def body(it): return members(type=a(str), count=integer(), head=sha256, **BODIES.get(it["type"], {}))(it)
 
 BODIES = {"genesis": {"note": a(str)}, "session": {"note": a(str), "session": date},
-    "daily": {"date": date, "head_seq": integer(), "verify_ok": a(bool)}}
+    "daily": {"date": date, "head_seq": integer(), "verify_ok": a(bool)},
+    "recovery": {"abandoned_seq": integer(1), "abandoned_hash": sha256, "note": a(str)}}
 DOCUMENT = members(v=integer(1, 1), seq=integer(1), kind=a(str), ts=time, city_day=integer(), book=a(str | None),
     actor=members(agent=a(str), seat=a(str)), prev_hash=sha256, refs=a(list), evidence=a(dict), body=body)
 FAULTS = {UnicodeDecodeError: "not_utf8", json.JSONDecodeError: "not_json", RecursionError: "not_canonical"}
 
 def verify(vector):
     last = {"seq": 0, "hash": "0" * 64, "ts": ""} | vector.get("previous", {})
+    hashes = {}
     for claim in vector["receipts"]:
         data = claim["canonical"].encode() if "canonical" in claim else base64.b64decode(claim["canonical_base64"])
         seq, digest = last["seq"] + 1, hashlib.sha256(data).hexdigest()
@@ -42,7 +44,10 @@ def verify(vector):
         if it["body"]["type"] == "daily" and it["body"]["head_seq"] != seq - 1: return seq, "wrong_count"
         if it["body"]["head"] != last["hash"]: return seq, "wrong_head"
         if it["ts"] < last["ts"]: return seq, "wrong_ts"
+        if it["body"]["type"] == "recovery" and it["body"]["abandoned_hash"] in (
+                last["hash"], hashes.get(it["body"]["abandoned_seq"])): return seq, "wrong_recovery"
         last = {"seq": seq, "hash": digest, "ts": it["ts"]}
+        hashes[seq] = digest
     head = last | vector.get("head", {})
     if last["seq"] < head["seq"]: return last["seq"] + 1, "truncated"
     if last["seq"] > head["seq"]: return head["seq"] + 1, "beyond_head"

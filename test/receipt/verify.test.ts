@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { vectorFiles } from "../../scripts/vectors.ts";
+import { contradiction, rivalOf } from "../../src/receipt/recovery.ts";
 import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../../src/receipt/verify.ts";
 import { buildChain, bytesOf, type Receipt, sha256, type Vector, type VectorReceipt } from "./chain.ts";
 
@@ -17,6 +18,7 @@ const vectors = paths.map((path) => ({ path, vector: JSON.parse(textOf(path)) as
 /** A whole verification: what a verifier does with a vector. */
 function findingOf({ previous, receipts, head }: Omit<Vector, "description" | "expect">): Finding | undefined {
   let link: Link = previous ?? chainStart;
+  const hashes = new Map<number, string>();
   for (const receipt of receipts) {
     const bytes = bytesOf(receipt);
     const verdict = verifyNext(link, {
@@ -27,7 +29,10 @@ function findingOf({ previous, receipts, head }: Omit<Vector, "description" | "e
       prevHash: receipt.prev_hash,
     });
     if (!verdict.ok) return verdict.finding;
+    const rival = rivalOf(verdict.document);
+    if (rival !== undefined && hashes.get(rival.seq) === rival.hash) return contradiction(verdict.link.seq, rival);
     link = verdict.link;
+    hashes.set(link.seq, link.hash);
   }
   return head && verifyEnd(link, head);
 }
@@ -68,7 +73,7 @@ describe("FORMAT.md", () => {
     const declared = new Set(type.match(/(?<=\| ")\w+(?=")/g));
     expect(new Set(named)).toEqual(declared);
     expect(new Set(found)).toEqual(declared);
-    expect(declared.size).toBe(13);
+    expect(declared.size).toBe(14);
   });
 
   it("shows the first vector, and its hash", () => {

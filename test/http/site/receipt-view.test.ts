@@ -44,6 +44,11 @@ describe("the page of a receipt that was tampered with", () => {
       "Session of no date, book of no name",
     ],
     [
+      "a recovery of no number",
+      { body: { type: "recovery", abandoned_seq: [1], abandoned_hash: {} } },
+      "A recovery, which abandons receipt of no number",
+    ],
+    [
       "times that are none",
       { ts: "yesterday", city_day: -1.5, body: { type: "daily", date: null } },
       "The day of no date",

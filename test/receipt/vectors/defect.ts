@@ -50,3 +50,13 @@ export function edited(seq: number, fault: string, description: string, members:
   };
   return changed(seq, fault, description, { document });
 }
+
+/** Receipt `seq` as a recovery that abandons another receipt. */
+export function recovered(seq: number, abandonedSeq: number, abandonedHash: string): { [seq: number]: Change } {
+  const document = (document: LooseDocument) => {
+    const { count, head } = document.body;
+    const note = "Restored from the backup of the night.";
+    document.body = { type: "recovery", count, head, abandoned_seq: abandonedSeq, abandoned_hash: abandonedHash, note };
+  };
+  return { [seq]: { document } };
+}

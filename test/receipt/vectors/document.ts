@@ -1,11 +1,12 @@
-import { buildChain, type LooseDocument } from "../chain.ts";
-import { changed, edited, type Vectors } from "./defect.ts";
+import { buildChain, type LooseDocument, otherHash } from "../chain.ts";
+import { changed, edited, recovered, type Vectors } from "./defect.ts";
 
 const members = [
   ...["v", "seq", "kind", "ts", "city_day", "book", "actor", "prev_hash", "refs", "evidence", "body"],
   ...["actor.agent", "actor.seat", "body.type", "body.count", "body.head"],
 ];
 const sessionMembers = ["body.note", "body.session"];
+const recoveryMembers = ["body.abandoned_seq", "body.abandoned_hash"];
 const dailyMembers = ["body.date", "body.head_seq", "body.verify_ok"];
 
 /** `true` is of the wrong type for every member but verify_ok; a number in a string is what a count might come as. */
@@ -34,9 +35,37 @@ export function notWhole(): Vectors {
         holder[key] = wrongTypes[member] ?? true;
       }),
     ]);
+  const recovery = (description: string, edit: (body: LooseDocument) => void) => {
+    const recover = recovered(4, 9, otherHash)[4]?.document as (document: LooseDocument) => void;
+    return changed(4, "bad_document", description, {
+      document: (document) => {
+        recover(document);
+        edit(document.body);
+      },
+    });
+  };
+  const ofRecovery = recoveryMembers.flatMap((member) => {
+    const key = member.slice("body.".length);
+    const name = key.replaceAll("_", "-");
+    return [
+      [`missing-body-${name}`, recovery(`There is no ${member}.`, (body) => delete body[key])],
+      [
+        `wrong-type-body-${name}`,
+        recovery(`${member} is of another type.`, (body) => Object.assign(body, { [key]: true })),
+      ],
+    ];
+  });
   const root = (description: string, json: string) => changed(4, "bad_document", description, { text: () => json });
   return {
     ...Object.fromEntries([...of(4, [...members, ...sessionMembers]), ...of(3, dailyMembers)]),
+    ...Object.fromEntries(ofRecovery),
+    "missing-recovery-note": recovery("The recovery has no note.", (body) => delete body.note),
+    "recovery-of-seq-zero": recovery("There is no receipt 0 to abandon.", (body) =>
+      Object.assign(body, { abandoned_seq: 0 }),
+    ),
+    "recovery-hash-in-capitals": recovery("Hashes are written in lower case.", (body) =>
+      Object.assign(body, { abandoned_hash: otherHash.toUpperCase() }),
+    ),
     "missing-genesis-note": changed(1, "bad_document", "The genesis has no note.", {
       document: (d) => delete d.body.note,
     }),

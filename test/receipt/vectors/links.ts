@@ -1,5 +1,5 @@
 import { buildChain, otherHash, toVector, type Vector, type VectorReceipt, zeros } from "../chain.ts";
-import { edited, type Vectors, vector } from "./defect.ts";
+import { edited, recovered, type Vectors, vector } from "./defect.ts";
 
 export function notLinked(): Vectors {
   const relinked = (seq: number, description: string, hash: string) =>
@@ -10,6 +10,14 @@ export function notLinked(): Vectors {
   const renumbered = (receipts: VectorReceipt[]) => receipts.map((receipt, index) => ({ ...receipt, seq: index + 1 }));
   const alone = (receipts: VectorReceipt[]) => receipts.map(({ canonical }) => ({ canonical: canonical as string }));
   const previous = { seq: 4, hash: otherHash };
+  const hashAt = (seq: number) => clean[seq - 1]?.hash as string;
+  const recovery = (description: string, seq: number, abandoned: number) =>
+    vector(
+      seq,
+      "wrong_recovery",
+      description,
+      buildChain(6, recovered(seq, abandoned, hashAt(abandoned))).map(toVector),
+    );
   return {
     gap: vector(3, "gap", "Receipt 3 is left out.", pick(1, 2, 4, 5, 6)),
     "gap-at-start": vector(1, "gap", "Receipt 1 is left out.", pick(2, 3, 4)),
@@ -49,6 +57,15 @@ export function notLinked(): Vectors {
     "wrong-ts": edited(4, "wrong_ts", "ts is a millisecond older than that of the receipt before.", {
       ts: "2026-01-02T00:00:04.122Z",
     }),
+    "recovery-of-the-receipt-before": recovery("The receipt before is abandoned, and built on.", 4, 3),
+    "recovery-of-the-receipt-before-by-another-seq": vector(
+      4,
+      "wrong_recovery",
+      "The hash of the receipt before is abandoned, under another seq.",
+      buildChain(6, recovered(4, 9, hashAt(3))).map(toVector),
+    ),
+    "recovery-of-an-older-receipt": recovery("A receipt of this chain is abandoned, and built on.", 5, 2),
+    "recovery-of-the-genesis": recovery("The genesis is abandoned, and built on.", 4, 1),
     "several-faults": vector(2, "wrong_hash", "The first receipt that is broken counts, and there the first rule.", [
       ...pick(1),
       { ...pick(2)[0], canonical: "{", prev_hash: otherHash },

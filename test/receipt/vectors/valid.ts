@@ -1,5 +1,16 @@
-import { buildChain, documentAt, type LooseDocument, type Receipt, toVector, type Vector, zeros } from "../chain.ts";
+import {
+  buildChain,
+  documentAt,
+  type LooseDocument,
+  otherHash,
+  type Receipt,
+  sha256,
+  toVector,
+  type Vector,
+  zeros,
+} from "../chain.ts";
 import { numberSamples } from "../rfc8785.ts";
+import { recovered } from "./defect.ts";
 
 /** `levels` arrays, each in the one before; the innermost is empty. */
 const nestedArrays = (levels: number): LooseDocument => JSON.parse("[".repeat(levels) + "]".repeat(levels));
@@ -20,6 +31,10 @@ export function validVectors(): { [name: string]: Vector } {
   const evidence = (evidence: LooseDocument) => ({ document: (d: LooseDocument) => Object.assign(d, { evidence }) });
   const long = buildChain(9);
   const previous = headOf(long.slice(0, 4));
+
+  /** Receipt 4 is a recovery from a chain that had gone on to receipt `seq`. */
+  const recovery = (description: string, seq: number, hash = otherHash) =>
+    vector(description, buildChain(6, recovered(4, seq, hash)));
 
   return {
     "genesis-alone": vector("The first receipt, and no other.", buildChain(1)),
@@ -91,6 +106,19 @@ export function validVectors(): { [name: string]: Vector } {
         d.actor.shift = "night";
         d.body = { type: "tide", count: d.body.count, head: d.body.head, session: 7, verify_ok: "perhaps" };
       },
+    ),
+    "recovery-below": recovery("Receipts 4 to 9 were served, and lost by a restore; receipt 4 says so.", 9),
+    "recovery-of-the-place": recovery("Another receipt 4 was served.", 4),
+    "recovery-beside": recovery("Another receipt 3 was served; the chain has one of its own.", 3),
+    "recovery-beside-an-older": recovery("Another receipt 2 was served; two have followed in its place.", 2),
+    "recovery-from-the-middle": vector(
+      "Receipt 5 abandons another receipt 2. Only the hash of receipt 3 is known here.",
+      buildChain(6, recovered(5, 2, otherHash)).slice(3),
+      headOf(buildChain(3)),
+    ),
+    recoveries: vector(
+      "Two recoveries, one after the other.",
+      buildChain(6, { ...recovered(4, 9, otherHash), ...recovered(5, 12, sha256(new Uint8Array())) }),
     ),
     "same-ts": changed("Two receipts of one millisecond.", (d) => {
       d.ts = documentAt(1, zeros).ts;

@@ -33,10 +33,11 @@ export function setOut(value: unknown): string | undefined {
 /** One line that says what was sealed. */
 export function describeReceipt({ document }: Receipt): string {
   const { body, book } = objectOf(document);
-  const { type, session, date } = objectOf(body);
+  const { type, session, date, abandoned_seq } = objectOf(body);
   if (type === "genesis") return "The beginning of the chain";
   if (type === "daily") return `The day ${textOf(date) ?? "of no date"}`;
   if (type === "session") return `Session of ${textOf(session) ?? "no date"}, book ${textOf(book) ?? "of no name"}`;
+  if (type === "recovery") return `A recovery, which abandons receipt ${textOf(abandoned_seq) ?? "of no number"}`;
   return document === undefined
     ? "A document that cannot be read"
     : `Sealed as ${textOf(type) ?? "nothing known here"}`;

@@ -79,13 +79,15 @@ ${
 function members({ document }: Receipt): Html[] {
   const { book, actor, body } = objectOf(document);
   const { agent, seat } = objectOf(actor);
-  const { note, count, verify_ok } = objectOf(body);
+  const { note, count, verify_ok, abandoned_seq, abandoned_hash } = objectOf(body);
   const sealedBy = textOf(agent) === undefined ? undefined : `${textOf(agent)}, ${textOf(seat) ?? "no seat"}`;
   const rows: [string, string | undefined][] = [
     ["Sealed by", sealedBy],
     ["Book", textOf(book)],
     ["Receipts before", textOf(count)],
     ["The chain verified then", verify_ok === undefined ? undefined : verify_ok === true ? "yes" : "no"],
+    ["Abandoned receipt", textOf(abandoned_seq)],
+    ["Its hash", textOf(abandoned_hash)],
     ["Note", textOf(note) === "" ? undefined : textOf(note)],
   ];
   return rows
