@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type Logger, pino } from "pino";
-import { migrateAs, type PrivateDatabase, startPrivateDatabase } from "./app/databases.ts";
+import { migrateAs, startOwnDatabase } from "./app/databases.ts";
 import { gaugesOf } from "./app/gauges.ts";
 import type { Overrides } from "./app/overrides.ts";
 import { checkReady } from "./app/ready.ts";
@@ -22,6 +22,7 @@ import { createPolicies } from "./limits/policy.ts";
 import { createServiceTable } from "./services/table.ts";
 import { Database } from "./store/database.ts";
 import { tlsFailure } from "./store/database-errors.ts";
+import type { PrivateDatabase } from "./store/private-database.ts";
 import { TriggerWatch } from "./store/trigger-watch.ts";
 import { Warnings } from "./warnings.ts";
 
@@ -69,7 +70,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const siteUrl = () => config.siteUrl ?? url;
     await overrides.portOpened?.();
     signal?.throwIfAborted();
-    const own = config.database ? undefined : await startPrivateDatabase(config, log, cleanUp, signal);
+    const own = config.database ? undefined : await startOwnDatabase(config, log, cleanUp, signal);
     const database = config.database ?? (own as PrivateDatabase).serving;
     signal?.throwIfAborted();
     const db = new Database({

@@ -30,6 +30,15 @@ export function forgetServer(files: ServerFiles): void {
   rmSync(files.pidFile, { force: true });
 }
 
+/** The socket folder of the server that runs on this data, with the server's process id; undefined where none runs. */
+export function runningServer(files: ServerFiles): { pid: number; socketFolder: string } | undefined {
+  const record = readRecord(files.record);
+  const server = ours(files, parseIdentity(record));
+  const socketFolder = record?.socketFolder;
+  if (server === undefined || typeof socketFolder !== "string" || !isSocketFolder(socketFolder)) return undefined;
+  return { pid: server.pid, socketFolder };
+}
+
 /**
  * Stops the server that an earlier service left running on this data, if there is one, and removes its socket folder.
  * The caller holds the lock of the data folder.

@@ -5,10 +5,15 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { identify, isRunning, type ProcessIdentity, parseIdentity } from "./process-identity.ts";
 
+/** Another process has the data folder. */
+export class DataFolderInUse extends Error {
+  override readonly name = "DataFolderInUse";
+}
+
 /**
  * Takes the data folder for this process.
  * @returns a function that gives it back
- * @throws Error that names the process which has it
+ * @throws DataFolderInUse that names the process which has it
  */
 export function takeLock(dataDir: string): () => void {
   const path = join(dataDir, "lock");
@@ -32,7 +37,9 @@ export function takeLock(dataDir: string): () => void {
 }
 
 function inUse(dataDir: string, who: string): Error {
-  return new Error(`the data folder ${dataDir} is in use by process ${who}; stop it first or set STOA_DATA_DIR`);
+  return new DataFolderInUse(
+    `the data folder ${dataDir} is in use by process ${who}; stop it first or set STOA_DATA_DIR`,
+  );
 }
 
 function linked(from: string, to: string): boolean {

@@ -1,0 +1,95 @@
+// Where a command finds the database of the service. With STOA_DATABASE_URL it is there. The private database is reached on
+// the socket of its server while the service runs; else the server is started for as long as the command takes.
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { DatabaseConfig } from "../config.ts";
+import { type Account, unprivilegedAccount } from "../privileges/account.ts";
+import { type PrivateAddresses, privateAddresses, startPrivateDatabase } from "../store/private-database.ts";
+import { giveDataFolder, serverFiles } from "../store/private-server/data-folder.ts";
+import { madeBy } from "../store/private-server/initialise.ts";
+import { runningServer } from "../store/private-server/left-over.ts";
+import { DataFolderInUse } from "../store/private-server/lock.ts";
+import { socketIn } from "../store/private-server/options.ts";
+import type { OperatorContext } from "./command.ts";
+
+/** The database that a command works on. */
+export interface OperatorDatabase {
+  /** An account that may read everything. */
+  serving: DatabaseConfig;
+  /** An account that may also write every table and alter the schema. */
+  migrating: DatabaseConfig;
+  /** Stops what was started for the command. */
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  /**
+   * `beside`: the service may run. `alone`: a service of this data folder must not run; a database that is missing is made.
+   * Whether a service runs on a database of STOA_DATABASE_URL is not known here.
+   */
+  mode: "beside" | "alone";
+}
+
+/**
+ * Finds the database of the service, and starts its private server where that does not run.
+ * @throws Error with one line for the operator
+ */
+export async function openDatabase(
+  { config, note, signal }: OperatorContext,
+  { mode }: OpenOptions,
+): Promise<OperatorDatabase> {
+  if (config.database !== undefined) {
+    const { database: serving, migrationDatabase: migrating = serving } = config;
+    return { serving, migrating, close: async () => {} };
+  }
+  const { dataDir } = config;
+  try {
+    if (mode === "beside" && madeBy(serverFiles(dataDir).folder) === undefined) {
+      throw new Error(
+        `there is no database in ${dataDir}; set STOA_DATA_DIR or STOA_DATABASE_URL as the service has it`,
+      );
+    }
+    return await startOwn(dataDir, note, signal);
+  } catch (error) {
+    if (error instanceof DataFolderInUse && mode === "beside")
+      return { ...findRunning(dataDir), close: async () => {} };
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EACCES" && code !== "EPERM") throw error;
+    throw new Error(`${dataDir} is closed to this account; run the command as root or as the account of the service`);
+  }
+}
+
+async function startOwn(dataDir: string, note: (line: string) => void, signal: AbortSignal): Promise<OperatorDatabase> {
+  const owner = ownerBefore(dataDir);
+  const { serving, migrating, stop } = await startPrivateDatabase({ dataDir, log: note, signal });
+  const close = async () => {
+    await stop();
+    // Root has taken the folder for itself, and a service that runs as its owner could not start any more.
+    if (owner !== undefined) await giveDataFolder(dataDir, owner, note);
+  };
+  return { serving, migrating, close };
+}
+
+/** The account whose folder this is; undefined where that is root, or this process is not root. */
+function ownerBefore(dataDir: string): Account | undefined {
+  const uid = statSync(dataDir, { throwIfNoEntry: false })?.uid;
+  return uid === undefined || uid === 0 ? undefined : unprivilegedAccount([dataDir]);
+}
+
+/** @throws Error when the server of the running service cannot be reached from here */
+function findRunning(dataDir: string): PrivateAddresses {
+  const server = runningServer(serverFiles(dataDir));
+  if (server === undefined) {
+    throw new Error(`the data folder ${dataDir} is in use, but its database server does not run yet; try again`);
+  }
+  const socketPath = socketIn(server.socketFolder);
+  // The service may have a /tmp of its own (PrivateTmp= of systemd).
+  const elsewhere = join("/proc", String(server.pid), "root", socketPath);
+  const found = [socketPath, elsewhere].find((path) => existsSync(path));
+  if (found === undefined) {
+    throw new Error(
+      `the socket ${socketPath} cannot be reached; run the command as root or as the account of the service`,
+    );
+  }
+  return privateAddresses(found);
+}

@@ -1,0 +1,22 @@
+// npm run stoa -- COMMAND …: the commands of an operator, on the settings of the service, and those of the packed client.
+import { operatorCommands } from "./commands.ts";
+import { listCommands, runOperatorCommand } from "./run.ts";
+
+const [name, ...args] = process.argv.slice(2);
+const command = operatorCommands.find((each) => each.name === name);
+if (command !== undefined) {
+  const interrupted = new AbortController();
+  const stop = () => interrupted.abort(new Error("interrupted"));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
+  process.exitCode = await runOperatorCommand(command, args, {
+    environment: process.env,
+    signal: interrupted.signal,
+    out: (line) => process.stdout.write(`${line}\n`),
+    note: (line) => process.stderr.write(`${line}\n`),
+  });
+} else if (name === undefined || ["help", "--help", "-h"].includes(name)) {
+  process[name === undefined ? "stderr" : "stdout"].write(listCommands(operatorCommands));
+  process.exitCode = name === undefined ? 2 : 0;
+} else {
+  await import("../cli/main.ts");
+}

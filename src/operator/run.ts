@@ -1,0 +1,68 @@
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { help as clientHelp, UsageError } from "../cli/arguments.ts";
+import { ConfigError, readConfig } from "../config.ts";
+import { exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+
+/** Where a command prints, and what it reads. */
+export interface Surroundings extends Omit<OperatorContext, "config"> {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** The list of commands: those of an operator, then that of everybody. */
+export function listCommands(commands: readonly OperatorCommand[]): string {
+  const lines = commands.map(({ name, summary }) => `stoa ${name.padEnd(8)} ${summary}\n`);
+  return `Usage: npm run stoa -- COMMAND …\n\n${lines.join("")}${clientHelp.replace(/^Usage: .*\n\n/, "")}`;
+}
+
+/**
+ * Runs a command of an operator.
+ * @returns the exit status; every failure has been told in one line
+ */
+export async function runOperatorCommand(
+  command: OperatorCommand,
+  args: string[],
+  { environment, ...surroundings }: Surroundings,
+): Promise<number> {
+  const fail = (message: string, status: number) => {
+    surroundings.note(`stoa ${command.name}: ${message.replace(/\s*\n\s*/g, " ")}`);
+    return status;
+  };
+  if (args.includes("--help") || args.includes("-h")) {
+    surroundings.out(command.help.trimEnd());
+    return exitStatus.done;
+  }
+  try {
+    const config = readConfig(environment);
+    for (const warning of config.warnings) surroundings.note(warning);
+    return await command.run(args, { ...surroundings, config });
+  } catch (error) {
+    if (error instanceof UsageError)
+      return fail(`${error.message}; see stoa ${command.name} --help`, exitStatus.unusable);
+    if (error instanceof ConfigError) return fail(error.message, exitStatus.unusable);
+    return fail(explain(error), exitStatus.failed);
+  }
+}
+
+/**
+ * Reads the arguments of a command.
+ * @throws UsageError
+ */
+export function parseOperatorArgs<Options extends NonNullable<ParseArgsConfig["options"]>>(
+  args: string[],
+  options: Options,
+) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+/** The message of a failure, with what it was caused by where that says more. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error && !error.message.includes(cause.message)
+    ? `${error.message} (${cause.message})`
+    : error.message;
+}

@@ -1,0 +1,52 @@
+// The private server with Stoa's database on it, by the accounts that README recommends for any database.
+import { ensureDatabase } from "./ensure-database.ts";
+import { ensureAccounts, grantTables, migratingUser, servingUser } from "./private-server/accounts.ts";
+import { type PrivateServerOptions, startPrivateServer } from "./private-server.ts";
+
+/** How an account reaches Stoa's database on a private server. */
+export interface PrivateAddress {
+  socketPath: string;
+  user: string;
+  database: string;
+}
+
+export interface PrivateAddresses {
+  /** The account that serves: it reads everything, and writes what serving takes. */
+  serving: PrivateAddress;
+  /** The account that may alter the schema and write every table. */
+  migrating: PrivateAddress;
+}
+
+export interface PrivateDatabase extends PrivateAddresses {
+  /** To be called when the tables are there: the serving account gets its rights on them. */
+  migrated(): Promise<void>;
+  /** Stops the server cleanly and frees the data folder. */
+  stop(): Promise<void>;
+}
+
+const database = "stoa";
+
+export function privateAddresses(socketPath: string): PrivateAddresses {
+  return {
+    serving: { socketPath, user: servingUser, database },
+    migrating: { socketPath, user: migratingUser, database },
+  };
+}
+
+/**
+ * Starts the private server of a data folder and makes database and accounts where they are missing.
+ * @throws what `startPrivateServer` throws; nothing is left running then
+ */
+export async function startPrivateDatabase(options: PrivateServerOptions): Promise<PrivateDatabase> {
+  const server = await startPrivateServer(options);
+  const { socketPath, user } = server;
+  const administrator = { socketPath, user };
+  try {
+    await ensureDatabase(administrator, database);
+    await ensureAccounts(administrator);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return { ...privateAddresses(socketPath), migrated: () => grantTables(administrator), stop: () => server.stop() };
+}
