@@ -1,14 +1,15 @@
 import { notFound, StoaError } from "../errors.ts";
-import { chainStart, type Finding, type Link } from "../receipt/verify.ts";
+import type { Finding, Link } from "../receipt/verify.ts";
 import type { Database, Queryable } from "../store/database.ts";
 import { findReceipt, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
-import { type Calendar, insertCalendar, listSealedDays, readCalendar } from "../store/seals.ts";
-import { dateOf, dayMs, type Sealing, startOf } from "./chain.ts";
+import { type Calendar, insertCalendar, readCalendar } from "../store/seals.ts";
+import { dateOf, type Sealing } from "./chain.ts";
+import { DaySeals } from "./day-seals.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
 import { verifyInParallel } from "./parallel-verification.ts";
-import { type SealHolds, SealsHeld } from "./seal-holds.ts";
-import { checkSealable, sealDay, sealGenesis } from "./seals.ts";
+import type { SealHolds } from "./seal-holds.ts";
+import { sealGenesis } from "./seals.ts";
 import { type Followers, type StreamQuery, streamReceipts } from "./stream.ts";
 import type { Verified } from "./verification.ts";
 import { type Report, VerificationDesk } from "./verification-desk.ts";
@@ -50,6 +51,7 @@ export class Ledger {
   readonly #now: () => number;
   readonly #log: LedgerLog;
   readonly #holds: SealHolds | undefined;
+  readonly #days: DaySeals;
   readonly #calendar: Calendar;
   readonly #followers: Followers;
   readonly #desk: VerificationDesk;
@@ -71,6 +73,16 @@ export class Ledger {
       tell: (verified) => this.#note(verified),
       mostWaitMs,
       maxReportAgeMs,
+    });
+    this.#days = new DaySeals({
+      db,
+      now,
+      log,
+      firstDay: calendar.first_day,
+      held: (signal) => this.held(signal),
+      write: (signal, work) => this.write(signal, work),
+      verifyFrom: (reader, start, signal) => this.#verifyFrom(reader, start, signal),
+      tell: (verified) => this.#note(verified),
     });
   }
 
@@ -190,20 +202,7 @@ export class Ledger {
    * sealed
    */
   async sealDaily<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
-    const db = this.#db.longReader(signal);
-    checkSealable(date, this.#calendar.first_day, this.#now());
-    const sealed = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
-    if ((await listSealedDays(db, date))[0] === date) throw sealed();
-    const hold = await this.held(signal);
-    if (hold !== undefined) throw new SealsHeld(hold);
-    const before = await this.#verifyFrom(db, chainStart, signal);
-    const { made, verified } = await this.write(signal, async (sealing) => {
-      const outcome = await sealDay(sealing, date, before);
-      if (outcome.receipt === undefined) throw sealed();
-      return { made: reply(outcome.receipt), verified: outcome.verified };
-    });
-    this.#note(verified);
-    return made;
+    return this.#days.sealDaily(signal, date, reply);
   }
 
   /**
@@ -212,18 +211,7 @@ export class Ledger {
    * @throws SealsHeld while nothing may be sealed
    */
   async sealDueDays(signal: AbortSignal): Promise<void> {
-    const db = this.#db.longReader(signal);
-    const due = await this.#dueDays(db);
-    let verified: Verified = { link: chainStart, count: 0, finding: undefined };
-    for (const date of due) {
-      if (verified.finding === undefined) verified = await this.#verifyFrom(db, verified.link, signal);
-      const before = verified;
-      const outcome = await this.write(signal, (sealing) => sealDay(sealing, date, before));
-      verified = outcome.verified;
-      this.#note(verified);
-      const { receipt } = outcome;
-      if (receipt !== undefined) this.#log.info({ seq: receipt.seq, hash: receipt.hash, date }, "sealed a day");
-    }
+    return this.#days.sealDueDays(signal);
   }
 
   #orStopping(signal: AbortSignal): AbortSignal {
@@ -236,15 +224,6 @@ export class Ledger {
       onFailure: (err) =>
         this.#log.error({ err }, "a thread that verified the ledger failed; the verification goes on without it"),
     });
-  }
-
-  async #dueDays(db: Queryable): Promise<string[]> {
-    const first = this.#calendar.first_day;
-    const sealed = new Set(await listSealedDays(db, first));
-    const today = dateOf(this.#now());
-    const due: string[] = [];
-    for (let date = first; date < today; date = dateOf(startOf(date) + dayMs)) if (!sealed.has(date)) due.push(date);
-    return due;
   }
 
   /** Raises the alarm when a verification found something; a good one of the whole chain takes it back. */

@@ -1,0 +1,79 @@
+import { StoaError } from "../errors.ts";
+import { chainStart } from "../receipt/verify.ts";
+import type { Database, Queryable } from "../store/database.ts";
+import type { ReceiptRow } from "../store/receipts.ts";
+import { listSealedDays } from "../store/seals.ts";
+import { dateOf, dayMs, type Sealing, startOf } from "./chain.ts";
+import type { LedgerLog } from "./ledger.ts";
+import { SealsHeld } from "./seal-holds.ts";
+import { checkSealable, sealDay } from "./seals.ts";
+import type { Verified } from "./verification.ts";
+
+export interface DaySealsOptions {
+  db: Database;
+  /** The time in milliseconds since 1970 (UTC). */
+  now: () => number;
+  log: LedgerLog;
+  /** The date of the first receipt: the first day that is sealed. */
+  firstDay: string;
+  /** Why nothing may be sealed now. */
+  held(signal: AbortSignal): Promise<string | undefined>;
+  write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>): Promise<Reply>;
+  verifyFrom(db: Queryable, start: Verified["link"], signal: AbortSignal): Promise<Verified>;
+  /** Hears what each verification found. */
+  tell(verified: Verified): void;
+}
+
+const unverified: Verified = { link: chainStart, count: 0, finding: undefined };
+
+/** The sealing of days that are over. */
+export class DaySeals {
+  readonly #options: DaySealsOptions;
+
+  constructor(options: DaySealsOptions) {
+    this.#options = options;
+  }
+
+  /** See `Ledger.sealDaily`. */
+  async sealDaily<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
+    const { db, now, firstDay, held, write, verifyFrom, tell } = this.#options;
+    const reader = db.longReader(signal);
+    checkSealable(date, firstDay, now());
+    const sealed = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
+    if ((await listSealedDays(reader, date))[0] === date) throw sealed();
+    const hold = await held(signal);
+    if (hold !== undefined) throw new SealsHeld(hold);
+    const before = await verifyFrom(reader, chainStart, signal);
+    const { made, verified } = await write(signal, async (sealing) => {
+      const outcome = await sealDay(sealing, date, before);
+      if (outcome.receipt === undefined) throw sealed();
+      return { made: reply(outcome.receipt), verified: outcome.verified };
+    });
+    tell(verified);
+    return made;
+  }
+
+  /** See `Ledger.sealDueDays`. */
+  async sealDueDays(signal: AbortSignal): Promise<void> {
+    const { db, now, log, firstDay, write, verifyFrom, tell } = this.#options;
+    const reader = db.longReader(signal);
+    let verified = unverified;
+    for (const date of await dueDays(reader, firstDay, dateOf(now()))) {
+      if (verified.finding === undefined) verified = await verifyFrom(reader, verified.link, signal);
+      const before = verified;
+      const outcome = await write(signal, (sealing) => sealDay(sealing, date, before));
+      verified = outcome.verified;
+      tell(verified);
+      const { receipt } = outcome;
+      if (receipt !== undefined) log.info({ seq: receipt.seq, hash: receipt.hash, date }, "sealed a day");
+    }
+  }
+}
+
+/** The days from `first` on and before `end` that are not sealed, in order. */
+export async function dueDays(db: Queryable, first: string, end: string): Promise<string[]> {
+  const sealed = new Set(await listSealedDays(db, first));
+  const due: string[] = [];
+  for (let date = first; date < end; date = dateOf(startOf(date) + dayMs)) if (!sealed.has(date)) due.push(date);
+  return due;
+}
