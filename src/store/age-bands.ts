@@ -15,7 +15,7 @@ export const bandBatch = 200;
  * Posts in a band too old for them, which a wrong clock put there, are moved back only when it was wrong by more than
  * this: replicas whose clocks differ a little do not move posts to and fro.
  */
-const toleranceMs = 3_600_000;
+export const bandToleranceMs = 3_600_000;
 
 // Rows that a vote has locked are left for the next time: nobody waits for this while it waits for another.
 const lockMisplaced = `SELECT id FROM posts FORCE INDEX (posts_band)
@@ -39,6 +39,6 @@ export async function moveToBands(tx: Tx, band: number, now: number): Promise<nu
 /** The posts of a band were created at the first of these times or later, and before the second. */
 function limitsOf(band: number, now: number): [number, number] {
   const oldest = now - (bandEndsMs[band] ?? Number.POSITIVE_INFINITY);
-  const youngest = band === 0 ? Number.POSITIVE_INFINITY : now - (bandEndsMs[band - 1] as number) + toleranceMs;
+  const youngest = band === 0 ? Number.POSITIVE_INFINITY : now - (bandEndsMs[band - 1] as number) + bandToleranceMs;
   return [Math.max(oldest, Number.MIN_SAFE_INTEGER), Math.min(youngest, Number.MAX_SAFE_INTEGER)];
 }

@@ -14,14 +14,13 @@ export async function lockPost(db: TestDatabase, id: number): Promise<{ release(
   };
 }
 
-/** Resolves once a statement of the service waits for a lock in this database. */
-export async function someoneWaits(db: TestDatabase): Promise<void> {
+/** Resolves once a statement that locks a row of `table` waits in this database. */
+export async function someoneWaits(db: TestDatabase, table = "posts"): Promise<void> {
+  const statement = new RegExp(`FROM ${table}.*FOR UPDATE$`, "s");
   await waitUntil("a statement that waits for the lock", async () => {
     // SHOW, for MySQL's table of the same refuses to show statements that hold bytes.
     const running = await db.rows<{ db: string | null; Info: string | null }>("SHOW FULL PROCESSLIST");
-    const waiting = running.filter(
-      (each) => each.db === db.config.database && /FROM posts.*FOR UPDATE$/s.test(each.Info ?? ""),
-    );
+    const waiting = running.filter((each) => each.db === db.config.database && statement.test(each.Info ?? ""));
     return waiting.length > 0;
   });
 }

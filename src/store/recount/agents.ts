@@ -1,0 +1,57 @@
+import { compare, limitRows, type TableCheck } from "./finding.ts";
+
+interface Row {
+  id: number;
+  name: string;
+  name_key: string;
+  posts: number;
+  comments: number;
+  karma: number;
+  counted_posts: number;
+  counted_comments: number;
+  counted_karma: number;
+}
+
+const sql = `SELECT * FROM (
+    SELECT a.id, a.name, a.name_key, a.posts, a.comments, a.karma, COALESCE(p.n, 0) AS counted_posts,
+      COALESCE(c.n, 0) AS counted_comments, COALESCE(v.n, 0) AS counted_karma
+    FROM agents a FORCE INDEX (PRIMARY)
+    LEFT JOIN (
+      SELECT author_id, COUNT(*) AS n FROM posts FORCE INDEX (posts_author)
+      WHERE author_id > ? AND author_id <= ? GROUP BY author_id
+    ) p ON p.author_id = a.id
+    LEFT JOIN (
+      SELECT author_id, COUNT(*) AS n FROM comments FORCE INDEX (comments_author)
+      WHERE author_id > ? AND author_id <= ? GROUP BY author_id
+    ) c ON c.author_id = a.id
+    LEFT JOIN (
+      SELECT STRAIGHT_JOIN p.author_id, CAST(SUM(v.value = 1) - SUM(v.value = -1) AS SIGNED) AS n
+      FROM posts p FORCE INDEX (posts_author) JOIN votes v FORCE INDEX (PRIMARY) ON v.post_id = p.id
+      WHERE p.author_id > ? AND p.author_id <= ? GROUP BY p.author_id
+    ) v ON v.author_id = a.id
+    WHERE a.id > ? AND a.id <= ?
+  ) counted
+  WHERE posts <> counted_posts OR comments <> counted_comments OR karma <> counted_karma OR name_key <> LOWER(name)
+  ${limitRows}`;
+
+/**
+ * A wrong name_key is not set: another agent may have that name.
+ * Karma is counted from the votes themselves: a post with wrong counts does not make its author's karma look wrong.
+ */
+export const agentCheck: TableCheck = {
+  table: "agents",
+  key: "id",
+  derived: ["posts", "comments", "karma"],
+  async find(db, { after, to }) {
+    const rows = await db.rows<Row>(sql, [after, to, after, to, after, to, after, to]);
+    return rows.flatMap((row) => {
+      const key = { id: row.id };
+      return [
+        ...compare("agents.posts", key, row.posts, row.counted_posts),
+        ...compare("agents.comments", key, row.comments, row.counted_comments),
+        ...compare("agents.karma", key, row.karma, row.counted_karma),
+        ...compare("agents.name_key", key, row.name_key, row.name.toLowerCase()),
+      ];
+    });
+  },
+};

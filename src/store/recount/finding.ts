@@ -1,0 +1,70 @@
+import type { Queryable } from "../database.ts";
+
+/** A value of a row as it is stored or as it should be. */
+export type Value = string | number | null;
+
+/** Something in the database that is not as it must be. */
+export interface Finding {
+  /** The table, and the column after a dot where one value is wrong: `posts.upvotes`. */
+  subject: string;
+  /** The primary key of the row, in the order of its columns; empty where the finding is about no single row. */
+  key: Readonly<Record<string, Value>>;
+  /** For people, without the subject and the key: `stored 9, counted 8`. */
+  problem: string;
+  /** The wrong value and the right one, where the right one follows from other rows. */
+  wrong?: { stored: Value; counted: Value };
+}
+
+/** The rows whose key is greater than `after` and at most `to`. */
+export interface Range {
+  after: number;
+  to: number;
+}
+
+/** What can be checked of the rows of one table. */
+export interface TableCheck {
+  table: "agents" | "agent_limits" | "comments" | "communities" | "posts" | "votes";
+  /** The column that portions go by: an integer with an index that begins with it. */
+  key: string;
+  /** The columns that follow from other rows, so that `repairRow` can set them. */
+  derived: readonly string[];
+  /**
+   * Checks a range of rows. One statement does it, which sees one moment of the database: rows and their counters change in
+   * one transaction, so that they agree in every such moment. It returns up to `maxFindings` + 1 broken rows.
+   * @param now milliseconds since 1970 (UTC)
+   */
+  find(db: Queryable, range: Range, now: number): Promise<Finding[]>;
+}
+
+/** A range with more broken rows than this is read in smaller portions, so that findings take bounded memory. */
+export const maxFindings = 1_000;
+export const limitRows = `LIMIT ${maxFindings + 1}`;
+
+/** The line of a finding for people. */
+export function describeFinding({ subject, key, problem }: Finding): string {
+  const names = Object.entries(key).map(([name, value]) => ` ${name} ${value}`);
+  return `${subject}${names.join("")}: ${problem}`;
+}
+
+/** A finding where `stored` differs from `counted`; none where they are equal. */
+export function compare(subject: string, key: Finding["key"], stored: Value, counted: Value): Finding[] {
+  if (stored === counted) return [];
+  return [{ subject, key, problem: `stored ${stored}, counted ${counted}`, wrong: { stored, counted } }];
+}
+
+/** A finding about a row that breaks a rule, where `broken`. */
+export function refuse(broken: boolean, subject: string, key: Finding["key"], problem: string): Finding[] {
+  return broken ? [{ subject, key, problem }] : [];
+}
+
+/** The lowest key of a table after `after`; undefined where there is none. */
+export async function nextKey(
+  db: Queryable,
+  { table, key }: Pick<TableCheck, "table" | "key">,
+  after: number,
+): Promise<number | undefined> {
+  const [row] = await db.rows<{ next: number | null }>(`SELECT MIN(${key}) AS next FROM ${table} WHERE ${key} > ?`, [
+    after,
+  ]);
+  return row?.next ?? undefined;
+}

@@ -1,0 +1,40 @@
+import type { Tx } from "../database.ts";
+import { agentCheck } from "./agents.ts";
+import { communityCheck } from "./communities.ts";
+import type { Finding, TableCheck } from "./finding.ts";
+import { agentLimitCheck, commentCheck, voteCheck } from "./orphans.ts";
+import { postCheck } from "./posts.ts";
+
+/** Every table of the board that has counters or parents. */
+export const tableChecks: readonly TableCheck[] = [
+  communityCheck,
+  postCheck,
+  voteCheck,
+  commentCheck,
+  agentCheck,
+  agentLimitCheck,
+];
+
+/** Whether `repairRow` can set the value that a finding is about. */
+export function isRepairable({ table, derived }: TableCheck, finding: Finding): boolean {
+  return finding.wrong !== undefined && derived.some((column) => finding.subject === `${table}.${column}`);
+}
+
+/**
+ * Counts one row anew and sets the columns that differ. The row is locked first, and no other: whoever changes what is
+ * counted locks it too before the commit, so that what is counted then is what is committed. Writes of the service that
+ * wait meanwhile add to the repaired value.
+ * @returns what was repaired; nothing where the row is right, or gone
+ */
+export async function repairRow(tx: Tx, check: TableCheck, id: number, now: number): Promise<Finding[]> {
+  const { table, key } = check;
+  await tx.rows(`SELECT ${key} FROM ${table} WHERE ${key} = ? FOR UPDATE`, [id]);
+  const found = (await check.find(tx, { after: id - 1, to: id }, now)).filter((finding) =>
+    isRepairable(check, finding),
+  );
+  for (const { subject, wrong } of found) {
+    const column = check.derived.find((each) => subject === `${table}.${each}`);
+    await tx.run(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`, [wrong?.counted ?? null, id]);
+  }
+  return found;
+}
