@@ -1,20 +1,27 @@
 // Counting anew and repairing while two replicas write: no finding that is none, and no vote that is lost.
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Board } from "../../src/board/board.ts";
 import { describeFinding, recountBoard } from "../../src/board/recount.ts";
 import { Database } from "../../src/store/database.ts";
 import { repairRow, tableChecks } from "../../src/store/recount/tables.ts";
 import { someoneWaits } from "../support/locks.ts";
 import { recount } from "../support/recount.ts";
-import { startService } from "../support/service.ts";
+import { type Service, startService } from "../support/service.ts";
 
 const never = new AbortController().signal;
+let first: Service;
+let db: Database;
+let board: Board;
+
+beforeAll(async () => {
+  first = await startService();
+  db = new Database({ address: first.db.config, connections: 4 });
+  board = new Board(db, Date.now);
+  return () => db.close();
+});
 
 it("beside writes nothing is found that is right, and what is repaired stays exact", async () => {
-  const first = await startService();
   const replicas = [first, await startService({ db: first.db })];
-  const db = new Database({ address: first.db.config, connections: 4 });
-  const board = new Board(db, Date.now);
   const agents = await Promise.all(Array.from({ length: 8 }, () => first.register()));
   for (const { key } of agents) await first.rest("posts", { key, body: { title: "A post" } });
 
@@ -22,7 +29,7 @@ it("beside writes nothing is found that is right, and what is repaired stays exa
   let writing = true;
   const writers = agents.map(async ({ key }, i) => {
     const replica = replicas[i % 2] as (typeof replicas)[number];
-    for (let n = 0; n < 40; n++) {
+    for (let n = 0; n < 24; n++) {
       const post = ((i + n * 3) % 7) + 1;
       const replies = await Promise.all([
         replica.rest(`posts/${post === i + 1 ? 8 - i : post}/vote`, { key, body: { vote: (n % 3) - 1 } }),
@@ -44,7 +51,7 @@ it("beside writes nothing is found that is right, and what is repaired stays exa
   };
   let looks = 0;
   // Nobody repairs yet: whatever is found here would be a false finding.
-  while (looks < 10) {
+  while (looks < 5) {
     await look();
     looks += 1;
   }
@@ -66,7 +73,6 @@ it("beside writes nothing is found that is right, and what is repaired stays exa
   expect(await recount(first.db)).toEqual([]);
   await look();
   expect(found).toEqual([]);
-  await db.close();
 });
 
 describe("a repair waits for a write that has begun", () => {
@@ -82,25 +88,20 @@ describe("a repair waits for a write that has begun", () => {
       ],
     ],
   ])("of %s", async (table, id, statements) => {
-    const service = await startService();
-    const db = new Database({ address: service.db.config, connections: 2 });
-    const board = new Board(db, Date.now);
-    const [author] = [await service.register(), await service.register(), await service.register()];
-    await service.rest("posts", { key: author?.key, body: { title: "A post" } });
-    await service.db.rows("UPDATE posts SET upvotes = 5");
-    await service.db.rows("UPDATE communities SET post_count = 5");
-    await service.db.rows("UPDATE agents SET karma = 5");
+    await first.db.rows(`DELETE FROM votes WHERE post_id = 1`);
+    await first.db.rows("UPDATE posts SET upvotes = 5 WHERE id = 1");
+    await first.db.rows("UPDATE communities SET post_count = 5");
+    await first.db.rows("UPDATE agents SET karma = 5 WHERE id = 1");
 
-    const writer = await service.db.pool.getConnection();
+    const writer = await first.db.pool.getConnection();
     await writer.beginTransaction();
     for (const sql of statements) await writer.query(sql);
     const check = tableChecks.find((each) => each.table === table) as (typeof tableChecks)[number];
     const repair = board.write(never, ({ tx, now }) => repairRow(tx, check, id, now));
-    await someoneWaits(service.db, table);
+    await someoneWaits(first.db, table);
     await writer.commit();
     writer.release();
     expect(await repair).toHaveLength(1);
     expect(await check.find(db.reader(never), { after: id - 1, to: id }, Date.now())).toEqual([]);
-    await db.close();
   });
 });
