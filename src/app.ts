@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type Logger, pino } from "pino";
-import { migrateAs, startOwnDatabase } from "./app/databases.ts";
+import { migrateAs, type OwnDatabase, startOwnDatabase } from "./app/databases.ts";
 import { gaugesOf } from "./app/gauges.ts";
 import type { Overrides } from "./app/overrides.ts";
 import { checkReady } from "./app/ready.ts";
@@ -22,7 +22,6 @@ import { createPolicies } from "./limits/policy.ts";
 import { createServiceTable } from "./services/table.ts";
 import { Database } from "./store/database.ts";
 import { tlsFailure } from "./store/database-errors.ts";
-import type { PrivateDatabase } from "./store/private-database.ts";
 import { TriggerWatch } from "./store/trigger-watch.ts";
 import { Warnings } from "./warnings.ts";
 
@@ -71,22 +70,24 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await overrides.portOpened?.();
     signal?.throwIfAborted();
     const own = config.database ? undefined : await startOwnDatabase(config, log, cleanUp, signal);
-    const database = config.database ?? (own as PrivateDatabase).serving;
+    const database = config.database ?? (own as OwnDatabase).serving;
     signal?.throwIfAborted();
     const db = new Database({
       address: database,
       connections: config.databaseConnections,
       timeoutMs: config.databaseTimeoutMs,
+      refusal: () => own?.space?.refusal,
     });
     cleanUp.push(() => db.close());
     const migrating = config.migrationDatabase ?? own?.migrating;
-    const unguarded = await migrateAs(migrating ?? database, log, signal);
+    const unguarded = await migrateAs(migrating ?? database, log, signal, own?.space);
     await own?.migrated();
     const triggers = new TriggerWatch(db, migrating, unguarded, overrides.triggerLookMs);
 
     const now = overrides.now ?? Date.now;
     const board = new Board(db, now);
     const holds = new SealHolds();
+    holds.add(async () => own?.space?.refusal?.message);
     const ledger = await Ledger.open({
       db,
       now,
@@ -99,6 +100,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const warnings = new Warnings();
     warnings.add("ledger", () => ledger.alarm);
     warnings.add("triggers", () => triggers.warning);
+    warnings.add("disk", () => own?.space?.warning);
     const clock = startDailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());
     // Apart, for posts can take a minute when a large board has just been migrated.
@@ -130,7 +132,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
         return warnings.text;
       },
       beforeDrain: () => ledger.stop(),
-      gauges: gaugesOf(ledger, db, warnings),
+      gauges: gaugesOf(ledger, db, warnings, own?.space),
       metricsToken: config.metrics.token,
       heartbeatMs: overrides.heartbeatMs,
       port: {

@@ -4,6 +4,7 @@ import { readPem } from "./config/pem.ts";
 import {
   integerBetween,
   isWildcard,
+  offOr,
   oneOf,
   parseDate,
   parseHost,
@@ -31,6 +32,8 @@ export interface Config {
   /** How long a call may wait for the database in all, in milliseconds. */
   databaseTimeoutMs: number;
   dataDir: string;
+  /** Below so much free space on the private database's disk writes are refused, in MiB. */
+  minFreeMiB: number | "default" | "off";
   /** The bearer token of internal services; undefined means that there is no operator service. */
   operatorToken: string | undefined;
   /** The date that is day 1 of the ledger; undefined means that of the first start. */
@@ -123,7 +126,7 @@ export function readConfig(environment: Environment): Config {
     );
   }
   const quotas = readQuotas(read);
-  const config = {
+  const config: Omit<Config, "warnings"> = {
     host,
     port: read("STOA_PORT", integerBetween(0, 65_535)) ?? 8080,
     siteUrl,
@@ -132,6 +135,7 @@ export function readConfig(environment: Environment): Config {
     databaseConnections: read("STOA_DATABASE_CONNECTIONS", integerBetween(1, 1000)) ?? 32,
     databaseTimeoutMs: 1000 * (read("STOA_DATABASE_TIMEOUT_SECONDS", integerBetween(1, 600)) ?? 10),
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),
+    minFreeMiB: read("STOA_MIN_FREE_MIB", offOr(integerBetween(1, 1_000_000))) ?? "default",
     operatorToken: read("STOA_OPERATOR_TOKEN", parseToken),
     ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),
     rateLimits: read("STOA_RATE_LIMITS", oneOf("on", "off")) === "off" ? undefined : quotas,

@@ -59,6 +59,15 @@ it("reads from which use of memory on new work is refused", () => {
   expect(read("0", "0")).toEqual({ heapShare: undefined, residentBytes: undefined });
 });
 
+it("reads from which free space on writes are refused", () => {
+  expect(readConfig({}).minFreeMiB).toBe("default");
+  expect(readConfig({ STOA_MIN_FREE_MIB: "1024" }).minFreeMiB).toBe(1024);
+  expect(readConfig({ STOA_MIN_FREE_MIB: "off" }).minFreeMiB).toBe("off");
+  expect(() => readConfig({ STOA_MIN_FREE_MIB: "5%" })).toThrow(
+    'STOA_MIN_FREE_MIB must be off, or an integer from 1 to 1000000, not "5%".',
+  );
+});
+
 it("reads how many streams may be open, and for how long", () => {
   expect(readConfig({}).streams).toEqual({
     total: 1_500,
@@ -111,6 +120,7 @@ it.each([
   ["STOA_LOG_LEVEL", "loud"],
   ["STOA_LOG_ADDRESSES", "some"],
   ["STOA_DRAIN_SECONDS", "soon"],
+  ["STOA_MIN_FREE_MIB", "0"],
   ["STOA_SEND_TIMEOUT_SECONDS", "0"],
   ["STOA_MAX_UNSENT_BYTES_PER_CONNECTION", "3000000"],
   ["STOA_MAX_UNSENT_BYTES", "64 MiB"],

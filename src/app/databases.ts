@@ -2,22 +2,31 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Config, DatabaseConfig } from "../config.ts";
 import { restoreTriggers } from "../store/append-only.ts";
 import { Database } from "../store/database.ts";
+import { FreeSpace } from "../store/free-space.ts";
 import { migrate } from "../store/migrate.ts";
 import { type PrivateDatabase, startPrivateDatabase } from "../store/private-database.ts";
+
+export interface OwnDatabase extends PrivateDatabase {
+  /** The free space on its disk; undefined where it is not watched. */
+  space: FreeSpace | undefined;
+}
 
 /**
  * Starts the private server and sees to its database and accounts. What stops it is added to `cleanUp`.
  * @throws Error with one line for the operator
  */
 export async function startOwnDatabase(
-  { dataDir }: Config,
+  { dataDir, minFreeMiB }: Config,
   log: FastifyBaseLogger,
   cleanUp: (() => Promise<void>)[],
   signal: AbortSignal | undefined,
-): Promise<PrivateDatabase> {
+): Promise<OwnDatabase> {
   const database = await startPrivateDatabase({ dataDir, log: (line) => log.info(line), signal });
   cleanUp.push(() => database.stop());
-  return database;
+  const { folder } = database;
+  const space = minFreeMiB === "off" ? undefined : await FreeSpace.watch({ folder, minFreeMiB, log });
+  cleanUp.push(async () => space?.stop());
+  return { ...database, space };
 }
 
 /**
@@ -28,13 +37,18 @@ export async function migrateAs(
   address: DatabaseConfig,
   log: FastifyBaseLogger,
   signal: AbortSignal = new AbortController().signal,
+  space?: FreeSpace | undefined,
 ): Promise<string | undefined> {
-  const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY });
+  const refusal = () => space?.refusal;
+  const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY, refusal });
   try {
     await migrate(db, { log: (line) => log.info(line), signal });
     const warning = await restoreTriggers(db, signal, (line) => log.warn(line));
     if (warning !== undefined) log.warn(warning);
     return warning;
+  } catch (error) {
+    if (space?.refusal === undefined) throw error;
+    throw new Error(`The database cannot be migrated. ${space.warning} Free some and start again.`, { cause: error });
   } finally {
     await db.close();
   }

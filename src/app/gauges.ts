@@ -1,10 +1,16 @@
 import type { GaugeSource } from "../http/metrics/metrics.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Database } from "../store/database.ts";
+import type { FreeSpace } from "../store/free-space.ts";
 import type { Warnings } from "../warnings.ts";
 
 /** What the metrics tell of the ledger, the database and the warnings. */
-export function gaugesOf(ledger: Ledger, db: Database, warnings: Warnings): GaugeSource[] {
+export function gaugesOf(
+  ledger: Ledger,
+  db: Database,
+  warnings: Warnings,
+  space: FreeSpace | undefined,
+): GaugeSource[] {
   return [
     // Before any that asks the database, and would count itself.
     {
@@ -33,6 +39,22 @@ export function gaugesOf(ledger: Ledger, db: Database, warnings: Warnings): Gaug
       help: "1 while the warning of this name is part of the warning of /readyz; else 0.",
       label: "name",
       read: () => warnings.states,
+    },
+    ...(space === undefined ? [] : gaugesOfSpace(space)),
+  ];
+}
+
+function gaugesOfSpace(space: FreeSpace): GaugeSource[] {
+  return [
+    {
+      name: "stoa_disk_free_bytes",
+      help: "Free space on the disk of the private database.",
+      read: () => space.freeBytes,
+    },
+    {
+      name: "stoa_disk_min_free_bytes",
+      help: "With less free space on the disk of the private database writes are refused.",
+      read: () => space.minFreeBytes,
     },
   ];
 }

@@ -1,3 +1,4 @@
+import type { StoaError } from "../errors.ts";
 import type { Database, Reader, Tx } from "../store/database.ts";
 
 export type { Queryable, Reader } from "../store/database.ts";
@@ -36,6 +37,11 @@ export class Board {
    */
   beginCall(signal: AbortSignal): number {
     return this.#db.beginCall(signal);
+  }
+
+  /** Why nothing may be written now; undefined while writes go on. */
+  get refusal(): StoaError | undefined {
+    return this.#db.refusal;
   }
 
   /** A reader with one deadline for all that it reads; it reads no more once `signal` aborts. */

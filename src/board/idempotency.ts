@@ -64,7 +64,21 @@ export async function claimReply(unit: Unit, claim: Claim): Promise<Buffer | und
     await renewReply(tx, row);
     return undefined;
   }
-  if (!known.fingerprint.equals(fingerprint)) {
+  return repeat(known, claim, now);
+}
+
+/**
+ * The reply of the call that was made under the key before, without a claim to the key: for when nothing may be written.
+ * @returns undefined where no call was made under it
+ * @throws as `claimReply`
+ */
+export async function findRepeat(db: Queryable, claim: Claim, now: number): Promise<Buffer | undefined> {
+  const known = await findReply(db, claim.id);
+  return known === undefined || known.created_at + keptMs <= now ? undefined : repeat(known, claim, now);
+}
+
+function repeat(known: KeptReply, claim: Claim, now: number): Buffer {
+  if (!known.fingerprint.equals(claim.fingerprint)) {
     throw badInput(field, "This Idempotency-Key was used for another call. Each call needs a key of its own.");
   }
   const reply = readReply(known, claim, now);

@@ -17,6 +17,8 @@ export function startSweep(
   log: { warn(fields: object, message: string): void },
 ): Ticker {
   const sweep = async (signal: AbortSignal) => {
+    // What is due waits until writes come back; the reason is told elsewhere.
+    if (board.refusal !== undefined) return;
     for (const task of tasks) await task(board, signal);
   };
   return new Ticker(tickMs, sweep, (err) => log.warn({ err }, "a sweep failed"));

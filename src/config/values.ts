@@ -26,6 +26,18 @@ export function integerBetween(least: number, most: number) {
   };
 }
 
+/** The same, or the word `off`. */
+export function offOr<Value>(parse: (text: string) => Value) {
+  return (text: string): Value | "off" => {
+    if (text === "off") return text;
+    try {
+      return parse(text);
+    } catch (error) {
+      throw new Error(`must be off, or ${(error as Error).message.replace(/^must be /, "")}`);
+    }
+  };
+}
+
 export function oneOf<Value extends string>(...values: Value[]) {
   return (text: string): Value => {
     const value = values.find((each) => each === text);

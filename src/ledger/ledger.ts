@@ -92,23 +92,9 @@ export class Ledger {
    * sealed
    */
   static async open(options: LedgerOptions): Promise<Ledger> {
-    const { db, now, log, holds, epoch: configured } = options;
-    const hold = await holds?.reason(never);
-    const calendar = await db.transaction(never, async (tx) => {
-      const time = now();
-      const today = dateOf(time);
-      const epoch = configured ?? today;
-      // Sealing locks the head: of several first starts one settles the calendar, and the others find it.
-      const receipt = await sealGenesis({ tx, now: time, epoch, hold });
-      const settled = await readCalendar(tx);
-      if (settled !== undefined) return settled;
-      if (receipt === undefined) throw new Error("The row of ledger_epoch is gone; restore it from a backup.");
-      if (epoch > today) throw new Error(`STOA_LEDGER_EPOCH is ${epoch}, a day that has not come yet.`);
-      const first = { epoch, first_day: today };
-      await insertCalendar(tx, first);
-      log.info({ seq: receipt.seq, hash: receipt.hash }, "sealed the first receipt");
-      return first;
-    });
+    const { db, epoch: configured } = options;
+    // Where the ledger is settled nothing is written: it opens also while nothing may be.
+    const calendar = (await readCalendar(db.reader(never))) ?? (await settle(options));
     const { epoch } = calendar;
     if (configured !== undefined && configured !== epoch) {
       throw new Error(`STOA_LEDGER_EPOCH is ${configured}, but this ledger began with ${epoch}, which cannot change.`);
@@ -236,6 +222,26 @@ export class Ledger {
     this.#alarm = `The ledger does not verify: receipt ${finding.seq}, ${finding.fault}: ${finding.message}.`;
     this.#log.error({ seq: finding.seq, fault: finding.fault, lastGood: link.seq }, this.#alarm);
   }
+}
+
+/** The first time: settles the epoch and seals receipt 1. */
+async function settle({ db, now, log, holds, epoch: configured }: LedgerOptions): Promise<Calendar> {
+  const hold = await holds?.reason(never);
+  return db.transaction(never, async (tx) => {
+    const time = now();
+    const today = dateOf(time);
+    const epoch = configured ?? today;
+    // Sealing locks the head: of several first starts one settles the calendar, and the others find it.
+    const receipt = await sealGenesis({ tx, now: time, epoch, hold });
+    const settled = await readCalendar(tx);
+    if (settled !== undefined) return settled;
+    if (receipt === undefined) throw new Error("The row of ledger_epoch is gone; restore it from a backup.");
+    if (epoch > today) throw new Error(`STOA_LEDGER_EPOCH is ${epoch}, a day that has not come yet.`);
+    const first = { epoch, first_day: today };
+    await insertCalendar(tx, first);
+    log.info({ seq: receipt.seq, hash: receipt.hash }, "sealed the first receipt");
+    return first;
+  });
 }
 
 /** How many of the first of these lengths fit together, one at least. */

@@ -1,9 +1,10 @@
 import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Board, Unit } from "../board/board.ts";
-import { type Claim, claimReply, keepReply } from "../board/idempotency.ts";
+import { type Claim, claimReply, findRepeat, keepReply } from "../board/idempotency.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
 import { limitOf } from "../contract.ts";
+import type { StoaError } from "../errors.ts";
 import type { Sealing } from "../ledger/chain.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { callerKey, callerOf, limitsKey } from "./access.ts";
@@ -54,9 +55,11 @@ export class Writes {
     if (claim !== undefined && isAnonymous(context)) call?.beforeSecret();
     try {
       if (claim === undefined) return await transaction((unit) => this.#perform(unit, context, work, null));
+      const { refusal } = this.#board;
+      if (refusal !== undefined) return await this.#replay(context, claim, refusal);
       // Where the transaction loses a deadlock it is run anew: what it finds out leaves it as its result alone.
       const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, context, claim, work));
-      if (replayed) context.responseHeader.set("Idempotency-Replayed", "true");
+      if (replayed) markReplayed(context);
       return reply;
     } catch (error) {
       await call?.afterRefusal?.();
@@ -73,12 +76,25 @@ export class Writes {
   ): Promise<{ reply: Reply; replayed: boolean }> {
     const { method } = context;
     const known = await claimReply(unit, claim);
-    // The fingerprint, which names the method, says that the reply is of its kind.
-    if (known !== undefined) return { reply: fromBinary(method.output, known) as Message as Reply, replayed: true };
+    if (known !== undefined) return { reply: readReply(method, known), replayed: true };
     if (isAnonymous(context)) context.values.get(limitsKey)?.wrongSecret();
     const reply = await this.#perform(unit, context, work, claim.id);
     await keepReply(unit, claim, toBinary(method.output, reply));
     return { reply, replayed: false };
+  }
+
+  /**
+   * A call under an idempotency key while nothing may be written: replayed where it was performed before.
+   * @throws `refusal` where it was not
+   */
+  async #replay<Reply extends Message>(context: HandlerContext, claim: Claim, refusal: StoaError): Promise<Reply> {
+    const known = await findRepeat(this.#board.read(context.signal), claim, this.#board.now());
+    if (known === undefined) {
+      if (isAnonymous(context)) context.values.get(limitsKey)?.wrongSecret();
+      throw refusal;
+    }
+    markReplayed(context);
+    return readReply(context.method, known);
   }
 
   async #perform<Open extends Unit, Reply>(
@@ -102,6 +118,15 @@ export class Writes {
     call.afterRefusal = repair && (() => this.#board.write(context.signal, repair));
     call.take(policy, judgement);
   }
+}
+
+function markReplayed({ responseHeader }: HandlerContext): void {
+  responseHeader.set("Idempotency-Replayed", "true");
+}
+
+/** The fingerprint of a call names its method: the reply that is kept with it is of that method's kind. */
+function readReply<Reply extends Message>({ output }: HandlerContext["method"], bytes: Uint8Array): Reply {
+  return fromBinary(output, bytes) as Message as Reply;
 }
 
 function isAnonymous({ values }: HandlerContext): boolean {

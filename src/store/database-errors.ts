@@ -10,6 +10,8 @@ interface DriverError extends Error {
 
 /** Server errors that say "not now": https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL. */
 const unavailable = new Map<number, string>([
+  [3, "the disk cannot be written"],
+  [20, "the disk is full"],
   [1021, "the disk is full"],
   [1026, "the disk cannot be written"],
   [1030, "the storage engine reports an error"],
@@ -19,19 +21,26 @@ const unavailable = new Map<number, string>([
   [1047, "the node is not ready"],
   [1053, "the server is shutting down"],
   [1114, "the disk is full"],
+  [1180, "the transaction could not be committed"],
   [1203, "too many connections"],
   [1205, "a lock was not granted in time"],
   [1213, "too many conflicting writes"],
   [1226, "too many connections"],
   [1290, "the server is read-only"],
   [1317, "the statement was interrupted"],
+  [1637, "too many transactions run"],
   [1792, "the server is read-only"],
   [1836, "the server is read-only"],
+  [1878, "a temporary file cannot be written"],
   [1927, "the connection was killed"],
   [1969, "the statement took too long"],
   [3024, "the statement took too long"],
+  [3675, "the disk is full"],
   [4031, "the connection was idle for too long"],
 ]);
+
+/** ENOSPC and EDQUOT in the text of other errors, such as 1 and 1004: a file could not be made. */
+const diskFull = /No space left on device|Disk quota exceeded|Errcode: (?:28|122)\b/;
 
 const clientFailures =
   /^(HANDSHAKE_|ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|PROTOCOL_)/;
@@ -48,7 +57,12 @@ export function isDuplicate(error: unknown, index: string): boolean {
   return errno === 1062 && sqlMessage !== undefined && sqlMessage.includes(index);
 }
 
-/** COMMIT was sent, and no answer came. */
+/** Whether COMMIT has failed in a way that leaves open whether it took effect. */
+export function isCommitInDoubt(error: unknown): boolean {
+  return (error as DriverError).errno === 1180;
+}
+
+/** COMMIT was sent, and no answer came that says how it ended. */
 export function outcomeUnknown(cause: unknown): StoaError {
   return new StoaError(
     "unavailable",
@@ -60,9 +74,10 @@ export function outcomeUnknown(cause: unknown): StoaError {
 /** What a failure of the driver means to a caller: `unavailable` when trying again later makes sense; others as they are. */
 export function toStoaError(error: unknown): unknown {
   if (error instanceof StoaError) return error;
-  const { errno, code, fatal, message } = error as DriverError;
+  const { errno, code, fatal, message, sqlMessage } = error as DriverError;
   const reason =
     (errno === undefined ? undefined : unavailable.get(errno)) ??
+    (diskFull.test(sqlMessage ?? "") ? "the disk is full" : undefined) ??
     (fatal === true || (code !== undefined && clientFailures.test(code)) || /^Can't add new command/.test(message ?? "")
       ? "it cannot be reached"
       : undefined);

@@ -1,5 +1,6 @@
 import type { ResultSetHeader } from "mysql2";
-import { isRetryable, outcomeUnknown, toStoaError } from "./database-errors.ts";
+import type { StoaError } from "../errors.ts";
+import { isCommitInDoubt, isRetryable, outcomeUnknown, toStoaError } from "./database-errors.ts";
 import { Pool, tooLate } from "./pool/pool.ts";
 import type { DatabaseAddress, Param, Session } from "./pool/session.ts";
 import { Turns } from "./turns.ts";
@@ -37,6 +38,8 @@ export interface DatabaseOptions {
    * is for work that may take long, such as migrations.
    */
   timeoutMs?: number | undefined;
+  /** Why nothing may be written now; asked before each transaction and each statement of a migration. */
+  refusal?: (() => StoaError | undefined) | undefined;
 }
 
 /** How often a transaction is tried when it loses a deadlock or waits too long for a lock. */
@@ -53,12 +56,14 @@ const connectionsPerCostly = 8;
 export class Database {
   readonly #pool: Pool;
   readonly #timeoutMs: number;
+  readonly #refusal: () => StoaError | undefined;
   readonly #costly: Turns;
   /** When the time of calls is over that were begun by `beginCall`. */
   readonly #deadlines = new WeakMap<AbortSignal, number>();
 
-  constructor({ address, connections, timeoutMs = defaultTimeoutMs }: DatabaseOptions) {
+  constructor({ address, connections, timeoutMs = defaultTimeoutMs, refusal }: DatabaseOptions) {
     this.#timeoutMs = timeoutMs;
+    this.#refusal = refusal ?? (() => undefined);
     this.#costly = new Turns(Math.ceil(connections / connectionsPerCostly));
     this.#pool = new Pool({
       address,
@@ -106,10 +111,11 @@ export class Database {
    * Runs `work` in one READ COMMITTED transaction and commits it. Whatever `work` throws rolls back and is thrown on;
    * deadlocks and lock waits are retried here while there is time, with `work` run anew, and nowhere else. When `signal`
    * aborts, the running statement is ended (but for COMMIT), no further one is started, and the transaction rolls back.
-   * @throws StoaError `unavailable` when the database cannot answer, the time is over or the retries are used up. It says
-   * so where COMMIT has got no answer: the transaction may then have taken effect.
+   * @throws StoaError `unavailable` when nothing may be written, the database cannot answer, the time is over or the
+   * retries are used up. It says so where COMMIT has got no answer: the transaction may then have taken effect.
    */
   async transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
+    this.#checkWritable();
     const endsAt = this.#deadlineOf(signal);
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted();
@@ -127,6 +133,7 @@ export class Database {
    * connection is closed; the server goes on with the statement, so that its work is not lost.
    */
   async define(signal: AbortSignal, sql: string): Promise<void> {
+    this.#checkWritable();
     try {
       const session = await this.#lease(signal, this.#deadline());
       session.signal = undefined;
@@ -141,6 +148,16 @@ export class Database {
     } catch (error) {
       throw toStoaError(error);
     }
+  }
+
+  /** Why no transaction may begin now; undefined while they may. */
+  get refusal(): StoaError | undefined {
+    return this.#refusal();
+  }
+
+  #checkWritable(): void {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) throw refusal;
   }
 
   /** How many connections work for a call, and how many calls wait for one. */
@@ -245,8 +262,8 @@ async function commit(session: Session): Promise<void> {
   try {
     await session.command("COMMIT");
   } catch (error) {
-    // The connection is gone, or about to be: nobody has heard how it ended.
-    throw session.state === "leased" ? error : outcomeUnknown(error);
+    // Where the connection is gone, or about to be, nobody has heard how it ended.
+    throw session.state === "leased" && !isCommitInDoubt(error) ? error : outcomeUnknown(error);
   }
 }
 

@@ -18,6 +18,8 @@ export interface PrivateAddresses {
 }
 
 export interface PrivateDatabase extends PrivateAddresses {
+  /** Where the server has its data. */
+  folder: string;
   /** To be called when the tables are there: the serving account gets its rights on them. */
   migrated(): Promise<void>;
   /** Stops the server cleanly and frees the data folder. */
@@ -48,5 +50,10 @@ export async function startPrivateDatabase(options: PrivateServerOptions): Promi
     await server.stop();
     throw error;
   }
-  return { ...privateAddresses(socketPath), migrated: () => grantTables(administrator), stop: () => server.stop() };
+  return {
+    ...privateAddresses(socketPath),
+    folder: server.folder,
+    migrated: () => grantTables(administrator),
+    stop: () => server.stop(),
+  };
 }

@@ -22,6 +22,8 @@ export interface PrivateServer {
   /** An account with all rights and no password; the socket's folder is what keeps others out. */
   readonly user: string;
   readonly flavour: Flavour;
+  /** Where its data are. */
+  readonly folder: string;
   /** Stops the server cleanly and frees the data folder. May be called more than once, at any time. */
   stop(): Promise<void>;
 }
@@ -97,7 +99,7 @@ async function start(dataDir: string, options: PrivateServerOptions): Promise<Pr
       log,
     };
     const end = await supervise(launch, signal);
-    return { socketPath, user: "root", flavour: program.flavour, stop: () => end().finally(cleanUp) };
+    return { socketPath, user: "root", flavour: program.flavour, folder, stop: () => end().finally(cleanUp) };
   } catch (error) {
     cleanUp();
     throw error;

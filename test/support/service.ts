@@ -95,6 +95,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     databaseConnections: 16,
     databaseTimeoutMs: 10_000,
     dataDir: "/nonexistent",
+    minFreeMiB: "default",
     operatorToken: undefined,
     ledgerEpoch: undefined,
     rateLimits: undefined,
