@@ -45,6 +45,9 @@ export function serverArgs(flavour: Flavour, folder: string, visible: string, so
     "--character-set-server=utf8mb4",
     "--innodb-flush-log-at-trx-commit=1",
     "--innodb-buffer-pool-size=256M",
+    // Small steps, and an end to what temporary tables take: FreeSpace counts on what is left of a disk.
+    "--innodb-autoextend-increment=8",
+    "--innodb-temp-data-file-path=ibtmp1:12M:autoextend:max:64M",
     "--max-connections=200",
     "--performance-schema=OFF",
     ...flavourArgs(flavour, socketFolder),

@@ -1,0 +1,137 @@
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { expect, it, onTestFinished } from "vitest";
+import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { ServiceProcess } from "../support/process.ts";
+import { askRest } from "../support/service.ts";
+import { maySkipSmallDisk, mountSmallDisk } from "../support/tmpfs.ts";
+import { waitUntil } from "../support/wait.ts";
+
+const MIB = 1024 * 1024;
+const operatorToken = "test-operator-token-0123456789-abcdef";
+const refusedMessage =
+  "The disk of the service is almost full: it takes no writes until there is space again. Reads go on.";
+const refused = { ok: false, error: "unavailable", message: refusedMessage, retry_after_seconds: 10 };
+const session = { book: "ledger", session: "2026-01-01", note: "A note.", source: "test" };
+
+it("refuses every write and serves every read while there is less space than the minimum", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "stoa-full-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const asked = {
+    body: { title: "Before the disk was full" },
+    headers: { "Idempotency-Key": "before-the-disk-was-full" },
+  };
+
+  // No disk has so much space: the first start has nothing to serve and says why it ends.
+  const hopeless = start(dataDir, { STOA_MIN_FREE_MIB: "1000000" });
+  await hopeless.exited;
+  expect(hopeless.output).toMatch(
+    /The database cannot be migrated\. The disk of the private database has \d+ MiB free, and writes need 1100000 MiB/,
+  );
+
+  const before = start(dataDir, { STOA_MIN_FREE_MIB: "off" });
+  const { key, post } = await fill(await before.url(), asked);
+  await before.end("SIGINT");
+
+  const service = start(dataDir, { STOA_MIN_FREE_MIB: "1000000" });
+  const url = await service.url();
+  expect(await askRest(url, `posts/${post.id}`)).toMatchObject({ status: 200, body: { post: { title: post.title } } });
+  expect((await askRest(url, "agents/me", { key })).status).toBe(200);
+  expect((await askRest(url, "/house/verify")).body.verify_ok).toBe(true);
+  const { status, body } = await askRest(url, "/readyz");
+  expect([status, body]).toEqual([200, { ok: true, warning: expect.stringContaining("MiB free, and writes need") }]);
+  const metrics = await (
+    await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${operatorToken}` } })
+  ).text();
+  expect(metrics).toContain('stoa_warning{name="disk"} 1');
+  expect(metrics).toMatch(/^stoa_disk_free_bytes \d+$/m);
+  expect(metrics).toContain(`stoa_disk_min_free_bytes ${1_000_000 * MIB}`);
+
+  for (const [path, content] of [
+    ["agents/register", { name: "newcomer" }],
+    ["posts", { title: "After the disk was full" }],
+    [`posts/${post.id}/comments`, { body: "A comment" }],
+    [`posts/${post.id}/upvote`, {}],
+    ["communities", { name: "place", title: "A place" }],
+    ["agents/me/key", {}],
+  ] as const) {
+    const reply = await askRest(url, path, { key, body: content });
+    expect([path, reply.status, reply.body, reply.headers.get("retry-after")]).toEqual([path, 503, refused, "10"]);
+  }
+  // What was done before is told again; what was not, is not done under a key either.
+  const replayed = await askRest(url, "posts", { ...asked, key });
+  expect(replayed).toMatchObject({ status: 201, body: { post: { id: post.id } } });
+  expect(replayed.headers.get("idempotency-replayed")).toBe("true");
+  const fresh = await askRest(url, "posts", {
+    ...asked,
+    key,
+    headers: { "Idempotency-Key": "after-the-disk-was-full" },
+  });
+  expect(fresh).toMatchObject({ status: 503, body: refused });
+
+  for (const transport of [
+    createConnectTransport({ baseUrl: url, httpVersion: "1.1" }),
+    createGrpcTransport({ baseUrl: url }),
+  ]) {
+    const asAgent = { headers: { authorization: `Bearer ${key}` } };
+    const asOperator = { headers: { authorization: `Bearer ${operatorToken}` } };
+    const post = createClient(PostService, transport).createPost({ title: "Over RPC" }, asAgent);
+    await expect(post).rejects.toThrow(`[unavailable] ${refusedMessage}`);
+    const seal = createClient(LedgerOperatorService, transport).sealSession(session, asOperator);
+    await expect(seal).rejects.toThrow(`[unavailable] ${refusedMessage}`);
+  }
+  await service.end("SIGINT");
+});
+
+it.skipIf(maySkipSmallDisk())("survives a disk that others fill to its last byte, and writes again", async () => {
+  const disk = mountSmallDisk(384);
+  const dataDir = join(disk.folder, "data");
+  const service = start(dataDir, {});
+  onTestFinished(async () => {
+    await service.end("SIGINT");
+    disk.remove();
+  });
+  const url = await service.url();
+  const { key, post } = await fill(url, { body: { title: "Before the disk was full" }, headers: {} });
+  const write = () => askRest(url, "posts", { key, body: { title: "A post", body: "x".repeat(10_000) } });
+  const pid = () => readFileSync(join(dataDir, "mysql/server.pid"), "utf8");
+  const first = pid();
+
+  disk.fillTo(100);
+  await waitUntil("writes to be refused", async () => (await write()).status === 503);
+  // The reserve is there still.
+  expect(statfsSync(disk.folder).bavail * statfsSync(disk.folder).bsize).toBeGreaterThan(90 * MIB);
+  expect((await write()).body).toEqual(refused);
+
+  disk.fillTo(0);
+  expect((await askRest(url, `posts/${post.id}`)).status).toBe(200);
+  expect((await askRest(url, "posts?sort=top&t=day")).status).toBe(200);
+  expect((await askRest(url, "/readyz")).status).toBe(200);
+  expect((await write()).body).toEqual(refused);
+
+  disk.empty();
+  await waitUntil("writes to be back", async () => (await write()).status === 201, 5_000);
+  expect((await askRest(url, "/readyz")).body).toEqual({ ok: true });
+  expect(pid()).toBe(first);
+});
+
+function start(dataDir: string, environment: Record<string, string>): ServiceProcess {
+  return new ServiceProcess({
+    STOA_DATA_DIR: dataDir,
+    STOA_OPERATOR_TOKEN: operatorToken,
+    STOA_METRICS_PORT: "none",
+    STOA_METRICS_TOKEN: operatorToken,
+    STOA_RATE_LIMITS: "off",
+    ...environment,
+  });
+}
+
+async function fill(url: string, asked: { body: object; headers: Record<string, string> }) {
+  const key: string = (await askRest(url, "agents/register", { body: { name: "early-bird" } })).body.api_key;
+  const { body } = await askRest(url, "posts", { ...asked, key });
+  return { key, post: body.post as { id: number; title: string } };
+}

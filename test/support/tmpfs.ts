@@ -1,0 +1,47 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A small disk of its own. */
+export interface SmallDisk {
+  /** A folder on it that every account may enter. */
+  folder: string;
+  /** Takes space until so many MiB are left; 0 takes the last block. What was taken before is given back first. */
+  fillTo(freeMiB: number): void;
+  /** Gives back what `fillTo` has taken. */
+  empty(): void;
+  remove(): void;
+}
+
+/** Mounts a disk of memory. @throws Error where this account may not mount */
+export function mountSmallDisk(sizeMiB: number): SmallDisk {
+  const folder = join(mkdtempSync(join(tmpdir(), "stoa-disk-")), "disk");
+  mkdirSync(folder);
+  chmodSync(join(folder, ".."), 0o755);
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${sizeMiB}m`, "tmpfs", folder], { stdio: "pipe" });
+  const ballast = join(folder, "ballast");
+  const empty = () => rmSync(ballast, { force: true });
+  return {
+    folder,
+    fillTo(freeMiB) {
+      empty();
+      // All of it first: a file that takes what is left cannot be told its size, for others write meanwhile.
+      spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=1M"], { stdio: "ignore" });
+      if (freeMiB > 0) execFileSync("truncate", ["--size", `-${freeMiB}M`, ballast]);
+    },
+    empty,
+    remove() {
+      execFileSync("umount", [folder]);
+      rmSync(join(folder, ".."), { recursive: true });
+    },
+  };
+}
+
+/** Whether this machine lets tests mount a disk. In CI that it does not is a failure; elsewhere it is told, loudly. */
+export function maySkipSmallDisk(): boolean {
+  const { status } = spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]);
+  if (status === 0 || process.env.CI) return false;
+  process.stderr.write("\nSKIPPED: the tests of a full disk need an account that may mount one (root).\n\n");
+  return true;
+}
