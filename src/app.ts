@@ -15,6 +15,7 @@ import { ClientAddresses } from "./http/limits/client-address.ts";
 import { MetricsListener } from "./http/metrics/listener.ts";
 import { reservePort } from "./http/reserve-port.ts";
 import { createServer } from "./http/server.ts";
+import { startCatchUp } from "./ledger/catch-up.ts";
 import { startDailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { SealHolds } from "./ledger/seal-holds.ts";
@@ -101,6 +102,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     warnings.add("ledger", () => ledger.alarm);
     warnings.add("triggers", () => triggers.warning);
     warnings.add("disk", () => own?.space?.warning);
+    const catchUp = startCatchUp(ledger, log);
+    cleanUp.push(() => catchUp.stop());
     const clock = startDailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop());
     // Apart, for posts can take a minute when a large board has just been migrated.
@@ -128,7 +131,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       memory: overrides.memory,
       trustProxy: config.trustProxy,
       checkReady: async (signal) => {
-        await checkReady(db, signal);
+        await checkReady(db, ledger, signal);
         return warnings.text;
       },
       beforeDrain: () => ledger.stop(),

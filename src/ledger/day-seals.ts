@@ -8,6 +8,7 @@ import type { LedgerLog } from "./ledger.ts";
 import { SealsHeld } from "./seal-holds.ts";
 import { checkSealable, sealDay } from "./seals.ts";
 import type { Verified } from "./verification.ts";
+import type { Verifier } from "./verifier.ts";
 
 export interface DaySealsOptions {
   db: Database;
@@ -19,9 +20,7 @@ export interface DaySealsOptions {
   /** Why nothing may be sealed now. */
   held(signal: AbortSignal): Promise<string | undefined>;
   write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>): Promise<Reply>;
-  verifyFrom(db: Queryable, start: Verified["link"], signal: AbortSignal): Promise<Verified>;
-  /** Hears what each verification found. */
-  tell(verified: Verified): void;
+  verifier: Verifier;
 }
 
 const unverified: Verified = { link: chainStart, count: 0, finding: undefined };
@@ -36,34 +35,36 @@ export class DaySeals {
 
   /** See `Ledger.sealDaily`. */
   async sealDaily<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
-    const { db, now, firstDay, held, write, verifyFrom, tell } = this.#options;
+    const { db, now, firstDay, held, write, verifier } = this.#options;
     const reader = db.longReader(signal);
     checkSealable(date, firstDay, now());
     const sealed = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
     if ((await listSealedDays(reader, date))[0] === date) throw sealed();
     const hold = await held(signal);
     if (hold !== undefined) throw new SealsHeld(hold);
-    const before = await verifyFrom(reader, chainStart, signal);
+    const beginning = await verifier.alarm.refresh(reader);
+    const before = await verifier.after(reader, chainStart, signal);
     const { made, verified } = await write(signal, async (sealing) => {
       const outcome = await sealDay(sealing, date, before);
       if (outcome.receipt === undefined) throw sealed();
       return { made: reply(outcome.receipt), verified: outcome.verified };
     });
-    tell(verified);
+    await verifier.note(verified, true, beginning);
     return made;
   }
 
   /** See `Ledger.sealDueDays`. */
   async sealDueDays(signal: AbortSignal): Promise<void> {
-    const { db, now, log, firstDay, write, verifyFrom, tell } = this.#options;
+    const { db, now, log, firstDay, write, verifier } = this.#options;
     const reader = db.longReader(signal);
     let verified = unverified;
+    const beginning = await verifier.alarm.refresh(reader);
     for (const date of await dueDays(reader, firstDay, dateOf(now()))) {
-      if (verified.finding === undefined) verified = await verifyFrom(reader, verified.link, signal);
+      if (verified.finding === undefined) verified = await verifier.after(reader, verified.link, signal);
       const before = verified;
       const outcome = await write(signal, (sealing) => sealDay(sealing, date, before));
       verified = outcome.verified;
-      tell(verified);
+      await verifier.note(verified, true, beginning);
       const { receipt } = outcome;
       if (receipt !== undefined) log.info({ seq: receipt.seq, hash: receipt.hash, date }, "sealed a day");
     }

@@ -1,18 +1,17 @@
 import { notFound, StoaError } from "../errors.ts";
-import type { Finding, Link } from "../receipt/verify.ts";
-import type { Database, Queryable } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
 import { findReceipt, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import { type Calendar, insertCalendar, readCalendar } from "../store/seals.ts";
 import { dateOf, type Sealing } from "./chain.ts";
 import { DaySeals } from "./day-seals.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
-import { verifyInParallel } from "./parallel-verification.ts";
 import type { SealHolds } from "./seal-holds.ts";
 import { sealGenesis } from "./seals.ts";
 import { type Followers, type StreamQuery, streamReceipts } from "./stream.ts";
 import type { Verified } from "./verification.ts";
-import { type Report, VerificationDesk } from "./verification-desk.ts";
+import type { Report } from "./verification-desk.ts";
+import { Verifier } from "./verifier.ts";
 
 export type { ReceiptRow } from "../store/receipts.ts";
 export type { Report } from "./verification-desk.ts";
@@ -49,31 +48,21 @@ const maxPageBytes = 1.25 * 1024 * 1024;
 export class Ledger {
   readonly #db: Database;
   readonly #now: () => number;
-  readonly #log: LedgerLog;
   readonly #holds: SealHolds | undefined;
   readonly #days: DaySeals;
   readonly #calendar: Calendar;
   readonly #followers: Followers;
-  readonly #desk: VerificationDesk;
+  readonly #verifier: Verifier;
   readonly #stopping = new AbortController();
-  #alarm: string | undefined;
-  #verifiedAt: number | undefined;
 
   private constructor({ db, now, log, holds, mostWaitMs, maxReportAgeMs }: LedgerOptions, calendar: Calendar) {
     this.#db = db;
     this.#now = now;
-    this.#log = log;
     this.#holds = holds;
     this.#calendar = calendar;
     const reader = db.longReader(this.#stopping.signal);
     this.#followers = { watch: new HeadWatch(reader), newest: new NewestReceipts(reader), backfills: 0 };
-    this.#desk = new VerificationDesk({
-      read: (signal) => db.longReader(this.#orStopping(signal)),
-      verify: (reader, start, signal) => this.#verifyFrom(reader, start, this.#orStopping(signal)),
-      tell: (verified) => this.#note(verified),
-      mostWaitMs,
-      maxReportAgeMs,
-    });
+    this.#verifier = new Verifier({ db, now, log, stopping: this.#stopping.signal, mostWaitMs, maxReportAgeMs });
     this.#days = new DaySeals({
       db,
       now,
@@ -81,8 +70,7 @@ export class Ledger {
       firstDay: calendar.first_day,
       held: (signal) => this.held(signal),
       write: (signal, work) => this.write(signal, work),
-      verifyFrom: (reader, start, signal) => this.#verifyFrom(reader, start, signal),
-      tell: (verified) => this.#note(verified),
+      verifier: this.#verifier,
     });
   }
 
@@ -104,12 +92,22 @@ export class Ledger {
 
   /** Why the chain does not verify, as far as it is known here; undefined while it does. */
   get alarm(): string | undefined {
-    return this.#alarm;
+    return this.#verifier.alarm.text;
   }
 
   /** When the chain was last verified as a whole here, or found not to verify; in milliseconds since 1970 (UTC). */
   get verifiedAt(): number | undefined {
-    return this.#verifiedAt;
+    return this.#verifier.verifiedAt;
+  }
+
+  /** Reads the alarm anew: another replica may have raised it or taken it back. */
+  async refreshAlarm(signal: AbortSignal): Promise<void> {
+    await this.#verifier.alarm.refresh(this.#db.reader(signal));
+  }
+
+  /** Verifies what was sealed since the last receipt that was found good. */
+  catchUp(signal: AbortSignal): Promise<Verified> {
+    return this.#verifier.catchUp(signal);
   }
 
   /** The seq of the newest receipt. */
@@ -179,7 +177,7 @@ export class Ledger {
   async verify(signal: AbortSignal, from: number): Promise<Report> {
     const head = await readHead(this.#db.reader(signal));
     if (from > Math.max(head.seq, 1)) throw notFound("There is no receipt of this seq yet.", "from");
-    return this.#desk.verify(Math.max(from, 1), head, signal);
+    return this.#verifier.desk.verify(Math.max(from, 1), head, signal);
   }
 
   /**
@@ -202,25 +200,6 @@ export class Ledger {
 
   #orStopping(signal: AbortSignal): AbortSignal {
     return AbortSignal.any([signal, this.#stopping.signal]);
-  }
-
-  #verifyFrom(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified> {
-    return verifyInParallel(db, start, {
-      signal,
-      onFailure: (err) =>
-        this.#log.error({ err }, "a thread that verified the ledger failed; the verification goes on without it"),
-    });
-  }
-
-  /** Raises the alarm when a verification found something; a good one of the whole chain takes it back. */
-  #note({ finding, link }: { finding: Finding | undefined; link: Link }): void {
-    this.#verifiedAt = this.#now();
-    if (finding === undefined) {
-      this.#alarm = undefined;
-      return;
-    }
-    this.#alarm = `The ledger does not verify: receipt ${finding.seq}, ${finding.fault}: ${finding.message}.`;
-    this.#log.error({ seq: finding.seq, fault: finding.fault, lastGood: link.seq }, this.#alarm);
   }
 }
 

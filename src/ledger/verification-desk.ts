@@ -1,6 +1,7 @@
 import { StoaError } from "../errors.ts";
 import type { Link } from "../receipt/verify.ts";
 import type { Queryable } from "../store/database.ts";
+import type { Beginning } from "./alarm.ts";
 import { startBefore, type Verified } from "./verification.ts";
 
 /** What a verification found. */
@@ -23,10 +24,12 @@ export interface Report {
 export interface DeskOptions {
   /** A reader that reads no more once the signal has aborted. */
   read(signal: AbortSignal): Queryable;
+  /** Called before each verification; `tell` gets what it gives. */
+  begin(db: Queryable): Promise<Beginning>;
   /** Verifies the receipts after a good one. */
   verify(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified>;
   /** Hears of every finding, and of good verifications of the whole chain. */
-  tell(verified: Verified): void;
+  tell(verified: Verified, isWhole: boolean, beginning: Beginning): Promise<void>;
   /** How long a caller waits for a verification of another part of the chain, in milliseconds. */
   mostWaitMs?: number | undefined;
   /** How long a good report is given again, in milliseconds. Default: 5 s. */
@@ -127,13 +130,14 @@ export class VerificationDesk {
   async #run(from: number, signal: AbortSignal): Promise<Report> {
     const begun = performance.now();
     const db = this.#options.read(signal);
+    const beginning = await this.#options.begin(db);
     const start = await startBefore(db, from);
     const verified: Verified =
       "fault" in start
         ? { link: { seq: from - 1, hash: "" }, count: 0, finding: start }
         : await this.#options.verify(db, start, signal);
     const { finding, link, count } = verified;
-    if (finding !== undefined || from === 1) this.#options.tell(verified);
+    if (finding !== undefined || from === 1) await this.#options.tell(verified, from === 1, beginning);
     return {
       verifyOk: finding === undefined,
       from,

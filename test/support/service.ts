@@ -6,9 +6,11 @@ import { pino } from "pino";
 import { afterAll } from "vitest";
 import { type App, type Overrides, startApp } from "../../src/app.ts";
 import type { Config } from "../../src/config.ts";
+import { verifiedAtStart } from "../../src/ledger/catch-up.ts";
 import { defaultStreamLimits } from "../../src/limits/stream-limits.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { reportFault } from "./openapi/received.ts";
+import { waitUntil } from "./wait.ts";
 
 /** A JSON reply of the service, as a client sees it. */
 export interface Reply {
@@ -60,6 +62,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     ...options.overrides,
   });
   afterAll(() => app.close());
+  // What a start does by itself is done: tests count queries, and lock what it reads.
+  if (options.overrides?.log === undefined) {
+    await waitUntil("the verification of the start", () => log.some(({ msg }) => msg === verifiedAtStart));
+  }
   const rest: Service["rest"] = (path, ask) => askRest(app.url, path, ask);
   return {
     app,

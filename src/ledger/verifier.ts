@@ -1,0 +1,101 @@
+import { chainStart, type Finding, type Link } from "../receipt/verify.ts";
+import type { Database, Queryable } from "../store/database.ts";
+import { Alarm, type Beginning } from "./alarm.ts";
+import type { LedgerLog } from "./ledger.ts";
+import { verifyInParallel } from "./parallel-verification.ts";
+import { startBefore, type Verified } from "./verification.ts";
+import { VerificationDesk } from "./verification-desk.ts";
+
+export interface VerifierOptions {
+  db: Database;
+  /** The time in milliseconds since 1970 (UTC). */
+  now: () => number;
+  log: LedgerLog;
+  /** Aborts when the service stops. */
+  stopping: AbortSignal;
+  /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
+  mostWaitMs?: number | undefined;
+  /** How long a good report of a verification is given again, in milliseconds. */
+  maxReportAgeMs?: number | undefined;
+}
+
+/** Verifies the chain for everybody who asks, and keeps the alarm. */
+export class Verifier {
+  readonly alarm: Alarm;
+  readonly desk: VerificationDesk;
+  readonly #db: Database;
+  readonly #now: () => number;
+  readonly #log: LedgerLog;
+  readonly #stopping: AbortSignal;
+  #verifiedAt: number | undefined;
+
+  constructor({ db, now, log, stopping, mostWaitMs, maxReportAgeMs }: VerifierOptions) {
+    this.#db = db;
+    this.#now = now;
+    this.#log = log;
+    this.#stopping = stopping;
+    this.alarm = new Alarm(db, now, log);
+    this.desk = new VerificationDesk({
+      read: (signal) => db.longReader(this.#orStopping(signal)),
+      begin: (reader) => this.alarm.refresh(reader),
+      verify: (reader, start, signal) => this.after(reader, start, this.#orStopping(signal)),
+      tell: (verified, isWhole, beginning) => this.note(verified, isWhole, beginning),
+      mostWaitMs,
+      maxReportAgeMs,
+    });
+  }
+
+  /** When the chain was last verified as a whole here, or found not to verify; in milliseconds since 1970 (UTC). */
+  get verifiedAt(): number | undefined {
+    return this.#verifiedAt;
+  }
+
+  /** Verifies the receipts after a good one. */
+  after(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified> {
+    return verifyInParallel(db, start, {
+      signal,
+      onFailure: (err) =>
+        this.#log.error({ err }, "a thread that verified the ledger failed; the verification goes on without it"),
+    });
+  }
+
+  /**
+   * Notes what a verification found, for `alarm`.
+   * @param isWhole whether it began at the start of the chain
+   * @param beginning what `alarm.refresh` gave before it began
+   */
+  async note({ finding, link }: Verified, isWhole: boolean, beginning: Beginning): Promise<void> {
+    if (isWhole || finding !== undefined) this.#verifiedAt = this.#now();
+    await this.alarm.note({ finding, link, isWhole, beginning });
+  }
+
+  /**
+   * Verifies what was sealed since the last receipt that was found good, and that this one is what it was. The whole chain
+   * where none is known.
+   */
+  async catchUp(signal: AbortSignal): Promise<Verified> {
+    const either = this.#orStopping(signal);
+    const db = this.#db.longReader(either);
+    const beginning = await this.alarm.refresh(db);
+    const { verifiedSeq, verifiedHash } = beginning;
+    const start = verifiedSeq === 0 ? chainStart : await startAt(db, verifiedSeq, verifiedHash);
+    const verified = "fault" in start ? found(start) : await this.after(db, start, either);
+    await this.note(verified, verifiedSeq === 0, beginning);
+    return verified;
+  }
+
+  #orStopping(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#stopping]);
+  }
+}
+
+/** The receipt that was found good before, or how it differs. */
+async function startAt(db: Queryable, seq: number, hash: string): Promise<Link | Finding> {
+  const start = await startBefore(db, seq + 1);
+  if ("fault" in start || start.hash === hash) return start;
+  return { seq, fault: "wrong_hash", message: `its hash is ${start.hash}; it was ${hash} when it was verified last` };
+}
+
+function found(finding: Finding): Verified {
+  return { link: { seq: finding.seq - 1, hash: "" }, count: 0, finding };
+}
