@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type Logger, pino } from "pino";
+import { CleanUp } from "./app/clean-up.ts";
 import { migrateAs, type OwnDatabase, startOwnDatabase } from "./app/databases.ts";
 import { gaugesOf } from "./app/gauges.ts";
 import type { Overrides } from "./app/overrides.ts";
@@ -28,12 +29,18 @@ import { Warnings } from "./warnings.ts";
 
 export type { Overrides } from "./app/overrides.ts";
 
+/** How long a start that was given up may take to end by itself, in milliseconds. */
+const givenUpMs = 3_000;
+
 export interface App {
   /** The address of the service, such as http://127.0.0.1:8080. */
   readonly url: string;
   /** The address of the metrics; undefined where they have no listener of their own. */
   readonly metricsUrl: string | undefined;
-  /** Stops the service: running calls finish within the drain time, then connections, pool and private server end. */
+  /**
+   * Stops the service: running calls finish within the drain time, then connections, pool and private server end. Resolves
+   * within the drain time and 9 s, whatever does not answer.
+   */
   close(): Promise<void>;
 }
 
@@ -53,15 +60,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   const { maxConnections: connections, databaseConnections } = config;
   const fileWarning = warnOfFileLimit(readFileLimit(), { connections, databaseConnections });
   if (fileWarning !== undefined) log.warn(fileWarning);
-  const cleanUp: (() => Promise<void>)[] = [];
-  const close = async () => {
-    const failures: unknown[] = [];
-    // One step that fails keeps no other from being taken: the database above all.
-    for (const step of cleanUp.splice(0).reverse()) await step().catch((error) => failures.push(error));
-    if (failures.length > 0) throw failures[0];
-  };
-  try {
-    const { signal } = overrides;
+  const cleanUp = new CleanUp((message) => log.warn(message));
+  const { signal = new AbortController().signal } = overrides;
+  const compose = async () => {
     const reserved = await reservePort(config, config.tls);
     cleanUp.push(() => reserved.close());
     const metrics = await MetricsListener.open(config.metrics, log);
@@ -69,19 +70,19 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const url = `${config.tls ? "https" : "http"}://${hostInUrl(config.host)}:${reserved.port}`;
     const siteUrl = () => config.siteUrl ?? url;
     await overrides.portOpened?.();
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     const own = config.database ? undefined : await startOwnDatabase(config, log, cleanUp, signal);
     const database = config.database ?? (own as OwnDatabase).serving;
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     const db = new Database({
       address: database,
       connections: config.databaseConnections,
       timeoutMs: config.databaseTimeoutMs,
       refusal: () => own?.space?.refusal,
     });
-    cleanUp.push(() => db.close());
+    cleanUp.push(() => db.close(), "connections to the database");
     const migrating = config.migrationDatabase ?? own?.migrating;
-    const unguarded = await migrateAs(migrating ?? database, log, signal, own?.space);
+    const unguarded = await migrateAs(migrating ?? database, log, { cleanUp, signal, space: own?.space });
     await own?.migrated();
     const triggers = new TriggerWatch(db, migrating, unguarded, overrides.triggerLookMs);
 
@@ -97,6 +98,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       epoch: config.ledgerEpoch,
       mostWaitMs: overrides.verificationWaitMs,
       maxReportAgeMs: overrides.verificationAgeMs,
+      signal,
     });
     const warnings = new Warnings();
     warnings.add("ledger", () => ledger.alarm);
@@ -105,11 +107,11 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const catchUp = startCatchUp(ledger, log);
     cleanUp.push(() => catchUp.stop());
     const clock = startDailyClock(ledger, now, log);
-    cleanUp.push(() => clock.stop());
+    cleanUp.push(() => clock.stop(), "the daily clock");
     // Apart, for posts can take a minute when a large board has just been migrated.
     for (const tasks of [[moveAgedPosts], [sweepReplies, forgetAddresses]]) {
       const sweep = startSweep(board, tasks, log);
-      cleanUp.push(() => sweep.stop());
+      cleanUp.push(() => sweep.stop(), "a sweep");
     }
     const policies = config.rateLimits && createPolicies(config.rateLimits);
     const table = createServiceTable({
@@ -156,16 +158,40 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
         },
       },
     });
-    cleanUp.push(() => server.close());
-    signal?.throwIfAborted();
+    cleanUp.push(() => server.close(), "connections of clients");
+    signal.throwIfAborted();
     await server.listen(reserved.handOver());
     metrics?.show(server.metrics);
     log.info({ url, siteUrl: siteUrl(), metrics: metrics?.url }, "listening");
-    return { url, metricsUrl: metrics?.url, close };
+    return { url, metricsUrl: metrics?.url, close: () => cleanUp.run(config.drainTimeoutMs) };
+  };
+  try {
+    return await orGivenUp(compose(), signal);
   } catch (error) {
-    await close();
+    // What a start that was given up has taken is no longer there for the steps.
+    await cleanUp.run(signal.aborted ? -givenUpMs : 0);
     const reason = tlsFailure(error);
     throw reason === undefined ? error : new Error(`The database cannot be used: ${reason}.`, { cause: error });
+  }
+}
+
+/**
+ * The outcome of a start. One that was given up and does not end by itself is left behind: `CleanUp` ends what it still
+ * makes.
+ * @throws the signal's reason
+ */
+async function orGivenUp<Result>(starting: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  const giveUp = () => {
+    timer = setTimeout(() => reject(signal.reason), givenUpMs);
+  };
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    return await Promise.race([starting, givenUp]);
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+    clearTimeout(timer);
   }
 }
 

@@ -5,17 +5,40 @@ import { leaveRoot } from "./leave-root.ts";
 
 /** How long a process with a fault that nothing caught may take to close its connections and its database. */
 const closeTimeoutMs = 5_000;
+/** How long a stop may take besides the time in which running calls may finish: after that the process just ends. */
+const stopTimeoutMs = 9_500;
+/** A signal that comes sooner after the first is the same one: Ctrl-C in a terminal reaches this process and npm, which hands it on. */
+const sameSignalMs = 1_000;
 
 const start = new AbortController();
 let log: ReturnType<typeof openLog> | undefined;
 let app: App | undefined;
+let drainTimeoutMs = 0;
+let stoppingSince: number | undefined;
+
+/** The first signal stops the service in order; another one ends the process at once. */
+function onSignal(): void {
+  if (stoppingSince === undefined) stop();
+  else if (performance.now() - stoppingSince >= sameSignalMs) {
+    process.stderr.write("Ended at once by a second signal.\n");
+    process.exit(1);
+  }
+}
 
 function stop(): void {
-  if (start.signal.aborted) return;
+  if (stoppingSince !== undefined) return;
+  stoppingSince = performance.now();
+  setTimeout(giveUp, drainTimeoutMs + stopTimeoutMs).unref();
   start.abort(new Error("Stopped before it was up."));
   if (app === undefined) return;
   process.stdout.write("Stopping: running calls may finish.\n");
   app.close().catch(fail);
+}
+
+/** What is left does not end: a database or a disk that is silent. Nothing that was acknowledged depends on it. */
+function giveUp(): void {
+  log?.warn("the process ends although not everything in it has ended");
+  process.exit();
 }
 
 function fail(error: unknown): void {
@@ -34,16 +57,20 @@ function end(error: unknown, origin: string): void {
   stop();
 }
 
-process.on("SIGINT", stop);
-process.on("SIGTERM", stop);
+process.on("SIGINT", onSignal);
+process.on("SIGTERM", onSignal);
 // Promises that nobody awaits arrive here as well, with the origin unhandledRejection.
 process.on("uncaughtException", end);
 try {
   const config = readConfig(process.env);
   const opened = openLog(config);
   log = opened;
+  drainTimeoutMs = config.drainTimeoutMs;
   app = await startApp(config, { log, signal: start.signal, portOpened: () => leaveRoot(config, opened) });
   process.stdout.write(`Stoa answers at ${app.url}\n`);
+  if (start.signal.aborted) await app.close();
 } catch (error) {
-  fail(error);
+  // Whoever asks for a stop gets one: that the start fails then is no failure.
+  if (start.signal.aborted) process.stdout.write("Stopped before it was up.\n");
+  else fail(error);
 }

@@ -5,6 +5,10 @@ import { Database } from "../store/database.ts";
 import { FreeSpace } from "../store/free-space.ts";
 import { migrate } from "../store/migrate.ts";
 import { type PrivateDatabase, startPrivateDatabase } from "../store/private-database.ts";
+import type { CleanUp } from "./clean-up.ts";
+
+/** How long a server that is killed may take to be gone, in milliseconds. */
+const killedMs = 500;
 
 export interface OwnDatabase extends PrivateDatabase {
   /** The free space on its disk; undefined where it is not watched. */
@@ -18,11 +22,12 @@ export interface OwnDatabase extends PrivateDatabase {
 export async function startOwnDatabase(
   { dataDir, minFreeMiB }: Config,
   log: FastifyBaseLogger,
-  cleanUp: (() => Promise<void>)[],
-  signal: AbortSignal | undefined,
+  cleanUp: CleanUp,
+  signal: AbortSignal,
 ): Promise<OwnDatabase> {
   const database = await startPrivateDatabase({ dataDir, log: (line) => log.info(line), signal });
-  cleanUp.push(() => database.stop());
+  const boundMs = (endsAt: number) => Math.max(endsAt - performance.now() - killedMs, 0);
+  cleanUp.pushLast((endsAt) => database.stop(boundMs(endsAt)), "the private database");
   const { folder } = database;
   const space = minFreeMiB === "off" ? undefined : await FreeSpace.watch({ folder, minFreeMiB, log });
   cleanUp.push(async () => space?.stop());
@@ -36,11 +41,12 @@ export async function startOwnDatabase(
 export async function migrateAs(
   address: DatabaseConfig,
   log: FastifyBaseLogger,
-  signal: AbortSignal = new AbortController().signal,
-  space?: FreeSpace | undefined,
+  { cleanUp, signal, space }: { cleanUp: CleanUp; signal: AbortSignal; space: FreeSpace | undefined },
 ): Promise<string | undefined> {
   const refusal = () => space?.refusal;
   const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY, refusal });
+  // A COMMIT without an answer has no time limit here.
+  cleanUp.push(() => db.close(), "the migration");
   try {
     await migrate(db, { log: (line) => log.info(line), signal });
     const warning = await restoreTriggers(db, signal, (line) => log.warn(line));

@@ -157,14 +157,15 @@ export async function createServer({
     return readiness.check();
   });
   if (metricsToken !== undefined) addMetricsRoute(app, { metrics, token: metricsToken, gate });
-  app.addHook("preClose", async () => {
+  const drain = async () => {
     closing = true;
     overload.stop();
     beforeDrain?.();
     readiness.stop();
     await watchReplies.ended();
     await port.drained();
-  });
+  };
+  let closed: Promise<void> | undefined;
 
   return {
     metrics,
@@ -172,7 +173,11 @@ export async function createServer({
       await app.listen(address);
       return (app.server.address() as { port: number }).port;
     },
-    close: () => app.close(),
+    close() {
+      // Not in a hook of Fastify: it bounds those by the time that a plugin may take to load.
+      closed ??= drain().then(() => app.close());
+      return closed;
+    },
   };
 }
 

@@ -35,6 +35,8 @@ export interface LedgerOptions {
   mostWaitMs?: number | undefined;
   /** How long a good report of a verification is given again, in milliseconds. */
   maxReportAgeMs?: number | undefined;
+  /** Gives up the opening. */
+  signal?: AbortSignal | undefined;
 }
 
 const never = new AbortController().signal;
@@ -80,9 +82,9 @@ export class Ledger {
    * sealed
    */
   static async open(options: LedgerOptions): Promise<Ledger> {
-    const { db, epoch: configured } = options;
+    const { db, epoch: configured, signal = never } = options;
     // Where the ledger is settled nothing is written: it opens also while nothing may be.
-    const calendar = (await readCalendar(db.reader(never))) ?? (await settle(options));
+    const calendar = (await readCalendar(db.reader(signal))) ?? (await settle(options));
     const { epoch } = calendar;
     if (configured !== undefined && configured !== epoch) {
       throw new Error(`STOA_LEDGER_EPOCH is ${configured}, but this ledger began with ${epoch}, which cannot change.`);
@@ -204,9 +206,9 @@ export class Ledger {
 }
 
 /** The first time: settles the epoch and seals receipt 1. */
-async function settle({ db, now, log, holds, epoch: configured }: LedgerOptions): Promise<Calendar> {
-  const hold = await holds?.reason(never);
-  return db.transaction(never, async (tx) => {
+async function settle({ db, now, log, holds, epoch: configured, signal = never }: LedgerOptions): Promise<Calendar> {
+  const hold = await holds?.reason(signal);
+  return db.transaction(signal, async (tx) => {
     const time = now();
     const today = dateOf(time);
     const epoch = configured ?? today;

@@ -1,11 +1,12 @@
-import { createConnection } from "mysql2/promise";
+import { type Administrator, administer } from "./private-server/administrator.ts";
 
 /** Creates a database on a server of our own, where it is missing. `name` is ours, not input. */
-export async function ensureDatabase(account: { socketPath: string; user: string }, name: string): Promise<void> {
-  const connection = await createConnection(account);
-  try {
+export function ensureDatabase(
+  administrator: Administrator,
+  name: string,
+  signal = new AbortController().signal,
+): Promise<void> {
+  return administer(administrator, signal, async (connection) => {
     await connection.query(`CREATE DATABASE IF NOT EXISTS ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
-  } finally {
-    await connection.end();
-  }
+  });
 }

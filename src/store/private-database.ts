@@ -22,11 +22,16 @@ export interface PrivateDatabase extends PrivateAddresses {
   folder: string;
   /** To be called when the tables are there: the serving account gets its rights on them. */
   migrated(): Promise<void>;
-  /** Stops the server cleanly and frees the data folder. */
-  stop(): Promise<void>;
+  /**
+   * Stops the server cleanly and frees the data folder.
+   * @param boundMs after which the server is killed, in milliseconds; a minute by default
+   */
+  stop(boundMs?: number): Promise<void>;
 }
 
 const database = "stoa";
+/** How long the server of a start that was given up may take to end, in milliseconds. */
+const givenUpMs = 3_000;
 
 export function privateAddresses(socketPath: string): PrivateAddresses {
   return {
@@ -40,20 +45,21 @@ export function privateAddresses(socketPath: string): PrivateAddresses {
  * @throws what `startPrivateServer` throws; nothing is left running then
  */
 export async function startPrivateDatabase(options: PrivateServerOptions): Promise<PrivateDatabase> {
+  const { signal } = options;
   const server = await startPrivateServer(options);
   const { socketPath, user } = server;
   const administrator = { socketPath, user };
   try {
-    await ensureDatabase(administrator, database);
-    await ensureAccounts(administrator);
+    await ensureDatabase(administrator, database, signal);
+    await ensureAccounts(administrator, signal);
   } catch (error) {
-    await server.stop();
+    await server.stop(signal?.aborted ? givenUpMs : undefined);
     throw error;
   }
   return {
     ...privateAddresses(socketPath),
     folder: server.folder,
-    migrated: () => grantTables(administrator),
-    stop: () => server.stop(),
+    migrated: () => grantTables(administrator, signal),
+    stop: (boundMs) => server.stop(boundMs),
   };
 }

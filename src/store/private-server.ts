@@ -24,8 +24,11 @@ export interface PrivateServer {
   readonly flavour: Flavour;
   /** Where its data are. */
   readonly folder: string;
-  /** Stops the server cleanly and frees the data folder. May be called more than once, at any time. */
-  stop(): Promise<void>;
+  /**
+   * Stops the server cleanly and frees the data folder. May be called more than once, at any time.
+   * @param boundMs after which the server is killed, in milliseconds; a minute by default
+   */
+  stop(boundMs?: number): Promise<void>;
 }
 
 export interface PrivateServerOptions {
@@ -55,8 +58,8 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
   try {
     const server = await start(dataDir, options);
     let stopped: Promise<void> | undefined;
-    const stop = () => {
-      stopped ??= server.stop().finally(unlock);
+    const stop = (boundMs?: number) => {
+      stopped ??= server.stop(boundMs).finally(unlock);
       return stopped;
     };
     return { ...server, stop };
@@ -71,7 +74,7 @@ async function start(dataDir: string, options: PrivateServerOptions): Promise<Pr
   const files = serverFiles(dataDir);
   const { folder } = files;
   const logFile = join(dataDir, "mysql.log");
-  await stopLeftOver(files, log);
+  await stopLeftOver(files, log, signal);
   const account = unprivilegedAccount([dataDir, folder]);
   if (account !== undefined) giveDatabase(dataDir, account);
 
@@ -99,7 +102,13 @@ async function start(dataDir: string, options: PrivateServerOptions): Promise<Pr
       log,
     };
     const end = await supervise(launch, signal);
-    return { socketPath, user: "root", flavour: program.flavour, folder, stop: () => end().finally(cleanUp) };
+    return {
+      socketPath,
+      user: "root",
+      flavour: program.flavour,
+      folder,
+      stop: (boundMs) => end(boundMs).finally(cleanUp),
+    };
   } catch (error) {
     cleanUp();
     throw error;

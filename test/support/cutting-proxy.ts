@@ -17,6 +17,8 @@ export interface CuttingProxy {
   cutAtText(text: string, when: Cut, fault?: Fault): void;
   /** Whether the cut has been made, and takes it back otherwise. */
   wasCut(): boolean;
+  /** Whether the cut has been made. */
+  isCut(): boolean;
 }
 
 /** Starts a proxy on a free port; it stops after the file's last test. */
@@ -64,6 +66,7 @@ export async function startCuttingProxy(upstream: DatabaseConfig): Promise<Cutti
       arm(() => --remaining === 0, moment, kind);
     },
     cutAtText: (text, moment, kind) => arm((command) => command.includes(text), moment, kind),
+    isCut: () => cut,
     wasCut() {
       isDue = () => false;
       return cut;

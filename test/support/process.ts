@@ -8,7 +8,8 @@ const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 /** The service as a child process, to be killed. */
 export class ServiceProcess {
   readonly #child: ChildProcess;
-  readonly exited: Promise<unknown>;
+  /** The exit code; null where a signal ended it. */
+  readonly exited: Promise<number | null>;
   #output = "";
 
   /** @param environment all that it gets besides PATH; the port is free to choose unless it says otherwise */
@@ -45,10 +46,19 @@ export class ServiceProcess {
     return this.#child.pid as number;
   }
 
-  async end(signal: "SIGKILL" | "SIGINT"): Promise<void> {
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  async end(signal: "SIGKILL" | "SIGINT" | "SIGTERM"): Promise<void> {
     this.#child.kill(signal);
     await this.exited;
   }
+}
+
+/** Resolves once a process has written `text`. */
+export async function untilSays(service: ServiceProcess, text: string): Promise<void> {
+  await waitUntil(`${text} in the output`, () => service.output.includes(text));
 }
 
 /** STOA_DATABASE_URL for a database. */

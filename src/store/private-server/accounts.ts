@@ -1,13 +1,14 @@
 // The accounts of grants.sql in a private database. They have no password: the socket's folder keeps others out.
 import { readFileSync } from "node:fs";
-import { type Connection, createConnection } from "mysql2/promise";
 import { splitStatements } from "../migrate.ts";
+import { type Administrator, administer } from "./administrator.ts";
 
 /** Who may make and alter tables. */
 export const migratingUser = "stoa_migration";
 /** Who may do what serving takes, and so cannot change or delete a receipt. */
 export const servingUser = "stoa_serving";
 
+const never = new AbortController().signal;
 const onTable = / ON stoa\.(?!\*)/;
 const statements = splitStatements(readFileSync(new URL("../grants.sql", import.meta.url), "utf8")).map((statement) =>
   statement
@@ -16,14 +17,9 @@ const statements = splitStatements(readFileSync(new URL("../grants.sql", import.
     .replace(/'@'%'/g, "'@'localhost'"),
 );
 
-interface Administrator {
-  socketPath: string;
-  user: string;
-}
-
 /** Makes the accounts, with the rights that need no tables and no others. The caller is the only one at the database. */
-export function ensureAccounts(administrator: Administrator): Promise<void> {
-  return withConnection(administrator, async (connection) => {
+export function ensureAccounts(administrator: Administrator, signal = never): Promise<void> {
+  return administer(administrator, signal, async (connection) => {
     for (const statement of statements.filter((each) => each.startsWith("CREATE USER"))) {
       await connection.query(statement);
     }
@@ -38,17 +34,8 @@ export function ensureAccounts(administrator: Administrator): Promise<void> {
 }
 
 /** Grants the rights on single tables, which must be there. */
-export function grantTables(administrator: Administrator): Promise<void> {
-  return withConnection(administrator, async (connection) => {
+export function grantTables(administrator: Administrator, signal = never): Promise<void> {
+  return administer(administrator, signal, async (connection) => {
     for (const statement of statements.filter((each) => onTable.test(each))) await connection.query(statement);
   });
-}
-
-async function withConnection(administrator: Administrator, work: (connection: Connection) => Promise<void>) {
-  const connection = await createConnection(administrator);
-  try {
-    await work(connection);
-  } finally {
-    await connection.end();
-  }
 }

@@ -42,13 +42,18 @@ export function runningServer(files: ServerFiles): { pid: number; socketFolder: 
 /**
  * Stops the server that an earlier service left running on this data, if there is one, and removes its socket folder.
  * The caller holds the lock of the data folder.
+ * @throws the signal's reason: the server may still be ending then, and the next start goes on from there
  */
-export async function stopLeftOver(files: ServerFiles, log: (line: string) => void): Promise<void> {
+export async function stopLeftOver(
+  files: ServerFiles,
+  log: (line: string) => void,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<void> {
   const record = readRecord(files.record);
   const server = ours(files, parseIdentity(record)) ?? ours(files, identify(Number(read(files.pidFile))));
   if (server !== undefined) {
     log(`stopping the database server of an earlier run (process ${server.pid})`);
-    await end(files, server, log);
+    await end(files, server, log, signal);
   }
   const socketFolder = record?.socketFolder;
   if (typeof socketFolder === "string" && isSocketFolder(socketFolder)) {
@@ -63,17 +68,28 @@ function ours(files: ServerFiles, found: ProcessIdentity | undefined): ProcessId
   return identifyingArgs(files.folder).some((argument) => wasGiven(found.pid, argument)) ? found : undefined;
 }
 
-async function end(files: ServerFiles, server: ProcessIdentity, log: (line: string) => void): Promise<void> {
-  if (await signalled(files, server, "SIGTERM", politeMs)) return;
+async function end(
+  files: ServerFiles,
+  server: ProcessIdentity,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  if (await signalled(files, server, "SIGTERM", politeMs, signal)) return;
   log(`process ${server.pid} did not end within ${politeMs / 1000} s; killing it`);
-  if (await signalled(files, server, "SIGKILL", killedMs)) return;
+  if (await signalled(files, server, "SIGKILL", killedMs, signal)) return;
   throw new Error(`the database server of an earlier run (process ${server.pid}) cannot be stopped; stop it by hand`);
 }
 
-async function signalled(files: ServerFiles, server: ProcessIdentity, signal: "SIGTERM" | "SIGKILL", boundMs: number) {
+async function signalled(
+  files: ServerFiles,
+  server: ProcessIdentity,
+  kind: "SIGTERM" | "SIGKILL",
+  boundMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
     if (ours(files, server)) {
-      process.kill(server.pid, signal);
+      process.kill(server.pid, kind);
       // A server that is stopped (SIGSTOP) could not end.
       process.kill(server.pid, "SIGCONT");
     }
@@ -82,6 +98,7 @@ async function signalled(files: ServerFiles, server: ProcessIdentity, signal: "S
   }
   const deadline = performance.now() + boundMs;
   while (isRunning(server)) {
+    signal.throwIfAborted();
     if (performance.now() > deadline) return false;
     await sleep(20);
   }

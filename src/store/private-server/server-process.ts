@@ -20,14 +20,17 @@ export interface ServerProcess {
   readonly ended: Promise<string>;
   /**
    * Asks it to end and waits. A server that is stopped (SIGSTOP) is continued, for it could not end. One that takes longer
-   * than a minute is killed; InnoDB recovers at the next start.
+   * than `boundMs` (default: a minute) is killed; InnoDB recovers at the next start.
    */
-  end(): Promise<void>;
+  end(boundMs?: number): Promise<void>;
 }
 
 // Recovery after a crash may read a whole redo log; a server that still runs is given the time.
 const startBoundMs = 10 * 60_000;
-const comesUpMs = 10_000;
+/** For a start that was given up: how long the server may still take to come up, and how long to end then. */
+const comesUpMs = 4_000;
+const givenUpMs = 2_500;
+const answerMs = 5_000;
 const pollMs = 25;
 const noticeMs = 10_000;
 const stopBoundMs = 60_000;
@@ -58,7 +61,7 @@ export async function launchServer(launch: Launch, signal: AbortSignal): Promise
     await untilAnswering(run, launch, serverLog, signal);
     return run;
   } catch (error) {
-    await run.end();
+    await run.end(signal.aborted ? givenUpMs : undefined);
     throw error;
   }
 }
@@ -68,11 +71,11 @@ function watch(child: ChildProcess): ServerProcess {
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
-  const end = async () => {
+  const end = async (boundMs = stopBoundMs) => {
     child.ref();
     child.kill("SIGTERM");
     child.kill("SIGCONT");
-    const late = setTimeout(() => child.kill("SIGKILL"), stopBoundMs);
+    const late = setTimeout(() => child.kill("SIGKILL"), boundMs);
     await ended;
     clearTimeout(late);
   };
@@ -86,10 +89,12 @@ async function untilAnswering(run: ServerProcess, launch: Launch, serverLog: Ser
   });
   const started = performance.now();
   let notice = started + noticeMs;
+  let givenUpAt: number | undefined;
   for (;;) {
     if (await answers(launch.socketPath)) return signal.throwIfAborted();
     // MariaDB can hang for good on a SIGTERM that comes before it is up: a server that comes up soon is waited for.
-    if (performance.now() - started > comesUpMs) signal.throwIfAborted();
+    if (signal.aborted) givenUpAt ??= performance.now();
+    if (givenUpAt !== undefined && performance.now() - givenUpAt > comesUpMs) signal.throwIfAborted();
     if (how !== undefined) throw new Error(`the database server did not start (${how}); ${serverLog.lastLines()}`);
     const now = performance.now();
     if (now - started > startBoundMs) throw new Error(`the database server does not answer; ${serverLog.lastLines()}`);
@@ -104,9 +109,9 @@ async function untilAnswering(run: ServerProcess, launch: Launch, serverLog: Ser
 /** Whether a query gets its answer. Throws when the server is up but will not have us. */
 async function answers(socketPath: string): Promise<boolean> {
   try {
-    const connection = await createConnection({ socketPath, user: "root", connectTimeout: 5_000 });
+    const connection = await createConnection({ socketPath, user: "root", connectTimeout: answerMs });
     try {
-      await connection.query("SELECT 1");
+      await connection.query({ sql: "SELECT 1", timeout: answerMs });
       return true;
     } finally {
       connection.destroy();

@@ -9,20 +9,28 @@ const steadyMs = 60_000;
 
 /**
  * Starts a server and, from then on, starts it again whenever it ends by itself.
- * @returns a function that ends it for good; it may be called at any time, also during a restart, and more than once
+ * @returns a function that ends it for good; it may be called at any time, also during a restart, and more than once. The
+ * server is killed when it takes longer than the `boundMs` of the first call
  * @throws what `launchServer` throws when the first start fails
  */
-export async function supervise(launch: Launch, signal: AbortSignal): Promise<() => Promise<void>> {
+export async function supervise(launch: Launch, signal: AbortSignal): Promise<(boundMs?: number) => Promise<void>> {
   const stopping = new AbortController();
   const first = await launchServer(launch, signal);
-  const finished = keepRunning(first, launch, stopping.signal);
-  return () => {
+  let boundMs: number | undefined;
+  const finished = keepRunning(first, launch, stopping.signal).then((last) => last?.end(boundMs));
+  return (bound) => {
+    if (!stopping.signal.aborted) boundMs = bound;
     stopping.abort();
     return finished;
   };
 }
 
-async function keepRunning(first: ServerProcess, launch: Launch, stopping: AbortSignal): Promise<void> {
+/** @returns the server that runs when it is told to stop; undefined when none does */
+async function keepRunning(
+  first: ServerProcess,
+  launch: Launch,
+  stopping: AbortSignal,
+): Promise<ServerProcess | undefined> {
   const asked = new Promise<undefined>((resolve) => {
     stopping.addEventListener("abort", () => resolve(undefined), { once: true });
   });
@@ -31,7 +39,7 @@ async function keepRunning(first: ServerProcess, launch: Launch, stopping: Abort
   while (server !== undefined) {
     const since = performance.now();
     const how: string | undefined = await Promise.race([server.ended, asked]);
-    if (stopping.aborted) return server.end();
+    if (stopping.aborted) return server;
     if (performance.now() - since > steadyMs) delayMs = firstDelayMs;
     launch.log(`the database server ended unexpectedly (${how}); starting it again`);
     server = undefined;
@@ -41,6 +49,7 @@ async function keepRunning(first: ServerProcess, launch: Launch, stopping: Abort
       server = await restarted(launch, stopping);
     }
   }
+  return undefined;
 }
 
 async function restarted(launch: Launch, stopping: AbortSignal): Promise<ServerProcess | undefined> {

@@ -1,0 +1,162 @@
+// SIGTERM while something does not answer: the process ends within the drain time and 10 s all the same, with exit code 0.
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { startCuttingProxy } from "../support/cutting-proxy.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { createLinkedDatabase } from "../support/database-link.ts";
+import { ServiceProcess, untilSays, urlOf } from "../support/process.ts";
+import { askRest } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+
+/** Each service here drains for this long. */
+const drainSeconds = 1;
+const boundMs = 1000 * drainSeconds + 10_000;
+const folders: string[] = [];
+const services: ServiceProcess[] = [];
+
+function start(environment: Record<string, string>): ServiceProcess {
+  const settings = { STOA_DRAIN_SECONDS: String(drainSeconds), STOA_METRICS_PORT: "none", ...environment };
+  const service = new ServiceProcess(settings);
+  services.push(service);
+  return service;
+}
+
+function startOnFolder(): { service: ServiceProcess; databasePid(): number } {
+  const dataDir = mkdtempSync(join(tmpdir(), "stoa-stop-"));
+  folders.push(dataDir);
+  return {
+    service: start({ STOA_DATA_DIR: dataDir }),
+    databasePid: () => JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8")).pid,
+  };
+}
+
+/** Asks the service to stop. @returns what became of it, and how long it took in milliseconds */
+async function stop(service: ServiceProcess): Promise<{ code: number | null; ms: number }> {
+  const begun = performance.now();
+  await service.end("SIGTERM");
+  return { code: await service.exited, ms: performance.now() - begun };
+}
+
+const isRunning = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+afterAll(async () => {
+  for (const service of services) await service.end("SIGKILL");
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+// Most of the time they wait.
+describe.concurrent("SIGTERM", () => {
+  it("ends a service whose database is silent, with calls, a stream and a frozen client under way", async () => {
+    const db = await createLinkedDatabase();
+    const service = start({ STOA_DATABASE_URL: urlOf(db.config), STOA_DATABASE_TIMEOUT_SECONDS: "600" });
+    const url = new URL(await service.url());
+    const { body } = await askRest(url.origin, "agents/register", { body: { name: "Ada" } });
+    const stream = await fetch(`${url.origin}/api/v1/house/receipts/stream?follow=true`);
+    db.relay.freeze();
+    // The client sends a call, and neither reads nor closes from then on.
+    const frozen = connect(Number(url.port), url.hostname).on("error", () => {});
+    frozen.pause().write("GET /api/v1/feed HTTP/1.1\r\nHost: stoa\r\n\r\n");
+    const calls = [
+      askRest(url.origin, "feed"),
+      askRest(url.origin, "posts", { key: body.api_key, body: { title: "A post" } }),
+      stream.text(),
+    ].map((call) => call.catch(() => {}));
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(boundMs);
+    frozen.destroy();
+    await Promise.all(calls);
+  });
+
+  it("ends a start that waits for a database that takes connections and says nothing", async () => {
+    const db = await createLinkedDatabase();
+    db.relay.freeze();
+    const service = start({ STOA_DATABASE_URL: urlOf(db.config) });
+    await waitUntil("a connection", () => db.relay.clients > 0);
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(boundMs);
+    expect(service.output).toContain("Stopped before it was up.");
+  });
+
+  it("ends a migration whose COMMIT gets no answer", async () => {
+    const db = await createTestDatabase();
+    const proxy = await startCuttingProxy(db.config);
+    proxy.cutAtText("COMMIT", "before", "freeze");
+    const service = start({ STOA_DATABASE_URL: urlOf(proxy.config) });
+    await waitUntil("the COMMIT", () => proxy.isCut());
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(boundMs);
+  });
+
+  it("ends a start that waits for another replica's migration", async () => {
+    const db = await createTestDatabase();
+    await db.rows("CREATE TABLE schema_lease (id INT PRIMARY KEY, holder VARCHAR(36), expires_at BIGINT)");
+    await db.rows("INSERT INTO schema_lease VALUES (1, 'another', UNIX_TIMESTAMP() + 3600)");
+    const service = start({ STOA_DATABASE_URL: urlOf(db.config) });
+    await waitUntil("the bookkeeping", async () => (await db.rows("SHOW TABLES LIKE 'schema_migrations'")).length > 0);
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(boundMs);
+  });
+
+  it("ends a service whose private database is stopped, and the database with it", async () => {
+    const { service, databasePid } = startOnFolder();
+    await service.url();
+    const pid = databasePid();
+    process.kill(pid, "SIGSTOP");
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(boundMs);
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  it("ends a start whose private database stops answering", async () => {
+    const { service, databasePid } = startOnFolder();
+    await untilSays(service, "preparing a ");
+    await waitUntil("the server's process", () => {
+      try {
+        return databasePid() > 0;
+      } catch {
+        return false;
+      }
+    });
+    const pid = databasePid();
+    process.kill(pid, "SIGSTOP");
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(boundMs);
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  it("ends the process at once when it comes again, and counts once within a second", async () => {
+    const db = await createLinkedDatabase();
+    const service = start({ STOA_DATABASE_URL: urlOf(db.config), STOA_DRAIN_SECONDS: "3600" });
+    const url = new URL(await service.url());
+    const held = connect(Number(url.port), url.hostname).on("error", () => {});
+    held.write("POST /api/v1/agents/register HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+    await once(held, "data");
+    service.signal("SIGINT");
+    await untilSays(service, "Stopping");
+    const begun = performance.now();
+    // The same Ctrl-C, handed on by npm: the call goes on.
+    service.signal("SIGINT");
+    await waitUntil("a second later", () => performance.now() - begun > 1_200);
+    service.signal("SIGTERM");
+    expect(await service.exited).toBe(1);
+    expect(service.output).toContain("Ended at once by a second signal.");
+    held.destroy();
+  });
+});
