@@ -89,7 +89,7 @@ describe("a repair waits for a write that has begun", () => {
     ],
   ])("of %s", async (table, id, statements) => {
     await first.db.rows(`DELETE FROM votes WHERE post_id = 1`);
-    await first.db.rows("UPDATE posts SET upvotes = 5 WHERE id = 1");
+    await first.db.rows("UPDATE posts SET upvotes = 5, downvotes = 0 WHERE id = 1");
     await first.db.rows("UPDATE communities SET post_count = 5");
     await first.db.rows("UPDATE agents SET karma = 5 WHERE id = 1");
 
