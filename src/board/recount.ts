@@ -1,15 +1,9 @@
-import type { Finding } from "../store/recount/finding.ts";
+import type { Finding, Outcome } from "../store/recount/finding.ts";
 import { isRepairable, repairRow, tableChecks } from "../store/recount/tables.ts";
 import type { Board, Queryable } from "./board.ts";
 import { RecountWalk } from "./recount-walk.ts";
 
-export { describeFinding, type Finding } from "../store/recount/finding.ts";
-
-/** A finding, and what became of it. */
-export interface Outcome {
-  finding: Finding;
-  repaired: boolean;
-}
+export { describeFinding, type Finding, type Outcome } from "../store/recount/finding.ts";
 
 /**
  * Counts anew whatever the board stores beside the rows that it follows from, and looks for rows whose parent is missing.

@@ -74,6 +74,6 @@ export async function append({ tx, now, epoch, hold }: Sealing, head: Head, seal
 }
 
 /** Whole days since the epoch, which is day 1. */
-function cityDay(ts: number, epoch: string): number {
+export function cityDay(ts: number, epoch: string): number {
   return Math.floor((startOf(dateOf(ts)) - startOf(epoch)) / dayMs) + 1;
 }

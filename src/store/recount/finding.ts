@@ -15,6 +15,12 @@ export interface Finding {
   wrong?: { stored: Value; counted: Value };
 }
 
+/** A finding, and what became of it. */
+export interface Outcome {
+  finding: Finding;
+  repaired: boolean;
+}
+
 /** The rows whose key is greater than `after` and at most `to`. */
 export interface Range {
   after: number;
@@ -42,8 +48,15 @@ export const limitRows = `LIMIT ${maxFindings + 1}`;
 
 /** The line of a finding for people. */
 export function describeFinding({ subject, key, problem }: Finding): string {
-  const names = Object.entries(key).map(([name, value]) => ` ${name} ${value}`);
+  const names = Object.entries(key).map(([name, value]) => ` ${name} ${printable(value)}`);
   return `${subject}${names.join("")}: ${problem}`;
+}
+
+/** Texts may be anything, and lines end up on terminals. */
+function printable(value: Value): string {
+  if (typeof value !== "string" || /^[\w-]+$/.test(value)) return String(value);
+  const toAscii = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value).replace(/[^ -~]/g, toAscii);
 }
 
 /** A finding where `stored` differs from `counted`; none where they are equal. */

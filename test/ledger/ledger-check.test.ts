@@ -1,0 +1,131 @@
+// What fsck finds in the tables of the ledger, and what it sets right.
+import { beforeAll, describe, expect, it } from "vitest";
+import { checkLedger } from "../../src/ledger/ledger-check.ts";
+import { Database } from "../../src/store/database.ts";
+import { describeFinding } from "../../src/store/recount/finding.ts";
+import { fill, type LedgerUnderTest, startLedger, TestClock, unlockReceipts, verifyLedger, zeros } from "./support.ts";
+
+const never = new AbortController().signal;
+let service: LedgerUnderTest;
+let db: Database;
+
+beforeAll(async () => {
+  const clock = new TestClock("2026-01-05T10:00:00Z");
+  service = await startLedger({ clock, config: { ledgerEpoch: "2026-01-03" } });
+  db = new Database({ address: service.db.config, connections: 4 });
+  await service.seal({ book: "Ledger \n of \u009b things" }); // 2
+  clock.set("2026-01-07T10:00:00Z");
+  await service.sealDaily("2026-01-05"); // 3
+  await service.sealDaily("2026-01-06"); // 4
+  await service.seal({ book: "last", session: "2026-01-06" }); // 5
+  await unlockReceipts(service.db);
+  return () => db.close();
+});
+
+async function lines(repair = false): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { finding, repaired } of checkLedger(db.longReader(never), never, repair ? db : undefined)) {
+    found.push(`${describeFinding(finding)}${repaired ? "; repaired" : ""}`);
+  }
+  return found;
+}
+
+const book = '"Ledger \\n of \\u009b things"';
+
+describe("what follows from receipts is found and repaired", () => {
+  it.each([
+    ["DELETE FROM ledger_days WHERE date = '2026-01-05'", "ledger_days date 2026-01-05: receipt 3 is not noted"],
+    [
+      "UPDATE ledger_days SET seq = 2 WHERE date = '2026-01-05'",
+      "ledger_days.seq date 2026-01-05: stored 2, counted 3",
+    ],
+    [
+      "UPDATE ledger_days SET seq = 4 WHERE date = '2026-01-05'",
+      "ledger_days.seq date 2026-01-05: stored 4, counted 3",
+    ],
+    ["INSERT INTO ledger_days VALUES ('2026-01-09', 4)", "ledger_days date 2026-01-09: receipt 4 does not seal it"],
+    ["INSERT INTO ledger_days VALUES ('2026-01-09', 9)", "ledger_days date 2026-01-09: receipt 9 does not seal it"],
+    [
+      "DELETE FROM ledger_sessions WHERE seq = 2",
+      `ledger_sessions book ${book} session 2026-01-05: receipt 2 is not noted`,
+    ],
+    [
+      "UPDATE ledger_sessions SET seq = 3 WHERE seq = 5",
+      "ledger_sessions.seq book last session 2026-01-06: stored 3, counted 5",
+    ],
+    [
+      "INSERT INTO ledger_sessions VALUES ('lost', '2026-01-05', 5)",
+      "ledger_sessions book lost session 2026-01-05: receipt 5 does not seal it",
+    ],
+    ["UPDATE ledger_head SET ts = 0", `ledger_head.ts id 1: stored 0, counted ${Date.parse("2026-01-07T10:00:00Z")}`],
+    ["UPDATE ledger_epoch SET epoch = '2026-01-01'", "ledger_epoch.epoch id 1: stored 2026-01-01, counted 2026-01-03"],
+    [
+      "UPDATE ledger_epoch SET first_day = '2026-01-01'",
+      "ledger_epoch.first_day id 1: stored 2026-01-01, counted 2026-01-05",
+    ],
+    ["DELETE FROM ledger_epoch", "ledger_epoch id 1: the row is missing"],
+  ])("%s", async (damage, line) => {
+    await service.db.rows(damage);
+    expect(await lines()).toEqual([line]);
+    expect(await lines(true)).toEqual([`${line}; repaired`]);
+    expect(await lines()).toEqual([]);
+    await verifyLedger(service.db);
+  });
+});
+
+describe("what only a backup can mend is told and left, and nothing else is repaired then", () => {
+  it.each([
+    ["canonical = REPLACE(canonical, 'a note', 'a lie!')", 2, ["receipts seq 2: wrong_hash: the bytes hash to"]],
+    ["hash = REPEAT('a', 64)", 3, ["receipts seq 3: wrong_hash:", "receipts seq 4: wrong_prev_hash:"]],
+    ["canonical = '{'", 4, ["receipts seq 4: wrong_hash:"]],
+    [
+      "seq = 9",
+      5,
+      ["receipts seq 5: gap: receipt 9 comes", "receipts seq 9: repeat:", "ledger_head id 1: beyond_head:"],
+    ],
+  ])("%s of receipt %i", async (change, seq, expected) => {
+    const [before] = await service.db.rows<Record<string, unknown>>("SELECT * FROM receipts WHERE seq = ?", [seq]);
+    const [head] = await service.db.rows<Record<string, unknown>>("SELECT * FROM ledger_head");
+    await service.db.rows(`UPDATE receipts SET ${change} WHERE seq = ?`, [seq]);
+    await service.db.rows("INSERT INTO ledger_days VALUES ('2026-01-09', 2)");
+    const found = await lines(true);
+    await service.db.rows("DELETE FROM receipts WHERE seq IN (?, 9)", [seq]);
+    await service.db.pool.query("INSERT INTO receipts SET ?", [before]);
+    await service.db.rows("DELETE FROM ledger_days WHERE date = '2026-01-09'");
+    expect(found).toContainEqual("ledger_days date 2026-01-09: receipt 2 does not seal it");
+    for (const line of expected) expect(found).toContainEqual(expect.stringContaining(line));
+    expect(found.filter((line) => line.endsWith("repaired"))).toEqual([]);
+    expect(await service.db.rows("SELECT * FROM ledger_head")).toEqual([head]);
+    expect(await lines()).toEqual([]);
+  });
+
+  it.each([
+    ["UPDATE ledger_head SET seq = 4", "ledger_head id 1: beyond_head: there are receipts up to 5; the head is 4"],
+    ["UPDATE ledger_head SET seq = 8", "ledger_head id 1: truncated: the chain ends at 5; its head is 8"],
+    [`UPDATE ledger_head SET hash = '${zeros}'`, "ledger_head id 1: wrong_hash:"],
+    ["DELETE FROM ledger_head", "ledger_head id 1: the row is missing"],
+    ["INSERT INTO ledger_head VALUES (2, 0, '', 0)", "ledger_head id 2: there is more than one row"],
+  ])("%s", async (damage, line) => {
+    const [head] = await service.db.rows<Record<string, unknown>>("SELECT * FROM ledger_head");
+    await service.db.rows(damage);
+    expect(await lines(true)).toEqual([expect.stringContaining(line)]);
+    await service.db.rows("DELETE FROM ledger_head");
+    await service.db.pool.query("INSERT INTO ledger_head SET ?", [head]);
+    expect(await lines()).toEqual([]);
+  });
+});
+
+it("nothing is found while sessions are sealed", async () => {
+  let sealing = true;
+  const filled = fill(service.db, 800).finally(() => {
+    sealing = false;
+  });
+  let looks = 0;
+  while (sealing) {
+    expect(await lines()).toEqual([]);
+    looks += 1;
+  }
+  await filled;
+  expect(looks).toBeGreaterThan(2);
+  expect(await lines()).toEqual([]);
+});
