@@ -4,6 +4,8 @@ import type { Config } from "../config.ts";
 export interface OperatorContext {
   /** The settings of the service, which the commands share. */
   readonly config: Config;
+  /** Where the user stands: relative paths begin here. */
+  readonly folder: string;
   /** Aborts on SIGINT and SIGTERM: the command then undoes what is half done and ends. */
   readonly signal: AbortSignal;
   /** Prints a line of the result, to standard output. */

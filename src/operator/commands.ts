@@ -1,4 +1,6 @@
+import { backup } from "./backup.ts";
 import type { OperatorCommand } from "./command.ts";
+import { restore } from "./restore.ts";
 
 /** Every command of an operator, in the order of the list that `--help` prints. */
-export const operatorCommands: readonly OperatorCommand[] = [];
+export const operatorCommands: readonly OperatorCommand[] = [backup, restore];

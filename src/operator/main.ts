@@ -10,6 +10,8 @@ if (command !== undefined) {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
   process.exitCode = await runOperatorCommand(command, args, {
     environment: process.env,
+    // npm runs scripts in the folder of the package, and tells where it was called.
+    folder: process.env.INIT_CWD ?? process.cwd(),
     signal: interrupted.signal,
     out: (line) => process.stdout.write(`${line}\n`),
     note: (line) => process.stderr.write(`${line}\n`),

@@ -13,7 +13,8 @@ const directory = new URL("./migrations/", import.meta.url);
 const leaseSeconds = 15;
 const never = new AbortController().signal;
 
-interface Migration {
+/** A migration file. */
+export interface Migration {
   version: number;
   name: string;
   checksum: string;
@@ -32,7 +33,7 @@ interface Applied {
 export type SchemaState = { kind: "current" } | { kind: "behind" } | { kind: "other"; reason: string };
 
 /** The database of a migration, and what gives the migration up. */
-interface Target {
+export interface Target {
   db: Database;
   signal: AbortSignal;
 }
@@ -50,6 +51,12 @@ export async function migrate(
   const target = { db, signal };
   const migrations = await readMigrations();
   if (await isCurrent(target, migrations)) return;
+  await withLease(target, () => applyAll(target, migrations, log));
+}
+
+/** Does what only one process at a time may do to the schema. Makes the tables that migrations are recorded in. */
+export async function withLease<Result>(target: Target, work: () => Promise<Result>): Promise<Result> {
+  const { signal } = target;
   await createBookkeeping(target);
   const holder = randomUUID();
   await acquireLease(target, holder);
@@ -61,7 +68,7 @@ export async function migrate(
     (leaseSeconds * 1000) / 3,
   );
   try {
-    await applyAll(target, migrations, log);
+    return await work();
   } finally {
     clearInterval(renewal);
     // Where it was given up, the lease runs out by itself.
@@ -82,9 +89,27 @@ export async function schemaState(db: Database, signal: AbortSignal = never): Pr
   return { kind: areApplied(migrations, applied) ? "current" : "behind" };
 }
 
+/**
+ * The migrations that a database has had, in their order.
+ * @throws Error with one line when it holds no Stoa, is not migrated to the end of one of them, or not by this program's
+ */
+export async function appliedMigrations(db: Queryable): Promise<Migration[]> {
+  const migrations = await readMigrations();
+  const applied = (await hasBookkeeping(db)) ? await readApplied(db) : [];
+  if (applied.length === 0) throw new Error("The database is empty: no Stoa has used it yet.");
+  const problem = findProblem(migrations, applied);
+  if (problem !== undefined) throw new Error(problem);
+  const unfinished = applied.find(({ finished }) => finished !== 1);
+  if (unfinished !== undefined) {
+    throw new Error(`The migration ${unfinished.name} is not finished. Start the service, which goes on with it.`);
+  }
+  return migrations.filter(({ version }) => applied.some((record) => record.version === version));
+}
+
 let cached: Promise<Migration[]> | undefined;
 
-function readMigrations(): Promise<Migration[]> {
+/** The migrations of this program. */
+export function readMigrations(): Promise<Migration[]> {
   cached ??= (async () => {
     const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
     return Promise.all(
@@ -177,8 +202,14 @@ export function explainDefinition(error: Error & { errno?: number }): string {
   return error.message;
 }
 
+/** Version and name of the record that marks a database while a backup is restored into it. */
+export const restoreMark = { version: 0, name: "restore" };
+
 function findProblem(migrations: Migration[], applied: Applied[]): string | undefined {
   for (const record of applied) {
+    if (record.version === restoreMark.version) {
+      return "A restore into this database was not finished. Run it again: npm run stoa -- restore FILE";
+    }
     const migration = migrations.find(({ version }) => version === record.version);
     if (migration === undefined) {
       return `The database was migrated by a newer version of Stoa (${record.name}). Start that version, or restore a backup.`;
@@ -217,22 +248,20 @@ function readApplied(db: Queryable): Promise<Applied[]> {
   );
 }
 
-async function createBookkeeping(target: Target): Promise<void> {
-  const { db, signal } = target;
-  await db.define(
-    signal,
-    `CREATE TABLE IF NOT EXISTS schema_lease (
-       id INT NOT NULL, holder VARCHAR(36) NOT NULL, expires_at BIGINT NOT NULL, PRIMARY KEY (id)
-     ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
-  );
-  await write(target, "INSERT IGNORE INTO schema_lease (id, holder, expires_at) VALUES (1, '', 0)");
-  await db.define(
-    signal,
-    `CREATE TABLE IF NOT EXISTS schema_migrations (
-       version INT NOT NULL, name VARCHAR(100) NOT NULL, checksum CHAR(64) NOT NULL,
-       statements_begun INT NOT NULL DEFAULT 0, finished TINYINT NOT NULL DEFAULT 0, PRIMARY KEY (version)
-     ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
-  );
+/** What migrations are recorded in; safe to repeat. */
+export const bookkeeping = [
+  `CREATE TABLE IF NOT EXISTS schema_lease (
+     id INT NOT NULL, holder VARCHAR(36) NOT NULL, expires_at BIGINT NOT NULL, PRIMARY KEY (id)
+   ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  "INSERT IGNORE INTO schema_lease (id, holder, expires_at) VALUES (1, '', 0)",
+  `CREATE TABLE IF NOT EXISTS schema_migrations (
+     version INT NOT NULL, name VARCHAR(100) NOT NULL, checksum CHAR(64) NOT NULL,
+     statements_begun INT NOT NULL DEFAULT 0, finished TINYINT NOT NULL DEFAULT 0, PRIMARY KEY (version)
+   ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+];
+
+async function createBookkeeping({ db, signal }: Target): Promise<void> {
+  for (const statement of bookkeeping) await db.define(signal, statement);
 }
 
 /** Waits until no other replica migrates. A replica that died gives way when its lease runs out. */

@@ -53,11 +53,7 @@ export class Session {
 
   /** @param onLost called once, when the connection has ended otherwise than by `destroy` */
   constructor({ address }: SessionOptions, onLost: (error: unknown) => void) {
-    const { socketPath, host = "localhost", port = 3306 } = address;
-    this.#socket =
-      socketPath === undefined ? connect({ host, port, noDelay: true, keepAlive: true }) : connect(socketPath);
-    // What a certificate is compared with where the host is an address: mysql2 would have it compared with "localhost".
-    if (isIP(host) !== 0) Object.assign(this.#socket, { _host: host });
+    this.#socket = openSocket(address);
     this.#onLost = onLost;
     this.#connection = createConnection({
       ...address,
@@ -160,6 +156,15 @@ export class Session {
     this.destroy(error);
     this.#onLost(error);
   }
+}
+
+/** Connects to the server; the driver then speaks over this socket. */
+export function openSocket({ socketPath, host = "localhost", port = 3306 }: DatabaseAddress): Socket {
+  const socket =
+    socketPath === undefined ? connect({ host, port, noDelay: true, keepAlive: true }) : connect(socketPath);
+  // What a certificate is compared with where the host is an address: mysql2 would have it compared with "localhost".
+  if (isIP(host) !== 0) Object.assign(socket, { _host: host });
+  return socket;
 }
 
 /**

@@ -1,0 +1,54 @@
+import { resolve } from "node:path";
+import { UsageError } from "../cli/arguments.ts";
+import { type BackupSummary, writeBackup } from "../store/backup/write-backup.ts";
+import { writeWhole } from "./backup-file.ts";
+import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+import { openDatabase } from "./database.ts";
+import { parseOperatorArgs } from "./run.ts";
+
+const help = `Usage: stoa backup FILE
+
+Writes all of the database to FILE, as it is at one moment. The service may run, and goes on. FILE is SQL text that only its
+owner may read; it appears when it is whole. Its header names the engine, the schema and the newest receipt; its end has a
+checksum.
+
+${commonHelp}`;
+
+/** Copies the database to a file. */
+export const backup: OperatorCommand = {
+  name: "backup",
+  summary: "write all of the database to a file; the service may run",
+  help,
+  async run(args, context) {
+    const file = fileOf(args, context);
+    const database = await openDatabase(context, { mode: "beside" });
+    try {
+      const { signal, note, out } = context;
+      let summary: BackupSummary | undefined;
+      await writeWhole(file, async (write) => {
+        summary = await writeBackup({ address: database.serving, signal, now: new Date(), write });
+      });
+      const { header, rows, foreign } = summary as BackupSummary;
+      for (const name of foreign) note(`the table ${name} is not Stoa's and is not in the backup`);
+      const count = Object.values(rows).reduce((sum, each) => sum + each, 0);
+      out(`wrote ${count} rows to ${file}: ${describeBackup(header)}`);
+      return exitStatus.done;
+    } finally {
+      await database.close();
+    }
+  },
+};
+
+/** What a backup holds, in words. */
+export function describeBackup({ head, engine, schema }: BackupSummary["header"]): string {
+  return `up to receipt ${head.seq} (${head.hash}), schema ${schema.at(-1)?.name ?? "none"}, from ${engine}`;
+}
+
+/** The one argument. A relative path is one from where the user stands, not from where npm runs the command. */
+export function fileOf(args: string[], { folder }: OperatorContext): string {
+  const { positionals } = parseOperatorArgs(args, {});
+  const [file, ...more] = positionals;
+  if (file === undefined || file === "") throw new UsageError("the FILE is missing");
+  if (more.length > 0) throw new UsageError("there is more than one FILE");
+  return resolve(folder, file);
+}

@@ -1,0 +1,94 @@
+import { addAbortSignal } from "node:stream";
+import { type Connection, createConnection, type ResultSetHeader, type RowDataPacket } from "mysql2";
+import type { Queryable } from "../database.ts";
+import { type DatabaseAddress, openSocket, type Param } from "../pool/session.ts";
+
+/** How long connecting may take, in milliseconds. */
+const connectMs = 10_000;
+
+/**
+ * Values are read and written as they are: an id of 0 is no request for a new one, and times are UTC. A statement may take
+ * as long as it takes; each engine reads its own of the comments.
+ */
+export const sessionSettings =
+  "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00' " +
+  "/*M!100100 , max_statement_time = 0 */ /*!80000 , max_execution_time = 0 */";
+
+/** One connection outside any pool, without time limits, for a job that reads or writes the whole database. */
+export class Link implements Queryable {
+  readonly #connection: Connection;
+  /** Aborts when the connection is lost or the job is given up. */
+  readonly #gone = new AbortController();
+
+  private constructor(address: DatabaseAddress, signal: AbortSignal) {
+    const socket = openSocket(address);
+    this.#connection = createConnection({
+      ...address,
+      stream: socket,
+      connectTimeout: connectMs,
+      charset: "utf8mb4_bin",
+      supportBigNumbers: true,
+    });
+    const lose = (error: unknown) => this.#gone.abort(error);
+    this.#connection.on("error", lose);
+    socket.once("close", () => lose(new Error("The server closed the connection.")));
+    const giveUp = () => {
+      lose(signal.reason);
+      this.#connection.destroy();
+      socket.destroy();
+    };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+  }
+
+  /** @throws the signal's reason; the driver's error where the server cannot be reached */
+  static async open(address: DatabaseAddress, signal: AbortSignal): Promise<Link> {
+    const link = new Link(address, signal);
+    await link.run(sessionSettings);
+    return link;
+  }
+
+  rows<Row>(sql: string, params: readonly Param[] = []): Promise<Row[]> {
+    return this.#query<RowDataPacket[]>(sql, params) as Promise<unknown> as Promise<Row[]>;
+  }
+
+  /** Runs a statement that returns no rows. */
+  async run(sql: string): Promise<void> {
+    await this.#query<ResultSetHeader>(sql, []);
+  }
+
+  /** The rows of a SELECT one by one, each value as the bytes that the server sends. The server waits for a slow reader. */
+  async *stream(sql: string): AsyncGenerator<(Buffer | null)[]> {
+    const { signal } = this.#gone;
+    signal.throwIfAborted();
+    const rows = addAbortSignal(
+      signal,
+      this.#connection.query({ sql, rowsAsArray: true, typeCast: false }).stream({ highWaterMark: 100 }),
+    );
+    try {
+      yield* rows as AsyncIterable<(Buffer | null)[]>;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  /** Closes the connection; what was not committed is rolled back. */
+  close(): void {
+    this.#connection.destroy();
+  }
+
+  #query<Result extends RowDataPacket[] | ResultSetHeader>(sql: string, params: readonly Param[]): Promise<Result> {
+    const { signal } = this.#gone;
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const giveUp = () => reject(signal.reason);
+      signal.addEventListener("abort", giveUp, { once: true });
+      this.#connection.query<Result>(sql, params as Param[], (error, result) => {
+        signal.removeEventListener("abort", giveUp);
+        if (error) reject(error);
+        else resolve(result);
+      });
+    });
+  }
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../database.ts";
+import { explainDefinition, readMigrations, restoreMark, withLease } from "../migrate.ts";
+import type { DatabaseAddress } from "../pool/session.ts";
+import { type BackupHeader, findSchemaProblem, isStatement } from "./format.ts";
+import { Link } from "./link.ts";
+import { quoteName } from "./literals.ts";
+import { tableNames } from "./tables.ts";
+
+/** How long connections that have just ended may take to disappear from the server, in milliseconds. */
+const goneMs = 2_000;
+const pollMs = 100;
+
+export interface RestoreOptions {
+  header: BackupHeader;
+  /** The lines of the backup, whose end has been seen before. */
+  lines: AsyncIterable<string>;
+  /** An account that may create tables and triggers. */
+  migrating: DatabaseAddress;
+  /** The same account, without time limits. */
+  db: Database;
+  /** The account of the service. */
+  serving: DatabaseAddress;
+  signal: AbortSignal;
+}
+
+/**
+ * Restores a backup into an empty database. Until all of it is there the database is marked, and no service starts on it; a
+ * restore that failed is simply run again.
+ * @throws Error with one line when the database is not empty, somebody uses it, or the backup is not for this program; the
+ *   driver's error; the signal's reason
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<void> {
+  const { header, serving, migrating, db, signal } = options;
+  const problem = findSchemaProblem(header, await readMigrations());
+  if (problem !== undefined) throw new Error(problem);
+  await checkUnused(serving, signal);
+  const link = await Link.open(migrating, signal);
+  try {
+    await findRemains(link);
+    // The lease keeps out a service that starts, and another restore. Once taken it is given back whatever happens.
+    const waiting = new AbortController();
+    const giveUp = () => waiting.abort(signal.reason);
+    signal.addEventListener("abort", giveUp);
+    await withLease({ db, signal: waiting.signal }, async () => {
+      signal.removeEventListener("abort", giveUp);
+      await removeRemains(link);
+      await link.run(
+        `INSERT INTO schema_migrations (version, name, checksum) VALUES (${restoreMark.version}, '${restoreMark.name}', '')`,
+      );
+      await load(link, options);
+    });
+  } finally {
+    link.close();
+  }
+}
+
+/** Runs the statements. The last one takes the mark away: it runs when all lines have been read without a fault. */
+async function load(link: Link, { lines }: RestoreOptions): Promise<void> {
+  let held: string | undefined;
+  for await (const line of lines) {
+    if (!isStatement(line)) continue;
+    if (held !== undefined) await run(link, held);
+    held = line;
+  }
+  if (held !== undefined) await run(link, held);
+}
+
+async function run(link: Link, statement: string): Promise<void> {
+  try {
+    await link.run(statement);
+  } catch (error) {
+    if (!("errno" in (error as Error))) throw error;
+    const text = statement.length > 60 ? `${statement.slice(0, 60)}…` : statement;
+    throw new Error(`${text}: ${explainDefinition(error as Error)}`, { cause: error });
+  }
+}
+
+/**
+ * What an unfinished restore has left: the names of its tables.
+ * @throws Error when there is anything else
+ */
+async function findRemains(link: Link): Promise<string[]> {
+  const names = await tableNames(link);
+  const others = names.filter((name) => name !== "schema_lease" && name !== "schema_migrations");
+  const versions = names.includes("schema_migrations")
+    ? (await link.rows<{ version: number }>("SELECT version FROM schema_migrations")).map(({ version }) => version)
+    : [];
+  if (versions.includes(restoreMark.version)) return others;
+  if (others.length === 0 && versions.length === 0) return [];
+  const [{ database = "" } = {}] = await link.rows<{ database: string }>("SELECT DATABASE() AS `database`");
+  throw new Error(
+    `The database ${database} is not empty: it has ${names.length} tables. A backup is restored into an empty one only.`,
+  );
+}
+
+async function removeRemains(link: Link): Promise<void> {
+  const names = await findRemains(link);
+  await link.run("SET SESSION foreign_key_checks = 0");
+  for (const name of names) await link.run(`DROP TABLE IF EXISTS ${quoteName(name)}`);
+  await link.run("DELETE FROM schema_migrations");
+}
+
+/**
+ * A service that runs keeps connections open, also when its database was made anew under it.
+ * @throws Error when an account that this one may see uses the database
+ */
+async function checkUnused(serving: DatabaseAddress, signal: AbortSignal): Promise<void> {
+  const link = await Link.open(serving, signal);
+  try {
+    const [self] = await link.rows<{ id: number }>("SELECT CONNECTION_ID() AS id");
+    const endsAt = performance.now() + goneMs;
+    for (;;) {
+      const found = (
+        await link.rows<{ Id: number; User: string; Host: string; db: string | null }>("SHOW PROCESSLIST")
+      ).find(({ Id, db }) => Number(Id) !== Number(self?.id) && db === serving.database);
+      if (found === undefined) return;
+      if (performance.now() > endsAt) {
+        throw new Error(
+          `The database ${serving.database} is in use by ${found.User} (${found.Host}). Stop the service and whatever else uses it.`,
+        );
+      }
+      await sleep(pollMs, undefined, { signal });
+    }
+  } finally {
+    link.close();
+  }
+}

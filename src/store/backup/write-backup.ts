@@ -1,0 +1,177 @@
+import { createHash } from "node:crypto";
+import type { Queryable } from "../database.ts";
+import { appliedMigrations, bookkeeping, type Migration, restoreMark } from "../migrate.ts";
+import type { DatabaseAddress } from "../pool/session.ts";
+import { readHead } from "../receipts.ts";
+import { type BackupHeader, endLine, headerLines } from "./format.ts";
+import { Link, sessionSettings } from "./link.ts";
+import { quoteName, rowLiteral } from "./literals.ts";
+import { readTables, type Table, tablesOf } from "./tables.ts";
+
+/** About how long a statement becomes, in characters; servers take 1 MiB and more. */
+const statementLength = 256 * 1024;
+
+/** Client addresses are not kept beyond their limit, and so not in a backup either. */
+const withoutRows = new Set(["address_limits"]);
+/** Made anew by a restore. */
+const leaseTable = "schema_lease";
+
+export interface BackupOptions {
+  /** An account that may read every table. */
+  address: DatabaseAddress;
+  signal: AbortSignal;
+  now: Date;
+  /** Takes the next part of the text. The backup waits for it. */
+  write(text: Buffer): Promise<void>;
+}
+
+export interface BackupSummary {
+  header: BackupHeader;
+  rows: Record<string, number>;
+  /** Tables of the database that are not Stoa's; the backup does not have them. */
+  foreign: string[];
+}
+
+/**
+ * Writes all of a database as it is at one moment, while others read and write it: within one transaction that sees one
+ * snapshot. Nothing is locked.
+ * @throws Error with one line when the database holds no Stoa or is migrated meanwhile; the driver's error; the signal's
+ *   reason
+ */
+export async function writeBackup({ address, signal, now, write }: BackupOptions): Promise<BackupSummary> {
+  const link = await Link.open(address, signal);
+  try {
+    await link.run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    await link.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
+    const migrations = await appliedMigrations(link);
+    const present = await readTables(link);
+    const tables = ownTables(present, migrations);
+    const header = await describe(link, migrations, now);
+    const output = new Output(write);
+    await output.add(headerLines(header));
+    for (const statement of schemaStatements(migrations)) await output.add(`${statement};\n`);
+    const rows: Record<string, number> = {};
+    for (const table of tables) rows[table.name] = await copyTable(link, table, output);
+    await output.add(`DELETE FROM schema_migrations WHERE version = ${restoreMark.version};\n`);
+    await checkSchemaStayed(link, migrations, present);
+    await output.finish(rows);
+    const foreign = present.filter((table) => !tables.includes(table) && table.name !== leaseTable);
+    return { header, rows, foreign: foreign.map(({ name }) => name) };
+  } finally {
+    link.close();
+  }
+}
+
+/** Gathers text into large parts, and hashes them. */
+class Output {
+  readonly #write: BackupOptions["write"];
+  readonly #hash = createHash("sha256");
+  #text = "";
+
+  constructor(write: BackupOptions["write"]) {
+    this.#write = write;
+  }
+
+  async add(text: string): Promise<void> {
+    this.#text += text;
+    if (this.#text.length >= statementLength) await this.#flush();
+  }
+
+  /** Writes the end. */
+  async finish(rows: Record<string, number>): Promise<void> {
+    await this.#flush();
+    await this.#write(Buffer.from(endLine({ rows, sha256: this.#hash.digest("hex") })));
+  }
+
+  async #flush(): Promise<void> {
+    const bytes = Buffer.from(this.#text);
+    this.#text = "";
+    this.#hash.update(bytes);
+    await this.#write(bytes);
+  }
+}
+
+/** @throws Error when one of Stoa's tables is missing */
+function ownTables(present: readonly Table[], migrations: readonly Migration[]): Table[] {
+  return [...tablesOf(migrations)].map((name) => {
+    const table = present.find((each) => each.name === name);
+    if (table === undefined) throw new Error(`The table ${name} is missing: this database is not whole.`);
+    return table;
+  });
+}
+
+async function describe(db: Queryable, migrations: readonly Migration[], now: Date): Promise<BackupHeader> {
+  const [server] = await db.rows<{ version: string }>("SELECT VERSION() AS version");
+  const [number = "", ...rest] = (server?.version ?? "").split("-");
+  const { seq, hash } = await readHead(db);
+  return {
+    format: 1,
+    made_at: now.toISOString(),
+    engine: `${rest.includes("MariaDB") ? "MariaDB" : "MySQL"} ${number}`,
+    schema: migrations.map(({ name, checksum }) => ({ name, checksum })),
+    head: { seq: Number(seq), hash },
+  };
+}
+
+/**
+ * The schema as the migrations made it, triggers included: both engines take it, and whoever restores it is the definer. A
+ * database is marked until all of it is there, so that no service uses a half of it.
+ */
+function schemaStatements(migrations: readonly Migration[]): string[] {
+  const { version, name } = restoreMark;
+  const mark = `INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (${version}, '${name}', '')`;
+  const definitions = migrations
+    .flatMap(({ statements }) => statements)
+    // Rows come from the tables.
+    .filter((statement) => /^(?:CREATE|ALTER|DROP|RENAME)\b/i.test(statement));
+  // Rows of any order are taken, and rows that a fault has orphaned as well: a backup is a faithful copy.
+  return [
+    "SET NAMES utf8mb4",
+    sessionSettings,
+    "SET SESSION foreign_key_checks = 0",
+    ...bookkeeping,
+    mark,
+    ...definitions,
+  ].map((statement) => statement.replace(/\s*\n\s*/g, " "));
+}
+
+/** @returns how many rows the table has */
+async function copyTable(link: Link, table: Table, output: Output): Promise<number> {
+  if (withoutRows.has(table.name)) return 0;
+  const names = table.columns.map(({ name }) => quoteName(name)).join(",");
+  const from = `FROM ${quoteName(table.name)}`;
+  const order =
+    table.key.length > 0 ? ` FORCE INDEX (PRIMARY) ORDER BY ${table.key.map((name) => quoteName(name)).join(",")}` : "";
+  const insert = `INSERT INTO ${quoteName(table.name)} (${names}) VALUES `;
+  let count = 0;
+  let length = 0;
+  // A savepoint lets go of the table when it has been copied: a change of its schema need not wait for the whole backup.
+  await link.run("SAVEPOINT before_table");
+  for await (const row of link.stream(`SELECT ${names} ${from}${order}`)) {
+    const values = rowLiteral(table, row);
+    const begins = length === 0;
+    length += values.length;
+    count += 1;
+    await output.add(`${begins ? insert : ","}${values}`);
+    if (length >= statementLength) {
+      await output.add(";\n");
+      length = 0;
+    }
+  }
+  if (length > 0) await output.add(";\n");
+  await link.run("ROLLBACK TO SAVEPOINT before_table");
+  return count;
+}
+
+/** A change of the schema is not part of the snapshot. @throws Error */
+async function checkSchemaStayed(
+  link: Link,
+  migrations: readonly Migration[],
+  tables: readonly Table[],
+): Promise<void> {
+  await link.run("COMMIT");
+  const same =
+    JSON.stringify(await readTables(link)) === JSON.stringify(tables) &&
+    (await appliedMigrations(link).catch(() => [])).length === migrations.length;
+  if (!same) throw new Error("The database was migrated during the backup. Make it again.");
+}

@@ -1,0 +1,236 @@
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Database } from "../../src/store/database.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { describeSchema } from "../../src/store/schema-dump.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { startService } from "../support/service.ts";
+import { operate, query } from "./support.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "stoa-restore-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = join(folder, "backup.sql");
+
+/** Every byte, and characters that SQL, lines or other encodings could trip over. */
+const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+const odd = "\0\b\t\n\r\x1a\"'\\%_`;-- \u007f\u0085\u2028\u2029\ufeff\ufffd\u{10ffff}🏛️ a\u0301";
+
+/** Every row of every table that a backup holds, as text. */
+async function contents({ config }: TestDatabase): Promise<Record<string, string[]>> {
+  const columns = await query<{ t: string; c: string }>(
+    config,
+    `SELECT table_name AS t, column_name AS c FROM information_schema.columns
+     WHERE table_schema = DATABASE() AND table_name NOT IN ('schema_lease', 'address_limits') ORDER BY 1, ordinal_position`,
+  );
+  const tables: Record<string, string[]> = {};
+  for (const table of new Set(columns.map(({ t }) => t))) {
+    const names = columns.filter(({ t }) => t === table).map(({ c }) => `COALESCE(HEX(\`${c}\`), 'NULL')`);
+    const rows = await query<{ it: string }>(
+      config,
+      `SELECT CONCAT_WS(' ', ${names.join(", ")}) AS it FROM \`${table}\``,
+    );
+    tables[table] = rows.map(({ it }) => it).sort();
+  }
+  return tables;
+}
+
+let source: TestDatabase;
+beforeAll(async () => {
+  source = await createTestDatabase();
+  const service = await startService({ db: source });
+  const { key } = await service.register();
+  await service.rest("posts", { key, body: { title: "A post", body: "A body" } });
+  await service.app.close();
+  const { pool } = source;
+  await pool.query("SET NAMES utf8mb4");
+  for (const [id, text] of [odd, "é".repeat(30_000), "", " "].entries()) {
+    await pool.query(
+      "INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES (?, 1, 1, ?, ?, ?)",
+      [2 ** 40 + id, text.slice(0, 300), text, 253402300799999],
+    );
+  }
+  await pool.query("UPDATE agents SET resident = '9223372036854775807', created_at = '-9223372036854775808'");
+  await pool.query("INSERT INTO ledger_sessions (book, session, seq) VALUES (?, '2026-01-01', 1)", [everyByte]);
+  await pool.query(
+    "INSERT INTO idempotency_replies (id, fingerprint, reply, sealed, created_at, due_at) VALUES (?, ?, ?, 1, 2, 3)",
+    [everyByte.subarray(0, 32), everyByte.subarray(224), Buffer.alloc(3_000_000, everyByte)],
+  );
+  await pool.query("INSERT INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
+  expect(await operate(source.config, ["backup", file])).toMatchObject({ status: 0 });
+});
+
+describe("a backup", () => {
+  it("brings every value back exactly, with the schema and its triggers, and without the addresses of clients", async () => {
+    const target = await createTestDatabase();
+    expect(await operate(target.config, ["restore", file])).toMatchObject({ status: 0 });
+    const [before, after] = [await contents(source), await contents(target)];
+    for (const table of Object.keys(before)) expect(after[table], table).toEqual(before[table]);
+    const db = new Database({ address: target.config, connections: 1 });
+    const schema = await describeSchema(db.reader(new AbortController().signal));
+    await db.close();
+    expect(schema).toBe(readFileSync(new URL("../../src/store/schema.txt", import.meta.url), "utf8"));
+    for (const statement of ["UPDATE receipts SET hash = ''", "DELETE FROM receipts"]) {
+      await expect(query(target.config, statement)).rejects.toThrow("append-only");
+    }
+    const text = readFileSync(file, "utf8");
+    expect(text).not.toMatch(/definer/i);
+    expect(text).not.toContain("203.0.113.7");
+  });
+
+  it("says in its header which receipt was the newest, and of which schema and engine it is", async () => {
+    const header = JSON.parse(/^-- header (.*)$/m.exec(readFileSync(file, "utf8"))?.[1] as string);
+    const [head] = await query<{ seq: string; hash: string }>(source.config, "SELECT seq, hash FROM ledger_head");
+    expect(header.head).toEqual({ seq: Number(head?.seq), hash: head?.hash });
+    const [server] = await query<{ version: string }>(source.config, "SELECT VERSION() AS version");
+    expect(server?.version).toContain(header.engine.split(" ")[1]);
+    expect(header.schema.map(({ name }: { name: string }) => name)).toContain("0002_ledger");
+  });
+
+  it.each(["mariadb-10.11.sql", "mysql-9.7.sql"])("of either engine is restored, such as %s", async (name) => {
+    const target = await createTestDatabase();
+    const path = new URL(`../vectors/backup/${name}`, import.meta.url).pathname;
+    expect(await operate(target.config, ["restore", path])).toMatchObject({ status: 0, notes: [] });
+    const service = await startService({ db: target });
+    const { body } = await service.rest("posts/1");
+    expect(body.post).toMatchObject({ title: "Λίθος — 🏛️", body: "one\ntwo'\\", comment_count: 1, score: 1 });
+  });
+});
+
+describe("stoa backup", () => {
+  it("writes no half of a file, and leaves what was there", async () => {
+    const own = mkdtempSync(join(folder, "own-"));
+    const path = join(own, "backup.sql");
+    writeFileSync(path, "an earlier backup");
+    const empty = await createTestDatabase();
+    const { status, notes } = await operate(empty.config, ["backup", path]);
+    expect({ status, notes }).toEqual({
+      status: 3,
+      notes: ["stoa backup: The database is empty: no Stoa has used it yet."],
+    });
+    const interrupted = AbortSignal.abort(new Error("interrupted"));
+    expect(await operate(source.config, ["backup", path], {}, interrupted)).toMatchObject({ status: 3 });
+    expect(readdirSync(own)).toEqual(["backup.sql"]);
+    expect(readFileSync(path, "utf8")).toBe("an earlier backup");
+    mkdirSync(join(own, "folder"));
+    expect(await operate(source.config, ["backup", join(own, "folder")])).toMatchObject({ status: 3 });
+    expect(await operate(source.config, ["backup"])).toMatchObject({ status: 2 });
+  });
+
+  it("names tables that are not Stoa's and leaves them out", async () => {
+    const db = await createTestDatabase();
+    const migrating = new Database({ address: db.config, connections: 1, timeoutMs: Number.POSITIVE_INFINITY });
+    await migrate(migrating, { log: () => {} });
+    await migrating.close();
+    await query(db.config, "CREATE TABLE strange (n INT)", "INSERT INTO strange VALUES (4711)");
+    const path = join(folder, "strange.sql");
+    const { status, notes } = await operate(db.config, ["backup", path]);
+    expect(status).toBe(0);
+    expect(notes).toEqual(["the table strange is not Stoa's and is not in the backup"]);
+    expect(readFileSync(path, "utf8")).not.toContain("strange");
+  });
+});
+
+describe("stoa restore refuses, with one line and without touching the database,", () => {
+  let target: TestDatabase;
+  beforeAll(async () => {
+    target = await createTestDatabase();
+  });
+
+  async function expectRefusal(path: string, reason: RegExp): Promise<void> {
+    const { status, out, notes } = await operate(target.config, ["restore", path]);
+    expect({ status, out }).toEqual({ status: 3, out: [] });
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toMatch(reason);
+    expect(notes[0]).not.toContain("\n");
+    expect(await query(target.config, "SHOW TABLES")).toEqual([]);
+  }
+
+  function changed(name: string, change: (text: string) => string): string {
+    const path = join(folder, name);
+    writeFileSync(path, change(readFileSync(file, "latin1")), "latin1");
+    return path;
+  }
+
+  it.each([
+    ["its last byte", (text: string) => text.slice(0, -1)],
+    ["its last line", (text: string) => text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1)],
+    ["half of it", (text: string) => text.slice(0, text.length >> 1)],
+  ])("a file that lacks %s", async (_, cut) => {
+    await expectRefusal(changed("cut.sql", cut), /is cut off/);
+  });
+
+  it.each([
+    ["a changed letter", (text: string) => text.replace("A post", "A Post")],
+    ["a line too few", (text: string) => text.replace(/^INSERT INTO `posts` .*\n/m, "")],
+  ])("a file with %s", async (_, change) => {
+    await expectRefusal(changed("changed.sql", change), /was changed since it was made/);
+  });
+
+  it("what is no backup, or not there", async () => {
+    await expectRefusal(
+      changed("other.sql", () => "CREATE TABLE t (n INT);\n"),
+      /is not a backup/,
+    );
+    await expectRefusal(
+      changed("none.sql", () => ""),
+      /is not a backup/,
+    );
+    await expectRefusal(join(folder, "absent.sql"), /no such file/);
+  });
+
+  it("a backup of a newer version", async () => {
+    const path = changed("newer.sql", (text) =>
+      text.replace('"schema":[', `"schema":[{"name":"0000_x","checksum":""},`),
+    );
+    // The header is part of what the checksum covers: made anew here.
+    const { createHash } = await import("node:crypto");
+    const text = readFileSync(path, "latin1");
+    const at = text.lastIndexOf("-- end ");
+    const sum = createHash("sha256").update(text.slice(0, at), "latin1").digest("hex");
+    writeFileSync(path, text.slice(0, at) + text.slice(at).replace(/[0-9a-f]{64}/, sum), "latin1");
+    await expectRefusal(path, /made by another version of Stoa/);
+  });
+});
+
+describe("stoa restore", () => {
+  it("refuses a database that is not empty", async () => {
+    const before = await contents(source);
+    await source.pool.end();
+    const { status, notes } = await operate(source.config, ["restore", file]);
+    expect(status).toBe(3);
+    expect(notes).toEqual([
+      expect.stringMatching(/^stoa restore: The database stoa_test_\w+ is not empty: it has \d+ tables/),
+    ]);
+    expect(await contents(source)).toEqual(before);
+  });
+
+  it("refuses a database that a service uses, also when it was emptied under it", async () => {
+    const service = await startService();
+    const { database } = service.db.config;
+    await query(service.db.config, `DROP DATABASE ${database}`, `CREATE DATABASE ${database}`);
+    const { status, notes } = await operate(service.db.config, ["restore", file]);
+    expect(status).toBe(3);
+    expect(notes).toEqual([expect.stringMatching(/is in use by .* Stop the service/)]);
+  });
+
+  it("that failed leaves a database on which no service starts, and can be run again", async () => {
+    const target = await createTestDatabase();
+    const path = join(folder, "fails.sql");
+    copyFileSync(file, path);
+    // Something that the end of the restore meets, and not its start.
+    const stop = new AbortController();
+    const restoring = operate(target.config, ["restore", path], {}, stop.signal);
+    for (let found = 0; found < 3; ) {
+      found = (await query(target.config, "SHOW TABLES LIKE '%s'")).length;
+    }
+    stop.abort(new Error("interrupted"));
+    expect(await restoring).toEqual({ status: 3, out: [], notes: ["stoa restore: interrupted"] });
+    await expect(startService({ db: target })).rejects.toThrow("A restore into this database was not finished.");
+    const { notes } = await operate(target.config, ["backup", join(folder, "half.sql")]);
+    expect(notes).toEqual([expect.stringContaining("A restore into this database was not finished.")]);
+    expect(await operate(target.config, ["restore", file])).toMatchObject({ status: 0 });
+    expect(await contents(target)).toEqual(await contents(source));
+  });
+});

@@ -1,0 +1,45 @@
+import { createConnection, type RowDataPacket } from "mysql2/promise";
+import type { DatabaseConfig } from "../../src/config.ts";
+import { operatorCommands } from "../../src/operator/commands.ts";
+import { runOperatorCommand } from "../../src/operator/run.ts";
+import { urlOf } from "../support/process.ts";
+
+export interface Outcome {
+  status: number;
+  /** The lines on standard output and on standard error. */
+  out: string[];
+  notes: string[];
+}
+
+/** Runs a command of an operator in this process, on the settings of a service with this database. */
+export async function operate(
+  database: DatabaseConfig,
+  [name, ...args]: string[],
+  settings: Record<string, string> = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Outcome> {
+  const command = operatorCommands.find((each) => each.name === name);
+  if (command === undefined) throw new Error(`there is no command ${name}`);
+  const out: string[] = [];
+  const notes: string[] = [];
+  const status = await runOperatorCommand(command, args, {
+    environment: { STOA_DATABASE_URL: urlOf(database), ...settings },
+    folder: process.cwd(),
+    signal,
+    out: (line) => out.push(line),
+    note: (line) => notes.push(line),
+  });
+  return { status, out, notes };
+}
+
+/** Runs statements on a connection of their own: one that stayed open would count as a user of the database. */
+export async function query<Row>(config: DatabaseConfig, ...statements: string[]): Promise<Row[]> {
+  const connection = await createConnection({ ...config, supportBigNumbers: true, bigNumberStrings: true });
+  try {
+    let rows: RowDataPacket[] = [];
+    for (const statement of statements) [rows] = await connection.query<RowDataPacket[]>(statement);
+    return rows as unknown as Row[];
+  } finally {
+    await connection.end();
+  }
+}
