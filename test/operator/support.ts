@@ -11,11 +11,10 @@ export interface Outcome {
   notes: string[];
 }
 
-/** Runs a command of an operator in this process, on the settings of a service with this database. */
+/** Runs a command of an operator in this process. @param settings all of them: STOA_DATABASE_URL or STOA_DATA_DIR is there */
 export async function operate(
-  database: DatabaseConfig,
   [name, ...args]: string[],
-  settings: Record<string, string> = {},
+  settings: Record<string, string>,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Outcome> {
   const command = operatorCommands.find((each) => each.name === name);
@@ -23,13 +22,18 @@ export async function operate(
   const out: string[] = [];
   const notes: string[] = [];
   const status = await runOperatorCommand(command, args, {
-    environment: { STOA_DATABASE_URL: urlOf(database), ...settings },
+    environment: settings,
     folder: process.cwd(),
     signal,
     out: (line) => out.push(line),
     note: (line) => notes.push(line),
   });
   return { status, out, notes };
+}
+
+/** The settings of a service on this database. */
+export function settingsOf(database: DatabaseConfig): Record<string, string> {
+  return { STOA_DATABASE_URL: urlOf(database) };
 }
 
 /** Runs statements on a connection of their own: one that stayed open would count as a user of the database. */

@@ -55,12 +55,12 @@ export function isStatement(line: string): boolean {
 
 /** Why a backup of this schema cannot be restored by a program with these migrations; undefined when it can. */
 export function findSchemaProblem({ schema }: BackupHeader, known: readonly Migration[]): string | undefined {
-  for (const [index, { name, checksum }] of schema.entries()) {
-    const migration = known[index];
+  for (const { name, checksum } of schema) {
+    const migration = known.find((each) => each.name === name);
     if (migration === undefined) {
       return `The backup was made by a newer version of Stoa (${name}). Restore it with that version.`;
     }
-    if (migration.name !== name || migration.checksum !== checksum) {
+    if (migration.checksum !== checksum) {
       return `The backup was made by another version of Stoa: its migration ${name} is not this program's.`;
     }
   }

@@ -1,0 +1,93 @@
+// The commands of docs/operating.md, run by a shell beside a service with a private database.
+import { execFile } from "node:child_process";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { operate } from "./operator/support.ts";
+import { ServiceProcess } from "./support/process.ts";
+import { askRest } from "./support/service.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const page = readFileSync(new URL("../docs/operating.md", import.meta.url), "utf8");
+
+/** The blocks of one language in the section under a heading, in their order. */
+function blocks(heading: string, language: string): string[] {
+  const [, section = ""] = new RegExp(`^## ${heading}\n(.*?)(?=^## |\\z)`, "ms").exec(`${page}\n## `) ?? [];
+  return [...section.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
+    ([, text]) => text as string,
+  );
+}
+
+/** What differs from one run to the next. */
+const settled = (text: string) =>
+  text
+    .replace(/\b[0-9a-f]{64}\b/g, "HASH")
+    .replace(/\d+ rows/g, "N rows")
+    .replace(/\d{4}-\d\d-\d\d\.sql/g, "DATE.sql")
+    .replace(/schema \w+, from \S+ [\d.]+/g, "schema NAME, from ENGINE")
+    .trim();
+
+describe("the commands of docs/operating.md", () => {
+  const home = mkdtempSync(join(tmpdir(), "stoa-operating-"));
+  const dataDir = join(home, "data");
+  let service: ServiceProcess;
+  let url: string;
+
+  async function start(): Promise<void> {
+    service = new ServiceProcess({ STOA_DATA_DIR: dataDir, STOA_METRICS_PORT: "none" });
+    url = await service.url();
+  }
+
+  /** Runs the commands of a section, and compares what they print with what the page shows. */
+  async function run(heading: string): Promise<void> {
+    const script = blocks(heading, "sh")
+      .join("\n")
+      .replaceAll("/var/backups/stoa", join(home, "backups"))
+      .replaceAll("/var/lib/stoa", dataDir)
+      .replaceAll("/var/tmp/stoa-trial", join(home, "trial"));
+    const env = { ...process.env, STOA_DATA_DIR: dataDir };
+    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
+    const output = settled(stdout.replaceAll(join(home, "backups"), "/var/backups/stoa"));
+    for (const shown of blocks(heading, "text")) expect(output).toContain(settled(shown));
+  }
+
+  beforeAll(async () => {
+    // The account of the service enters it.
+    chmodSync(home, 0o755);
+    await start();
+  });
+  afterAll(async () => {
+    await service.end("SIGINT");
+    rmSync(home, { recursive: true });
+  });
+
+  it("list the commands", () => run("The commands"));
+
+  it("back up beside the service, and try the backup", async () => {
+    await askRest(url, "agents/register", { body: { name: "Zeno" } });
+    await run("Backup");
+    const [file = ""] = readdirSync(join(home, "backups"));
+    expect(statSync(join(home, "backups", file)).mode & 0o777).toBe(0o600);
+    expect(await askRest(url, "agents/Zeno")).toMatchObject({ status: 200 });
+    const refused = await operate(["restore", join(home, "backups", file)], { STOA_DATA_DIR: dataDir });
+    expect(refused).toMatchObject({ status: 3, out: [] });
+    expect(refused.notes).toEqual([
+      expect.stringMatching(/^stoa restore: the data folder \S+ is in use.*; stop it first/),
+    ]);
+  });
+
+  it("restore it to a service that has stopped, which then goes on with the rights that it had", async () => {
+    await askRest(url, "agents/register", { body: { name: "Later" } });
+    await service.end("SIGINT");
+    const { uid, mode } = statSync(dataDir);
+    await run("Restore");
+    expect(statSync(dataDir)).toMatchObject({ uid, mode });
+    await start();
+    expect(await askRest(url, "agents/Zeno")).toMatchObject({ status: 200 });
+    expect(await askRest(url, "agents/Later")).toMatchObject({ status: 404 });
+    expect(await askRest(url, "/readyz")).toMatchObject({ status: 200 });
+  });
+});
