@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type Logger, pino } from "pino";
 import { CleanUp } from "./app/clean-up.ts";
+import { startClock } from "./app/clock.ts";
 import { migrateAs, type OwnDatabase, startOwnDatabase } from "./app/databases.ts";
 import { gaugesOf } from "./app/gauges.ts";
 import type { Overrides } from "./app/overrides.ts";
@@ -86,10 +87,11 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await own?.migrated();
     const triggers = new TriggerWatch(db, migrating, unguarded, overrides.triggerLookMs);
 
-    const now = overrides.now ?? Date.now;
-    const board = new Board(db, now);
     const holds = new SealHolds();
     holds.add(async () => own?.space?.refusal?.message);
+    const warnings = new Warnings();
+    const { now, even, expiryNow } = await startClock(overrides, db, log, { holds, warnings, cleanUp });
+    const board = new Board(db, now, expiryNow);
     const ledger = await Ledger.open({
       db,
       now,
@@ -100,7 +102,6 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       maxReportAgeMs: overrides.verificationAgeMs,
       signal,
     });
-    const warnings = new Warnings();
     warnings.add("ledger", () => ledger.alarm);
     warnings.add("triggers", () => triggers.warning);
     warnings.add("disk", () => own?.space?.warning);
@@ -127,7 +128,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       site: { siteUrl, now },
       log,
       logAddresses: config.logAddresses,
-      limits: { policies, now },
+      limits: { policies, now: even },
       streams: config.streams,
       overload: config.overload,
       memory: overrides.memory,

@@ -3,7 +3,7 @@ import type { Database } from "../store/database.ts";
 import { findReceipt, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import { type Calendar, insertCalendar, readCalendar } from "../store/seals.ts";
 import { dateOf, type Sealing } from "./chain.ts";
-import { DaySeals } from "./day-seals.ts";
+import { type CaughtUp, DaySeals } from "./day-seals.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
 import type { SealHolds } from "./seal-holds.ts";
@@ -70,8 +70,8 @@ export class Ledger {
       now,
       log,
       firstDay: calendar.first_day,
-      held: (signal) => this.held(signal),
-      write: (signal, work) => this.write(signal, work),
+      held: (signal, catchUp) => this.held(signal, catchUp),
+      write: (signal, work, catchUp) => this.write(signal, work, catchUp),
       verifier: this.#verifier,
     });
   }
@@ -123,17 +123,18 @@ export class Ledger {
   }
 
   /** Why nothing may be sealed now; undefined where it may. @throws StoaError `unavailable` when that cannot be told */
-  async held(signal: AbortSignal): Promise<string | undefined> {
-    return this.#holds?.reason(signal);
+  async held(signal: AbortSignal, catchUp = false): Promise<string | undefined> {
+    return this.#holds?.reason(signal, catchUp);
   }
 
   /**
    * Runs one unit of work that seals; its followers hear of it once it is committed.
+   * @param catchUp whether an operator has given the word to seal what was missed
    * @throws SealsHeld where it comes to seal while nothing may be sealed; what needs no new receipt still works
    */
-  async write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>): Promise<Reply> {
+  async write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>, catchUp = false): Promise<Reply> {
     // Outside the transaction: a check may read the database, and must not wait for a second connection.
-    const hold = await this.held(signal);
+    const hold = await this.held(signal, catchUp);
     const reply = await this.#db.transaction(signal, (tx) =>
       work({ tx, now: this.#now(), epoch: this.#calendar.epoch, hold }),
     );
@@ -198,6 +199,15 @@ export class Ledger {
    */
   async sealDueDays(signal: AbortSignal): Promise<void> {
     return this.#days.sealDueDays(signal);
+  }
+
+  /**
+   * Seals, in order, the days up to `through` that were missed, however many: an operator's word. Where the newest receipt's
+   * time is ahead of the clock it also says that the clock is right, and sealing goes on at that time.
+   * @throws StoaError `bad_input` for a day that is not over; SealsHeld while something else forbids to seal
+   */
+  async sealMissed(signal: AbortSignal, through: string): Promise<CaughtUp> {
+    return this.#days.sealMissed(signal, through);
   }
 
   #orStopping(signal: AbortSignal): AbortSignal {
