@@ -8,6 +8,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
+import { toUtcText } from "./utc-time.ts";
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, isTimestampMs, wrappedScalar } from "./well-known.ts";
 
 /** A value for JSON.stringify. */
@@ -103,7 +104,7 @@ function compileMessageValue(field: DescField, desc: DescMessage): Encode {
 function encodeTimestamp({ seconds, nanos }: { seconds: bigint; nanos: number }): string {
   const ms = Number(seconds) * 1000 + Math.floor(nanos / 1_000_000);
   if (!isTimestampMs(ms)) throw new RangeError(`${seconds} seconds are beyond the years of RFC 3339`);
-  return new Date(ms).toISOString();
+  return toUtcText(ms);
 }
 
 function compileEnum(desc: DescEnum): Encode {
