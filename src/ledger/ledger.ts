@@ -8,7 +8,7 @@ import { HeadWatch } from "./head-watch.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
 import type { SealHolds } from "./seal-holds.ts";
 import { sealGenesis } from "./seals.ts";
-import { type Followers, type StreamQuery, streamReceipts } from "./stream.ts";
+import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
 import type { Verified } from "./verification.ts";
 import type { Report } from "./verification-desk.ts";
 import { Verifier } from "./verifier.ts";
@@ -45,6 +45,16 @@ const never = new AbortController().signal;
  * take as much again: this makes 4 MiB at most.
  */
 const maxPageBytes = 1.25 * 1024 * 1024;
+
+/** Consecutive receipts of the chain. */
+export interface ReceiptPage {
+  receipts: ReceiptRow[];
+  /** Where the next page begins; undefined on the last one. */
+  nextFrom: number | undefined;
+  headSeq: number;
+  /** Whether receipts of the page are missing from the database. */
+  lacksReceipts: boolean;
+}
 
 /** The chain of receipts: sealing, reading, verifying and following it. */
 export class Ledger {
@@ -97,6 +107,16 @@ export class Ledger {
     return this.#verifier.alarm.text;
   }
 
+  /** The first receipt that does not verify, as far as it is known here; undefined while the chain does. */
+  get failsAt(): number | undefined {
+    return this.#verifier.alarm.finding?.seq;
+  }
+
+  /** A damaged receipt was read: the whole chain is verified in the background, unless the damage is known. */
+  suspect(): void {
+    this.#verifier.suspect();
+  }
+
   /** When the chain was last verified as a whole here, or found not to verify; in milliseconds since 1970 (UTC). */
   get verifiedAt(): number | undefined {
     return this.#verifier.verifiedAt;
@@ -142,10 +162,10 @@ export class Ledger {
     return reply;
   }
 
-  /** @throws StoaError `not_found` */
+  /** @throws StoaError `not_found` beyond the head; `unavailable` for one that is missing from the database */
   async get(signal: AbortSignal, seq: number): Promise<ReceiptRow> {
     const row = await findReceipt(this.#db.reader(signal), seq);
-    if (row === undefined) throw notFound("There is no receipt of this seq.");
+    if (row === undefined) throw await this.#absent(signal, seq);
     return row;
   }
 
@@ -153,18 +173,19 @@ export class Ledger {
    * A page of receipts: up to `limit`, and no more than a reply of about 4 MiB holds, but one at least.
    * @throws StoaError `not_found` beyond the head
    */
-  async list(
-    signal: AbortSignal,
-    from: number,
-    limit: number,
-  ): Promise<{ receipts: ReceiptRow[]; nextFrom: number | undefined; headSeq: number }> {
+  async list(signal: AbortSignal, from: number, limit: number): Promise<ReceiptPage> {
     const db = this.#db.reader(signal);
     const head = await readHead(db);
     if (from > head.seq) throw notFound("There is no receipt of this seq yet.", "from");
     const count = limit === 1 ? 1 : countWithin(await listReceiptLengths(db, from, limit), maxPageBytes);
     const receipts = await listReceipts(db, from, count);
-    const next = from + receipts.length;
-    return { receipts, nextFrom: next <= head.seq ? next : undefined, headSeq: head.seq };
+    const last = receipts.at(-1)?.seq ?? head.seq;
+    return {
+      receipts,
+      nextFrom: last < head.seq ? last + 1 : undefined,
+      headSeq: head.seq,
+      lacksReceipts: receipts.length < last - from + 1,
+    };
   }
 
   /** Receipts in order, followed live where asked; see `streamReceipts`. */
@@ -208,6 +229,13 @@ export class Ledger {
    */
   async sealMissed(signal: AbortSignal, through: string): Promise<CaughtUp> {
     return this.#days.sealMissed(signal, through);
+  }
+
+  async #absent(signal: AbortSignal, seq: number): Promise<StoaError> {
+    const head = await readHead(this.#db.reader(signal));
+    if (seq > head.seq) return notFound("There is no receipt of this seq.");
+    this.suspect();
+    return missingReceipt(seq);
   }
 
   #orStopping(signal: AbortSignal): AbortSignal {

@@ -13,11 +13,12 @@ import {
   VerifyChainResponseSchema,
 } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { media_type } from "../../gen/stoa/v1/options_pb.js";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
+import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
 import { pace } from "../limits/pacing.ts";
 import { limitsKey } from "./access.ts";
 import { integerDefault } from "./defaults.ts";
-import { isIntact, type ReceiptMessages, readDocument } from "./receipts.ts";
+import type { ReceiptMessages } from "./receipts.ts";
 
 /** A stream spends a further call of its caller's limit for each so many receipts. */
 const receiptsPerCall = 100;
@@ -28,30 +29,35 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
   const pageSize = integerDefault(ListReceiptsRequestSchema.field.limit);
   const firstOfStream = integerDefault(StreamReceiptsRequestSchema.field.from);
   const firstToVerify = integerDefault(VerifyChainRequestSchema.field.from);
+  const receiptOf = (row: ReceiptRow): Receipt => {
+    const receipt = messages.receipt(row, ledger.failsAt);
+    if (receipt.damaged) ledger.suspect();
+    return receipt;
+  };
   return {
     async getReceipt({ seq }, context) {
       const row = await ledger.get(context.signal, Number(seq));
-      const receipt = messages.receipt(row);
+      const receipt = receiptOf(row);
       const verify = messages.verifyCommands(row);
       // The envelope holds addresses as well, which follow the configuration.
-      if (isIntact(row, receipt.document)) markImmutable(context, hash("sha256", `${row.hash} ${receipt.url}`));
-      else markDamaged(context);
+      mark(context, receipt, hash("sha256", `${row.hash} ${receipt.url}`), ledger.failsAt);
       return { $typeName: GetReceiptResponseSchema.typeName, receipt, verify };
     },
 
     async getCanonicalReceipt({ seq }, context) {
       const row = await ledger.get(context.signal, Number(seq));
-      if (isIntact(row, readDocument(row.canonical.toString("utf8")))) markImmutable(context, row.hash);
-      else markDamaged(context);
+      mark(context, receiptOf(row), row.hash, ledger.failsAt);
       return create(GetCanonicalReceiptResponseSchema, {
         canonical: { contentType, data: row.canonical },
       });
     },
 
-    async listReceipts({ from = firstOfPage, limit = pageSize }, { signal }) {
-      const page = await ledger.list(signal, Number(from), Number(limit));
+    async listReceipts({ from = firstOfPage, limit = pageSize }, context) {
+      const page = await ledger.list(context.signal, Number(from), Number(limit));
+      const receipts = page.receipts.map(receiptOf);
+      if (page.lacksReceipts || receipts.some(({ damaged }) => damaged)) markDamaged(context);
       return create(ListReceiptsResponseSchema, {
-        receipts: page.receipts.map((row) => messages.receipt(row)),
+        receipts,
         ...(page.nextFrom === undefined ? {} : { nextFrom: BigInt(page.nextFrom) }),
         headSeq: BigInt(page.headSeq),
       });
@@ -66,7 +72,7 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
           sent = 0;
         }
         sent += 1;
-        yield { $typeName: StreamReceiptsResponseSchema.typeName, receipt: messages.receipt(row) };
+        yield { $typeName: StreamReceiptsResponseSchema.typeName, receipt: receiptOf(row) };
       }
     },
 
@@ -87,13 +93,22 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
   };
 }
 
-/** A receipt never changes: whoever has it may keep it for a year, and need not ask again. */
-function markImmutable({ responseHeader }: HandlerContext, tag: string): void {
+/**
+ * A receipt never changes: whoever has it may keep it for a year, and need not ask again. Not so a damaged one, nor those
+ * after the first that does not verify.
+ */
+function mark(context: HandlerContext, { damaged, seq }: Receipt, tag: string, failsAt?: number): void {
+  if (damaged) {
+    markDamaged(context);
+    return;
+  }
+  const { responseHeader } = context;
+  const isProved = failsAt === undefined || seq < failsAt;
   responseHeader.set("etag", `"${tag}"`);
-  responseHeader.set("cache-control", "public, max-age=31536000, immutable");
+  responseHeader.set("cache-control", isProved ? "public, max-age=31536000, immutable" : "no-cache");
 }
 
-/** A receipt that was changed behind the service's back is shown as it is, and nobody is to keep it. */
+/** What was changed behind the service's back is shown as it is, and nobody is to keep it. */
 function markDamaged({ responseHeader }: HandlerContext): void {
   responseHeader.set("stoa-receipt", "damaged");
   responseHeader.set("cache-control", "no-store");

@@ -8,6 +8,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
+import { isOmittedWhenUnset } from "../../contract.ts";
 import { toUtcText } from "./utc-time.ts";
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, isTimestampMs, wrappedScalar } from "./well-known.ts";
 
@@ -19,7 +20,7 @@ const encoders = new WeakMap<DescMessage, (message: Message) => { [name: string]
 
 /**
  * A message as the REST facade writes it: snake_case names; int64 as numbers; unset optional fields and messages as
- * explicit nulls; enum values in lower case without their prefix; timestamps in RFC 3339 UTC with milliseconds.
+ * explicit nulls, but for those that the contract has left out; enum values in lower case without their prefix; timestamps in RFC 3339 UTC with milliseconds.
  * @throws RangeError for an integer beyond 2^53-1, which JSON readers would misread; likewise for what has no form at
  * all: a time beyond the years 1 to 9999, a number that its enum does not name.
  */
@@ -42,12 +43,18 @@ function encoderOf(desc: DescMessage): (message: Message) => { [name: string]: J
 }
 
 function compileMessage(desc: DescMessage): (message: Message) => { [name: string]: JsonOutput } {
-  const fields = desc.fields.map((field) => ({ name: field.name, read: reader(field), encode: compileField(field) }));
+  const fields = desc.fields.map((field) => ({
+    name: field.name,
+    read: reader(field),
+    encode: compileField(field),
+    isOmitted: isOmittedWhenUnset(field),
+  }));
   return (message) => {
     const output: { [name: string]: JsonOutput } = {};
-    for (const { name, read, encode } of fields) {
+    for (const { name, read, encode, isOmitted } of fields) {
       const value = read(message);
-      output[name] = value === undefined ? null : encode(value as never);
+      if (value !== undefined) output[name] = encode(value as never);
+      else if (!isOmitted) output[name] = null;
     }
     return output;
   };
