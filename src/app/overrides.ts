@@ -1,15 +1,10 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { ServerOptions } from "../http/server.ts";
-import type { Clocks } from "../ledger/clock/trusted-clock.ts";
 
 /** What does not come from the environment; tests replace most of it. */
 export interface Overrides {
   /** The time in milliseconds since 1970 (UTC). */
   now?: () => number;
-  /** The clocks of the machine; where only `now` is given, all of them follow it. */
-  clocks?: Clocks;
-  /** The database's clock, in milliseconds since 1970 (UTC); where `now` or `clocks` is given, it agrees by default. */
-  databaseNow?: () => number;
   log?: FastifyBaseLogger;
   /** Gives up a start that is still going on. */
   signal?: AbortSignal;
@@ -19,6 +14,8 @@ export interface Overrides {
   timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
   /** How long readiness relies on a look at the triggers, in milliseconds. */
   triggerLookMs?: number;
+  /** How often the guard looks at the ledger's head while nobody reads it, in milliseconds. */
+  guardLookMs?: number;
   /** Where the use of memory is read, to be told from overload. */
   memory?: ServerOptions["memory"];
   /** How often a REST stream says that it is alive, in milliseconds. */

@@ -3,6 +3,7 @@ import { canonicalize, type Json } from "../receipt/canonical.ts";
 import type { ReceiptBody, ReceiptDocument } from "../receipt/document.ts";
 import type { Tx } from "../store/database.ts";
 import { type Head, insertReceipt, type ReceiptRow } from "../store/receipts.ts";
+import type { KeptHead } from "./guard/head-files.ts";
 import { SealsHeld } from "./seal-holds.ts";
 
 /** One sealing in progress: the receipt and all that goes with it commit together or not at all. */
@@ -14,6 +15,10 @@ export interface Sealing {
   epoch: string;
   /** Why nothing may be sealed, as `SealHolds` said when this began: `append` refuses then. */
   hold: string | undefined;
+  /** Decides whether the chain may be continued. */
+  guard?: { admit(tx: Tx, head: Head): Promise<readonly string[]> } | undefined;
+  /** The newest receipt that was appended, for the guard to keep once it is committed. */
+  appended?: KeptHead;
 }
 
 /** What a caller decides of a receipt; the rest follows from the head, the clock and the epoch. */
@@ -24,6 +29,9 @@ export interface Seal {
   /** Makes the body from what every body holds. */
   body(relation: { count: number; head: string }): ReceiptBody;
 }
+
+/** Where a receipt's reader has the chain verified; a path without a host, so that it outlives the address. */
+export const verificationPath = "/house/verify?from=0";
 
 /** What the service seals by itself. */
 export const clerk = { agent: "stoa", seat: "clerk" };
@@ -48,10 +56,12 @@ export function startOf(date: string): number {
 /**
  * Appends a receipt to the head, which this transaction must have locked. Its time is `now`, or the head's where the clock
  * has jumped back: no receipt is older than the one before it.
- * @throws SealsHeld while nothing may be sealed
+ * @throws SealsHeld while nothing may be sealed; NotOurChain when the guard does not know this head
  */
-export async function append({ tx, now, epoch, hold }: Sealing, head: Head, seal: Seal): Promise<ReceiptRow> {
+export async function append(sealing: Sealing, head: Head, seal: Seal): Promise<ReceiptRow> {
+  const { tx, now, epoch, hold, guard, appended } = sealing;
   if (hold !== undefined) throw new SealsHeld(hold);
+  const recoveries = appended?.recoveries ?? (await guard?.admit(tx, head)) ?? [];
   const ts = Math.max(now, head.ts);
   const seq = head.seq + 1;
   const document: ReceiptDocument = {
@@ -70,6 +80,8 @@ export async function append({ tx, now, epoch, hold }: Sealing, head: Head, seal
   const canonical = Buffer.from(canonicalize(document as unknown as Json));
   const receipt = { seq, hash: sha256(canonical), prev_hash: head.hash, canonical };
   await insertReceipt(tx, receipt, ts);
+  const own = document.body.type === "recovery" ? [receipt.hash] : [];
+  sealing.appended = { seq, hash: receipt.hash, recoveries: [...recoveries, ...own] };
   return receipt;
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Queryable } from "../store/database.ts";
-import { readHead } from "../store/receipts.ts";
+import { type Head, readHead } from "../store/receipts.ts";
 
 /** How often the head is looked at while somebody waits: another replica's receipt is seen within this, in milliseconds. */
 const pollMs = 250;
@@ -17,14 +17,17 @@ const batch = 32;
 /** Tells followers when the chain has grown. The database is asked once for all of them, and only while somebody waits. */
 export class HeadWatch {
   readonly #db: Queryable;
+  readonly #saw: (head: Head) => void;
   readonly #waiters = new Set<Waiter>();
   #polling = false;
   /** Ends the pause before the next look; undefined while a look is under way. */
   #endPause: (() => void) | undefined;
   #lookAgain = false;
 
-  constructor(db: Queryable) {
+  /** @param saw told of every head that is read */
+  constructor(db: Queryable, saw: (head: Head) => void = () => {}) {
     this.#db = db;
+    this.#saw = saw;
   }
 
   /**
@@ -56,7 +59,9 @@ export class HeadWatch {
     while (this.#waiters.size > 0) {
       this.#lookAgain = false;
       try {
-        const { seq } = await readHead(this.#db);
+        const head = await readHead(this.#db);
+        this.#saw(head);
+        const { seq } = head;
         await inBatches(
           [...this.#waiters].filter(({ after }) => after < seq),
           (waiter) => waiter.resolve(seq),

@@ -1,14 +1,16 @@
 import { notFound, StoaError } from "../errors.ts";
-import type { Database } from "../store/database.ts";
-import { findReceipt, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
+import type { Database, Queryable } from "../store/database.ts";
+import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import { type Calendar, insertCalendar, readCalendar } from "../store/seals.ts";
 import { dateOf, type Sealing } from "./chain.ts";
-import { type CaughtUp, DaySeals } from "./day-seals.ts";
+import { DaySeals } from "./day-seals.ts";
+import type { HeadGuard } from "./guard/guard.ts";
+import { findGuarded, sealGuarded } from "./guard/sealing.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
 import type { SealHolds } from "./seal-holds.ts";
 import { sealGenesis } from "./seals.ts";
-import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
+import { type Followers, type StreamQuery, streamReceipts } from "./stream.ts";
 import type { Verified } from "./verification.ts";
 import type { Report } from "./verification-desk.ts";
 import { Verifier } from "./verifier.ts";
@@ -29,6 +31,8 @@ export interface LedgerOptions {
   log: LedgerLog;
   /** What may forbid to seal; by default nothing does. */
   holds?: SealHolds | undefined;
+  /** What remembers the newest receipt outside the database; its check belongs to `holds`. */
+  guard?: HeadGuard | undefined;
   /** The date that is city_day 1; by default the date of the first start. */
   epoch?: string | undefined;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
@@ -46,42 +50,35 @@ const never = new AbortController().signal;
  */
 const maxPageBytes = 1.25 * 1024 * 1024;
 
-/** Consecutive receipts of the chain. */
-export interface ReceiptPage {
-  receipts: ReceiptRow[];
-  /** Where the next page begins; undefined on the last one. */
-  nextFrom: number | undefined;
-  headSeq: number;
-  /** Whether receipts of the page are missing from the database. */
-  lacksReceipts: boolean;
-}
-
 /** The chain of receipts: sealing, reading, verifying and following it. */
 export class Ledger {
   readonly #db: Database;
   readonly #now: () => number;
   readonly #holds: SealHolds | undefined;
   readonly #days: DaySeals;
+  readonly #guard: HeadGuard | undefined;
   readonly #calendar: Calendar;
   readonly #followers: Followers;
   readonly #verifier: Verifier;
   readonly #stopping = new AbortController();
 
-  private constructor({ db, now, log, holds, mostWaitMs, maxReportAgeMs }: LedgerOptions, calendar: Calendar) {
+  private constructor({ db, now, log, holds, guard, mostWaitMs, maxReportAgeMs }: LedgerOptions, calendar: Calendar) {
     this.#db = db;
     this.#now = now;
     this.#holds = holds;
+    this.#guard = guard;
     this.#calendar = calendar;
     const reader = db.longReader(this.#stopping.signal);
-    this.#followers = { watch: new HeadWatch(reader), newest: new NewestReceipts(reader), backfills: 0 };
+    const saw = (head: Head) => guard?.saw(head);
+    this.#followers = { watch: new HeadWatch(reader, saw), newest: new NewestReceipts(reader), backfills: 0, saw };
     this.#verifier = new Verifier({ db, now, log, stopping: this.#stopping.signal, mostWaitMs, maxReportAgeMs });
     this.#days = new DaySeals({
       db,
       now,
       log,
       firstDay: calendar.first_day,
-      held: (signal, catchUp) => this.held(signal, catchUp),
-      write: (signal, work, catchUp) => this.write(signal, work, catchUp),
+      held: (signal) => this.held(signal),
+      write: (signal, work) => this.write(signal, work),
       verifier: this.#verifier,
     });
   }
@@ -92,29 +89,20 @@ export class Ledger {
    * sealed
    */
   static async open(options: LedgerOptions): Promise<Ledger> {
-    const { db, epoch: configured, signal = never } = options;
+    const { db, guard, epoch: configured, signal = never } = options;
     // Where the ledger is settled nothing is written: it opens also while nothing may be.
     const calendar = (await readCalendar(db.reader(signal))) ?? (await settle(options));
     const { epoch } = calendar;
     if (configured !== undefined && configured !== epoch) {
       throw new Error(`STOA_LEDGER_EPOCH is ${configured}, but this ledger began with ${epoch}, which cannot change.`);
     }
+    await guard?.begin(signal);
     return new Ledger(options, calendar);
   }
 
   /** Why the chain does not verify, as far as it is known here; undefined while it does. */
   get alarm(): string | undefined {
     return this.#verifier.alarm.text;
-  }
-
-  /** The first receipt that does not verify, as far as it is known here; undefined while the chain does. */
-  get failsAt(): number | undefined {
-    return this.#verifier.alarm.finding?.seq;
-  }
-
-  /** A damaged receipt was read: the whole chain is verified in the background, unless the damage is known. */
-  suspect(): void {
-    this.#verifier.suspect();
   }
 
   /** When the chain was last verified as a whole here, or found not to verify; in milliseconds since 1970 (UTC). */
@@ -134,7 +122,7 @@ export class Ledger {
 
   /** The seq of the newest receipt. */
   async headSeq(): Promise<number> {
-    return (await readHead(this.#db.reader(this.#stopping.signal))).seq;
+    return (await this.#readHead(this.#db.reader(this.#stopping.signal))).seq;
   }
 
   /** Ends every stream with `unavailable`, and gives up verifications. */
@@ -143,29 +131,32 @@ export class Ledger {
   }
 
   /** Why nothing may be sealed now; undefined where it may. @throws StoaError `unavailable` when that cannot be told */
-  async held(signal: AbortSignal, catchUp = false): Promise<string | undefined> {
-    return this.#holds?.reason(signal, catchUp);
+  async held(signal: AbortSignal): Promise<string | undefined> {
+    return this.#holds?.reason(signal);
   }
 
   /**
    * Runs one unit of work that seals; its followers hear of it once it is committed.
-   * @param catchUp whether an operator has given the word to seal what was missed
    * @throws SealsHeld where it comes to seal while nothing may be sealed; what needs no new receipt still works
    */
-  async write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>, catchUp = false): Promise<Reply> {
+  async write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>): Promise<Reply> {
     // Outside the transaction: a check may read the database, and must not wait for a second connection.
-    const hold = await this.held(signal, catchUp);
-    const reply = await this.#db.transaction(signal, (tx) =>
-      work({ tx, now: this.#now(), epoch: this.#calendar.epoch, hold }),
+    const hold = await this.held(signal);
+    const guard = this.#guard;
+    const { reply, kept } = await sealGuarded(
+      { db: this.#db, guard, signal },
+      (tx) => ({ tx, now: this.#now(), epoch: this.#calendar.epoch, hold, guard }),
+      work,
     );
     this.#followers.watch.notify();
+    await kept;
     return reply;
   }
 
-  /** @throws StoaError `not_found` beyond the head; `unavailable` for one that is missing from the database */
-  async get(signal: AbortSignal, seq: number): Promise<ReceiptRow> {
-    const row = await findReceipt(this.#db.reader(signal), seq);
-    if (row === undefined) throw await this.#absent(signal, seq);
+  /** @returns the receipt, and whether it may be relied on never to be another. @throws StoaError `not_found` */
+  async get(signal: AbortSignal, seq: number): Promise<ReceiptRow & { isKept: boolean }> {
+    const row = await findGuarded(this.#db.reader(signal), this.#guard, seq);
+    if (row === undefined) throw notFound("There is no receipt of this seq.");
     return row;
   }
 
@@ -173,19 +164,18 @@ export class Ledger {
    * A page of receipts: up to `limit`, and no more than a reply of about 4 MiB holds, but one at least.
    * @throws StoaError `not_found` beyond the head
    */
-  async list(signal: AbortSignal, from: number, limit: number): Promise<ReceiptPage> {
+  async list(
+    signal: AbortSignal,
+    from: number,
+    limit: number,
+  ): Promise<{ receipts: ReceiptRow[]; nextFrom: number | undefined; headSeq: number }> {
     const db = this.#db.reader(signal);
-    const head = await readHead(db);
+    const head = await this.#readHead(db);
     if (from > head.seq) throw notFound("There is no receipt of this seq yet.", "from");
     const count = limit === 1 ? 1 : countWithin(await listReceiptLengths(db, from, limit), maxPageBytes);
     const receipts = await listReceipts(db, from, count);
-    const last = receipts.at(-1)?.seq ?? head.seq;
-    return {
-      receipts,
-      nextFrom: last < head.seq ? last + 1 : undefined,
-      headSeq: head.seq,
-      lacksReceipts: receipts.length < last - from + 1,
-    };
+    const next = from + receipts.length;
+    return { receipts, nextFrom: next <= head.seq ? next : undefined, headSeq: head.seq };
   }
 
   /** Receipts in order, followed live where asked; see `streamReceipts`. */
@@ -199,7 +189,7 @@ export class Ledger {
    * @throws StoaError `not_found` beyond the head; `unavailable` when another verification takes too long
    */
   async verify(signal: AbortSignal, from: number): Promise<Report> {
-    const head = await readHead(this.#db.reader(signal));
+    const head = await this.#readHead(this.#db.reader(signal));
     if (from > Math.max(head.seq, 1)) throw notFound("There is no receipt of this seq yet.", "from");
     return this.#verifier.desk.verify(Math.max(from, 1), head, signal);
   }
@@ -222,20 +212,10 @@ export class Ledger {
     return this.#days.sealDueDays(signal);
   }
 
-  /**
-   * Seals, in order, the days up to `through` that were missed, however many: an operator's word. Where the newest receipt's
-   * time is ahead of the clock it also says that the clock is right, and sealing goes on at that time.
-   * @throws StoaError `bad_input` for a day that is not over; SealsHeld while something else forbids to seal
-   */
-  async sealMissed(signal: AbortSignal, through: string): Promise<CaughtUp> {
-    return this.#days.sealMissed(signal, through);
-  }
-
-  async #absent(signal: AbortSignal, seq: number): Promise<StoaError> {
-    const head = await readHead(this.#db.reader(signal));
-    if (seq > head.seq) return notFound("There is no receipt of this seq.");
-    this.suspect();
-    return missingReceipt(seq);
+  async #readHead(db: Queryable): Promise<Head> {
+    const head = await readHead(db);
+    this.#guard?.saw(head);
+    return head;
   }
 
   #orStopping(signal: AbortSignal): AbortSignal {
@@ -244,14 +224,15 @@ export class Ledger {
 }
 
 /** The first time: settles the epoch and seals receipt 1. */
-async function settle({ db, now, log, holds, epoch: configured, signal = never }: LedgerOptions): Promise<Calendar> {
+async function settle(options: LedgerOptions): Promise<Calendar> {
+  const { db, now, log, holds, guard, epoch: configured, signal = never } = options;
   const hold = await holds?.reason(signal);
   return db.transaction(signal, async (tx) => {
     const time = now();
     const today = dateOf(time);
     const epoch = configured ?? today;
     // Sealing locks the head: of several first starts one settles the calendar, and the others find it.
-    const receipt = await sealGenesis({ tx, now: time, epoch, hold });
+    const receipt = await sealGenesis({ tx, now: time, epoch, hold, guard });
     const settled = await readCalendar(tx);
     if (settled !== undefined) return settled;
     if (receipt === undefined) throw new Error("The row of ledger_epoch is gone; restore it from a backup.");

@@ -3,12 +3,10 @@ import type { Json } from "../receipt/canonical.ts";
 import { isDate, zeroHash } from "../receipt/document.ts";
 import { lockHead, type ReceiptRow } from "../store/receipts.ts";
 import { insertSealedDay, insertSealedSession } from "../store/seals.ts";
-import { append, clerk, dateOf, dayMs, type Sealing, startOf } from "./chain.ts";
+import { append, clerk, dateOf, dayMs, type Sealing, startOf, verificationPath } from "./chain.ts";
 import { checkPlain, sessionEvidence } from "./evidence.ts";
 import { type Verified, verifyFrom } from "./verification.ts";
 
-/** Where a receipt's reader has the chain verified; a path without a host, so that it outlives the address. */
-const verificationPath = "/house/verify?from=0";
 /** A day sealed later than this after its end, in milliseconds, says so. */
 const lateMs = 5 * 60_000;
 
@@ -65,12 +63,6 @@ export async function sealSession(sealing: Sealing, input: SessionInput): Promis
 export function checkSealable(date: string, firstDay: string, now: number): void {
   checkDate(date, "date");
   if (date < firstDay) throw badInput("date", `date is before the first receipt, which is of ${firstDay}.`);
-  checkOver(date, now);
-}
-
-/** A day that is over. @throws StoaError `bad_input` */
-export function checkOver(date: string, now: number): void {
-  checkDate(date, "date");
   if (date >= dateOf(now)) throw badInput("date", "date is a day that is not over yet (UTC).");
 }
 

@@ -1,6 +1,6 @@
-import { notFound, StoredDamage } from "../errors.ts";
+import { notFound } from "../errors.ts";
 import type { Queryable } from "../store/database.ts";
-import { largestReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
+import { type Head, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import type { HeadWatch } from "./head-watch.ts";
 import type { NewestReceipts } from "./newest-receipts.ts";
 
@@ -24,13 +24,15 @@ export interface Followers {
   newest: NewestReceipts;
   /** How many streams read what was sealed before they began. */
   backfills: number;
+  /** Told of every head that is read. */
+  saw(head: Head): void;
 }
 
 /**
  * Receipts in the order of the chain, each once and none left out. Nothing is read before the consumer has taken what was
  * read before. A stream ends in one of these ways: it returns (not following, and the head of its beginning is reached);
- * or it throws the signal's reason (the consumer has gone, the service stops), or `unavailable` (the database is away, or
- * has lost a receipt).
+ * or it throws the signal's reason (the consumer has gone, the service stops), `unavailable` (the database is away), or an
+ * Error (a receipt is missing).
  * @throws StoaError `not_found` when `from` is further than one beyond the head
  */
 export async function* streamReceipts(
@@ -39,19 +41,21 @@ export async function* streamReceipts(
   { from, follow }: StreamQuery,
   signal: AbortSignal,
 ): AsyncGenerator<ReceiptRow, void> {
-  let head = (await readHead(db)).seq;
+  const newest = await readHead(db);
+  followers.saw(newest);
+  let head = newest.seq;
   if (from > head + 1) throw notFound("There is no receipt of this seq yet.", "from");
   let next = from;
   for (;;) {
     // Backfill: what there is up to the head that is known.
     for await (const rows of backfill(db, followers, { from: next, to: head }, signal)) {
       for (const row of rows) {
-        if (row.seq !== next) throw missingReceipt(next);
+        if (row.seq !== next) throw missing(next);
         yield row;
         next += 1;
       }
     }
-    if (next <= head) throw missingReceipt(next);
+    if (next <= head) throw missing(next);
     if (!follow) return;
 
     // Live: what is sealed from now on, here or by another replica.
@@ -91,7 +95,6 @@ async function* backfill(
   }
 }
 
-/** What whoever asks for a receipt gets that should be there: the database has lost it. */
-export function missingReceipt(seq: number): StoredDamage {
-  return new StoredDamage(`Receipt ${seq} is missing from the database.`);
+function missing(seq: number): Error {
+  return new Error(`Receipt ${seq} is missing from the database.`);
 }

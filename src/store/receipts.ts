@@ -1,4 +1,3 @@
-import { StoredDamage } from "../errors.ts";
 import type { Queryable, Tx } from "./database.ts";
 
 /** A receipt as stored: the canonical bytes, and beside them what they say. */
@@ -21,18 +20,14 @@ const columns = "seq, hash, prev_hash, canonical";
 /** Locks the head: until the transaction ends nobody else appends. */
 export async function lockHead(tx: Tx): Promise<Head> {
   const [head] = await tx.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1 FOR UPDATE");
-  if (head === undefined) throw headIsGone();
+  if (head === undefined) throw new Error("The row of ledger_head is gone; restore it from a backup.");
   return head;
 }
 
 export async function readHead(db: Queryable): Promise<Head> {
   const [head] = await db.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1");
-  if (head === undefined) throw headIsGone();
+  if (head === undefined) throw new Error("The row of ledger_head is gone; restore it from a backup.");
   return head;
-}
-
-function headIsGone(): StoredDamage {
-  return new StoredDamage("The row of ledger_head is gone; restore it from a backup.");
 }
 
 /** Writes a receipt and moves the head, which must be locked. `ts` in milliseconds since 1970 (UTC). */
@@ -49,6 +44,28 @@ export async function insertReceipt(tx: Tx, receipt: ReceiptRow, ts: number): Pr
 
 export async function findReceipt(db: Queryable, seq: number): Promise<ReceiptRow | undefined> {
   return (await db.rows<ReceiptRow>(`SELECT ${columns} FROM receipts WHERE seq = ?`, [seq]))[0];
+}
+
+/** A receipt, and beside it the hash of another one, both of one moment. */
+export async function findReceiptBeside(
+  db: Queryable,
+  seq: number,
+  other: number,
+): Promise<(ReceiptRow & { other_hash: string | null }) | undefined> {
+  const rows = await db.rows<ReceiptRow & { other_hash: string | null }>(
+    `SELECT ${columns}, (SELECT hash FROM receipts WHERE seq = ?) AS other_hash FROM receipts WHERE seq = ?`,
+    [other, seq],
+  );
+  return rows[0];
+}
+
+/** What is recorded to be the hash of a receipt: beside itself, and beside the one that follows. */
+export async function findLinks(db: Queryable, seq: number): Promise<string[]> {
+  const rows = await db.rows<{ hash: string }>(
+    "SELECT hash FROM receipts WHERE seq = ? UNION ALL SELECT prev_hash FROM receipts WHERE seq = ?",
+    [seq, seq + 1],
+  );
+  return rows.map(({ hash }) => hash);
 }
 
 /** Receipts from `from` on, in the order of the chain. */

@@ -74,7 +74,13 @@ type Sealer = ReturnType<typeof createClient<typeof LedgerOperatorService>>["sea
 describe("sealing under load", () => {
   it("survives kill -9 of the service, again and again: what was acknowledged is there, once", async () => {
     const db = await createTestDatabase();
-    const environment = { STOA_DATABASE_URL: urlOf(db.config), STOA_OPERATOR_TOKEN: operatorToken };
+    const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-crashes-"));
+    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+    const environment = {
+      STOA_DATABASE_URL: urlOf(db.config),
+      STOA_OPERATOR_TOKEN: operatorToken,
+      STOA_DATA_DIR: dataDir,
+    };
     const load = new Load();
     for (let round = 0; round < 5; round++) {
       const service = new ServiceProcess(environment);

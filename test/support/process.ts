@@ -1,4 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DatabaseConfig } from "../../src/config.ts";
 import { waitUntil } from "./wait.ts";
@@ -14,7 +17,8 @@ export class ServiceProcess {
 
   /** @param environment all that it gets besides PATH; the port is free to choose unless it says otherwise */
   constructor(environment: Record<string, string>) {
-    const env = { PATH: process.env.PATH ?? "", STOA_PORT: "0", ...environment };
+    const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
+    const env = { PATH: process.env.PATH ?? "", STOA_PORT: "0", STOA_DATA_DIR: dataDir, ...environment };
     this.#child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main], {
       env,
       stdio: ["ignore", "pipe", "pipe"],
@@ -24,7 +28,9 @@ export class ServiceProcess {
         this.#output += text;
       });
     }
-    this.exited = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.exited = new Promise<number | null>((resolve) => this.#child.once("exit", resolve)).finally(() =>
+      rmSync(dataDir, { recursive: true, force: true }),
+    );
   }
 
   /** The address that it prints when it is up. */

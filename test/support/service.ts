@@ -1,4 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -55,7 +58,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const db = options.db ?? (await createTestDatabase());
   const log: Record<string, unknown>[] = [];
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
-  const app = await startApp(testConfig(db, options.config), {
+  const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+  const app = await startApp(testConfig(db, { dataDir, ...options.config }), {
     log: pino({ level: "info" }, stream),
     // Tests change the chain behind the service's back, and ask at once what it finds.
     verificationAgeMs: 0,
@@ -100,7 +105,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     migrationDatabase: undefined,
     databaseConnections: 16,
     databaseTimeoutMs: 10_000,
-    dataDir: "/nonexistent",
+    dataDir: "/nonexistent", // startService gives each service one of its own
     minFreeMiB: "default",
     operatorToken: undefined,
     ledgerEpoch: undefined,

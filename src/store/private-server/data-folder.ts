@@ -8,7 +8,7 @@ import { takeLock } from "./lock.ts";
 
 /** All that this program ever makes in a data folder, the set-up's lock among it. */
 const ours =
-  /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|lock|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock)$/;
+  /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads)$/;
 
 /** Makes the folder if it is missing. @returns its real path */
 export function makeDataFolder(path: string): string {
@@ -19,12 +19,7 @@ export function makeDataFolder(path: string): string {
 
 export function serverFiles(dataDir: string): ServerFiles {
   const folder = join(dataDir, "mysql");
-  return {
-    folder,
-    record: join(dataDir, "mysql.json"),
-    lock: join(dataDir, "mysql.lock"),
-    pidFile: join(folder, "server.pid"),
-  };
+  return { folder, record: join(dataDir, "mysql.json"), pidFile: join(folder, "server.pid") };
 }
 
 /** Something in the folder that is not this program's; undefined when there is nothing else. */
@@ -38,10 +33,9 @@ export function foreignEntry(dataDir: string): string | undefined {
  * @throws Error when the folder is in use
  */
 export async function giveDataFolder(dataDir: string, account: Account, log: (line: string) => void): Promise<void> {
-  const unlock = await takeLock(dataDir);
+  const unlock = takeLock(dataDir);
   try {
-    const { lock } = await stopLeftOver(serverFiles(dataDir), log);
-    lock.release();
+    await stopLeftOver(serverFiles(dataDir), log);
     handOver(account, ownEntries(dataDir));
     chmodSync(dataDir, 0o700);
     lchownSync(dataDir, account.uid, account.gid);

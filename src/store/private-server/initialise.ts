@@ -4,10 +4,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../../privileges/account.ts";
-import { confine } from "./confine.ts";
+import { confine, makeScratch, removeScratch } from "./confine.ts";
 import type { Flavour, ServerProgram } from "./find.mjs";
 import { serverEnvironment } from "./options.ts";
-import { makeScratch } from "./scratch.ts";
 import { openServerLog } from "./server-log.ts";
 
 const asidePrefix = "mysql.new-";
@@ -73,14 +72,14 @@ async function makeData(
 ): Promise<void> {
   signal.throwIfAborted();
   // Its temporary tables need a folder of their own: any server that starts deletes those it finds in the common one.
-  const scratch = makeScratch("init", account);
+  const scratch = makeScratch("stoa-init-", account);
   try {
-    const confinement = confine(account, folder, scratch.folder);
+    const confinement = confine(account, folder, scratch);
     const { command, args, options } = confinement.wrap(...initCommand(program, confinement.folder));
     const serverLog = openServerLog(logFile);
     // A group of its own, so that an abort ends mariadb-install-db (a shell script) together with the server it runs.
-    const stdio = ["ignore" as const, serverLog.fd, serverLog.fd, scratch.fd];
-    const env = { ...serverEnvironment(), TMPDIR: scratch.folder };
+    const stdio: ["ignore", number, number] = ["ignore", serverLog.fd, serverLog.fd];
+    const env = { ...serverEnvironment(), TMPDIR: scratch };
     const child = spawn(command, args, { ...options, detached: true, stdio, env });
     serverLog.close();
     const how = await untilEnded(child, signal);
@@ -88,7 +87,7 @@ async function makeData(
       throw new Error(`${program.command} could not make the data folder ${folder} (${how}); ${serverLog.lastLines()}`);
     }
   } finally {
-    scratch.remove();
+    removeScratch(scratch);
   }
 }
 

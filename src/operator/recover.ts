@@ -1,0 +1,87 @@
+import { UsageError } from "../cli/arguments.ts";
+import { headFolder } from "../head-folder.ts";
+import { LedgerRecovery, type Survey } from "../ledger/guard/recover.ts";
+import type { Head } from "../receipt/recovery.ts";
+import { Database } from "../store/database.ts";
+import { schemaState } from "../store/migrate.ts";
+import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+import { openDatabase } from "./database.ts";
+import { parseOperatorArgs } from "./run.ts";
+
+const help = `Usage: stoa recover [--abandon SEQ:HASH --note TEXT]
+
+Compares the ledger in the database with the newest receipt that this replica has served, which it remembers in its data
+folder. A database that was restored from a backup has lost receipts that were served; nothing is sealed then.
+
+Without options: says what is there, and changes nothing. Exit status 0 when the ledger has everything, else 1.
+
+  --abandon SEQ:HASH  the newest receipt that was served and is lost, as the command without options names it. This seals
+                      a receipt of type recovery, which says so to everybody for good; the ledger goes on from it.
+  --note TEXT         what happened, for whoever verifies the ledger: up to 1,000 characters
+
+${commonHelp}`;
+
+/** How long one statement may take, in milliseconds. */
+const timeoutMs = 60_000;
+
+export const recover: OperatorCommand = {
+  name: "recover",
+  summary: "says whether the ledger has lost receipts, and lets it go on without them",
+  help,
+  async run(args, context) {
+    const { values, positionals } = parseOperatorArgs(args, { abandon: { type: "string" }, note: { type: "string" } });
+    if (positionals.length > 0) throw new UsageError(`there is no argument ${positionals[0]}`);
+    const { abandon, note } = values;
+    if ((abandon === undefined) !== (note === undefined)) throw new UsageError("--abandon and --note go together");
+    const abandoned = abandon === undefined ? undefined : parseHead(abandon);
+    const database = await openDatabase(context, { mode: "beside" });
+    try {
+      const db = new Database({ address: database.migrating, connections: 2, timeoutMs });
+      try {
+        await checkSchema(db, context.signal);
+        const { config, note: warn, signal } = context;
+        const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, warn });
+        if (abandoned === undefined || note === undefined) return report(await recovery.survey(signal), context);
+        const { seq, hash } = await recovery.seal(signal, { abandoned, note });
+        context.out(`sealed receipt ${seq}, a recovery that abandons receipt ${abandoned.seq}: hash ${hash}`);
+        return exitStatus.done;
+      } finally {
+        await db.close();
+      }
+    } finally {
+      await database.close();
+    }
+  },
+};
+
+function parseHead(text: string): Head {
+  const [, seq, hash] = /^([1-9]\d{0,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (seq === undefined || hash === undefined || !Number.isSafeInteger(Number(seq))) {
+    throw new UsageError("--abandon must be the number of a receipt, a colon and its hash of 64 characters");
+  }
+  return { seq: Number(seq), hash };
+}
+
+async function checkSchema(db: Database, signal: AbortSignal): Promise<void> {
+  const state = await schemaState(db, signal);
+  if (state.kind === "behind") throw new Error("the database is not migrated; start the service first");
+  if (state.kind === "other") throw new Error(state.reason);
+}
+
+function report({ head, remembered, objections, damage }: Survey, { out }: OperatorContext): number {
+  out(`The ledger in the database ends at receipt ${head.seq}, hash ${head.hash}.`);
+  if (damage !== undefined) out(damage);
+  if (remembered === undefined) out("This data folder remembers no receipt of it.");
+  else if (objections.length === 0) out(`It has receipt ${remembered.seq}, the newest that this replica remembers.`);
+  for (const { kept, kind } of objections) {
+    const where = kind === "below" ? "is missing" : "is another one in the database";
+    out(`Receipt ${kept.seq}, hash ${kept.hash}, was served, and ${where}.`);
+  }
+  if (objections.length === 0) return damage === undefined ? exitStatus.done : exitStatus.found;
+  const { seq, hash } = objections.reduce((one, other) => (other.kept.seq > one.kept.seq ? other : one)).kept;
+  out(
+    "If a database that has it still exists, serve that one. Else let the ledger go on without it; nobody can undo this:",
+  );
+  out(`  npm run stoa -- recover --abandon ${seq}:${hash} --note 'what happened'`);
+  return exitStatus.found;
+}

@@ -1,0 +1,68 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import type { TestDatabase } from "../../support/database.ts";
+import type { Service } from "../../support/service.ts";
+import { type LedgerUnderTest, type StoredRow, startLedger, unlockReceipts } from "../support.ts";
+
+/** A data folder that goes after the file's last test. */
+export function dataFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), "stoa-test-guard-"));
+  afterAll(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** A ledger of `count` receipts whose receipts tests may take away; its guard looks only when it is asked to. */
+export async function startGuarded(
+  count: number,
+  { db, dataDir = dataFolder(), lookMs = 3_600_000 }: { db?: TestDatabase; dataDir?: string; lookMs?: number } = {},
+): Promise<LedgerUnderTest & { dataDir: string }> {
+  const shared = db === undefined ? {} : { db };
+  const ledger = await startLedger({ config: { dataDir }, overrides: { guardLookMs: lookMs }, ...shared });
+  if (db === undefined) await unlockReceipts(ledger.db);
+  for (let seq = 2; seq <= count; seq++) await ledger.seal();
+  return { ...ledger, dataDir };
+}
+
+/** What the head files of a data folder hold, by seq. */
+export function headsIn(dataDir: string): { seq: number; hash: string; recoveries: string[] }[] {
+  const folder = join(dataDir, "heads");
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")))
+    .sort((one, other) => one.seq - other.seq);
+}
+
+/**
+ * Takes the ledger in the database back to receipt `seq`, as a restored backup does.
+ * @returns what puts back what was taken
+ */
+export async function rewind(db: TestDatabase, seq: number): Promise<() => Promise<void>> {
+  const tables = ["receipts", "ledger_days", "ledger_sessions", "ledger_recoveries"];
+  const taken = new Map<string, object[]>();
+  // A start puts it back.
+  await db.rows("DROP TRIGGER IF EXISTS receipts_are_not_deleted");
+  for (const table of tables) {
+    taken.set(table, await db.rows(`SELECT * FROM ${table} WHERE seq > ? ORDER BY seq`, [seq]));
+    await db.rows(`DELETE FROM ${table} WHERE seq > ?`, [seq]);
+  }
+  const [head] = await db.rows<object>("SELECT * FROM ledger_head");
+  await db.rows("UPDATE ledger_head SET seq = ?, hash = (SELECT hash FROM receipts WHERE seq = ?)", [seq, seq]);
+  return async () => {
+    for (const [table, rows] of taken) for (const row of rows) await db.rows(`INSERT INTO ${table} SET ?`, [row]);
+    await db.rows("UPDATE ledger_head SET ?", [head]);
+  };
+}
+
+export async function storedAt(db: TestDatabase, seq: number): Promise<StoredRow> {
+  const [row] = await db.rows<StoredRow>("SELECT * FROM receipts WHERE seq = ?", [seq]);
+  return row as StoredRow;
+}
+
+/** The warning of /readyz, which must be good. */
+export async function warningOf(service: Service): Promise<string | undefined> {
+  const { status, body } = await service.rest("/readyz");
+  if (status !== 200) throw new Error(`/readyz answers ${status}`);
+  return body.warning;
+}

@@ -1,0 +1,147 @@
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { verifyReceipts } from "../../src/client/receipts.ts";
+import { headsIn, rewind, startGuarded, storedAt, warningOf } from "../ledger/guard/support.ts";
+import { fill, type LedgerUnderTest, verifyLedger } from "../ledger/support.ts";
+import { waitUntil } from "../support/wait.ts";
+import { operate, settingsOf } from "./support.ts";
+
+type Guarded = LedgerUnderTest & { dataDir: string };
+const recover = ({ db, dataDir }: Guarded, ...args: string[]) =>
+  operate(["recover", ...args], { ...settingsOf(db.config), STOA_DATA_DIR: dataDir });
+
+/** The arguments that the command itself names. */
+async function proposal(ledger: Guarded): Promise<string[]> {
+  const { status, out } = await recover(ledger);
+  expect(status).toBe(1);
+  const [, head] = /recover --abandon (\S+) --note/.exec(out.at(-1) as string) ?? [];
+  return ["--abandon", head as string, "--note", "The disk of the database died."];
+}
+
+async function verifiesFor(url: string): Promise<string[]> {
+  const types: string[] = [];
+  for await (const { document } of verifyReceipts({ url })) types.push(document.body.type);
+  return types;
+}
+
+describe("stoa recover", () => {
+  it("says that all is well, and changes nothing", async () => {
+    const ledger = await startGuarded(3);
+    const { status, out } = await recover(ledger);
+    expect([status, out]).toEqual([
+      0,
+      [
+        expect.stringMatching(/^The ledger in the database ends at receipt 3, hash [0-9a-f]{64}\.$/),
+        "It has receipt 3, the newest that this replica remembers.",
+      ],
+    ]);
+    expect(await verifiesFor(ledger.url)).toHaveLength(3);
+  });
+
+  it("lets a ledger go on that ends too early, beside the service", async () => {
+    const ledger = await startGuarded(5, { lookMs: 20 });
+    const other = await startGuarded(1, { db: ledger.db, lookMs: 20 });
+    await other.rest("house/receipts/4");
+    const lost = await storedAt(ledger.db, 5);
+    await rewind(ledger.db, 3);
+    await expect(other.seal()).rejects.toThrow(/has served receipt 5/);
+    const { status, out } = await recover(ledger, ...(await proposal(ledger)));
+    const recovery = await storedAt(ledger.db, 4);
+    expect([status, out]).toEqual([0, [`sealed receipt 4, a recovery that abandons receipt 5: hash ${recovery.hash}`]]);
+    expect(headsIn(ledger.dataDir)).toEqual([expect.objectContaining({ seq: 4, recoveries: [recovery.hash] })]);
+    expect(JSON.parse(recovery.canonical.toString()).body).toEqual({
+      type: "recovery",
+      count: 3,
+      head: (await storedAt(ledger.db, 3)).hash,
+      abandoned_seq: 5,
+      abandoned_hash: lost.hash,
+      note: "The disk of the database died.",
+    });
+    // Both replicas accept the chain that the recovery names, without a restart.
+    for (const service of [ledger, other]) {
+      await waitUntil("no warning", async () => (await warningOf(service)) === undefined);
+      await service.seal();
+    }
+    expect(headsIn(other.dataDir)).toMatchObject([{ seq: 6, recoveries: [recovery.hash] }]);
+    expect(await verifiesFor(ledger.url)).toEqual(["genesis", "session", "session", "recovery", "session", "session"]);
+    expect((await ledger.rest("/house/verify")).body).toMatchObject({ verify_ok: true, to: 6 });
+    expect(await (await fetch(`${ledger.url}/house/receipts/4`)).text()).toContain("abandons receipt 5");
+    await verifyLedger(ledger.db);
+  });
+
+  it("lets a ledger go on that went another way, and is accepted by a start", async () => {
+    const ledger = await startGuarded(4);
+    await ledger.app.close();
+    await rewind(ledger.db, 2);
+    await fill(ledger.db, 4);
+    await recover(ledger, ...(await proposal(ledger)));
+    const again = await startGuarded(1, ledger);
+    expect(await warningOf(again)).toBeUndefined();
+    expect((await again.seal()).seq).toBe(8n);
+    expect(await verifiesFor(again.url)).toHaveLength(8);
+    expect((await again.rest("/house/verify")).body.verify_ok).toBe(true);
+  });
+
+  it("explains nothing that was lost after it", async () => {
+    const ledger = await startGuarded(9);
+    await rewind(ledger.db, 3);
+    await recover(ledger, ...(await proposal(ledger)));
+    for (let count = 0; count < 3; count++) await ledger.seal();
+    // The recovery abandons receipt 9, and is in the chain of receipt 7 itself.
+    await rewind(ledger.db, 5);
+    await expect(ledger.seal()).rejects.toThrow(/has served receipt 7 .* ends at receipt 5/);
+    await recover(ledger, ...(await proposal(ledger)));
+    await ledger.seal();
+    expect(await verifiesFor(ledger.url)).toHaveLength(7);
+  });
+
+  it("leaves a replica that has served more to a word of its own", async () => {
+    const ahead = await startGuarded(6);
+    const behind = await startGuarded(1, { db: ahead.db });
+    await behind.app.close();
+    const restore = await rewind(ahead.db, 5);
+    const middle = await startGuarded(1, { db: ahead.db });
+    await restore();
+    await rewind(ahead.db, 3);
+    await recover(middle, ...(await proposal(middle)));
+    await middle.seal();
+    await expect(ahead.seal()).rejects.toThrow(/has served receipt 6/);
+    await recover(ahead, ...(await proposal(ahead)));
+    await ahead.seal();
+    await middle.seal();
+    await (await startGuarded(1, behind)).seal();
+    await verifyLedger(ahead.db);
+  });
+
+  it("refuses a statement that does not fit", async () => {
+    const ledger = await startGuarded(4);
+    const { hash } = await storedAt(ledger.db, 4);
+    const said = ["--note", "said"];
+    expect(await recover(ledger, "--abandon", `4:${hash}`, ...said)).toMatchObject({
+      status: 3,
+      notes: ["stoa recover: receipt 4 is part of the ledger as it is: nothing is abandoned"],
+    });
+    await rewind(ledger.db, 2);
+    const other = `4:${"0".repeat(64)}`;
+    expect(await recover(ledger, "--abandon", other, ...said)).toMatchObject({
+      status: 3,
+      notes: [`stoa recover: the newest receipt that was served and is lost is 4:${hash}; name that one`],
+    });
+    expect((await recover(ledger, "--abandon", `4:${hash}`, "--note", " ")).notes[0]).toContain("the note must have");
+    for (const args of [["--abandon", "4"], ["--abandon", "4:x", ...said], ["--abandon", `4:${hash}`], ["now"]]) {
+      expect((await recover(ledger, ...args)).status).toBe(2);
+    }
+    expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
+  });
+
+  it("seals what an operator knows from elsewhere where nothing is remembered", async () => {
+    const ledger = await startGuarded(2);
+    const unknown = { ...ledger, dataDir: `${ledger.dataDir}/none` };
+    expect((await recover(unknown)).out.at(-1)).toBe("This data folder remembers no receipt of it.");
+    expect(existsSync(unknown.dataDir)).toBe(false);
+    const { status } = await recover(unknown, "--abandon", `7:${"a".repeat(64)}`, "--note", "A verifier has it.");
+    expect(status).toBe(0);
+    expect(headsIn(unknown.dataDir)).toMatchObject([{ seq: 3 }]);
+    await ledger.seal();
+  });
+});
