@@ -81,7 +81,7 @@ export class Alarm {
 
   async #store(outcome: Outcome): Promise<void> {
     try {
-      const record = await this.#db.transaction(new AbortController().signal, async (tx) => {
+      const record = await this.#db.vital.transaction(new AbortController().signal, async (tx) => {
         const before = await lockVerification(tx);
         const after = afterwards(before, outcome, this.#now());
         await putVerification(tx, after);

@@ -112,7 +112,7 @@ export class Ledger {
 
   /** Reads the alarm anew: another replica may have raised it or taken it back. */
   async refreshAlarm(signal: AbortSignal): Promise<void> {
-    await this.#verifier.alarm.refresh(this.#db.reader(signal));
+    await this.#verifier.alarm.refresh(this.#db.vital.reader(signal));
   }
 
   /** Verifies what was sealed since the last receipt that was found good. */

@@ -1,6 +1,7 @@
 import type { ResultSetHeader } from "mysql2";
 import type { StoaError } from "../errors.ts";
 import { isCommitInDoubt, isRetryable, outcomeUnknown, toStoaError } from "./database-errors.ts";
+import type { LaneName } from "./pool/lanes.ts";
 import { Pool, tooLate } from "./pool/pool.ts";
 import type { DatabaseAddress, Param, Session } from "./pool/session.ts";
 import { Turns } from "./turns.ts";
@@ -31,7 +32,7 @@ export interface Tx extends Queryable {
 export interface DatabaseOptions {
   /** Where the server is; a unix socket or a host and port, with the account and the database. */
   address: DatabaseAddress;
-  /** The most connections that are open at once. */
+  /** The most connections that are open at once; see `Lanes` for how they are divided. */
   connections: number;
   /**
    * How long a call may take in all, in milliseconds: waiting for a connection, its statements and its retries. Infinity
@@ -58,6 +59,8 @@ export class Database {
   readonly #timeoutMs: number;
   readonly #refusal: () => StoaError | undefined;
   readonly #costly: Turns;
+  /** For what must not wait until the service's calls leave a connection: readiness, seals, the alarm. */
+  readonly vital: Pick<Database, "reader" | "transaction">;
   /** When the time of calls is over that were begun by `beginCall`. */
   readonly #deadlines = new WeakMap<AbortSignal, number>();
 
@@ -71,6 +74,13 @@ export class Database {
       connectMs: Math.min(connectMs, timeoutMs),
       statementMs: timeoutMs * statementShare,
     });
+    this.vital = {
+      reader: (signal) => {
+        const endsAt = this.#deadlineOf(signal);
+        return this.#reader("vital", signal, () => endsAt);
+      },
+      transaction: (signal, work) => this.#transaction("vital", signal, work),
+    };
   }
 
   /**
@@ -99,12 +109,12 @@ export class Database {
    */
   reader(signal: AbortSignal): Reader {
     const endsAt = this.#deadlineOf(signal);
-    return this.#reader(signal, () => endsAt);
+    return this.#reader("reads", signal, () => endsAt);
   }
 
   /** A reader for work that may take long, such as a stream: each statement has a deadline of its own. */
   longReader(signal: AbortSignal): Reader {
-    return this.#reader(signal, () => this.#deadline());
+    return this.#reader("reads", signal, () => this.#deadline());
   }
 
   /**
@@ -114,13 +124,17 @@ export class Database {
    * @throws StoaError `unavailable` when nothing may be written, the database cannot answer, the time is over or the
    * retries are used up. It says so where COMMIT has got no answer: the transaction may then have taken effect.
    */
-  async transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
+  transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#transaction("writes", signal, work);
+  }
+
+  async #transaction<T>(lane: LaneName, signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
     this.#checkWritable();
     const endsAt = this.#deadlineOf(signal);
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted();
       try {
-        return await this.#attempt(signal, endsAt, work);
+        return await this.#attempt(lane, signal, endsAt, work);
       } catch (error) {
         if (!isRetryable(error) || attempt === attempts || performance.now() >= endsAt) throw toStoaError(error);
         await jitter(attempt);
@@ -135,7 +149,7 @@ export class Database {
   async define(signal: AbortSignal, sql: string): Promise<void> {
     this.#checkWritable();
     try {
-      const session = await this.#lease(signal, this.#deadline());
+      const session = await this.#lease("writes", signal, this.#deadline());
       session.signal = undefined;
       const giveUp = () => this.#pool.release(session, false);
       signal.addEventListener("abort", giveUp, { once: true });
@@ -170,26 +184,27 @@ export class Database {
     return this.#pool.close();
   }
 
-  #reader(signal: AbortSignal, endsAt: () => number): Reader {
+  #reader(lane: LaneName, signal: AbortSignal, endsAt: () => number): Reader {
     return {
-      rows: (sql, params) => this.#read(signal, endsAt(), sql, params),
+      rows: (sql, params) => this.#read(lane, signal, endsAt(), sql, params),
       few: () => ({
         rows: (sql, params) => {
           const end = endsAt();
-          return this.#costly.run(signal, end, () => this.#read(signal, end, sql, params));
+          return this.#costly.run(signal, end, () => this.#read(lane, signal, end, sql, params));
         },
       }),
     };
   }
 
   async #read<Row>(
+    lane: LaneName,
     signal: AbortSignal,
     endsAt: number,
     sql: string,
     params: readonly Param[] | undefined,
   ): Promise<Row[]> {
     try {
-      const session = await this.#lease(signal, endsAt);
+      const session = await this.#lease(lane, signal, endsAt);
       try {
         checkTime(signal, endsAt);
         return await session.execute<Row[]>(sql, params);
@@ -201,8 +216,8 @@ export class Database {
     }
   }
 
-  async #attempt<T>(signal: AbortSignal, endsAt: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const session = await this.#lease(signal, endsAt);
+  async #attempt<T>(lane: LaneName, signal: AbortSignal, endsAt: number, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const session = await this.#lease(lane, signal, endsAt);
     let isUsable = true;
     try {
       checkTime(signal, endsAt);
@@ -228,9 +243,9 @@ export class Database {
   }
 
   /** @throws the signal's reason */
-  #lease(signal: AbortSignal, endsAt: number): Session | Promise<Session> {
+  #lease(lane: LaneName, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
     signal.throwIfAborted();
-    return this.#pool.lease(signal, endsAt);
+    return this.#pool.lease(lane, signal, endsAt);
   }
 }
 

@@ -79,7 +79,7 @@ export async function withLease<Result>(target: Target, work: () => Promise<Resu
 }
 
 /** Compares the schema's records with the migrations of this program. @throws StoaError when the database is away. */
-export async function schemaState(db: Database, signal: AbortSignal = never): Promise<SchemaState> {
+export async function schemaState(db: Pick<Database, "reader">, signal: AbortSignal = never): Promise<SchemaState> {
   const migrations = await readMigrations();
   const reader = db.reader(signal);
   if (!(await hasBookkeeping(reader))) return { kind: "behind" };

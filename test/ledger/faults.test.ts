@@ -11,6 +11,11 @@ type Fault = (number: number, id: number, when: "before" | "after") => Promise<v
 /** The real database, whose transactions meet with a fault around each of their statements. */
 class FaultyDatabase extends Database {
   fault: Fault = async () => {};
+  /** Seals run there. */
+  override readonly vital: Database["vital"] = {
+    reader: (signal) => this.reader(signal),
+    transaction: (signal, work) => this.transaction(signal, work),
+  };
 
   override transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
     return super.transaction(signal, async (tx) => {

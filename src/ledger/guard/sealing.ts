@@ -16,7 +16,7 @@ export async function sealGuarded<Reply>(
 ): Promise<{ reply: Reply; kept: Promise<void> | undefined }> {
   let sealing: Sealing | undefined;
   const run = () =>
-    db.transaction(signal, (tx) => {
+    db.vital.transaction(signal, (tx) => {
       sealing = begin(tx);
       return work(sealing);
     });

@@ -1,7 +1,8 @@
 import { StoaError } from "../../errors.ts";
+import { type LaneName, Lanes } from "./lanes.ts";
 import { Session, type SessionOptions } from "./session.ts";
 import { StatementKiller } from "./statement-killer.ts";
-import { WaitQueue } from "./wait-queue.ts";
+import type { Waiter } from "./wait-queue.ts";
 
 export interface PoolOptions extends SessionOptions {
   /** The most connections that are open at once. */
@@ -10,7 +11,7 @@ export interface PoolOptions extends SessionOptions {
   connectMs: number;
 }
 
-/** Calls that wait for a connection; more are refused, so that a slow database does not fill the memory. */
+/** Calls of a lane that wait for a connection; more are refused, so that a slow database does not fill the memory. */
 const queueLimit = 5_000;
 /**
  * How often deadlines and given-up calls are looked for while something runs, in milliseconds. One timer does this for all
@@ -32,7 +33,7 @@ export class Pool {
   /** Every session that is not closed. */
   readonly #sessions = new Set<Session>();
   readonly #free: Session[] = [];
-  readonly #waiters = new WaitQueue();
+  readonly #lanes: Lanes;
   readonly #killer: StatementKiller;
   #opening = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -41,28 +42,31 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#lanes = new Lanes(options.connections);
     this.#killer = new StatementKiller(options);
   }
 
   /** How many connections work for a call, and how many calls wait for one. */
   get load(): { inUse: number; waiting: number } {
-    return { inUse: this.#sessions.size - this.#free.length - this.#opening, waiting: this.#waiters.size };
+    return { inUse: this.#sessions.size - this.#free.length - this.#opening, waiting: this.#lanes.waiting };
   }
 
   /**
    * Gives a session to a caller, who hands it to `release` in the end.
+   * @param lane what it is for
    * @param endsAt when the caller's time is over, by `performance.now()`
    * @throws StoaError `unavailable`; the signal's reason; what connecting fails with
    */
-  lease(signal: AbortSignal, endsAt: number): Session | Promise<Session> {
-    const session = this.#free.pop();
+  lease(lane: LaneName, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
+    // Whoever waits in this lane waits for lack of sessions or of room: nobody is overtaken.
+    const session = this.#lanes.hasRoom(lane) ? this.#free.pop() : undefined;
     if (session !== undefined) {
       this.#watch();
-      return give(session, signal, endsAt);
+      return this.#give(session, { lane, signal, endsAt });
     }
     if (this.#closed !== undefined) throw unavailable("The service is stopping.");
-    if (this.#waiters.size >= queueLimit) throw unavailable("Too many calls wait for the database.");
-    const promise = this.#waiters.add(signal, endsAt);
+    if (this.#lanes.waitingIn(lane) >= queueLimit) throw unavailable("Too many calls wait for the database.");
+    const promise = this.#lanes.wait(lane, signal, endsAt);
     this.#openMore();
     this.#watch();
     return promise;
@@ -81,7 +85,7 @@ export class Pool {
     if (this.#closed === undefined) {
       this.#closed = Promise.withResolvers<void>();
       const error = unavailable("The service is stopping.");
-      for (let waiter = this.#waiters.removeFirst(); waiter; waiter = this.#waiters.removeFirst()) waiter.reject(error);
+      for (const waiter of this.#lanes.removeLate(Number.POSITIVE_INFINITY)) waiter.reject(error);
       const endsAt = performance.now() + closeMs;
       for (const session of this.#sessions) session.endsAt = Math.min(session.endsAt, endsAt);
       for (const session of this.#free.splice(0)) this.#sayGoodbye(session);
@@ -93,22 +97,35 @@ export class Pool {
 
   /** A session is free for whoever waits. */
   #offer(session: Session): void {
-    const waiter = this.#waiters.removeFirst();
-    if (waiter !== undefined) {
-      waiter.resolve(give(session, waiter.signal, waiter.endsAt));
-    } else if (this.#closed !== undefined) {
-      this.#sayGoodbye(session);
-    } else {
-      session.state = "free";
-      session.signal = undefined;
-      this.#free.push(session);
+    this.#lanes.leave(session);
+    session.state = "free";
+    session.signal = undefined;
+    this.#free.push(session);
+    this.#serve();
+    if (this.#closed !== undefined) for (const idle of this.#free.splice(0)) this.#sayGoodbye(idle);
+  }
+
+  /** Gives free sessions to those who wait. */
+  #serve(): void {
+    while (this.#free.length > 0) {
+      const waiter = this.#lanes.removeNext();
+      if (waiter === undefined) return;
+      waiter.resolve(this.#give(this.#free.pop() as Session, waiter));
     }
+  }
+
+  #give(session: Session, { lane, signal, endsAt }: Pick<Waiter, "lane" | "signal" | "endsAt">): Session {
+    this.#lanes.take(session, lane);
+    session.state = "leased";
+    session.signal = signal;
+    session.endsAt = endsAt;
+    return session;
   }
 
   /** Opens as many sessions as are waited for and allowed. */
   #openMore(): void {
     const { connections } = this.#options;
-    while (this.#opening < this.#waiters.size && this.#sessions.size < connections) void this.#open();
+    while (this.#sessions.size < connections && this.#opening < this.#lanes.demand) void this.#open();
   }
 
   async #open(): Promise<void> {
@@ -123,7 +140,7 @@ export class Pool {
     } catch (error) {
       this.#opening -= 1;
       // Before another is opened: while the server refuses, each attempt answers one call.
-      this.#waiters.removeFirst()?.reject(error);
+      this.#lanes.removeNext()?.reject(error);
       this.#close(session, error);
     }
   }
@@ -133,7 +150,7 @@ export class Pool {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#tick(performance.now());
-      if (this.#sessions.size > this.#free.length || this.#waiters.size > 0) this.#watch();
+      if (this.#sessions.size > this.#free.length || this.#lanes.waiting > 0) this.#watch();
     }, tickMs);
   }
 
@@ -152,7 +169,7 @@ export class Pool {
         this.#close(session, tooLate());
       }
     }
-    for (const waiter of this.#waiters.removeLate(now)) waiter.reject(tooLate());
+    for (const waiter of this.#lanes.removeLate(now)) waiter.reject(tooLate());
   }
 
   /** Takes a session from its caller, who gets `reason`, and frees it once its statement has ended. */
@@ -186,8 +203,11 @@ export class Pool {
   /** A session is closed. */
   #forget(session: Session): void {
     if (!this.#sessions.delete(session)) return;
+    this.#lanes.leave(session);
     const index = this.#free.indexOf(session);
     if (index >= 0) this.#free.splice(index, 1);
+    // What it was used for leaves room, which another lane may have waited for.
+    this.#serve();
     this.#openMore();
     this.#settleClose();
   }
@@ -198,13 +218,6 @@ export class Pool {
     this.#timer = undefined;
     this.#closed.resolve();
   }
-}
-
-function give(session: Session, signal: AbortSignal, endsAt: number): Session {
-  session.state = "leased";
-  session.signal = signal;
-  session.endsAt = endsAt;
-  return session;
 }
 
 /** What a call gets whose time is over. */

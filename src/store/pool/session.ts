@@ -6,6 +6,7 @@ import {
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
+import type { LaneName } from "./lanes.ts";
 
 export type DatabaseAddress = Pick<
   ConnectionOptions,
@@ -40,6 +41,8 @@ export class Session {
   state: SessionState = "opening";
   /** When the current state ends at the latest, by `performance.now()`. */
   endsAt = Number.POSITIVE_INFINITY;
+  /** What it is used for; undefined while nobody uses it. `Lanes` changes it. */
+  lane: LaneName | undefined;
   /** Aborts when the caller gives up. Undefined while a statement runs that has to end by itself: COMMIT, ROLLBACK. */
   signal: AbortSignal | undefined;
   /** Which server this is; see `identity`. */

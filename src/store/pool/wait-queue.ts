@@ -1,10 +1,18 @@
+import type { LaneName } from "./lanes.ts";
 import type { Session } from "./session.ts";
 
-/** A call that waits for a session. */
-export interface Waiter {
+/** A call that has to wait. */
+export interface Call {
+  readonly lane: LaneName;
+  /** Higher for calls that came later. */
+  readonly arrival: number;
   readonly signal: AbortSignal;
   /** When it waits no longer, by `performance.now()`. */
   readonly endsAt: number;
+}
+
+/** A call that waits for a session. */
+export interface Waiter extends Call {
   readonly resolve: (session: Session) => void;
   readonly reject: (reason: unknown) => void;
   readonly leave: () => void;
@@ -22,14 +30,29 @@ export class WaitQueue {
     return this.#size;
   }
 
+  /** Whoever has waited longest. */
+  get first(): Waiter | undefined {
+    return this.#first;
+  }
+
   /** Waits for a session. @throws the signal's reason when it aborts first; what `removeFirst`'s caller rejects with */
-  add(signal: AbortSignal, endsAt: number): Promise<Session> {
+  add({ lane, arrival, signal, endsAt }: Call): Promise<Session> {
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#remove(waiter);
         reject(signal.reason);
       };
-      const waiter: Waiter = { signal, endsAt, resolve, reject, leave, previous: this.#last, next: undefined };
+      const waiter: Waiter = {
+        lane,
+        arrival,
+        signal,
+        endsAt,
+        resolve,
+        reject,
+        leave,
+        previous: this.#last,
+        next: undefined,
+      };
       if (this.#last === undefined) this.#first = waiter;
       else this.#last.next = waiter;
       this.#last = waiter;
