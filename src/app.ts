@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type Logger, pino } from "pino";
 import { CleanUp } from "./app/clean-up.ts";
+import { startClock } from "./app/clock.ts";
 import { migrateAs, type OwnDatabase, startOwnDatabase } from "./app/databases.ts";
 import { gaugesOf } from "./app/gauges.ts";
 import { createGuard } from "./app/guard.ts";
@@ -87,11 +88,11 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await own?.migrated();
     const triggers = new TriggerWatch(db, migrating, unguarded, overrides.triggerLookMs);
 
-    const now = overrides.now ?? Date.now;
-    const board = new Board(db, now);
     const holds = new SealHolds();
     holds.add(async () => own?.space?.refusal?.message);
     const warnings = new Warnings();
+    const { now, even, expiryNow } = await startClock(overrides, db, log, { holds, warnings, cleanUp });
+    const board = new Board(db, now, expiryNow);
     const guard = createGuard(config, { db, log, holds, warnings, lookMs: overrides.guardLookMs });
     cleanUp.push(() => guard.stop(), "the guard of the head");
     const ledger = await Ledger.open({
@@ -131,7 +132,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       site: { siteUrl, now },
       log,
       logAddresses: config.logAddresses,
-      limits: { policies, now },
+      limits: { policies, now: even },
       streams: config.streams,
       overload: config.overload,
       memory: overrides.memory,

@@ -1,6 +1,14 @@
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { type DescField, type DescMethod, getOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { Access, access, current_key_only, idempotent_by_key, Limit, limit } from "../gen/stoa/v1/options_pb.js";
+import {
+  Access,
+  access,
+  current_key_only,
+  idempotent_by_key,
+  Limit,
+  limit,
+  omitted_when_unset,
+} from "../gen/stoa/v1/options_pb.js";
 
 /*
  * What the contract's options say of an RPC. Options are decoded at each look, which takes longer than all else that a call
@@ -78,4 +86,9 @@ export function limitOf(rpc: DescMethod): LimitName | undefined {
 /** Whether an RPC changes something although anybody may call it. */
 export function isPublicWrite(rpc: DescMethod): boolean {
   return rulesOf(rpc).publicWrite;
+}
+
+/** Whether the JSON of a message lacks a field that is unset; others are null there. */
+export function isOmittedWhenUnset(field: DescField): boolean {
+  return getOption(field, omitted_when_unset);
 }

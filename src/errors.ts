@@ -44,6 +44,16 @@ export class StoaError extends Error {
   }
 }
 
+/**
+ * What is stored cannot be used: a row is lost, or its bytes were changed. Callers hear `unavailable`, for the operator may
+ * restore it; the edge logs it.
+ */
+export class StoredDamage extends StoaError {
+  constructor(message: string, cause?: unknown) {
+    super("unavailable", message, { retryAfterSeconds: 60, cause });
+  }
+}
+
 /** @param field the input at fault, named as in the contract; undefined where it is none */
 export function badInput(field: string | undefined, message: string): StoaError {
   return new StoaError("bad_input", message, { field });

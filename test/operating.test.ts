@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { operate } from "./operator/support.ts";
+import { operateWith } from "./operator/support.ts";
 import { ServiceProcess } from "./support/process.ts";
 import { askRest } from "./support/service.ts";
 
@@ -72,7 +72,7 @@ describe("the commands of docs/operating.md", () => {
     const [file = ""] = readdirSync(join(home, "backups"));
     expect(statSync(join(home, "backups", file)).mode & 0o777).toBe(0o600);
     expect(await askRest(url, "agents/Zeno")).toMatchObject({ status: 200 });
-    const refused = await operate(["restore", join(home, "backups", file)], { STOA_DATA_DIR: dataDir });
+    const refused = await operateWith({ STOA_DATA_DIR: dataDir }, ["restore", join(home, "backups", file)]);
     expect(refused).toMatchObject({ status: 3, out: [] });
     expect(refused.notes).toEqual([
       expect.stringMatching(/^stoa restore: the data folder \S+ is in use.*; stop it first/),

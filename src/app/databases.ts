@@ -25,7 +25,7 @@ export async function startOwnDatabase(
   cleanUp: CleanUp,
   signal: AbortSignal,
 ): Promise<OwnDatabase> {
-  const database = await startPrivateDatabase({ dataDir, log: (line) => log.info(line), signal });
+  const database = await startPrivateDatabase({ dataDir, log: (line, level) => log[level ?? "info"](line), signal });
   const boundMs = (endsAt: number) => Math.max(endsAt - performance.now() - killedMs, 0);
   cleanUp.pushLast((endsAt) => database.stop(boundMs(endsAt)), "the private database");
   const { folder } = database;

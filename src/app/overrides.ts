@@ -1,10 +1,15 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { ServerOptions } from "../http/server.ts";
+import type { Clocks } from "../ledger/clock/trusted-clock.ts";
 
 /** What does not come from the environment; tests replace most of it. */
 export interface Overrides {
   /** The time in milliseconds since 1970 (UTC). */
   now?: () => number;
+  /** The clocks of the machine; where only `now` is given, all of them follow it. */
+  clocks?: Clocks;
+  /** The database's clock, in milliseconds since 1970 (UTC); where `now` or `clocks` is given, it agrees by default. */
+  databaseNow?: () => number;
   log?: FastifyBaseLogger;
   /** Gives up a start that is still going on. */
   signal?: AbortSignal;

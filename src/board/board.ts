@@ -10,6 +10,8 @@ export interface Unit {
   now: number;
   /** Set by a write that found nothing to change: it spends nothing from its limit. */
   unchanged?: boolean;
+  /** As `Board.expiryNow`; by default it is `now`. */
+  expiryNow?: number;
 }
 
 /**
@@ -19,16 +21,26 @@ export interface Unit {
 export class Board {
   readonly #db: Database;
   readonly #now: () => number;
+  readonly #expiryNow: () => number;
 
-  /** `now` gives the time in milliseconds since 1970 (UTC). */
-  constructor(db: Database, now: () => number) {
+  /** `now` gives the time in milliseconds since 1970 (UTC); for `expiryNow` see the method. */
+  constructor(db: Database, now: () => number, expiryNow = now) {
     this.#db = db;
     this.#now = now;
+    this.#expiryNow = expiryNow;
   }
 
   /** The time in milliseconds since 1970 (UTC). */
   now(): number {
     return this.#now();
+  }
+
+  /**
+   * The time to compare with where something expires, in milliseconds since 1970 (UTC). It is 0 while the clock is in doubt:
+   * nothing expires then.
+   */
+  expiryNow(): number {
+    return this.#expiryNow();
   }
 
   /**
@@ -51,6 +63,6 @@ export class Board {
 
   /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing of it has happened. */
   write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
-    return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now() }));
+    return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now(), expiryNow: this.#expiryNow() }));
   }
 }

@@ -52,7 +52,7 @@ export function agentClaimId(agentId: number, key: string): Buffer {
  * @throws StoaError `bad_input` when the key was used for another call, or the reply is erased
  */
 export async function claimReply(unit: Unit, claim: Claim): Promise<Buffer | undefined> {
-  const { tx, now } = unit;
+  const { tx, now, expiryNow = now } = unit;
   const { id, fingerprint } = claim;
   const sealed = claim.secret !== undefined;
   const row = { id, fingerprint, sealed, createdAt: now, dueAt: now + (sealed ? sealedKeptMs : keptMs) };
@@ -60,11 +60,11 @@ export async function claimReply(unit: Unit, claim: Claim): Promise<Buffer | und
   const known = await findReply(tx, id);
   // It was swept between the two statements, or its transaction has rolled back.
   if (known === undefined) throw new StoaError("unavailable", "Another call held this key.", { retryAfterSeconds: 1 });
-  if (known.created_at + keptMs <= now) {
+  if (known.created_at + keptMs <= expiryNow) {
     await renewReply(tx, row);
     return undefined;
   }
-  return repeat(known, claim, now);
+  return repeat(known, claim, expiryNow);
 }
 
 /**
@@ -72,16 +72,16 @@ export async function claimReply(unit: Unit, claim: Claim): Promise<Buffer | und
  * @returns undefined where no call was made under it
  * @throws as `claimReply`
  */
-export async function findRepeat(db: Queryable, claim: Claim, now: number): Promise<Buffer | undefined> {
+export async function findRepeat(db: Queryable, claim: Claim, expiryNow: number): Promise<Buffer | undefined> {
   const known = await findReply(db, claim.id);
-  return known === undefined || known.created_at + keptMs <= now ? undefined : repeat(known, claim, now);
+  return known === undefined || known.created_at + keptMs <= expiryNow ? undefined : repeat(known, claim, expiryNow);
 }
 
-function repeat(known: KeptReply, claim: Claim, now: number): Buffer {
+function repeat(known: KeptReply, claim: Claim, expiryNow: number): Buffer {
   if (!known.fingerprint.equals(claim.fingerprint)) {
     throw badInput(field, "This Idempotency-Key was used for another call. Each call needs a key of its own.");
   }
-  const reply = readReply(known, claim, now);
+  const reply = readReply(known, claim, expiryNow);
   if (reply === undefined) {
     throw badInput(
       field,
@@ -92,10 +92,10 @@ function repeat(known: KeptReply, claim: Claim, now: number): Buffer {
   return reply;
 }
 
-function readReply(known: KeptReply, claim: Claim, now: number): Buffer | undefined {
+function readReply(known: KeptReply, claim: Claim, expiryNow: number): Buffer | undefined {
   const { reply, sealed, created_at } = known;
   if (reply === null || !sealed || claim.secret === undefined) return reply ?? undefined;
-  return created_at + sealedKeptMs <= now ? undefined : openReply(claim.secret, associated(claim), reply);
+  return created_at + sealedKeptMs <= expiryNow ? undefined : openReply(claim.secret, associated(claim), reply);
 }
 
 /** Keeps the reply of the call that has claimed its key, as part of that call's transaction. */

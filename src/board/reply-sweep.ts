@@ -10,7 +10,7 @@ const batch = 200;
  * one has swept another does not find.
  */
 export async function sweepReplies(board: Board, signal: AbortSignal): Promise<void> {
-  const now = board.now();
+  const now = board.expiryNow();
   const due = { now, aliveSince: now - keptMs, keptMs, limit: batch };
   while ((await board.write(signal, ({ tx }) => eraseDueReplies(tx, due))) === batch);
   while ((await board.write(signal, ({ tx }) => deleteDueReplies(tx, due))) === batch);

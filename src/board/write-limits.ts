@@ -42,7 +42,7 @@ export class WriteLimits {
 /** Forgets the addresses of registrations whose limits have run out. */
 export async function forgetAddresses(board: Board, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const swept = await board.write(signal, ({ tx, now }) => sweepAddresses(tx, now * 1000, sweepBatch));
+    const swept = await board.write(signal, ({ tx }) => sweepAddresses(tx, board.expiryNow() * 1000, sweepBatch));
     if (swept < sweepBatch) return;
   }
 }

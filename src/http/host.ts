@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
 /** What nearly every Host header is; others are looked at more closely. */
-const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::\d{1,4})?$/i;
+const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::(?:\d{1,4}|[1-5]\d{4}))?$/i;
 
 /**
  * Whether a request says clearly for which host it is (RFC 9112, section 3.2): exactly one well-formed Host header, or none

@@ -8,7 +8,7 @@ import {
 } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { accessOf } from "../contract.ts";
-import { errorStatus, StoaError } from "../errors.ts";
+import { errorStatus, StoaError, StoredDamage } from "../errors.ts";
 import { toConnectError, toStoaError } from "./error-mapping.ts";
 import { boundLargeReads } from "./large-reads.ts";
 import { logKey } from "./log.ts";
@@ -68,10 +68,16 @@ function mapError(error: unknown, { service, method, signal, contextValues }: An
   if (isGivenUp || (error instanceof Error && lostConnection.includes((error as NodeJS.ErrnoException).code ?? ""))) {
     return ConnectError.from(error, Code.Canceled);
   }
-  if (!(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal")) {
+  if (isForLog(error)) {
     contextValues.get(logKey)?.error({ err: error, rpc: `${service.typeName}/${method.name}` }, "a call failed");
   }
   return toConnectError(error);
+}
+
+/** Whether the operator has to know of a failure, rather than the caller alone. */
+export function isForLog(error: unknown): boolean {
+  if (error instanceof StoredDamage) return true;
+  return !(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal");
 }
 
 /** Enforces the contract's access rule: whoever comes without having been authenticated before goes no further. */

@@ -11,6 +11,7 @@ import { type ClientErrorReply, rawReply, refuse } from "./port/client-error.ts"
 import { ConnectionCaps, type ConnectionLimits } from "./port/connection-caps.ts";
 import { type Handler, Http1Connections } from "./port/http1.ts";
 import { Http2Sessions } from "./port/http2.ts";
+import { InterceptedRequest } from "./port/intercept-push.ts";
 import { type SendLimits, SendWatch } from "./port/send-watch.ts";
 import { sniff } from "./port/sniff.ts";
 
@@ -86,6 +87,7 @@ export class Port {
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: idleTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, Math.ceil(headersTimeoutMs / 4)),
+      IncomingMessage: InterceptedRequest,
       keepAlive: true,
       keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
       noDelay: true,

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { LogAddresses } from "../config.ts";
 import { truncatedAddress } from "./limits/client-address.ts";
 import { outcomeOf } from "./metrics/outcome.ts";
@@ -12,11 +12,16 @@ const secret = new RegExp(`[\\w-]{${minSecret},}`, "g");
 /** One line for each request: enough to find out who abuses the service, but never a key, a body or a query string. */
 export class RequestLog {
   readonly #addresses: LogAddresses;
+  /** Whether the lines are written at all: describing a request takes longer than to ask. */
+  readonly #isWritten: boolean;
 
   /** To be made before the server's routes. */
   constructor(app: FastifyInstance, addresses: LogAddresses) {
     this.#addresses = addresses;
+    const log = app.log as FastifyBaseLogger & { isLevelEnabled?(level: string): boolean };
+    this.#isWritten = log.isLevelEnabled?.("info") ?? true;
     app.decorateRequest("sentBefore", 0);
+    if (!this.#isWritten) return;
     app.addHook("onRequest", (request, _reply, done) => {
       if (request.raw.httpVersionMajor === 1) request.sentBefore = request.raw.socket.bytesWritten;
       done();
@@ -25,13 +30,14 @@ export class RequestLog {
 
   /** To be called when a reply is out. */
   finished(request: FastifyRequest, reply: FastifyReply): void {
+    if (!this.#isWritten) return;
     const { statusCode: status, elapsedTime: ms } = reply;
     request.log.info({ ...this.#describe(request), status, ms, bytes: bytesOf(request, reply) }, "request");
   }
 
   /** To be called when the client has gone before it had its reply. */
   aborted(request: FastifyRequest): void {
-    request.log.info(this.#describe(request), "request aborted");
+    if (this.#isWritten) request.log.info(this.#describe(request), "request aborted");
   }
 
   #describe(request: FastifyRequest): Record<string, unknown> {

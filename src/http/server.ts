@@ -1,5 +1,12 @@
 import compress from "@fastify/compress";
-import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from "fastify";
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from "fastify";
 import type { LogAddresses } from "../config.ts";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import type { OverloadLimits } from "../limits/overload-limits.ts";
@@ -205,20 +212,26 @@ function addCommonHooks(
   app: FastifyInstance,
   { methods, requestLog, gate, site, metrics, isClosing }: CommonHooks,
 ): void {
-  app.addHook("onRequest", async (request, reply) => {
-    if (isClosing()) throw new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 });
-    if (!hasGoodHost(request.raw))
-      throw badInput(undefined, "The Host header is missing, malformed or not the only one.");
-    // What no route takes is answered before its body is read.
-    if (!request.is404) return undefined;
+  const answerUnrouted = async (request: FastifyRequest, reply: FastifyReply) => {
     await countVisit(gate, request);
-    return answerNotFound(request, reply, { site, methods });
+    answerNotFound(request, reply, { site, methods });
+  };
+  app.addHook("onRequest", (request, reply, done) => {
+    if (isClosing()) {
+      done(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
+    } else if (!hasGoodHost(request.raw)) {
+      done(badInput(undefined, "The Host header is missing, malformed or not the only one."));
+    } else if (request.is404) {
+      // What no route takes is answered before its body is read.
+      answerUnrouted(request, reply).catch(done);
+    } else done();
   });
   app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, { site, methods }));
   app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, site));
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
     metrics.observe(request, reply);
     requestLog.finished(request, reply);
+    done();
   });
   app.addHook("onRequestAbort", async (request) => requestLog.aborted(request));
 }

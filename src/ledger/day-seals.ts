@@ -4,9 +4,10 @@ import type { Database, Queryable } from "../store/database.ts";
 import type { ReceiptRow } from "../store/receipts.ts";
 import { listSealedDays } from "../store/seals.ts";
 import { dateOf, dayMs, type Sealing, startOf } from "./chain.ts";
+import { acceptHead } from "./clock/accept-head.ts";
 import type { LedgerLog } from "./ledger.ts";
 import { SealsHeld } from "./seal-holds.ts";
-import { checkSealable, sealDay } from "./seals.ts";
+import { checkOver, checkSealable, sealDay } from "./seals.ts";
 import type { Verified } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -18,9 +19,16 @@ export interface DaySealsOptions {
   /** The date of the first receipt: the first day that is sealed. */
   firstDay: string;
   /** Why nothing may be sealed now. */
-  held(signal: AbortSignal): Promise<string | undefined>;
-  write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>): Promise<Reply>;
+  held(signal: AbortSignal, catchUp?: boolean): Promise<string | undefined>;
+  write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>, catchUp?: boolean): Promise<Reply>;
   verifier: Verifier;
+}
+
+/** What an operator's word had sealed. */
+export interface CaughtUp {
+  /** In order; empty where no day was missed. */
+  dates: string[];
+  newest: ReceiptRow | undefined;
 }
 
 const unverified: Verified = { link: chainStart, count: 0, finding: undefined };
@@ -55,19 +63,41 @@ export class DaySeals {
 
   /** See `Ledger.sealDueDays`. */
   async sealDueDays(signal: AbortSignal): Promise<void> {
-    const { db, now, log, firstDay, write, verifier } = this.#options;
+    await this.#seal(signal, dateOf(this.#options.now()), false);
+  }
+
+  /** See `Ledger.sealMissed`. */
+  async sealMissed(signal: AbortSignal, through: string): Promise<CaughtUp> {
+    const { now, log, held, write } = this.#options;
+    checkOver(through, now());
+    const hold = await held(signal, true);
+    if (hold !== undefined) throw new SealsHeld(hold);
+    await write(signal, acceptHead, true);
+    const sealed = await this.#seal(signal, dateOf(startOf(through) + dayMs), true);
+    log.info({ through, days: sealed.dates.length }, "an operator had the missed days sealed");
+    return sealed;
+  }
+
+  /** Seals the days before `end` that are not sealed. */
+  async #seal(signal: AbortSignal, end: string, catchUp: boolean): Promise<CaughtUp> {
+    const { db, log, firstDay, write, verifier } = this.#options;
     const reader = db.longReader(signal);
     let verified = unverified;
+    const sealed: CaughtUp = { dates: [], newest: undefined };
     const beginning = await verifier.alarm.refresh(reader);
-    for (const date of await dueDays(reader, firstDay, dateOf(now()))) {
+    for (const date of await dueDays(reader, firstDay, end)) {
       if (verified.finding === undefined) verified = await verifier.after(reader, verified.link, signal);
       const before = verified;
-      const outcome = await write(signal, (sealing) => sealDay(sealing, date, before));
+      const outcome = await write(signal, (sealing) => sealDay(sealing, date, before), catchUp);
       verified = outcome.verified;
       await verifier.note(verified, true, beginning);
       const { receipt } = outcome;
-      if (receipt !== undefined) log.info({ seq: receipt.seq, hash: receipt.hash, date }, "sealed a day");
+      if (receipt === undefined) continue;
+      log.info({ seq: receipt.seq, hash: receipt.hash, date }, "sealed a day");
+      sealed.dates.push(date);
+      sealed.newest = receipt;
     }
+    return sealed;
   }
 }
 

@@ -3,14 +3,14 @@ import type { Database, Queryable } from "../store/database.ts";
 import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import { type Calendar, insertCalendar, readCalendar } from "../store/seals.ts";
 import { dateOf, type Sealing } from "./chain.ts";
-import { DaySeals } from "./day-seals.ts";
+import { type CaughtUp, DaySeals } from "./day-seals.ts";
 import type { HeadGuard } from "./guard/guard.ts";
 import { findGuarded, sealGuarded } from "./guard/sealing.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
 import type { SealHolds } from "./seal-holds.ts";
 import { sealGenesis } from "./seals.ts";
-import { type Followers, type StreamQuery, streamReceipts } from "./stream.ts";
+import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
 import type { Verified } from "./verification.ts";
 import type { Report } from "./verification-desk.ts";
 import { Verifier } from "./verifier.ts";
@@ -50,6 +50,16 @@ const never = new AbortController().signal;
  */
 const maxPageBytes = 1.25 * 1024 * 1024;
 
+/** Consecutive receipts of the chain. */
+export interface ReceiptPage {
+  receipts: ReceiptRow[];
+  /** Where the next page begins; undefined on the last one. */
+  nextFrom: number | undefined;
+  headSeq: number;
+  /** Whether receipts of the page are missing from the database. */
+  lacksReceipts: boolean;
+}
+
 /** The chain of receipts: sealing, reading, verifying and following it. */
 export class Ledger {
   readonly #db: Database;
@@ -77,8 +87,8 @@ export class Ledger {
       now,
       log,
       firstDay: calendar.first_day,
-      held: (signal) => this.held(signal),
-      write: (signal, work) => this.write(signal, work),
+      held: (signal, catchUp) => this.held(signal, catchUp),
+      write: (signal, work, catchUp) => this.write(signal, work, catchUp),
       verifier: this.#verifier,
     });
   }
@@ -103,6 +113,16 @@ export class Ledger {
   /** Why the chain does not verify, as far as it is known here; undefined while it does. */
   get alarm(): string | undefined {
     return this.#verifier.alarm.text;
+  }
+
+  /** The first receipt that does not verify, as far as it is known here; undefined while the chain does. */
+  get failsAt(): number | undefined {
+    return this.#verifier.alarm.finding?.seq;
+  }
+
+  /** A damaged receipt was read: the whole chain is verified in the background, unless the damage is known. */
+  suspect(): void {
+    this.#verifier.suspect();
   }
 
   /** When the chain was last verified as a whole here, or found not to verify; in milliseconds since 1970 (UTC). */
@@ -131,17 +151,18 @@ export class Ledger {
   }
 
   /** Why nothing may be sealed now; undefined where it may. @throws StoaError `unavailable` when that cannot be told */
-  async held(signal: AbortSignal): Promise<string | undefined> {
-    return this.#holds?.reason(signal);
+  async held(signal: AbortSignal, catchUp = false): Promise<string | undefined> {
+    return this.#holds?.reason(signal, catchUp);
   }
 
   /**
    * Runs one unit of work that seals; its followers hear of it once it is committed.
+   * @param catchUp whether an operator has given the word to seal what was missed
    * @throws SealsHeld where it comes to seal while nothing may be sealed; what needs no new receipt still works
    */
-  async write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>): Promise<Reply> {
+  async write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>, catchUp = false): Promise<Reply> {
     // Outside the transaction: a check may read the database, and must not wait for a second connection.
-    const hold = await this.held(signal);
+    const hold = await this.held(signal, catchUp);
     const guard = this.#guard;
     const { reply, kept } = await sealGuarded(
       { db: this.#db, guard, signal },
@@ -153,10 +174,13 @@ export class Ledger {
     return reply;
   }
 
-  /** @returns the receipt, and whether it may be relied on never to be another. @throws StoaError `not_found` */
+  /**
+   * @returns the receipt, and whether it may be relied on never to be another
+   * @throws StoaError `not_found` beyond the head; `unavailable` for one that is missing from the database
+   */
   async get(signal: AbortSignal, seq: number): Promise<ReceiptRow & { isKept: boolean }> {
     const row = await findGuarded(this.#db.reader(signal), this.#guard, seq);
-    if (row === undefined) throw notFound("There is no receipt of this seq.");
+    if (row === undefined) throw await this.#absent(signal, seq);
     return row;
   }
 
@@ -164,18 +188,19 @@ export class Ledger {
    * A page of receipts: up to `limit`, and no more than a reply of about 4 MiB holds, but one at least.
    * @throws StoaError `not_found` beyond the head
    */
-  async list(
-    signal: AbortSignal,
-    from: number,
-    limit: number,
-  ): Promise<{ receipts: ReceiptRow[]; nextFrom: number | undefined; headSeq: number }> {
+  async list(signal: AbortSignal, from: number, limit: number): Promise<ReceiptPage> {
     const db = this.#db.reader(signal);
     const head = await this.#readHead(db);
     if (from > head.seq) throw notFound("There is no receipt of this seq yet.", "from");
     const count = limit === 1 ? 1 : countWithin(await listReceiptLengths(db, from, limit), maxPageBytes);
     const receipts = await listReceipts(db, from, count);
-    const next = from + receipts.length;
-    return { receipts, nextFrom: next <= head.seq ? next : undefined, headSeq: head.seq };
+    const last = receipts.at(-1)?.seq ?? head.seq;
+    return {
+      receipts,
+      nextFrom: last < head.seq ? last + 1 : undefined,
+      headSeq: head.seq,
+      lacksReceipts: receipts.length < last - from + 1,
+    };
   }
 
   /** Receipts in order, followed live where asked; see `streamReceipts`. */
@@ -210,6 +235,22 @@ export class Ledger {
    */
   async sealDueDays(signal: AbortSignal): Promise<void> {
     return this.#days.sealDueDays(signal);
+  }
+
+  /**
+   * Seals, in order, the days up to `through` that were missed, however many: an operator's word. Where the newest receipt's
+   * time is ahead of the clock it also says that the clock is right, and sealing goes on at that time.
+   * @throws StoaError `bad_input` for a day that is not over; SealsHeld while something else forbids to seal
+   */
+  async sealMissed(signal: AbortSignal, through: string): Promise<CaughtUp> {
+    return this.#days.sealMissed(signal, through);
+  }
+
+  async #absent(signal: AbortSignal, seq: number): Promise<StoaError> {
+    const head = await this.#readHead(this.#db.reader(signal));
+    if (seq > head.seq) return notFound("There is no receipt of this seq.");
+    this.suspect();
+    return missingReceipt(seq);
   }
 
   async #readHead(db: Queryable): Promise<Head> {

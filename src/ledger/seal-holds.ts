@@ -1,7 +1,10 @@
 import { StoaError } from "../errors.ts";
 
-/** Why nothing may be sealed now, in one sentence; undefined where this check knows of no reason. */
-export type SealCheck = (signal: AbortSignal) => Promise<string | undefined>;
+/**
+ * Why nothing may be sealed now, in one sentence; undefined where this check knows of no reason.
+ * @param catchUp whether an operator has given the word to seal what was missed
+ */
+export type SealCheck = (signal: AbortSignal, catchUp: boolean) => Promise<string | undefined>;
 
 /** How soon a caller may try again, in seconds. */
 const retryAfterSeconds = 60;
@@ -29,10 +32,10 @@ export class SealHolds {
    * @returns every reason why nothing may be sealed now, joined; undefined where there is none
    * @throws StoaError `unavailable` when a check cannot find out; the signal's reason
    */
-  async reason(signal: AbortSignal): Promise<string | undefined> {
+  async reason(signal: AbortSignal, catchUp = false): Promise<string | undefined> {
     const reasons: string[] = [];
     for (const check of this.#checks) {
-      const reason = await check(signal);
+      const reason = await check(signal, catchUp);
       if (reason !== undefined) reasons.push(reason);
     }
     return reasons.length === 0 ? undefined : reasons.join(" ");

@@ -63,6 +63,12 @@ export async function sealSession(sealing: Sealing, input: SessionInput): Promis
 export function checkSealable(date: string, firstDay: string, now: number): void {
   checkDate(date, "date");
   if (date < firstDay) throw badInput("date", `date is before the first receipt, which is of ${firstDay}.`);
+  checkOver(date, now);
+}
+
+/** A day that is over. @throws StoaError `bad_input` */
+export function checkOver(date: string, now: number): void {
+  checkDate(date, "date");
   if (date >= dateOf(now)) throw badInput("date", "date is a day that is not over yet (UTC).");
 }
 

@@ -1,4 +1,4 @@
-import { notFound } from "../errors.ts";
+import { notFound, StoredDamage } from "../errors.ts";
 import type { Queryable } from "../store/database.ts";
 import { type Head, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
 import type { HeadWatch } from "./head-watch.ts";
@@ -31,8 +31,8 @@ export interface Followers {
 /**
  * Receipts in the order of the chain, each once and none left out. Nothing is read before the consumer has taken what was
  * read before. A stream ends in one of these ways: it returns (not following, and the head of its beginning is reached);
- * or it throws the signal's reason (the consumer has gone, the service stops), `unavailable` (the database is away), or an
- * Error (a receipt is missing).
+ * or it throws the signal's reason (the consumer has gone, the service stops), or `unavailable` (the database is away, or
+ * has lost a receipt).
  * @throws StoaError `not_found` when `from` is further than one beyond the head
  */
 export async function* streamReceipts(
@@ -50,12 +50,12 @@ export async function* streamReceipts(
     // Backfill: what there is up to the head that is known.
     for await (const rows of backfill(db, followers, { from: next, to: head }, signal)) {
       for (const row of rows) {
-        if (row.seq !== next) throw missing(next);
+        if (row.seq !== next) throw missingReceipt(next);
         yield row;
         next += 1;
       }
     }
-    if (next <= head) throw missing(next);
+    if (next <= head) throw missingReceipt(next);
     if (!follow) return;
 
     // Live: what is sealed from now on, here or by another replica.
@@ -95,6 +95,7 @@ async function* backfill(
   }
 }
 
-function missing(seq: number): Error {
-  return new Error(`Receipt ${seq} is missing from the database.`);
+/** What whoever asks for a receipt gets that should be there: the database has lost it. */
+export function missingReceipt(seq: number): StoredDamage {
+  return new StoredDamage(`Receipt ${seq} is missing from the database.`);
 }

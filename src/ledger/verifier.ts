@@ -6,6 +6,9 @@ import { verifyInParallel } from "./parallel-verification.ts";
 import { startBefore, type Verified } from "./verification.ts";
 import { VerificationDesk } from "./verification-desk.ts";
 
+/** How often reads of damaged receipts may have the whole chain verified, in milliseconds. */
+const suspicionMs = 60_000;
+
 export interface VerifierOptions {
   db: Database;
   /** The time in milliseconds since 1970 (UTC). */
@@ -28,6 +31,8 @@ export class Verifier {
   readonly #log: LedgerLog;
   readonly #stopping: AbortSignal;
   #verifiedAt: number | undefined;
+  /** When a suspicion was last looked into, by `performance.now()`. */
+  #suspectedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ db, now, log, stopping, mostWaitMs, maxReportAgeMs }: VerifierOptions) {
     this.#db = db;
@@ -82,6 +87,22 @@ export class Verifier {
     const verified = "fault" in start ? found(start) : await this.after(db, start, either);
     await this.note(verified, verifiedSeq === 0, beginning);
     return verified;
+  }
+
+  /** Verifies the whole chain in the background, unless it is known not to verify; not again for a while. */
+  suspect(): void {
+    const now = performance.now();
+    if (this.alarm.finding !== undefined || now - this.#suspectedAt < suspicionMs) return;
+    this.#suspectedAt = now;
+    this.#verifyWhole().catch((err) => {
+      if (!this.#stopping.aborted) this.#log.error({ err }, "the ledger could not be verified after a damaged receipt");
+    });
+  }
+
+  async #verifyWhole(): Promise<void> {
+    const db = this.#db.longReader(this.#stopping);
+    const beginning = await this.alarm.refresh(db);
+    await this.note(await this.after(db, chainStart, this.#stopping), true, beginning);
   }
 
   #orStopping(signal: AbortSignal): AbortSignal {

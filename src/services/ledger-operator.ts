@@ -29,10 +29,17 @@ export function createLedgerOperatorService(
       });
     },
 
-    sealDaily({ date }, { signal }) {
-      return ledger.sealDaily(signal, date, (row) =>
-        create(SealDailyResponseSchema, { receipt: messages.receipt(row) }),
-      );
+    async sealDaily({ date, catchUp }, { signal }) {
+      if (!catchUp) {
+        return ledger.sealDaily(signal, date, (row) =>
+          create(SealDailyResponseSchema, { receipt: messages.receipt(row), dates: [date] }),
+        );
+      }
+      const { dates, newest } = await ledger.sealMissed(signal, date);
+      return create(SealDailyResponseSchema, {
+        dates,
+        ...(newest === undefined ? {} : { receipt: messages.receipt(newest) }),
+      });
     },
   };
 }

@@ -13,11 +13,12 @@ import {
   VerifyChainResponseSchema,
 } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { media_type } from "../../gen/stoa/v1/options_pb.js";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
+import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
 import { pace } from "../limits/pacing.ts";
 import { limitsKey } from "./access.ts";
 import { integerDefault } from "./defaults.ts";
-import { isIntact, type ReceiptMessages, readDocument } from "./receipts.ts";
+import type { ReceiptMessages } from "./receipts.ts";
 
 /** A stream spends a further call of its caller's limit for each so many receipts. */
 const receiptsPerCall = 100;
@@ -28,31 +29,38 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
   const pageSize = integerDefault(ListReceiptsRequestSchema.field.limit);
   const firstOfStream = integerDefault(StreamReceiptsRequestSchema.field.from);
   const firstToVerify = integerDefault(VerifyChainRequestSchema.field.from);
+  const receiptOf = (row: ReceiptRow): Receipt => {
+    const receipt = messages.receipt(row, ledger.failsAt);
+    if (receipt.damaged) ledger.suspect();
+    return receipt;
+  };
+  /** Whether the chain verifies up to here, and the guard has it in its file: it cannot be lost unnoticed. */
+  const isProved = ({ seq, isKept }: { seq: number; isKept: boolean }) =>
+    isKept && (ledger.failsAt === undefined || seq < ledger.failsAt);
   return {
     async getReceipt({ seq }, context) {
       const row = await ledger.get(context.signal, Number(seq));
-      const receipt = messages.receipt(row);
+      const receipt = receiptOf(row);
       const verify = messages.verifyCommands(row);
       // The envelope holds addresses as well, which follow the configuration.
-      const tag = () => hash("sha256", `${row.hash} ${receipt.url}`);
-      if (isIntact(row, receipt.document)) markIntact(context, tag(), row.isKept);
-      else markDamaged(context);
+      mark(context, receipt, hash("sha256", `${row.hash} ${receipt.url}`), isProved(row));
       return { $typeName: GetReceiptResponseSchema.typeName, receipt, verify };
     },
 
     async getCanonicalReceipt({ seq }, context) {
       const row = await ledger.get(context.signal, Number(seq));
-      if (isIntact(row, readDocument(row.canonical.toString("utf8")))) markIntact(context, row.hash, row.isKept);
-      else markDamaged(context);
+      mark(context, receiptOf(row), row.hash, isProved(row));
       return create(GetCanonicalReceiptResponseSchema, {
         canonical: { contentType, data: row.canonical },
       });
     },
 
-    async listReceipts({ from = firstOfPage, limit = pageSize }, { signal }) {
-      const page = await ledger.list(signal, Number(from), Number(limit));
+    async listReceipts({ from = firstOfPage, limit = pageSize }, context) {
+      const page = await ledger.list(context.signal, Number(from), Number(limit));
+      const receipts = page.receipts.map(receiptOf);
+      if (page.lacksReceipts || receipts.some(({ damaged }) => damaged)) markDamaged(context);
       return create(ListReceiptsResponseSchema, {
-        receipts: page.receipts.map((row) => messages.receipt(row)),
+        receipts,
         ...(page.nextFrom === undefined ? {} : { nextFrom: BigInt(page.nextFrom) }),
         headSeq: BigInt(page.headSeq),
       });
@@ -67,7 +75,7 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
           sent = 0;
         }
         sent += 1;
-        yield { $typeName: StreamReceiptsResponseSchema.typeName, receipt: messages.receipt(row) };
+        yield { $typeName: StreamReceiptsResponseSchema.typeName, receipt: receiptOf(row) };
       }
     },
 
@@ -89,15 +97,20 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
 }
 
 /**
- * A receipt never changes: whoever has it may keep it for a year, and need not ask again. One that the head file does not
- * cover yet may be lost with the database: who has it asks again.
+ * A receipt never changes: whoever has it may keep it for a year, and need not ask again. Not so a damaged one, and one
+ * that is not proved.
  */
-function markIntact({ responseHeader }: HandlerContext, tag: string, isKept: boolean): void {
+function mark(context: HandlerContext, { damaged }: Receipt, tag: string, isProved: boolean): void {
+  if (damaged) {
+    markDamaged(context);
+    return;
+  }
+  const { responseHeader } = context;
   responseHeader.set("etag", `"${tag}"`);
-  responseHeader.set("cache-control", isKept ? "public, max-age=31536000, immutable" : "public, no-cache");
+  responseHeader.set("cache-control", isProved ? "public, max-age=31536000, immutable" : "no-cache");
 }
 
-/** A receipt that was changed behind the service's back is shown as it is, and nobody is to keep it. */
+/** What was changed behind the service's back is shown as it is, and nobody is to keep it. */
 function markDamaged({ responseHeader }: HandlerContext): void {
   responseHeader.set("stoa-receipt", "damaged");
   responseHeader.set("cache-control", "no-store");

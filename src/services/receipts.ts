@@ -15,21 +15,25 @@ export class ReceiptMessages {
     this.#siteUrl = siteUrl;
   }
 
-  receipt({ seq, hash, prev_hash, canonical }: ReceiptRow): Receipt {
+  /** @param failsAt the first receipt that does not verify, where one is known */
+  receipt(row: ReceiptRow, failsAt?: number): Receipt {
+    const { seq, hash, prev_hash, canonical } = row;
     const site = this.#siteUrl();
     const text = canonical.toString("utf8");
+    const document = readDocument(text);
     return {
       $typeName: "stoa.v1.Receipt",
       kind: "",
       seq: BigInt(seq),
       ref: `r:${seq}`,
-      ...documentMembers(readDocument(text)),
+      ...documentMembers(document),
       hash,
       prevHash: prev_hash,
       canonical: text,
       url: `${site}/house/receipts/${seq}`,
       apiUrl: `${site}/api/v1/house/receipts/${seq}`,
       canonicalUrl: this.#canonicalUrl(seq),
+      ...(seq === failsAt || !isIntact(row, document) ? { damaged: true } : {}),
     };
   }
 
@@ -56,7 +60,7 @@ export class ReceiptMessages {
  * The document of a receipt as an object. What was tampered with may be none, and is shown without; its bytes are shown as
  * they are.
  */
-export function readDocument(text: string): JsonObject | undefined {
+function readDocument(text: string): JsonObject | undefined {
   try {
     const document: unknown = parseJson(text);
     return typeof document === "object" && document !== null && !Array.isArray(document)
@@ -76,6 +80,6 @@ function documentMembers(document: JsonObject | undefined): { document?: JsonObj
  * Whether what is stored of a receipt agrees with itself: its bytes hash to its hash, and its document names its seq and
  * its prev_hash. Whether the chain holds is for a verification to say.
  */
-export function isIntact({ seq, hash: stored, prev_hash, canonical }: ReceiptRow, document: JsonObject | undefined) {
+function isIntact({ seq, hash: stored, prev_hash, canonical }: ReceiptRow, document: JsonObject | undefined): boolean {
   return document?.seq === seq && document.prev_hash === prev_hash && hash("sha256", canonical) === stored;
 }

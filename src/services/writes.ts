@@ -88,7 +88,7 @@ export class Writes {
    * @throws `refusal` where it was not
    */
   async #replay<Reply extends Message>(context: HandlerContext, claim: Claim, refusal: StoaError): Promise<Reply> {
-    const known = await findRepeat(this.#board.read(context.signal), claim, this.#board.now());
+    const known = await findRepeat(this.#board.read(context.signal), claim, this.#board.expiryNow());
     if (known === undefined) {
       if (isAnonymous(context)) context.values.get(limitsKey)?.wrongSecret();
       throw refusal;

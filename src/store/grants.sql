@@ -20,5 +20,6 @@ GRANT UPDATE ON stoa.ledger_head TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.ledger_epoch TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.ledger_days TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.ledger_sessions TO 'stoa_serving'@'%';
+GRANT INSERT ON stoa.ledger_clock_words TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.ledger_verification TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.ledger_recoveries TO 'stoa_serving'@'%';

@@ -1,19 +1,22 @@
 // The embedded database: a MariaDB or MySQL server of our own, run as a child process on a private socket, with its data
 // in the data folder. What the folder holds:
-//   lock                 the service that has it (private-server/lock.ts)
+//   lock                 locked by the service that has the folder (private-server/lock.ts)
 //   mysql/               the data of the database, with the id of the server's process in server.pid
+//   mysql.lock           locked by the server as long as it runs
 //   mysql.json           the server that runs on it, for the next start should we be killed
 //   mysql.log            what the server says
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { unprivilegedAccount } from "../privileges/account.ts";
-import { confine, removeScratch } from "./private-server/confine.ts";
+import { dirname, join } from "node:path";
+import { type Account, unprivilegedAccount } from "../privileges/account.ts";
+import { confine } from "./private-server/confine.ts";
 import { giveDatabase, makeDataFolder, serverFiles } from "./private-server/data-folder.ts";
 import { type Flavour, findServer } from "./private-server/find.mjs";
 import { initialise, madeBy } from "./private-server/initialise.ts";
-import { forgetServer, recordServer, stopLeftOver } from "./private-server/left-over.ts";
+import { forgetServer, recordServer, type ServerFiles, stopLeftOver } from "./private-server/left-over.ts";
 import { takeLock } from "./private-server/lock.ts";
 import { makeSocketFolder, noFiles, serverArgs, socketIn } from "./private-server/options.ts";
+import type { OsLock } from "./private-server/os-lock.ts";
+import { sweepScratch } from "./private-server/scratch.ts";
 import type { Launch } from "./private-server/server-process.ts";
 import { supervise } from "./private-server/supervise.ts";
 
@@ -34,8 +37,8 @@ export interface PrivateServer {
 export interface PrivateServerOptions {
   /** Made if missing; one service at a time may use it. */
   dataDir: string;
-  /** Told, one line or a few, what happens to the server. */
-  log(line: string): void;
+  /** Told, one line or a few, what happens to the server; with a level where it is worse than information. */
+  log(line: string, level?: "error"): void;
   /** Further server options; the last one wins. */
   extraArgs?: string[] | undefined;
   /** Gives up a start that is still going on. */
@@ -54,7 +57,7 @@ export interface PrivateServerOptions {
  */
 export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
   const dataDir = makeDataFolder(options.dataDir);
-  const unlock = takeLock(dataDir);
+  const unlock = await takeLock(dataDir);
   try {
     const server = await start(dataDir, options);
     let stopped: Promise<void> | undefined;
@@ -70,35 +73,55 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
 }
 
 async function start(dataDir: string, options: PrivateServerOptions): Promise<PrivateServer> {
-  const { log, signal = new AbortController().signal } = options;
+  const { log } = options;
   const files = serverFiles(dataDir);
   const { folder } = files;
-  const logFile = join(dataDir, "mysql.log");
-  await stopLeftOver(files, log, signal);
-  const account = unprivilegedAccount([dataDir, folder]);
-  if (account !== undefined) giveDatabase(dataDir, account);
+  const { lock, socketFolder } = await stopLeftOver(files, log, options.signal);
+  try {
+    const account = unprivilegedAccount([dataDir, folder]);
+    sweepScratch(account, socketFolder === undefined ? [] : [socketFolder]);
+    if (account !== undefined) giveDatabase(dataDir, account);
+    const server = await startOn(files, lock, account, options);
+    return { ...server, stop: (boundMs) => server.stop(boundMs).finally(() => lock.release()) };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
 
+/** @param lock the lock of the server, which it inherits */
+async function startOn(
+  files: ServerFiles,
+  lock: OsLock,
+  account: Account | undefined,
+  options: PrivateServerOptions,
+): Promise<PrivateServer> {
+  const { log, signal = new AbortController().signal } = options;
+  const { folder } = files;
+  const dataDir = dirname(folder);
+  const logFile = join(dataDir, "mysql.log");
   const program = findServer(madeBy(folder));
   if (program === undefined) {
     throw new Error("no MariaDB or MySQL server is installed here; install one or set STOA_DATABASE_URL");
   }
   await initialise({ program, dataDir, folder, logFile, account, log, signal });
 
-  const socketFolder = makeSocketFolder(account);
-  const socketPath = socketIn(socketFolder);
+  const scratch = makeSocketFolder(account);
+  const socketPath = socketIn(scratch.folder);
   const cleanUp = () => {
-    removeScratch(socketFolder);
+    scratch.remove();
     forgetServer(files);
   };
   try {
-    mkdirSync(join(socketFolder, noFiles), { mode: 0o555 });
-    const confinement = confine(account, folder, socketFolder);
-    const args = serverArgs(program.flavour, folder, confinement.folder, socketFolder);
+    mkdirSync(join(scratch.folder, noFiles), { mode: 0o555 });
+    const confinement = confine(account, folder, scratch.folder);
+    const args = serverArgs(program.flavour, folder, confinement.folder, scratch.folder);
     const launch: Launch = {
       ...confinement.wrap(program.command, [...args, ...(options.extraArgs ?? [])]),
       socketPath,
       logFile,
-      spawned: (pid) => recordServer(files, pid, socketFolder),
+      inherited: [lock.fd, scratch.fd],
+      spawned: (pid) => recordServer(files, pid, scratch.folder),
       log,
     };
     const end = await supervise(launch, signal);

@@ -1,3 +1,4 @@
+import { StoredDamage } from "../errors.ts";
 import type { Queryable, Tx } from "./database.ts";
 
 /** A receipt as stored: the canonical bytes, and beside them what they say. */
@@ -20,14 +21,18 @@ const columns = "seq, hash, prev_hash, canonical";
 /** Locks the head: until the transaction ends nobody else appends. */
 export async function lockHead(tx: Tx): Promise<Head> {
   const [head] = await tx.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1 FOR UPDATE");
-  if (head === undefined) throw new Error("The row of ledger_head is gone; restore it from a backup.");
+  if (head === undefined) throw headIsGone();
   return head;
 }
 
 export async function readHead(db: Queryable): Promise<Head> {
   const [head] = await db.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1");
-  if (head === undefined) throw new Error("The row of ledger_head is gone; restore it from a backup.");
+  if (head === undefined) throw headIsGone();
   return head;
+}
+
+function headIsGone(): StoredDamage {
+  return new StoredDamage("The row of ledger_head is gone; restore it from a backup.");
 }
 
 /** Writes a receipt and moves the head, which must be locked. `ts` in milliseconds since 1970 (UTC). */

@@ -71,7 +71,7 @@ describe("the daily seal", () => {
 
   it("is made up for, in order and with a note, when three instances start after days of silence", async () => {
     const db = await createTestDatabase();
-    const clock = new TestClock("2026-02-24T18:00:00Z");
+    const clock = new TestClock("2026-02-28T18:00:00Z");
     const before = await startLedger({ clock, db });
     await before.app.close();
     clock.set("2026-03-03T00:02:00Z");
@@ -80,10 +80,6 @@ describe("the daily seal", () => {
     await Promise.all(instances.map(({ app }) => app.close()));
     const documents = await dailies(db);
     expect(documents.map(({ body, evidence }) => [body.date, evidence.note])).toEqual([
-      ["2026-02-24", late],
-      ["2026-02-25", late],
-      ["2026-02-26", late],
-      ["2026-02-27", late],
       ["2026-02-28", late],
       ["2026-03-01", late],
       ["2026-03-02", inTime],
@@ -97,13 +93,13 @@ describe("the daily seal", () => {
     const { db, seal } = await startLedger({ clock });
     clock.set("2026-03-03T10:00:00Z");
     await sealed(db, "2026-03-02");
-    clock.set("2026-03-01T23:00:00Z");
+    clock.set("2026-03-03T09:59:00Z");
     const receipt = await seal({ session: "2026-03-01" });
     expect(receipt.document?.ts).toBe("2026-03-03T10:00:00.000Z");
     expect(receipt.document?.city_day).toBe(3);
-    // The days come again; only the one that is new is sealed.
+    // Further back than clocks differ, nothing is sealed. The days come again; only the one that is new is sealed.
     clock.set("2026-03-02T00:00:30Z");
-    await seal({ session: "2026-03-01" });
+    expect(await refusal(seal({ session: "2026-03-01" }))).toEqual({ code: "Unavailable", error: "unavailable" });
     clock.set("2026-03-04T00:00:30Z");
     await sealed(db, "2026-03-03");
     expect((await dailies(db)).map(({ body }) => body.date)).toEqual(["2026-03-01", "2026-03-02", "2026-03-03"]);
@@ -161,12 +157,14 @@ describe("SealDaily", () => {
   });
 
   it("is made by one of many who ask at once", async () => {
-    clock.set("2026-03-20T00:00:00Z");
+    const date = (days: number) => new Date(clock.ms + days * 86_400_000).toISOString().slice(0, 10);
+    const [second, last] = [date(1), date(2)];
+    clock.set(`${date(3)}T00:00:00Z`);
     const outcomes = await Promise.all(
-      Array.from({ length: 8 }, () => service.sealDaily("2026-03-18").catch((error) => refusal(Promise.reject(error)))),
+      Array.from({ length: 8 }, () => service.sealDaily(second).catch((error) => refusal(Promise.reject(error)))),
     );
     for (const outcome of outcomes) if (!("seq" in outcome)) expect(outcome).toMatchObject({ error: "exists" });
-    await sealed(service.db, "2026-03-19");
+    await sealed(service.db, last);
     await verifyLedger(service.db);
   });
 });

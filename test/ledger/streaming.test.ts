@@ -219,7 +219,7 @@ describe("a chain that has lost a row", () => {
     await service.db.rows("DELETE FROM receipts WHERE seq = 12");
     const stream = receive(service, form, { from: 1, follow: true });
     expect((await take(stream, 11)).map(({ seq }) => seq)).toEqual(seqs(1, 11));
-    expect((await failureOf(stream.next())).code).toBe(rest(form) ? "internal" : "Internal");
+    expect((await failureOf(stream.next())).code).toBe(rest(form) ? "unavailable" : "Unavailable");
     expect(service.log.filter(({ level }) => level === 50)).toEqual([
       expect.objectContaining({
         err: expect.objectContaining({ message: "Receipt 12 is missing from the database." }),

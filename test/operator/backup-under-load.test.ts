@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { recount } from "../support/recount.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
-import { operate, settingsOf } from "./support.ts";
+import { operate } from "./support.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "stoa-backup-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -56,7 +56,7 @@ it("a backup under load is one moment of the database, whole, and a restored one
 
   const before = known(done, sealers);
   const amid = join(folder, "amid.sql");
-  expect(await operate(["backup", amid], settingsOf(service.db.config))).toMatchObject({ status: 0, notes: [] });
+  expect(await operate(service.db.config, ["backup", amid])).toMatchObject({ status: 0, notes: [] });
   const during = known(done, sealers);
   stopped = true;
   await load;
@@ -66,7 +66,7 @@ it("a backup under load is one moment of the database, whole, and a restored one
   expect(statSync(amid).mode & 0o777).toBe(0o600);
 
   const moment = await createTestDatabase();
-  const restored = await operate(["restore", amid], settingsOf(moment.config));
+  const restored = await operate(moment.config, ["restore", amid]);
   expect(restored).toMatchObject({ status: 0, notes: [] });
   expect(restored.out[1]).toMatch(/^the ledger verifies: receipts 1 to \d+$/);
   expect(await recount(moment)).toEqual([]);
@@ -77,9 +77,9 @@ it("a backup under load is one moment of the database, whole, and a restored one
 
   // At rest nothing at all may be missing, and a retry is answered as it was by the first service.
   const rest = join(folder, "rest.sql");
-  expect(await operate(["backup", rest], settingsOf(service.db.config))).toMatchObject({ status: 0 });
+  expect(await operate(service.db.config, ["backup", rest])).toMatchObject({ status: 0 });
   const copy = await createTestDatabase();
-  expect(await operate(["restore", rest], settingsOf(copy.config))).toMatchObject({ status: 0 });
+  expect(await operate(copy.config, ["restore", rest])).toMatchObject({ status: 0 });
   expect(await audit(copy, done, sealers)).toEqual([]);
   const second = await startService({ db: copy, config: { operatorToken, siteUrl } });
   const caller = new Caller(() => [second.url], random, tally);

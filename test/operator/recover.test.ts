@@ -3,12 +3,13 @@ import { describe, expect, it } from "vitest";
 import { verifyReceipts } from "../../src/client/receipts.ts";
 import { headsIn, rewind, startGuarded, storedAt, warningOf } from "../ledger/guard/support.ts";
 import { fill, type LedgerUnderTest, verifyLedger } from "../ledger/support.ts";
+import { urlOf } from "../support/process.ts";
 import { waitUntil } from "../support/wait.ts";
-import { operate, settingsOf } from "./support.ts";
+import { operateWith } from "./support.ts";
 
 type Guarded = LedgerUnderTest & { dataDir: string };
 const recover = ({ db, dataDir }: Guarded, ...args: string[]) =>
-  operate(["recover", ...args], { ...settingsOf(db.config), STOA_DATA_DIR: dataDir });
+  operateWith({ STOA_DATABASE_URL: urlOf(db.config), STOA_DATA_DIR: dataDir }, ["recover", ...args]);
 
 /** The arguments that the command itself names. */
 async function proposal(ledger: Guarded): Promise<string[]> {

@@ -8,7 +8,7 @@ import { migrate } from "../../src/store/migrate.ts";
 import { describeSchema } from "../../src/store/schema-dump.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { startService } from "../support/service.ts";
-import { operate, query, settingsOf } from "./support.ts";
+import { operate, query } from "./support.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "stoa-restore-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -59,13 +59,13 @@ beforeAll(async () => {
     [everyByte.subarray(0, 32), everyByte.subarray(224), Buffer.alloc(3_000_000, everyByte)],
   );
   await pool.query("INSERT INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
-  expect(await operate(["backup", file], settingsOf(source.config))).toMatchObject({ status: 0 });
+  expect(await operate(source.config, ["backup", file])).toMatchObject({ status: 0 });
 });
 
 describe("a backup", () => {
   it("brings every value back exactly, with the schema and its triggers, and without the addresses of clients", async () => {
     const target = await createTestDatabase();
-    expect(await operate(["restore", file], settingsOf(target.config))).toMatchObject({ status: 0 });
+    expect(await operate(target.config, ["restore", file])).toMatchObject({ status: 0 });
     const [before, after] = [await contents(source), await contents(target)];
     for (const table of Object.keys(before)) expect(after[table], table).toEqual(before[table]);
     const db = new Database({ address: target.config, connections: 1 });
@@ -92,7 +92,7 @@ describe("a backup", () => {
   it.each(["mariadb-10.11.sql", "mysql-9.7.sql"])("of either engine is restored, such as %s", async (name) => {
     const target = await createTestDatabase();
     const path = new URL(`../vectors/backup/${name}`, import.meta.url).pathname;
-    expect(await operate(["restore", path], settingsOf(target.config))).toMatchObject({ status: 0, notes: [] });
+    expect(await operate(target.config, ["restore", path])).toMatchObject({ status: 0, notes: [] });
     const service = await startService({ db: target });
     const { body } = await service.rest("posts/1");
     expect(body.post).toMatchObject({ title: "Λίθος — 🏛️", body: "one\ntwo'\\", comment_count: 1, score: 1 });
@@ -105,18 +105,18 @@ describe("stoa backup", () => {
     const path = join(own, "backup.sql");
     writeFileSync(path, "an earlier backup");
     const empty = await createTestDatabase();
-    const { status, notes } = await operate(["backup", path], settingsOf(empty.config));
+    const { status, notes } = await operate(empty.config, ["backup", path]);
     expect({ status, notes }).toEqual({
       status: 3,
       notes: ["stoa backup: The database is empty: no Stoa has used it yet."],
     });
     const interrupted = AbortSignal.abort(new Error("interrupted"));
-    expect(await operate(["backup", path], settingsOf(source.config), interrupted)).toMatchObject({ status: 3 });
+    expect(await operate(source.config, ["backup", path], interrupted)).toMatchObject({ status: 3 });
     expect(readdirSync(own)).toEqual(["backup.sql"]);
     expect(readFileSync(path, "utf8")).toBe("an earlier backup");
     mkdirSync(join(own, "folder"));
-    expect(await operate(["backup", join(own, "folder")], settingsOf(source.config))).toMatchObject({ status: 3 });
-    expect(await operate(["backup"], settingsOf(source.config))).toMatchObject({ status: 2 });
+    expect(await operate(source.config, ["backup", join(own, "folder")])).toMatchObject({ status: 3 });
+    expect(await operate(source.config, ["backup"])).toMatchObject({ status: 2 });
   });
 
   it("names tables that are not Stoa's and leaves them out", async () => {
@@ -126,7 +126,7 @@ describe("stoa backup", () => {
     await migrating.close();
     await query(db.config, "CREATE TABLE strange (n INT)", "INSERT INTO strange VALUES (4711)");
     const path = join(folder, "strange.sql");
-    const { status, notes } = await operate(["backup", path], settingsOf(db.config));
+    const { status, notes } = await operate(db.config, ["backup", path]);
     expect(status).toBe(0);
     expect(notes).toEqual(["the table strange is not Stoa's and is not in the backup"]);
     expect(readFileSync(path, "utf8")).not.toContain("strange");
@@ -140,7 +140,7 @@ describe("stoa restore refuses, with one line and without touching the database,
   });
 
   async function expectRefusal(path: string, reason: RegExp): Promise<void> {
-    const { status, out, notes } = await operate(["restore", path], settingsOf(target.config));
+    const { status, out, notes } = await operate(target.config, ["restore", path]);
     expect({ status, out }).toEqual({ status: 3, out: [] });
     expect(notes).toHaveLength(1);
     expect(notes[0]).toMatch(reason);
@@ -205,7 +205,7 @@ describe("stoa restore", () => {
   it("refuses a database that is not empty", async () => {
     const before = await contents(source);
     await source.pool.end();
-    const { status, notes } = await operate(["restore", file], settingsOf(source.config));
+    const { status, notes } = await operate(source.config, ["restore", file]);
     expect(status).toBe(3);
     expect(notes).toEqual([
       expect.stringMatching(/^stoa restore: The database stoa_test_\w+ is not empty: it has \d+ tables/),
@@ -217,7 +217,7 @@ describe("stoa restore", () => {
     const service = await startService();
     const { database } = service.db.config;
     await query(service.db.config, `DROP DATABASE ${database}`, `CREATE DATABASE ${database}`);
-    const { status, notes } = await operate(["restore", file], settingsOf(service.db.config));
+    const { status, notes } = await operate(service.db.config, ["restore", file]);
     expect(status).toBe(3);
     expect(notes).toEqual([expect.stringMatching(/is in use by .* Stop the service/)]);
   });
@@ -225,16 +225,16 @@ describe("stoa restore", () => {
   it("that failed leaves a database on which no service starts, and can be run again", async () => {
     const target = await createTestDatabase();
     const stop = new AbortController();
-    const restoring = operate(["restore", file], settingsOf(target.config), stop.signal);
+    const restoring = operate(target.config, ["restore", file], stop.signal);
     for (let found = 0; found < 3; ) {
       found = (await query(target.config, "SHOW TABLES LIKE '%s'")).length;
     }
     stop.abort(new Error("interrupted"));
     expect(await restoring).toEqual({ status: 3, out: [], notes: ["stoa restore: interrupted"] });
     await expect(startService({ db: target })).rejects.toThrow("A restore into this database was not finished.");
-    const { notes } = await operate(["backup", join(folder, "half.sql")], settingsOf(target.config));
+    const { notes } = await operate(target.config, ["backup", join(folder, "half.sql")]);
     expect(notes).toEqual([expect.stringContaining("A restore into this database was not finished.")]);
-    expect(await operate(["restore", file], settingsOf(target.config))).toMatchObject({ status: 0 });
+    expect(await operate(target.config, ["restore", file])).toMatchObject({ status: 0 });
     expect(await contents(target)).toEqual(await contents(source));
   });
 });

@@ -11,10 +11,15 @@ export interface Outcome {
   notes: string[];
 }
 
-/** Runs a command of an operator in this process. @param settings all of them: STOA_DATABASE_URL or STOA_DATA_DIR is there */
-export async function operate(
-  [name, ...args]: string[],
+/** Runs a command of an operator in this process, on the settings of a service with this database. */
+export function operate(database: DatabaseConfig, args: string[], signal?: AbortSignal): Promise<Outcome> {
+  return operateWith({ STOA_DATABASE_URL: urlOf(database) }, args, signal);
+}
+
+/** The same with settings of any kind. */
+export async function operateWith(
   settings: Record<string, string>,
+  [name, ...args]: string[],
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Outcome> {
   const command = operatorCommands.find((each) => each.name === name);
@@ -29,11 +34,6 @@ export async function operate(
     note: (line) => notes.push(line),
   });
   return { status, out, notes };
-}
-
-/** The settings of a service on this database. */
-export function settingsOf(database: DatabaseConfig): Record<string, string> {
-  return { STOA_DATABASE_URL: urlOf(database) };
 }
 
 /** Runs statements on a connection of their own: one that stayed open would count as a user of the database. */

@@ -1,12 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -59,7 +61,7 @@ describe("start and stop", () => {
     await first.stop();
     expect(identify(pid)).toBeUndefined();
     expect(existsSync(dirname(first.socketPath))).toBe(false);
-    expect(readdirSync(dataDir).sort()).toEqual(["mysql", "mysql.log"]);
+    expect(readdirSync(dataDir).sort()).toEqual(["lock", "mysql", "mysql.lock", "mysql.log"]);
 
     const second = await start();
     expect(await run(second, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
@@ -114,8 +116,8 @@ describe("start and stop", () => {
   });
 
   test.each([
-    ["while it makes the data", "mysql.new-", ["mysql.log"]],
-    ["while it waits for the server", "mysql.json", ["mysql", "mysql.log"]],
+    ["while it makes the data", "mysql.new-", ["lock", "mysql.lock", "mysql.log"]],
+    ["while it waits for the server", "mysql.json", ["lock", "mysql", "mysql.lock", "mysql.log"]],
   ])("a start can be given up %s", async (_, sign, left) => {
     const giveUp = new AbortController();
     const started = start({ signal: giveUp.signal });
@@ -155,7 +157,90 @@ describe("the lock of the data folder", () => {
     mkdirSync(dataDir);
     writeFileSync(join(dataDir, "lock"), JSON.stringify(holder()));
     await start();
-    expect(JSON.parse(readFileSync(join(dataDir, "lock"), "utf8"))).toEqual(identify(process.pid));
+    expect(JSON.parse(readFileSync(join(dataDir, "lock"), "utf8"))).toMatchObject({ ...identify(process.pid) });
+  });
+});
+
+describe("a second process namespace", () => {
+  const cannot = cannotUnshare();
+
+  test.skipIf(cannot)("is told that a service has the folder which it cannot see", async () => {
+    const first = await start();
+    const before = await serverPid(first);
+    expect(await startUnshared()).toBe(
+      `the data folder ${dataDir} is in use by a process that cannot be seen from here, such as one in another container;` +
+        " stop it first or set STOA_DATA_DIR",
+    );
+    expect(await serverPid(first)).toBe(before);
+    expect(existsSync(join(dataDir, "mysql.json"))).toBe(true);
+  });
+
+  test.skipIf(cannot)("is told that a database server works on the folder which it cannot see", async () => {
+    const { child, server } = await startOwner();
+    const orphan = await serverPid(server);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(await startUnshared()).toBe(
+      `the data folder ${dataDir} is in use by a database server that cannot be seen from here, such as one in another` +
+        " container; stop it first or set STOA_DATA_DIR",
+    );
+    expect(await serverPid(server)).toBe(orphan);
+    // Who sees it stops it.
+    await start();
+    expect(identify(orphan)).toBeUndefined();
+  });
+
+  test.skipIf(cannot)("that is gone leaves a folder which starts", async () => {
+    expect(await startUnshared()).toBe("started");
+    const next = await start();
+    expect(await run(next, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+});
+
+describe("a copied folder", () => {
+  test("of a server that is stopped starts beside the original", async () => {
+    await (await start()).stop();
+    const copy = join(home, "copy");
+    cpSync(dataDir, copy, { recursive: true });
+    const [first, second] = [await start(), await start({ dataDir: copy })];
+    expect(await run(first, "SELECT 1 AS one")).toEqual(await run(second, "SELECT 1 AS one"));
+  });
+
+  test("of a running server leaves the original alone: its process, its socket and its rows", async () => {
+    const first = await start();
+    await run(first, "CREATE DATABASE d", "CREATE TABLE d.t (n INT) ENGINE=InnoDB", "INSERT INTO d.t VALUES (7)");
+    const pid = await serverPid(first);
+    const copy = join(home, "copy");
+    cpSync(dataDir, copy, { recursive: true });
+    // Whether such a copy can be recovered is InnoDB's to say.
+    await start({ dataDir: copy }).catch(() => {});
+    expect(lines.join()).not.toContain("stopping the database server of an earlier run");
+    expect(await serverPid(first)).toBe(pid);
+    expect(await run(first, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
+  });
+
+  test("by hard links, or under another name, is the same folder", async () => {
+    await start();
+    renameSync(dataDir, join(home, "renamed"));
+    await expect(start({ dataDir: join(home, "renamed") })).rejects.toThrow("is in use by process");
+    renameSync(join(home, "renamed"), dataDir);
+  });
+});
+
+describe("temporary folders", () => {
+  test("of processes that were killed are removed by the next start, and those in use are not", async () => {
+    vi.stubEnv("TMPDIR", home);
+    const other = await start({ dataDir: join(home, "other") });
+    const { child, server } = await startOwner();
+    const orphan = await serverPid(server);
+    for (const pid of [child.pid ?? 0, orphan]) process.kill(pid, "SIGKILL");
+    await until(async () => identify(orphan) === undefined || undefined);
+    // Made by somebody else: there is nothing to tell whether it is in use.
+    mkdirSync(join(home, "stoa-db-000000"));
+    await start();
+    expect(existsSync(dirname(server.socketPath))).toBe(false);
+    expect(existsSync(join(home, "stoa-db-000000"))).toBe(true);
+    expect(await run(other, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 });
 
@@ -206,7 +291,9 @@ describe("after a kill", () => {
     process.kill(before, "SIGKILL");
     const after = await until(() => serverPid(server).catch(() => undefined));
     expect(after).not.toBe(before);
-    expect(lines).toContain("the database server ended unexpectedly (SIGKILL); starting it again");
+    const line = `the database server ended unexpectedly (SIGKILL); starting it again, see ${join(dataDir, "mysql.log")}`;
+    expect(lines).toContain(`error: ${line}`);
+    await until(async () => lines.includes("the database server is back") || undefined);
   });
 
   test("of the server, a stop during the restart ends it for good", async () => {
@@ -215,7 +302,7 @@ describe("after a kill", () => {
     await until(async () => lines.some((line) => line.includes("ended unexpectedly")) || undefined);
     await server.stop();
     expect(identify(Number(contentOf(join(dataDir, "mysql/server.pid"))))).toBeUndefined();
-    expect(readdirSync(dataDir).sort()).toEqual(["mysql", "mysql.log"]);
+    expect(readdirSync(dataDir).sort()).toEqual(["lock", "mysql", "mysql.lock", "mysql.log"]);
   });
 });
 
@@ -256,9 +343,14 @@ describe("the data folder", () => {
 });
 
 async function start(options: Partial<PrivateServerOptions> = {}): Promise<PrivateServer> {
-  const server = await startPrivateServer({ dataDir, log: (line) => lines.push(line), ...options });
+  const server = await startPrivateServer({ dataDir, log: tell, ...options });
   servers.push(server);
   return server;
+}
+
+/** Keeps a line of the log, with its level where it has one. */
+function tell(line: string, level?: "error"): void {
+  lines.push(level === undefined ? line : `${level}: ${line}`);
 }
 
 /** Starts the server from a process of its own, which then waits to be killed. */
@@ -275,6 +367,46 @@ async function startOwner(): Promise<{ child: ChildProcess; server: PrivateServe
   const [server] = await Promise.race([once(child, "message"), once(child, "exit").then(() => [])]);
   if (server === undefined) throw new Error("the owner did not start");
   return { child, server: server as PrivateServer };
+}
+
+/** Starts the server from a process namespace of its own and stops it. @returns what came of it */
+async function startUnshared(): Promise<string> {
+  const module = new URL("../../src/store/private-server.ts", import.meta.url).href;
+  const script = `
+    const { startPrivateServer } = await import(${JSON.stringify(module)});
+    try {
+      const server = await startPrivateServer({ dataDir: ${JSON.stringify(dataDir)}, log() {} });
+      await server.stop();
+      console.log("started");
+    } catch (error) {
+      console.log(error.message);
+    }`;
+  const args = [
+    "--pid",
+    "--fork",
+    "--mount-proc",
+    "--kill-child",
+    process.execPath,
+    "--input-type=module",
+    "-e",
+    script,
+  ];
+  const child = spawn("unshare", args, { stdio: ["ignore", "pipe", "ignore"] });
+  children.push(child);
+  let output = "";
+  child.stdout?.on("data", (chunk) => {
+    output += chunk;
+  });
+  await once(child, "close");
+  return output.trim();
+}
+
+/** Whether this machine keeps tests from making process namespaces. In CI that is a failure; elsewhere it is told, loudly. */
+function cannotUnshare(): boolean {
+  const { status } = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]);
+  if (status === 0 || process.env.CI) return false;
+  process.stderr.write("\nSKIPPED: the tests of process namespaces need an account that may make one (root).\n\n");
+  return true;
 }
 
 async function run(server: PrivateServer, ...statements: string[]): Promise<unknown> {

@@ -95,6 +95,14 @@ export declare type SealDailyRequest = Message<"stoa.v1.SealDailyRequest"> & {
    * @generated from field: string date = 1;
    */
   date: string;
+
+  /**
+   * An operator's word: all days up to `date` that were missed are sealed, in order, however many. Without it, more than
+   * three missed days, or a newest receipt whose time is ahead of the clock, keep everything from being sealed.
+   *
+   * @generated from field: bool catch_up = 2;
+   */
+  catchUp: boolean;
 };
 
 /**
@@ -108,9 +116,18 @@ export declare const SealDailyRequestSchema: GenMessage<SealDailyRequest>;
  */
 export declare type SealDailyResponse = Message<"stoa.v1.SealDailyResponse"> & {
   /**
+   * With catch_up: that of the last day that was sealed; absent where no day was missed.
+   *
    * @generated from field: stoa.v1.Receipt receipt = 1;
    */
   receipt?: Receipt | undefined;
+
+  /**
+   * The days that were sealed, in order.
+   *
+   * @generated from field: repeated string dates = 2;
+   */
+  dates: string[];
 };
 
 /**
@@ -136,7 +153,7 @@ export declare const LedgerOperatorService: GenService<{
     output: typeof SealSessionResponseSchema;
   },
   /**
-   * Seals a day that is over, where the service's own clock has not done so.
+   * Seals a day that is over, where the service's own clock has not done so; with catch_up, every missed day up to it.
    *
    * @generated from rpc stoa.v1.LedgerOperatorService.SealDaily
    */

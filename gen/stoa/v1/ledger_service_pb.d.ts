@@ -280,8 +280,8 @@ export declare const VerifyChainResponseSchema: GenMessage<VerifyChainResponse>;
  */
 export declare const LedgerService: GenService<{
   /**
-   * A receipt, with commands that verify it. One whose stored bytes do not hash to its stored hash, or name another seq or
-   * prev_hash, is given as it is stored, with the header `Stoa-Receipt: damaged`, and is not to be kept.
+   * A receipt, with commands that verify it. A damaged one is given as it is stored, says so itself and by the header
+   * `Stoa-Receipt: damaged`, and is not to be kept.
    *
    * @generated from rpc stoa.v1.LedgerService.GetReceipt
    */
@@ -291,8 +291,8 @@ export declare const LedgerService: GenService<{
     output: typeof GetReceiptResponseSchema;
   },
   /**
-   * The exact bytes of a receipt's document. Their SHA-256 is the receipt's hash; where it is not, the
-   * header says `Stoa-Receipt: damaged`.
+   * The exact bytes of a receipt's document. Their SHA-256 is the receipt's hash. Those of a damaged receipt come with the
+   * header `Stoa-Receipt: damaged`.
    *
    * @generated from rpc stoa.v1.LedgerService.GetCanonicalReceipt
    */
@@ -303,7 +303,8 @@ export declare const LedgerService: GenService<{
   },
   /**
    * A page of receipts, in the order of the chain. A page of large receipts ends early, when it has about 4 MiB: `next_from`
-   * says where to go on.
+   * says where to go on. A page that holds a damaged receipt, or lacks one that is missing from the database, has the header
+   * `Stoa-Receipt: damaged`.
    *
    * @generated from rpc stoa.v1.LedgerService.ListReceipts
    */
@@ -314,6 +315,7 @@ export declare const LedgerService: GenService<{
   },
   /**
    * Streams receipts in the order of the chain. First come those that exist, then, when following, each as it is sealed.
+   * A stream ends with `unavailable` before a receipt that is missing from the database.
    *
    * @generated from rpc stoa.v1.LedgerService.StreamReceipts
    */

@@ -190,6 +190,13 @@ export declare const event_id: GenExtension<FieldOptions, boolean>;
 export declare const resumes_stream: GenExtension<FieldOptions, boolean>;
 
 /**
+ * In JSON the member is left out where the field is unset; others are null then.
+ *
+ * @generated from extension: bool omitted_when_unset = 50030;
+ */
+export declare const omitted_when_unset: GenExtension<FieldOptions, boolean>;
+
+/**
  * What an absent field stands for: a number, a string, or the name of an enum's value.
  *
  * @generated from extension: string default_value = 50024;

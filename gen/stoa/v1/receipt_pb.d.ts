@@ -85,6 +85,14 @@ export declare type Receipt = Message<"stoa.v1.Receipt"> & {
    * @generated from field: string canonical_url = 10;
    */
   canonicalUrl: string;
+
+  /**
+   * True for a damaged receipt, which is given as it is stored: its bytes do not hash to `hash`, or name another seq or
+   * prev_hash, or a verification of the chain has found it to be the first that does not verify. Absent for every other.
+   *
+   * @generated from field: optional bool damaged = 11;
+   */
+  damaged?: boolean | undefined;
 };
 
 /**

@@ -2,6 +2,7 @@ import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { refuse_unknown_properties } from "../../../gen/stoa/v1/options_pb.js";
+import { isOmittedWhenUnset } from "../../contract.ts";
 import { defaultOf } from "./defaults.ts";
 import { exampleOf } from "./examples.ts";
 import { rulesOf } from "./rules.ts";
@@ -48,15 +49,18 @@ export class Components {
     });
   }
 
-  /** Every member is there, in the order of the contract; what is absent is null. */
+  /** Every member is there, in the order of the contract, unless the contract has it left out; what is absent is null. */
   #output(desc: DescMessage, role: Role): Schema {
     const properties: Record<string, Schema> = role === "reply" ? { ok: { const: true } } : {};
+    const required = Object.keys(properties);
     for (const field of desc.fields) {
       const schema = this.#field(field, "written");
-      properties[field.name] = describe(field, isNullable(field) ? nullable(schema) : schema);
+      const isOmitted = isOmittedWhenUnset(field);
+      if (!isOmitted) required.push(field.name);
+      properties[field.name] = describe(field, isNullable(field) && !isOmitted ? nullable(schema) : schema);
     }
     return withKeywords(
-      { type: "object", required: Object.keys(properties), properties },
+      { type: "object", required, properties },
       { description: comments[desc.typeName], examples: listOf(exampleOf(desc, role)) },
     );
   }

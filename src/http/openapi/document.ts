@@ -110,8 +110,9 @@ const headers = {
   },
   "Stoa-Receipt": {
     description:
-      "Where it is there, what is stored of the receipt disagrees with itself: its bytes do not hash to its hash, or name" +
-      " another seq or prev_hash. They are given as they are stored.",
+      "Where it is there, the receipt, or one of a list, is damaged and given as it is stored: its bytes do not hash to its" +
+      " hash, or name another seq or prev_hash, or a verification has found it not to verify. A list also has it where it" +
+      " lacks a receipt that is missing from the database.",
     schema: { const: "damaged" },
   },
   ETag: {

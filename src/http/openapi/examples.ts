@@ -1,5 +1,6 @@
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import { example } from "../../../gen/stoa/v1/options_pb.js";
+import { isOmittedWhenUnset } from "../../contract.ts";
 import { defaultOf } from "./defaults.ts";
 import { rulesOf } from "./rules.ts";
 import { enumNames, isNullable, scalarSchema, wellKnownSchema } from "./types.ts";
@@ -24,7 +25,7 @@ export function exampleOf(
   const result: Example = role === "reply" ? { ok: true } : {};
   for (const field of fields) {
     const given = shown[field.name];
-    if (given === undefined && role === "request" && !rulesOf(field).required) continue;
+    if (given === undefined && (role === "request" ? !rulesOf(field).required : isOmittedWhenUnset(field))) continue;
     const value = given === undefined ? makeUp(field, role === "request" ? role : "part", depth) : given;
     if (value === undefined) return undefined;
     result[field.name] = value;

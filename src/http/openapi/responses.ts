@@ -1,5 +1,6 @@
-import { type DescMessage, getOption } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
 import { immutable, media_type } from "../../../gen/stoa/v1/options_pb.js";
+import { ReceiptSchema } from "../../../gen/stoa/v1/receipt_pb.js";
 import { isIdempotentByKey } from "../../contract.ts";
 import type { Binding } from "../rest/bindings.ts";
 import { isServerStreaming } from "../rest/stream-call.ts";
@@ -20,12 +21,18 @@ export function responsesOf(binding: Binding, components: Components, shared: Re
       ? { "Idempotency-Replayed": { $ref: "#/components/headers/Idempotency-Replayed" } }
       : {}),
   };
-  const mayBeDamaged = isImmutable ? { "Stoa-Receipt": { $ref: "#/components/headers/Stoa-Receipt" } } : {};
+  const mayBeDamaged =
+    isImmutable || listsReceipts(rpc) ? { "Stoa-Receipt": { $ref: "#/components/headers/Stoa-Receipt" } } : {};
   return {
     [status]: { ...success(binding, components), headers: { ...headers, ...mayBeDamaged } },
     ...(isImmutable ? { 304: { description: "You have the very reply already.", headers } } : {}),
     ...errorResponses(errorsOf(binding), shared),
   };
+}
+
+/** Whether the reply is a list of receipts. The headers of a stream are sent before it is known what it holds. */
+function listsReceipts({ methodKind, output }: DescMethod): boolean {
+  return methodKind === "unary" && output.fields.some(({ message }) => message?.typeName === ReceiptSchema.typeName);
 }
 
 function success(binding: Binding, components: Components): { description: string; content: Schema } {

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
+import { type Intercept, interceptPush } from "./intercept-push.ts";
 import { cutSocket } from "./transport.ts";
 
 /** How many bytes there may be of request bodies that have not arrived whole. */
@@ -114,7 +115,6 @@ export class ConnectionBodies {
    * @returns what must be called when the request is over: nobody holds its bytes any longer
    */
   follow(body: Readable, encoding: string | undefined, cut: () => void): () => void {
-    const { push } = body;
     let isOpen = true;
     const release = () => {
       isOpen = false;
@@ -131,24 +131,24 @@ export class ConnectionBodies {
     // With HTTP/2, what came with the head is in the body already.
     const begin: Buffer | null = waiting && body.readableLength > 0 ? body.read() : null;
     if (begin !== null) waiting?.push(begin);
-    const passWaiting = () => {
-      for (const chunk of waiting ?? []) push.call(body, chunk);
+    const passWaiting = (push: Intercept) => {
+      for (const chunk of waiting ?? []) push(chunk);
       waiting = undefined;
     };
-    body.push = (chunk: Buffer | null, encoding?: BufferEncoding): boolean => {
+    interceptPush(body, (push) => (chunk, encoding) => {
       if (chunk === null) {
         release();
-        passWaiting();
-        return push.call(body, chunk);
+        passWaiting(push);
+        return push(chunk);
       }
       if (isOpen) account.add(chunk.length + CHUNK_OVERHEAD);
       const own = compact(chunk);
-      if (waiting === undefined) return push.call(body, own, encoding);
+      if (waiting === undefined) return push(own, encoding);
       waiting.push(own);
       waitingBytes += own.length;
-      if (waitingBytes > MAX_WAITING) passWaiting();
+      if (waitingBytes > MAX_WAITING) passWaiting(push);
       return true;
-    };
+    });
     return release;
   }
 }

@@ -8,6 +8,8 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
+import { isOmittedWhenUnset } from "../../contract.ts";
+import { toUtcText } from "./utc-time.ts";
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, isTimestampMs, wrappedScalar } from "./well-known.ts";
 
 /** A value for JSON.stringify. */
@@ -18,7 +20,7 @@ const encoders = new WeakMap<DescMessage, (message: Message) => { [name: string]
 
 /**
  * A message as the REST facade writes it: snake_case names; int64 as numbers; unset optional fields and messages as
- * explicit nulls; enum values in lower case without their prefix; timestamps in RFC 3339 UTC with milliseconds.
+ * explicit nulls, but for those that the contract has left out; enum values in lower case without their prefix; timestamps in RFC 3339 UTC with milliseconds.
  * @throws RangeError for an integer beyond 2^53-1, which JSON readers would misread; likewise for what has no form at
  * all: a time beyond the years 1 to 9999, a number that its enum does not name.
  */
@@ -41,12 +43,18 @@ function encoderOf(desc: DescMessage): (message: Message) => { [name: string]: J
 }
 
 function compileMessage(desc: DescMessage): (message: Message) => { [name: string]: JsonOutput } {
-  const fields = desc.fields.map((field) => ({ name: field.name, read: reader(field), encode: compileField(field) }));
+  const fields = desc.fields.map((field) => ({
+    name: field.name,
+    read: reader(field),
+    encode: compileField(field),
+    isOmitted: isOmittedWhenUnset(field),
+  }));
   return (message) => {
     const output: { [name: string]: JsonOutput } = {};
-    for (const { name, read, encode } of fields) {
+    for (const { name, read, encode, isOmitted } of fields) {
       const value = read(message);
-      output[name] = value === undefined ? null : encode(value as never);
+      if (value !== undefined) output[name] = encode(value as never);
+      else if (!isOmitted) output[name] = null;
     }
     return output;
   };
@@ -103,7 +111,7 @@ function compileMessageValue(field: DescField, desc: DescMessage): Encode {
 function encodeTimestamp({ seconds, nanos }: { seconds: bigint; nanos: number }): string {
   const ms = Number(seconds) * 1000 + Math.floor(nanos / 1_000_000);
   if (!isTimestampMs(ms)) throw new RangeError(`${seconds} seconds are beyond the years of RFC 3339`);
-  return new Date(ms).toISOString();
+  return toUtcText(ms);
 }
 
 function compileEnum(desc: DescEnum): Encode {

@@ -22,32 +22,20 @@ export type Read<Rpc extends DescMethodUnary> = (
   reply: FastifyReply,
 ) => Promise<MessageShape<Rpc["output"]>>;
 
-/** The same, with the headers that the call has set, if any. */
-export type ReadReply<Rpc extends DescMethodUnary> = (
-  ...given: Parameters<Read<Rpc>>
-) => Promise<{ message: MessageShape<Rpc["output"]>; headers: Headers | undefined }>;
-
-/** What makes the calls of an RPC. Both throw an Error for an RPC that there is not: the service does not start then. */
+/** What makes the calls of an RPC. It throws an Error for an RPC that there is not: the service does not start then. */
 export interface Readers {
   read<Rpc extends DescMethodUnary>(rpc: Rpc): Read<Rpc>;
-  readReply<Rpc extends DescMethodUnary>(rpc: Rpc): ReadReply<Rpc>;
 }
 
 export function createReaders(table: ServiceTable, interceptors: readonly Interceptor[]): Readers {
-  return {
-    read(rpc) {
-      const readReply = createRead(rpc, table, interceptors);
-      return async (...given) => (await readReply(...given)).message;
-    },
-    readReply: (rpc) => createRead(rpc, table, interceptors),
-  };
+  return { read: (rpc) => createRead(rpc, table, interceptors) };
 }
 
 function createRead<Rpc extends DescMethodUnary>(
   rpc: Rpc,
   { services, limitsKey }: ServiceTable,
   interceptors: readonly Interceptor[],
-): ReadReply<Rpc> {
+): Read<Rpc> {
   const found = services.find(({ service }) => service.typeName === rpc.parent.typeName);
   const [binding] = bindingsOf(rpc.parent).filter((each) => each.rpc.name === rpc.name);
   if (found === undefined || binding === undefined) throw new Error(`${rpc.name} is not served over REST.`);
@@ -64,7 +52,7 @@ function createRead<Rpc extends DescMethodUnary>(
         signal: cancellation(request, reply),
         values: createContextValues().set(logKey, request.log).set(limitsKey, request.callLimits),
       });
-      return { message: response.message as MessageShape<Rpc["output"]>, headers: response.headers };
+      return response.message as MessageShape<Rpc["output"]>;
     } catch (error) {
       // What the chain lets out has been logged.
       throw error instanceof ConnectError ? toStoaError(error) : error;

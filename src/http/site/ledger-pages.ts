@@ -11,8 +11,8 @@ const receiptsAPage = 25;
 
 /** The ledger: its receipts, the newest first, and each of them. */
 export function addLedgerPages(app: FastifyInstance, context: PageContext): void {
-  const { read, readReply, config, siteUrl, receiptModules, send } = context;
-  const getReceipt = readReply(LedgerService.method.getReceipt);
+  const { read, config, siteUrl, receiptModules, send } = context;
+  const getReceipt = read(LedgerService.method.getReceipt);
   const listReceipts = read(LedgerService.method.listReceipts);
 
   app.get("/house/receipts", { config }, async (request, reply) => {
@@ -34,14 +34,13 @@ export function addLedgerPages(app: FastifyInstance, context: PageContext): void
 
   app.get("/house/receipts/:seq", { config }, async (request, reply) => {
     const path = "/api/v1/house/receipts";
-    const { message: found, headers } = await getReceipt(`${path}/${segment(request, 3)}`, "", request, reply);
+    const found = await getReceipt(`${path}/${segment(request, 3)}`, "", request, reply);
     const receipt = found.receipt as Receipt;
     const { headSeq } = await listReceipts(path, "limit=1", request, reply);
     const page = receiptView({
       receipt,
       commands: found.verify as VerifyCommands,
       hasNext: headSeq > receipt.seq,
-      isDamaged: headers?.get("stoa-receipt") === "damaged",
       site: siteUrl(),
       modules: receiptModules,
     });

@@ -2,11 +2,11 @@
 // cannot reach the data folder (a clone in /root), it sees the folder at a place of its own, by a mount that exists for
 // this process alone.
 import { spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, mkdtempSync, rmdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../../privileges/account.ts";
 import { firstUnreadable } from "../../privileges/reach.ts";
+import { mountPoint } from "./scratch.ts";
 
 /** A program with its arguments, and how it is spawned. */
 export interface Command {
@@ -21,36 +21,12 @@ export interface Confinement {
   wrap(command: string, args: string[]): Command;
 }
 
-/** In a folder of `makeScratch`: where the data folder is mounted for one process. */
-const mountPoint = "data";
 const mountAndRun = `mount --bind -- "$1" "$2" && shift 2 && exec "$@"`;
-
-/**
- * Makes a short folder for a program's socket or temporary files, open to its account alone.
- * @param usual the folder to make it in, unless another account must reach it
- */
-export function makeScratch(prefix: string, account: Account | undefined, usual = tmpdir()): string {
-  // Root's own temporary folder may be closed to others.
-  const folder = mkdtempSync(join(account === undefined ? usual : "/tmp", prefix));
-  if (account !== undefined) chownSync(folder, account.uid, account.gid);
-  return folder;
-}
-
-/** Removes a folder of `makeScratch`. The data that may be mounted in it are never touched. */
-export function removeScratch(folder: string): void {
-  try {
-    rmdirSync(join(folder, mountPoint));
-  } catch (error) {
-    // Anything but an empty folder stays.
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") return;
-  }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-}
 
 /**
  * Decides how programs that work on `folder` are run.
  * @param account who runs them; undefined means this process's own account
- * @param scratch a folder of `makeScratch`
+ * @param scratch the folder of `makeScratch`
  * @throws Error when the account cannot be given access
  */
 export function confine(account: Account | undefined, folder: string, scratch: string): Confinement {

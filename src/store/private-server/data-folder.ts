@@ -8,7 +8,7 @@ import { takeLock } from "./lock.ts";
 
 /** All that this program ever makes in a data folder, the set-up's lock among it. */
 const ours =
-  /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads)$/;
+  /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|lock|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads)$/;
 
 /** Makes the folder if it is missing. @returns its real path */
 export function makeDataFolder(path: string): string {
@@ -19,7 +19,12 @@ export function makeDataFolder(path: string): string {
 
 export function serverFiles(dataDir: string): ServerFiles {
   const folder = join(dataDir, "mysql");
-  return { folder, record: join(dataDir, "mysql.json"), pidFile: join(folder, "server.pid") };
+  return {
+    folder,
+    record: join(dataDir, "mysql.json"),
+    lock: join(dataDir, "mysql.lock"),
+    pidFile: join(folder, "server.pid"),
+  };
 }
 
 /** Something in the folder that is not this program's; undefined when there is nothing else. */
@@ -33,9 +38,10 @@ export function foreignEntry(dataDir: string): string | undefined {
  * @throws Error when the folder is in use
  */
 export async function giveDataFolder(dataDir: string, account: Account, log: (line: string) => void): Promise<void> {
-  const unlock = takeLock(dataDir);
+  const unlock = await takeLock(dataDir);
   try {
-    await stopLeftOver(serverFiles(dataDir), log);
+    const { lock } = await stopLeftOver(serverFiles(dataDir), log);
+    lock.release();
     handOver(account, ownEntries(dataDir));
     chmodSync(dataDir, 0o700);
     lchownSync(dataDir, account.uid, account.gid);

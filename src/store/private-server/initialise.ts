@@ -4,9 +4,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../../privileges/account.ts";
-import { confine, makeScratch, removeScratch } from "./confine.ts";
+import { confine } from "./confine.ts";
 import type { Flavour, ServerProgram } from "./find.mjs";
 import { serverEnvironment } from "./options.ts";
+import { makeScratch } from "./scratch.ts";
 import { openServerLog } from "./server-log.ts";
 
 const asidePrefix = "mysql.new-";
@@ -72,14 +73,14 @@ async function makeData(
 ): Promise<void> {
   signal.throwIfAborted();
   // Its temporary tables need a folder of their own: any server that starts deletes those it finds in the common one.
-  const scratch = makeScratch("stoa-init-", account);
+  const scratch = makeScratch("init", account);
   try {
-    const confinement = confine(account, folder, scratch);
+    const confinement = confine(account, folder, scratch.folder);
     const { command, args, options } = confinement.wrap(...initCommand(program, confinement.folder));
     const serverLog = openServerLog(logFile);
     // A group of its own, so that an abort ends mariadb-install-db (a shell script) together with the server it runs.
-    const stdio: ["ignore", number, number] = ["ignore", serverLog.fd, serverLog.fd];
-    const env = { ...serverEnvironment(), TMPDIR: scratch };
+    const stdio = ["ignore" as const, serverLog.fd, serverLog.fd, scratch.fd];
+    const env = { ...serverEnvironment(), TMPDIR: scratch.folder };
     const child = spawn(command, args, { ...options, detached: true, stdio, env });
     serverLog.close();
     const how = await untilEnded(child, signal);
@@ -87,7 +88,7 @@ async function makeData(
       throw new Error(`${program.command} could not make the data folder ${folder} (${how}); ${serverLog.lastLines()}`);
     }
   } finally {
-    removeScratch(scratch);
+    scratch.remove();
   }
 }
 

@@ -1,16 +1,21 @@
 // A service that is killed cannot stop its database server. The next start finds that server by the record kept here,
 // stops it cleanly, and goes on with a fresh one.
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { removeScratch } from "./confine.ts";
-import { identifyingArgs, isSocketFolder } from "./options.ts";
+import { DataFolderInUse, unseen } from "./lock.ts";
+import { identifyingArgs } from "./options.ts";
+import { lockSoon, type OsLock, tryLock } from "./os-lock.ts";
 import { identify, isRunning, type ProcessIdentity, parseIdentity, wasGiven } from "./process-identity.ts";
+import { isScratch } from "./scratch.ts";
 
 export interface ServerFiles {
   /** The database's own data. */
   readonly folder: string;
   /** What we know of the server we started last. */
   readonly record: string;
+  /** Locked by the server as long as it runs. */
+  readonly lock: string;
   /** Written by the server itself. */
   readonly pidFile: string;
 }
@@ -21,7 +26,7 @@ const killedMs = 10_000;
 /** Records a server right after its spawn. */
 export function recordServer(files: ServerFiles, pid: number, socketFolder: string): void {
   const aside = `${files.record}.new`;
-  writeFileSync(aside, JSON.stringify({ ...identify(pid), socketFolder }), { mode: 0o600 });
+  writeFileSync(aside, JSON.stringify({ ...identify(pid), socketFolder, locking: true }), { mode: 0o600 });
   renameSync(aside, files.record);
 }
 
@@ -34,32 +39,64 @@ export function forgetServer(files: ServerFiles): void {
 export function runningServer(files: ServerFiles): { pid: number; socketFolder: string } | undefined {
   const record = readRecord(files.record);
   const server = ours(files, parseIdentity(record));
-  const socketFolder = record?.socketFolder;
-  if (server === undefined || typeof socketFolder !== "string" || !isSocketFolder(socketFolder)) return undefined;
+  const socketFolder = socketFolderOf(record);
+  if (server === undefined || socketFolder === undefined) return undefined;
   return { pid: server.pid, socketFolder };
 }
 
+/** The data of a database on which no server runs. */
+export interface FreeData {
+  /** To be held, and inherited by the server that is started. */
+  lock: OsLock;
+  /** The socket folder that the record of the last server names; a copied record names that of another server. */
+  socketFolder: string | undefined;
+}
+
 /**
- * Stops the server that an earlier service left running on this data, if there is one, and removes its socket folder.
- * The caller holds the lock of the data folder.
- * @throws the signal's reason: the server may still be ending then, and the next start goes on from there
+/**
+ * Stops the server that an earlier service left running on this data, if there is one. A server holds its lock as long as
+ * it runs: where the lock is free, what is recorded is past, or was copied with the folder from elsewhere, and nothing is
+ * signalled. The caller holds the lock of the data folder.
+ * @throws DataFolderInUse when a server runs that cannot be seen from here; the signal's reason: the server may still be
+ * ending then, and the next start goes on from there
  */
 export async function stopLeftOver(
   files: ServerFiles,
   log: (line: string) => void,
   signal: AbortSignal = new AbortController().signal,
-): Promise<void> {
+): Promise<FreeData> {
   const record = readRecord(files.record);
+  let lock = tryLock(files.lock);
+  try {
+    // Servers of before these locks hold none, and their records do not speak of one.
+    const isOlder = record !== undefined && record.locking !== true;
+    if (lock === undefined || isOlder) await stopRecorded(files, record, log, signal);
+    lock ??= await lockSoon(files.lock);
+    if (lock === undefined) throw new DataFolderInUse(dirname(files.folder), `a database server ${unseen}`);
+    forgetServer(files);
+    return { lock, socketFolder: socketFolderOf(record) };
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+async function stopRecorded(
+  files: ServerFiles,
+  record: Record<string, unknown> | undefined,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const server = ours(files, parseIdentity(record)) ?? ours(files, identify(Number(read(files.pidFile))));
   if (server !== undefined) {
     log(`stopping the database server of an earlier run (process ${server.pid})`);
     await end(files, server, log, signal);
   }
-  const socketFolder = record?.socketFolder;
-  if (typeof socketFolder === "string" && isSocketFolder(socketFolder)) {
-    removeScratch(socketFolder);
-  }
-  forgetServer(files);
+}
+
+function socketFolderOf(record: Record<string, unknown> | undefined): string | undefined {
+  const path = record?.socketFolder;
+  return typeof path === "string" && isScratch(path) ? path : undefined;
 }
 
 /** The process, only if it runs and serves this very data: nothing else is ever signalled. */

@@ -1,85 +1,82 @@
-// One service at a time per data folder. The lock names its holder, so that a lock whose holder has died is worth nothing;
-// InnoDB's own lock on its files is the last arbiter.
-import { randomUUID } from "node:crypto";
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+// One service at a time per data folder, by a lock of the operating system on the file `lock` in it. What the file holds
+// only serves to name the process in messages. The file stays: who removed it might remove what another has just locked.
+import { fstatSync, ftruncateSync, readFileSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { lockSoon, type OsLock } from "./os-lock.ts";
 import { identify, isRunning, type ProcessIdentity, parseIdentity } from "./process-identity.ts";
 
 /** Another process has the data folder. */
 export class DataFolderInUse extends Error {
   override readonly name = "DataFolderInUse";
+
+  /** @param by who has it */
+  constructor(dataDir: string, by: string) {
+    super(`the data folder ${dataDir} is in use by ${by}; stop it first or set STOA_DATA_DIR`);
+  }
 }
+
+/** The holder as the file has it. */
+interface Holder {
+  identity: ProcessIdentity | undefined;
+  /** False for a service of before these locks, which held the folder as long as its process ran. */
+  isLocking: boolean;
+}
+
+const maxBytes = 1024;
+/** What is said of a process whose lock alone is known. */
+export const unseen = "that cannot be seen from here, such as one in another container";
 
 /**
  * Takes the data folder for this process.
  * @returns a function that gives it back
  * @throws DataFolderInUse that names the process which has it
  */
-export function takeLock(dataDir: string): () => void {
+export async function takeLock(dataDir: string): Promise<() => void> {
   const path = join(dataDir, "lock");
-  const content = JSON.stringify(identify(process.pid));
-  // Written aside and linked: the lock appears at once and whole, or not at all.
-  const aside = `${path}.${randomUUID()}`;
-  writeFileSync(aside, content, { mode: 0o600 });
-  try {
-    for (let attempt = 0; attempt < 20; attempt++) {
-      if (linked(aside, path)) return () => release(path, content);
-      const found = read(path);
-      if (found === undefined) continue;
-      const holder = holderOf(found);
-      if (holder !== undefined && isRunning(holder)) throw inUse(dataDir, String(holder.pid));
-      removeStale(path, found);
-    }
-    throw inUse(dataDir, "of another start");
-  } finally {
-    rmSync(aside, { force: true });
+  const holder = () => parseHolder(readFileSync(path, "utf8"));
+  const lock = await lockSoon(path, () => isSeen(holder()));
+  if (lock === undefined) throw new DataFolderInUse(dataDir, nameOf(holder()));
+  const before = parseHolder(contentOf(lock));
+  if (!before.isLocking && isSeen(before)) {
+    lock.release();
+    throw new DataFolderInUse(dataDir, nameOf(before));
   }
+  write(lock, JSON.stringify({ ...identify(process.pid), locking: true }));
+  return () => {
+    write(lock, "");
+    lock.release();
+  };
 }
 
-function inUse(dataDir: string, who: string): Error {
-  return new DataFolderInUse(
-    `the data folder ${dataDir} is in use by process ${who}; stop it first or set STOA_DATA_DIR`,
-  );
+function isSeen({ identity }: Holder): boolean {
+  return identity !== undefined && isRunning(identity);
 }
 
-function linked(from: string, to: string): boolean {
+function nameOf(holder: Holder): string {
+  return isSeen(holder) ? `process ${holder.identity?.pid}` : `a process ${unseen}`;
+}
+
+function contentOf({ fd }: OsLock): string {
+  const buffer = Buffer.alloc(maxBytes);
+  return buffer.toString("utf8", 0, readSync(fd, buffer, 0, maxBytes, 0));
+}
+
+function write({ fd }: OsLock, content: string): void {
+  // A second name might be that of somebody else's file.
+  if (fstatSync(fd).nlink !== 1) return;
   try {
-    linkSync(from, to);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
-}
-
-/** Two starts may find the same stale lock: the slower must not remove what the faster has put in its place. */
-function removeStale(path: string, stale: string): void {
-  const moved = `${path}.${randomUUID()}`;
-  try {
-    renameSync(path, moved);
+    ftruncateSync(fd);
+    writeSync(fd, content, 0);
   } catch {
-    return;
-  }
-  if (read(moved) !== stale) linked(moved, path);
-  rmSync(moved, { force: true });
-}
-
-function release(path: string, content: string): void {
-  if (read(path) === content) rmSync(path, { force: true });
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
+    // The disk may be full. The lock holds without its name.
   }
 }
 
-function holderOf(content: string): ProcessIdentity | undefined {
+function parseHolder(content: string): Holder {
   try {
-    return parseIdentity(JSON.parse(content));
+    const value: unknown = JSON.parse(content);
+    return { identity: parseIdentity(value), isLocking: (value as { locking?: unknown } | null)?.locking === true };
   } catch {
-    return undefined;
+    return { identity: undefined, isLocking: false };
   }
 }

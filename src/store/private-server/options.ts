@@ -2,25 +2,18 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Account } from "../../privileges/account.ts";
-import { makeScratch } from "./confine.ts";
 import type { Flavour } from "./find.mjs";
+import { makeScratch, type Scratch } from "./scratch.ts";
 
 /** The longest socket path that every supported system takes (macOS 103, Linux 107). */
 const maxSocketPath = 103;
-const socketFolderPrefix = "stoa-db-";
 /** In the socket folder: the only folder whose files statements could name. It stays empty. */
 export const noFiles = "no-files";
 
 /** Makes the folder for the socket: short, and open to the server's account alone, since the database asks for no password. */
-export function makeSocketFolder(account: Account | undefined): string {
-  // mkdtemp adds 6 characters.
-  const fits = join(tmpdir(), socketFolderPrefix).length + 6 + "/server.sock.lock".length <= maxSocketPath;
-  return makeScratch(socketFolderPrefix, account, fits ? tmpdir() : "/tmp");
-}
-
-/** Whether a recorded path can be one that `makeSocketFolder` made; nothing else is ever removed. */
-export function isSocketFolder(path: string): boolean {
-  return /\/stoa-db-[A-Za-z0-9]{6}$/.test(path);
+export function makeSocketFolder(account: Account | undefined): Scratch {
+  const fits = join(tmpdir(), "stoa-db-000000/server.sock.lock").length <= maxSocketPath;
+  return makeScratch("db", account, fits ? tmpdir() : "/tmp");
 }
 
 export function socketIn(socketFolder: string): string {

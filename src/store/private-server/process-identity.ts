@@ -1,6 +1,6 @@
 // A process id alone names nobody: ids are reused. With the time the process started it does.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -40,8 +40,14 @@ export function parseIdentity(value: unknown): ProcessIdentity | undefined {
   return typeof pid === "number" && typeof started === "string" ? { pid, started } : undefined;
 }
 
+/** In a process namespace of its own a process may see the /proc of another, whose ids are not those that it signals. */
+function isOwnProc(): boolean {
+  return readlinkSync("/proc/self") === String(process.pid);
+}
+
 function startedByProc(pid: number): string | undefined {
   try {
+    if (!isOwnProc()) return undefined;
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The second field, the name, may hold spaces and brackets; what follows its last bracket is regular (proc(5)).
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -10,9 +10,11 @@ import { openServerLog, type ServerLog } from "./server-log.ts";
 export interface Launch extends Command {
   readonly socketPath: string;
   readonly logFile: string;
+  /** Open files that the server inherits: the locks that it holds as long as it runs. */
+  readonly inherited: readonly number[];
   /** Called right after the spawn, before anything is awaited. */
   spawned(pid: number): void;
-  log(line: string): void;
+  log(line: string, level?: "error"): void;
 }
 
 export interface ServerProcess {
@@ -45,7 +47,7 @@ export async function launchServer(launch: Launch, signal: AbortSignal): Promise
   for (const path of [launch.socketPath, `${launch.socketPath}.lock`]) rmSync(path, { force: true });
   const serverLog = openServerLog(launch.logFile);
   // Detached: Ctrl-C in a terminal reaches the service alone, which then stops the server cleanly.
-  const stdio: ["ignore", number, number] = ["ignore", serverLog.fd, serverLog.fd];
+  const stdio = ["ignore" as const, serverLog.fd, serverLog.fd, ...launch.inherited];
   const child = spawn(launch.command, launch.args, {
     ...launch.options,
     detached: true,

@@ -41,7 +41,7 @@ async function keepRunning(
     const how: string | undefined = await Promise.race([server.ended, asked]);
     if (stopping.aborted) return server;
     if (performance.now() - since > steadyMs) delayMs = firstDelayMs;
-    launch.log(`the database server ended unexpectedly (${how}); starting it again`);
+    launch.log(`the database server ended unexpectedly (${how}); starting it again, see ${launch.logFile}`, "error");
     server = undefined;
     while (server === undefined && !stopping.aborted) {
       await sleep(delayMs, undefined, { signal: stopping }).catch(() => {});
@@ -58,7 +58,7 @@ async function restarted(launch: Launch, stopping: AbortSignal): Promise<ServerP
     launch.log("the database server is back");
     return server;
   } catch (error) {
-    if (!stopping.aborted) launch.log(error instanceof Error ? error.message : String(error));
+    if (!stopping.aborted) launch.log(error instanceof Error ? error.message : String(error), "error");
     return undefined;
   }
 }

@@ -38,7 +38,7 @@ describe("the head file", () => {
     const ledger = await startGuarded(2);
     await fill(ledger.db, 3);
     expect(await cacheOf(ledger, 2)).toBe(immutable);
-    expect(await cacheOf(ledger, 4)).toBe("public, no-cache");
+    expect(await cacheOf(ledger, 4)).toBe("no-cache");
     await waitUntil("the head to be kept", () => headsIn(ledger.dataDir)[0]?.seq === 5);
     await waitUntil("the receipt to be immutable", async () => (await cacheOf(ledger, 4)) === immutable);
     expect(await cacheOf(ledger, 5, "/canonical")).toBe(immutable);
@@ -96,7 +96,7 @@ describe("the head file", () => {
       /is not remembered.*head files in .* cannot be written \(E\w+: [a-z ]+\)\.$/,
     );
     expect(ledger.log.filter(({ msg }) => /is not remembered/.test(String(msg)))).toHaveLength(2);
-    expect(await cacheOf(ledger, 1)).toBe("public, no-cache");
+    expect(await cacheOf(ledger, 1)).toBe("no-cache");
     rmSync(dataDir);
     await ledger.seal();
     expect(headsIn(dataDir)).toMatchObject([{ seq: 4 }]);
@@ -135,7 +135,7 @@ describe("a database that was restored from a backup", () => {
     expect(await warningOf(ledger)).toMatch(reason);
     expect((await ledger.rest("posts", { key, body: { title: "The board goes on" } })).status).toBe(201);
     expect((await ledger.rest("house/receipts/3")).status).toBe(200);
-    expect(await cacheOf(ledger, 2)).toBe("public, no-cache");
+    expect(await cacheOf(ledger, 2)).toBe("no-cache");
     expect(ledger.log.filter(({ msg }) => reason.test(String(msg)))).toHaveLength(1);
     expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 5 }]);
 
@@ -163,15 +163,15 @@ describe("a database that was restored from a backup", () => {
     await fill(ledger.db, 4);
     await expect(ledger.seal()).rejects.toEqual(refused(/the database has another receipt 4 now/));
     // Nothing of this chain may be kept as immutable, although the replica has served receipts of these numbers.
-    expect([await cacheOf(ledger, 1), await cacheOf(ledger, 3)]).toEqual(["public, no-cache", "public, no-cache"]);
+    expect([await cacheOf(ledger, 1), await cacheOf(ledger, 3)]).toEqual(["no-cache", "no-cache"]);
   });
 
   it("gives no immutable receipt even before it is noticed", async () => {
     const ledger = await startGuarded(4);
     await rewind(ledger.db, 2);
-    expect(await cacheOf(ledger, 2)).toBe("public, no-cache");
+    expect(await cacheOf(ledger, 2)).toBe("no-cache");
     await fill(ledger.db, 2);
-    expect(await cacheOf(ledger, 3)).toBe("public, no-cache");
+    expect(await cacheOf(ledger, 3)).toBe("no-cache");
   });
 
   it("that is only a late node of a cluster gets some time", async () => {

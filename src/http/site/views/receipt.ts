@@ -8,15 +8,13 @@ export interface ReceiptPage {
   commands: VerifyCommands;
   /** Whether there is a receipt after this one. */
   hasNext: boolean;
-  /** Whether what is stored of the receipt disagrees with itself. */
-  isDamaged?: boolean;
   site: string;
   /** The script of the page, behind the modules that it imports. */
   modules: readonly string[];
 }
 
 /** A receipt, with what it takes to verify it: in this browser, in a shell, or by a program of one's own. */
-export function receiptView({ receipt, commands, hasNext, isDamaged, site, modules }: ReceiptPage): Page {
+export function receiptView({ receipt, commands, hasNext, site, modules }: ReceiptPage): Page {
   const { seq, hash, prevHash, canonical } = receipt;
   const evidence = setOut(objectOf(receipt.document).evidence);
   return {
@@ -27,16 +25,16 @@ export function receiptView({ receipt, commands, hasNext, isDamaged, site, modul
     section: "ledger",
     type: "article",
     modules,
-    mayBeKept: isDamaged !== true,
+    mayBeKept: !receipt.damaged,
     main: html`<nav class="pager neighbours" aria-label="Neighbouring receipts">
 ${seq > 1n && html`<a href="/house/receipts/${seq - 1n}" rel="prev">Receipt ${seq - 1n}</a>`}
 ${hasNext && html`<a class="next" href="/house/receipts/${seq + 1n}" rel="next">Receipt ${seq + 1n}</a>`}
 </nav>
 ${
-  isDamaged === true &&
+  receipt.damaged &&
   html`<div class="damaged" role="alert">
 <p class="title">This receipt is damaged</p>
-<p>What is stored of it disagrees with itself: its bytes do not hash to its hash, or its document names another number or another receipt before it. It is shown as it is stored. The chain does not verify from here on.</p>
+<p>Its bytes do not hash to its hash, or its document names another number or another receipt before it, or a verification of the chain has found it to be the first that does not verify. It is shown as it is stored. The chain does not verify from here on.</p>
 </div>`
 }
 <article class="stele">

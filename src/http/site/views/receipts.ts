@@ -23,6 +23,7 @@ ${receipts.map(
 <p class="seq"><a href="/house/receipts/${receipt.seq}" aria-label="Receipt ${receipt.seq}">${count(receipt.seq)}</a></p>
 <div>
 <p class="what"><bdi>${describeReceipt(receipt)}</bdi></p>
+${receipt.damaged && html`<p class="damaged">This receipt is damaged.</p>`}
 <p class="meta">${timeOf(receipt)}</p>
 <p class="hash">${receipt.hash}</p>
 </div>

@@ -1,0 +1,39 @@
+import type { FastifyBaseLogger } from "fastify";
+import { ClockGuard } from "../ledger/clock/clock-guard.ts";
+import { clocksOf, TrustedClock } from "../ledger/clock/trusted-clock.ts";
+import type { SealHolds } from "../ledger/seal-holds.ts";
+import type { Database } from "../store/database.ts";
+import type { Warnings } from "../warnings.ts";
+import type { CleanUp } from "./clean-up.ts";
+import type { Overrides } from "./overrides.ts";
+
+/** The times that the service goes by, each in milliseconds since 1970 (UTC). */
+export interface ServiceTimes {
+  now: () => number;
+  /** For spans: never set. */
+  even: () => number;
+  /** For what expires: 0 while the clock is in doubt. */
+  expiryNow: () => number;
+}
+
+/**
+ * Compares the clocks, and goes on with it until it is stopped by `cleanUp`. A clock in doubt holds the seals and is warned
+ * of.
+ * @throws StoaError `unavailable` when the database cannot be asked
+ */
+export async function startClock(
+  { now, clocks, databaseNow }: Overrides,
+  db: Database,
+  log: FastifyBaseLogger,
+  { holds, warnings, cleanUp }: { holds: SealHolds; warnings: Warnings; cleanUp: CleanUp },
+): Promise<ServiceTimes> {
+  const clock = new TrustedClock(clocks ?? (now && clocksOf(now)));
+  const guard = new ClockGuard({ db, clock, log, databaseNow: databaseNow ?? clocks?.wall ?? now });
+  holds.add((signal, catchUp) => guard.check(signal, catchUp));
+  warnings.add("clock", () => guard.doubt);
+  // Before anything is sealed, swept or served.
+  await guard.check(new AbortController().signal);
+  const watch = guard.watch();
+  cleanUp.push(() => watch.stop());
+  return { now: clock.now, even: clock.even, expiryNow: guard.expiryNow };
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from "vitest";
+import type { TestDatabase } from "../../support/database.ts";
+import type { ServiceOptions } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+import { type LedgerUnderTest, refusal, startLedger, verifyLedger } from "../support.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const years = 3 * 365 * day;
+const held = { code: "Unavailable", error: "unavailable" };
+
+/** The clocks of a service and of its database; each can be set apart from the others. */
+class Times {
+  wallMs = Date.parse("2026-03-01T12:00:00Z");
+  databaseMs = this.wallMs;
+  steadyMs = 0;
+  readonly overrides = {
+    clocks: { wall: () => this.wallMs, steady: () => this.steadyMs, uptime: () => this.steadyMs },
+    databaseNow: () => this.databaseMs,
+  };
+
+  /** Time passes, and every clock tells it. */
+  pass(ms: number): void {
+    this.wallMs += ms;
+    this.databaseMs += ms;
+    this.steadyMs += ms;
+  }
+
+  /** The clock of the machine is set; a private database shares it. */
+  set(ms: number): void {
+    this.wallMs += ms;
+    this.databaseMs += ms;
+  }
+}
+
+async function startGuarded(times = new Times(), options: ServiceOptions = {}) {
+  const service = await startLedger({ ...options, overrides: { ...times.overrides, ...options.overrides } });
+  return { service, times };
+}
+
+async function warningOf(service: LedgerUnderTest): Promise<string | undefined> {
+  const { status, body } = await service.rest("/readyz");
+  expect(status).toBe(200);
+  return body.warning;
+}
+
+async function days(db: TestDatabase): Promise<string[]> {
+  return (await db.rows<{ date: string }>("SELECT date FROM ledger_days ORDER BY date")).map(({ date }) => date);
+}
+
+function doubts(service: LedgerUnderTest) {
+  return service.log.filter(({ msg }) => String(msg).startsWith("the clock is "));
+}
+
+describe("a clock that jumps", () => {
+  it.each([years, -years])("seals nothing for the three seconds that it is off by %i ms", async (jump) => {
+    const { service, times } = await startGuarded();
+    await service.seal();
+    times.set(jump);
+    times.pass(3_000);
+    expect(await refusal(service.seal())).toEqual(held);
+    await waitUntil("the log", () => doubts(service).length === 1);
+    expect(doubts(service)[0]).toMatchObject({ level: 50, reason: expect.stringContaining("jumped") });
+    expect(await warningOf(service)).toMatch(/jumped (ahead|back) by 1095 d 0 h/);
+    expect(await service.db.rows("SELECT 1 FROM ledger_days")).toEqual([]);
+
+    times.set(-jump);
+    const receipt = await service.seal();
+    expect(receipt.document?.ts).toBe(new Date(times.wallMs).toISOString());
+    await waitUntil("the end of the doubt", () => doubts(service).length === 2);
+    expect(await warningOf(service)).toBeUndefined();
+    expect(await verifyLedger(service.db)).toHaveLength(3);
+  });
+
+  it("changes no time that the board stamps, and no reply that it keeps", async () => {
+    const { service, times } = await startGuarded();
+    const { key } = await service.register();
+    const post = () =>
+      service.rest("posts", {
+        key,
+        body: { title: "Once" },
+        headers: { "idempotency-key": "the-only-one-of-this-test" },
+      });
+    const first = await post();
+    times.set(years);
+    times.pass(3_000);
+    const second = await post();
+    expect([second.body.post.id, second.headers.get("idempotency-replayed")]).toEqual([first.body.post.id, "true"]);
+    const other = await service.rest("posts", { key, body: { title: "Another" } });
+    expect(other.body.post.created_at).toBe("2026-03-01T12:00:03.000Z");
+    expect(await service.db.rows("SELECT 1 FROM idempotency_replies")).toHaveLength(1);
+  });
+
+  it("gives nobody a limit anew", async () => {
+    const quota = { calls: 2, windowSeconds: 3600 };
+    const { defaultQuotas } = await import("../../../src/limits/quota.ts");
+    const { service, times } = await startGuarded(new Times(), {
+      config: { rateLimits: { ...defaultQuotas, posts: quota, reads: quota } },
+    });
+    const { key } = await service.register();
+    const post = async () => (await service.rest("posts", { key, body: { title: "A title" } })).status;
+    const read = async () => (await service.rest("posts")).status;
+    expect([await post(), await post(), await post()]).toEqual([201, 201, 429]);
+    for (let calls = 0; (await read()) === 200; calls++) expect(calls).toBeLessThan(3);
+    for (const jump of [years, -2 * years]) {
+      times.set(jump);
+      expect([await post(), await read()]).toEqual([429, 429]);
+    }
+  });
+});
+
+describe("a clock that differs from the database's", () => {
+  it.each([61_000, -61_000, years, -day])(
+    "seals nothing while it is off by %i ms, and goes on by itself",
+    async (off) => {
+      const { service, times } = await startGuarded();
+      times.databaseMs -= off;
+      times.pass(minute);
+      expect(await refusal(service.seal())).toEqual(held);
+      expect(await warningOf(service)).toMatch(/^The service's clock is .* (ahead of|behind) the database's/);
+      const metrics = await (await fetch(`${service.app.metricsUrl ?? service.url}/metrics`)).text();
+      if (service.app.metricsUrl !== undefined) expect(metrics).toContain('stoa_warning{name="clock"} 1');
+      times.databaseMs += off;
+      await waitUntil("the end of the doubt", async () => (await warningOf(service)) === undefined);
+      await service.seal();
+    },
+  );
+
+  it("may be off by 60 s", async () => {
+    const { service, times } = await startGuarded();
+    times.databaseMs += minute;
+    await service.seal();
+    times.databaseMs -= 2 * minute;
+    await service.seal();
+    expect(await warningOf(service)).toBeUndefined();
+  });
+
+  it("is found within a minute where nothing is sealed", async () => {
+    const { service, times } = await startGuarded();
+    times.databaseMs += 2 * minute;
+    times.pass(minute);
+    await waitUntil("the warning", async () => (await warningOf(service)) !== undefined);
+  });
+
+  it("seals no first receipt", async () => {
+    const times = new Times();
+    times.databaseMs -= day;
+    await expect(startGuarded(times)).rejects.toThrow(
+      "Nothing is sealed now: The service's clock is 1 d 0 h ahead of the database's",
+    );
+  });
+
+  it("may be set right by a jump, which is none then", async () => {
+    const { service, times } = await startGuarded();
+    times.databaseMs += 8 * hour;
+    times.pass(minute);
+    expect(await refusal(service.seal())).toEqual(held);
+    times.wallMs += 8 * hour;
+    await service.seal();
+  });
+
+  it("lets no idempotent reply expire, and sweeps nothing", async () => {
+    const { service, times } = await startGuarded();
+    const { key } = await service.register();
+    const post = () =>
+      service.rest("posts", {
+        key,
+        body: { title: "Once" },
+        headers: { "idempotency-key": "the-only-one-of-this-test" },
+      });
+    const first = await post();
+    await service.app.close();
+    // At a start nothing says that the clock has jumped.
+    times.wallMs += 2 * day;
+    const { service: next } = await startGuarded(times, { db: service.db });
+    expect(await warningOf(next)).toContain("ahead of the database's");
+    const second = await next.rest("posts", {
+      key,
+      body: { title: "Once" },
+      headers: { "idempotency-key": "the-only-one-of-this-test" },
+    });
+    expect([second.body.post.id, second.headers.get("idempotency-replayed")]).toEqual([first.body.post.id, "true"]);
+  });
+});
+
+describe("missed days", () => {
+  it("are sealed at a start where they are three, and wait where they are more, sessions included", async () => {
+    const { service, times } = await startGuarded();
+    await service.app.close();
+    times.pass(3 * day);
+    const three = await startGuarded(times, { db: service.db });
+    await waitUntil("three days", async () => (await days(service.db)).length === 3);
+    await three.service.app.close();
+
+    times.pass(4 * day);
+    const { service: next } = await startGuarded(times, { db: service.db });
+    expect(await refusal(next.seal())).toEqual(held);
+    expect(await refusal(next.sealDaily("2026-03-04"))).toEqual(held);
+    expect(await warningOf(next)).toContain("4 missed days (2026-03-04 to 2026-03-07) would be sealed at once");
+    await waitUntil("the daily clock", () => next.log.some(({ msg }) => msg === "nothing is sealed"));
+    expect(await days(service.db)).toHaveLength(3);
+  });
+
+  it("of a clock that is years ahead at a start are none once it is set right", async () => {
+    const { service, times } = await startGuarded();
+    await service.app.close();
+    times.set(years);
+    const { service: next } = await startGuarded(times, { db: service.db });
+    expect(await refusal(next.seal())).toEqual(held);
+    times.set(-years);
+    await next.seal();
+    expect(await days(service.db)).toEqual([]);
+  });
+});
