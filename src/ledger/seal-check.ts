@@ -53,7 +53,7 @@ async function isSealed(db: Queryable, { book, date, seq }: SealedRow): Promise<
   if (receipt === undefined) return false;
   try {
     const sealed = sealedBy(JSON.parse(receipt.canonical.toString("utf8")));
-    return sealed !== undefined && sealed.book === book && sealed.date === date;
+    return sealed?.date === date && (book === null ? sealed.book === null : sealed.book?.equals(book) === true);
   } catch {
     return true;
   }
@@ -62,11 +62,11 @@ async function isSealed(db: Queryable, { book, date, seq }: SealedRow): Promise<
 /** What a receipt seals beside itself; undefined where that is neither a day nor a session. */
 function sealedBy({ seq, book, body }: ReceiptDocument): SealedRow | undefined {
   if (body.type === "daily") return { book: null, date: body.date, seq };
-  return body.type === "session" ? { book: book ?? "", date: body.session, seq } : undefined;
+  return body.type === "session" ? { book: Buffer.from(book ?? ""), date: body.session, seq } : undefined;
 }
 
 function nameOf({ book, date }: SealedRow): Pick<Finding, "subject" | "key"> {
   return book === null
     ? { subject: "ledger_days", key: { date } }
-    : { subject: "ledger_sessions", key: { book, session: date } };
+    : { subject: "ledger_sessions", key: { book: book.toString("utf8"), session: date } };
 }

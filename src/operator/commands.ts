@@ -1,7 +1,8 @@
 import { backup } from "./backup.ts";
 import type { OperatorCommand } from "./command.ts";
+import { fsck } from "./fsck.ts";
 import { recover } from "./recover.ts";
 import { restore } from "./restore.ts";
 
 /** Every command of an operator, in the order of the list that `--help` prints. */
-export const operatorCommands: readonly OperatorCommand[] = [backup, restore, recover];
+export const operatorCommands: readonly OperatorCommand[] = [backup, restore, fsck, recover];

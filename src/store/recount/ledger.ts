@@ -14,9 +14,10 @@ export interface EpochRow {
   first_day: string;
 }
 
-/** A day or a session of a book that is noted as sealed by receipt `seq`; a day has no book. */
+/** A day or a session of a book that is noted as sealed by receipt `seq`. */
 export interface SealedRow {
-  book: string | null;
+  /** In UTF-8; null for a day. */
+  book: Buffer | null;
   date: string;
   seq: number;
 }
@@ -31,8 +32,8 @@ export function listEpochs(db: Queryable): Promise<EpochRow[]> {
   return db.rows<EpochRow>("SELECT id, epoch, first_day FROM ledger_epoch ORDER BY id LIMIT 10");
 }
 
-/** How many rows `listSealed` and `findSealed` read at once. */
-export const sealedBatch = 50;
+/** How many rows `listSealed` reads at once. */
+const sealedBatch = 50;
 
 /** Sealed days or sessions in the order of their keys, those after `after`; undefined means from the start. */
 export async function listSealed(
@@ -46,13 +47,12 @@ export async function listSealed(
       [after?.date ?? ""],
     );
   }
-  const book = Buffer.from(after?.book ?? "");
-  const rows = await db.rows<{ book: Buffer; session: string; seq: number }>(
-    `SELECT book, session, seq FROM ledger_sessions WHERE book >= ? AND (book > ? OR session > ?)
+  const book = after?.book ?? Buffer.alloc(0);
+  return db.rows<SealedRow>(
+    `SELECT book, session AS date, seq FROM ledger_sessions WHERE book >= ? AND (book > ? OR session > ?)
      ORDER BY book, session LIMIT ${sealedBatch}`,
     [book, book, after?.date ?? ""],
   );
-  return rows.map((row) => ({ book: row.book.toString("utf8"), date: row.session, seq: row.seq }));
 }
 
 /** By which receipt a day (`book` null) or a session is noted as sealed; undefined where it is not. */
@@ -60,29 +60,20 @@ export async function findSealed(db: Queryable, { book, date }: Omit<SealedRow, 
   const [row] =
     book === null
       ? await db.rows<{ seq: number }>("SELECT seq FROM ledger_days WHERE date = ?", [date])
-      : await db.rows<{ seq: number }>("SELECT seq FROM ledger_sessions WHERE book = ? AND session = ?", [
-          Buffer.from(book),
-          date,
-        ]);
+      : await db.rows<{ seq: number }>("SELECT seq FROM ledger_sessions WHERE book = ? AND session = ?", [book, date]);
   return row?.seq;
 }
 
 /** Notes a day or a session as sealed by `seq`, in place of what is noted. The head must be locked. */
 export async function putSealed(tx: Tx, { book, date, seq }: SealedRow): Promise<void> {
   if (book === null) await tx.run("REPLACE INTO ledger_days (date, seq) VALUES (?, ?)", [date, seq]);
-  else
-    await tx.run("REPLACE INTO ledger_sessions (book, session, seq) VALUES (?, ?, ?)", [Buffer.from(book), date, seq]);
+  else await tx.run("REPLACE INTO ledger_sessions (book, session, seq) VALUES (?, ?, ?)", [book, date, seq]);
 }
 
 /** Deletes the note of a day or a session, if it still names `seq`. The head must be locked. */
 export async function deleteSealed(tx: Tx, { book, date, seq }: SealedRow): Promise<void> {
   if (book === null) await tx.run("DELETE FROM ledger_days WHERE date = ? AND seq = ?", [date, seq]);
-  else
-    await tx.run("DELETE FROM ledger_sessions WHERE book = ? AND session = ? AND seq = ?", [
-      Buffer.from(book),
-      date,
-      seq,
-    ]);
+  else await tx.run("DELETE FROM ledger_sessions WHERE book = ? AND session = ? AND seq = ?", [book, date, seq]);
 }
 
 /** Sets the time of the head, in milliseconds since 1970 (UTC), if it still stands at `seq`. */

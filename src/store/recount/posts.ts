@@ -1,4 +1,5 @@
 import { bandEndsMs, bandToleranceMs } from "../age-bands.ts";
+import type { Queryable } from "../database.ts";
 import { compare, type Finding, limitRows, refuse, type TableCheck } from "./finding.ts";
 
 interface Row {
@@ -68,6 +69,11 @@ export const postCheck: TableCheck = {
     return rows.flatMap(findingsOf);
   },
 };
+
+/** When the newest post was made, in milliseconds since 1970 (UTC); 0 where there is none. */
+export async function newestPostTime(db: Queryable): Promise<number> {
+  return (await db.rows<{ ms: number | null }>("SELECT MAX(created_at) AS ms FROM posts"))[0]?.ms ?? 0;
+}
 
 function findingsOf(row: Row): Finding[] {
   const key = { id: row.id };

@@ -1,0 +1,107 @@
+import { Board } from "../board/board.ts";
+import { describeFinding, type Outcome, recountBoard } from "../board/recount.ts";
+import { UsageError } from "../cli/arguments.ts";
+import { checkLedger } from "../ledger/ledger-check.ts";
+import { Database } from "../store/database.ts";
+import { schemaState } from "../store/migrate.ts";
+import { newestPostTime } from "../store/recount/posts.ts";
+import { checkSchema } from "../store/schema-check.ts";
+import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+import { openDatabase } from "./database.ts";
+import { parseOperatorArgs } from "./run.ts";
+
+/** One for what walks through a table, the others for what reads and repairs beside it. */
+const connections = 4;
+
+const help = `Usage: npm run stoa -- fsck [--repair] [--json]
+
+Checks the whole database against itself: every counter against the rows that it counts, rows whose parent is missing,
+every receipt, the head, the calendar and the sealed days and sessions against the receipts, the schema and its triggers.
+Services may run meanwhile.
+
+Options:
+  --repair  set right what follows from other rows: counters, the notes of seals, the calendar, triggers. Votes, comments,
+            posts and receipts are never changed
+  --json    print one JSON object for each finding: subject, key, problem, stored, counted, repaired; then one with
+            ok, findings, repaired, duration_ms
+  -h, --help    print this
+
+Exit status:
+  0  there is no finding, or all of them are repaired
+  1  there are findings; each is one line
+  2  the arguments or the settings cannot be used
+  3  the database could not be read
+
+${commonHelp}`;
+
+export const fsck: OperatorCommand = {
+  name: "fsck",
+  summary: "count anew, verify and compare all that is stored",
+  help,
+  async run(args, context) {
+    const { values, positionals } = parseOperatorArgs(args, {
+      json: { type: "boolean", default: false },
+      repair: { type: "boolean", default: false },
+    });
+    if (positionals.length > 0) throw new UsageError("fsck takes no names");
+    const found = await openDatabase(context, { mode: "beside" });
+    try {
+      const db = new Database({ address: found.migrating, connections, timeoutMs: Number.POSITIVE_INFINITY });
+      try {
+        return await check(db, context, values);
+      } finally {
+        await db.close();
+      }
+    } finally {
+      await found.close();
+    }
+  },
+};
+
+async function check(
+  db: Database,
+  { signal, out, note }: OperatorContext,
+  { json, repair }: { json: boolean; repair: boolean },
+): Promise<number> {
+  const begun = performance.now();
+  const state = await schemaState(db, signal);
+  if (state.kind === "other") throw new Error(state.reason);
+  if (state.kind === "behind") throw new Error("the database is not migrated to this version; start Stoa first");
+  const print = json ? jsonLine : humanLine;
+  let findings = 0;
+  let repaired = 0;
+  for await (const outcome of checkAll(db, signal, repair, note)) {
+    findings += 1;
+    if (outcome.repaired) repaired += 1;
+    out(print(outcome, repair));
+  }
+  const ok = findings === repaired;
+  const durationMs = Math.round(performance.now() - begun);
+  if (json) out(JSON.stringify({ ok, findings, repaired, duration_ms: durationMs }));
+  else note(`${findings} findings, ${repaired} repaired, in ${(durationMs / 1000).toFixed(1)} s`);
+  return ok ? exitStatus.done : exitStatus.found;
+}
+
+async function* checkAll(
+  db: Database,
+  signal: AbortSignal,
+  repair: boolean,
+  note: (line: string) => void,
+): AsyncGenerator<Outcome, void> {
+  const reader = db.longReader(signal);
+  yield* checkSchema(db, signal, repair, note);
+  // The clock may be behind the services', and posts would then look younger than they are.
+  const newest = await newestPostTime(reader);
+  const now = () => Math.max(Date.now(), newest);
+  yield* recountBoard(reader, now, signal, repair ? new Board(db, Date.now) : undefined);
+  yield* checkLedger(reader, signal, repair ? db : undefined);
+}
+
+function humanLine({ finding, repaired }: Outcome, repair: boolean): string {
+  const outcome = repaired ? "; repaired" : repair ? "; not repaired" : "";
+  return `${describeFinding(finding)}${outcome}`;
+}
+
+function jsonLine({ finding: { subject, key, problem, wrong }, repaired }: Outcome): string {
+  return JSON.stringify({ subject, key, problem, stored: wrong?.stored, counted: wrong?.counted, repaired });
+}

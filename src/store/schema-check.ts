@@ -1,0 +1,87 @@
+import { readFile } from "node:fs/promises";
+import { missingTriggers } from "./append-only.ts";
+import type { Database, Queryable } from "./database.ts";
+import { triggerStatements } from "./migrate.ts";
+import type { Finding, Outcome } from "./recount/finding.ts";
+import { describeSchema } from "./schema-dump.ts";
+
+/**
+ * The columns that the database computes, as the first migration defines them. A table that was copied row by row may
+ * have them as plain columns, which nothing keeps up to date.
+ */
+const computedColumns: ReadonlyMap<string, string> = new Map([
+  [
+    "score bigint null generated",
+    "ALTER TABLE posts MODIFY score BIGINT GENERATED ALWAYS AS (upvotes - downvotes) STORED",
+  ],
+  [
+    "hot double null generated",
+    `ALTER TABLE posts MODIFY hot DOUBLE GENERATED ALWAYS AS (
+      SIGN(upvotes - downvotes) * LOG10(GREATEST(ABS(upvotes - downvotes), 1)) + (created_at / 1000e0 - 1134028003e0) / 45000e0
+    ) STORED`,
+  ],
+]);
+
+/** Something that is missing, and the statement that makes it. */
+interface Missing {
+  finding: Finding;
+  definition: string | undefined;
+}
+
+/**
+ * Looks for tables, columns, indexes, keys and triggers that the schema must have and that are missing. What it has besides
+ * is no finding.
+ * @param db an account that may alter the schema, where there is one: others may not see triggers
+ * @param repair puts back triggers and computed columns; for these the engine copies the table of posts
+ * @param note told what cannot be known
+ */
+export async function* checkSchema(
+  db: Database,
+  signal: AbortSignal,
+  repair: boolean,
+  note: (line: string) => void,
+): AsyncGenerator<Outcome, void> {
+  const reader = db.longReader(signal);
+  for (const { finding, definition } of [...(await missingParts(reader)), ...(await triggersToMake(reader, note))]) {
+    const isRepaired = repair && definition !== undefined;
+    if (isRepaired) await db.define(signal, definition);
+    yield { finding, repaired: isRepaired };
+  }
+}
+
+/** Everything but triggers. */
+async function missingParts(db: Queryable): Promise<Missing[]> {
+  const recorded = parse(await readFile(new URL("./schema.txt", import.meta.url), "utf8"));
+  const actual = parse(await describeSchema(db));
+  return [...recorded].flatMap(([table, lines]) => {
+    const there = actual.get(table);
+    if (there === undefined) return [missing(table, "the table is missing")];
+    const lacking = [...lines].filter((line) => !there.has(line) && !line.startsWith("trigger "));
+    return lacking.map((line) => missing(table, `the schema lacks: ${line}`, computedColumns.get(line)));
+  });
+}
+
+async function triggersToMake(db: Queryable, note: (line: string) => void): Promise<Missing[]> {
+  const names = await missingTriggers(db);
+  if (names === undefined) {
+    note("this account may not see triggers; set STOA_MIGRATION_DATABASE_URL to have them checked");
+    return [];
+  }
+  const statements = await triggerStatements();
+  return names.map((name) => missing("receipts", `the trigger ${name} is missing`, statements.get(name)));
+}
+
+function missing(table: string, problem: string, definition?: string): Missing {
+  return { finding: { subject: table, key: {}, problem }, definition };
+}
+
+/** The lines of each table of a described schema. */
+function parse(schema: string): Map<string, Set<string>> {
+  const blocks = schema.trim().split("\n\n");
+  return new Map(
+    blocks.map((block) => {
+      const [table, ...lines] = block.split("\n");
+      return [table as string, new Set(lines.map((line) => line.trim()))];
+    }),
+  );
+}

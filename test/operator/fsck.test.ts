@@ -1,0 +1,170 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Database } from "../../src/store/database.ts";
+import { describeSchema } from "../../src/store/schema-dump.ts";
+import { Acknowledged, HammerAgent } from "../hammer/agent.ts";
+import { Caller, newTally } from "../hammer/caller.ts";
+import { Random } from "../hammer/random.ts";
+import { Sealer } from "../hammer/sealer.ts";
+import { operatorToken } from "../ledger/support.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { type Service, startService } from "../support/service.ts";
+import { operate } from "./support.ts";
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ config: { operatorToken } });
+  const { key } = await service.register();
+  await service.rest("posts", { key, body: { title: "A post" } });
+});
+
+const fsck = (...args: string[]) => operate(service.db.config, ["fsck", ...args]);
+
+it("says nothing but how long it took where all is well", async () => {
+  expect(await fsck()).toEqual({
+    status: 0,
+    out: [],
+    notes: [expect.stringMatching(/^0 findings, 0 repaired, in \d+\.\d s$/)],
+  });
+  const { status, out } = await fsck("--json");
+  expect(status).toBe(0);
+  expect(out.map((line) => JSON.parse(line))).toEqual([
+    { ok: true, findings: 0, repaired: 0, duration_ms: expect.any(Number) },
+  ]);
+});
+
+it("has a line for each finding, repairs what follows from rows and leaves the rest", async () => {
+  await service.db.rows("UPDATE posts SET upvotes = 9");
+  await service.db.rows("INSERT INTO agent_limits VALUES (77, 'posts', 0)");
+  await service.db.rows("INSERT INTO ledger_days VALUES ('2020-01-01', 5)");
+  const lines = [
+    "posts.upvotes id 1: stored 9, counted 0",
+    "agent_limits.agent_id agent_id 77 kind posts: there is no agent 77",
+    "ledger_days date 2020-01-01: receipt 5 does not seal it",
+  ];
+  expect(await fsck()).toMatchObject({ status: 1, out: lines });
+  const told = await fsck("--json", "--repair");
+  expect(told.status).toBe(1);
+  expect(told.out.map((line) => JSON.parse(line))).toEqual([
+    {
+      subject: "posts.upvotes",
+      key: { id: 1 },
+      problem: "stored 9, counted 0",
+      stored: 9,
+      counted: 0,
+      repaired: true,
+    },
+    {
+      subject: "agent_limits.agent_id",
+      key: { agent_id: 77, kind: "posts" },
+      problem: "there is no agent 77",
+      repaired: false,
+    },
+    {
+      subject: "ledger_days",
+      key: { date: "2020-01-01" },
+      problem: "receipt 5 does not seal it",
+      repaired: true,
+    },
+    { ok: false, findings: 3, repaired: 2, duration_ms: expect.any(Number) },
+  ]);
+  expect(await fsck("--repair")).toMatchObject({ status: 1, out: [`${lines[1]}; not repaired`] });
+  await service.db.rows("DELETE FROM agent_limits");
+  await service.db.rows("UPDATE posts SET downvotes = 9");
+  expect(await fsck("--repair")).toMatchObject({
+    status: 0,
+    out: ["posts.downvotes id 1: stored 9, counted 0; repaired"],
+  });
+  expect(await fsck()).toMatchObject({ status: 0, out: [] });
+});
+
+it("finds what the schema lacks, and puts back triggers and computed columns", async () => {
+  await service.db.rows("DROP TRIGGER receipts_are_not_deleted");
+  await service.db.rows("ALTER TABLE posts MODIFY score BIGINT NULL, MODIFY hot DOUBLE NULL");
+  await service.db.rows("ALTER TABLE comments DROP FOREIGN KEY comments_in_reply");
+  await service.db.rows("UPDATE posts SET score = 5, hot = NULL");
+  const lost = "comments: the schema lacks: foreign key comments_in_reply (parent_id) to comments (id)";
+  const lines = [
+    "posts: the schema lacks: score bigint null generated",
+    "posts: the schema lacks: hot double null generated",
+    "receipts: the trigger receipts_are_not_deleted is missing",
+  ];
+  const { status, out } = await fsck();
+  expect(status).toBe(1);
+  expect(out.slice(0, 4)).toEqual([lost, ...lines]);
+  expect(out.slice(4)).toEqual([
+    "posts.score id 1: stored 5, counted 0",
+    expect.stringMatching(/^posts.hot id 1: stored null, counted \d+\.\d+$/),
+  ]);
+  expect(await fsck("--repair")).toMatchObject({
+    status: 1,
+    out: [`${lost}; not repaired`, ...lines.map((line) => `${line}; repaired`)],
+  });
+  await service.db.rows(
+    "ALTER TABLE comments ADD CONSTRAINT comments_in_reply FOREIGN KEY (parent_id) REFERENCES comments (id)",
+  );
+  expect(await fsck()).toMatchObject({ status: 0, out: [] });
+  const db = new Database({ address: service.db.config, connections: 1 });
+  const expected = readFileSync(new URL("../../src/store/schema.txt", import.meta.url), "utf8");
+  expect(await describeSchema(db.reader(new AbortController().signal))).toBe(expected);
+  await db.close();
+  expect((await service.rest("posts")).body.posts).toMatchObject([{ id: 1, score: 0 }]);
+});
+
+it("needs no more rights than reading, and says what it cannot see then", async () => {
+  const user = `fsck_${randomBytes(4).toString("hex")}`;
+  const { database } = service.db.config;
+  await service.db.rows(`CREATE USER '${user}'@'%' IDENTIFIED BY 'secret'`);
+  try {
+    await service.db.rows(`GRANT SELECT ON ${database}.* TO '${user}'@'%'`);
+    const { status, out, notes } = await operate({ ...service.db.config, user, password: "secret" }, ["fsck"]);
+    expect(out).toEqual([]);
+    expect(status).toBe(0);
+    expect(notes[0]).toContain("may not see triggers");
+  } finally {
+    await service.db.rows(`DROP USER '${user}'@'%'`);
+  }
+});
+
+describe("its exit status is", () => {
+  it("2 for arguments that it does not know", async () => {
+    expect(await fsck("--all")).toMatchObject({ status: 2, out: [] });
+    expect(await fsck("posts")).toMatchObject({ status: 2, out: [] });
+  });
+
+  it("3 where nothing can be read", async () => {
+    const away = { ...service.db.config, host: "127.0.0.1", port: 9, socketPath: undefined };
+    expect(await operate(away as never, ["fsck"])).toMatchObject({ status: 3, out: [] });
+    const empty = await createTestDatabase();
+    const { status, notes } = await operate(empty.config, ["fsck"]);
+    expect(status).toBe(3);
+    expect(notes).toEqual([expect.stringContaining("the database is not migrated")]);
+  });
+
+  it("3 where it is interrupted", async () => {
+    const interrupted = AbortSignal.abort(new Error("interrupted"));
+    expect(await operate(service.db.config, ["fsck"], {}, interrupted)).toMatchObject({ status: 3, out: [] });
+  });
+});
+
+it("finds nothing beside agents and sealers that write", async () => {
+  const urls = () => [service.url];
+  const random = new Random(5);
+  const done = new Acknowledged();
+  const tally = newTally();
+  const agents = Array.from({ length: 8 }, (_, index) => {
+    const ways = new Random(random.below(2 ** 32));
+    return new HammerAgent(`a${index}x`, new Caller(urls, ways, tally), ways, done);
+  });
+  let stopped = false;
+  const writers = [...agents, new Sealer("book", urls, random, operatorToken)];
+  const load = Promise.all(writers.map((each) => each.run(() => stopped)));
+  let runs = 0;
+  for (const enough = () => done.posts.length > 20 && runs > 3; !enough(); runs++) {
+    expect(await fsck(...(runs % 2 === 0 ? ["--repair"] : []))).toMatchObject({ status: 0, out: [] });
+  }
+  stopped = true;
+  await load;
+  expect([...tally.faults, ...done.faults]).toEqual([]);
+});
