@@ -7,6 +7,7 @@ import { gaugesOf } from "./app/gauges.ts";
 import { createGuard } from "./app/guard.ts";
 import type { Overrides } from "./app/overrides.ts";
 import { checkReady } from "./app/ready.ts";
+import { startRecount } from "./app/recount.ts";
 import { moveAgedPosts } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
 import { sweepReplies } from "./board/reply-sweep.ts";
@@ -118,6 +119,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       const sweep = startSweep(board, tasks, log);
       cleanUp.push(() => sweep.stop(), "a sweep");
     }
+    const recountGauges = startRecount(board, { log, warnings, cleanUp, pace: overrides.recountPace });
     const policies = config.rateLimits && createPolicies(config.rateLimits);
     const table = createServiceTable({
       board,
@@ -142,7 +144,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
         return warnings.text;
       },
       beforeDrain: () => ledger.stop(),
-      gauges: gaugesOf(ledger, db, warnings, own?.space),
+      gauges: [...gaugesOf(ledger, db, warnings, own?.space), ...recountGauges],
       metricsToken: config.metrics.token,
       heartbeatMs: overrides.heartbeatMs,
       port: {

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from "fastify";
+import type { RecountPace } from "../board/recount-watch.ts";
 import type { ServerOptions } from "../http/server.ts";
 import type { Clocks } from "../ledger/clock/trusted-clock.ts";
 
@@ -21,6 +22,8 @@ export interface Overrides {
   triggerLookMs?: number;
   /** How often the guard looks at the ledger's head while nobody reads it, in milliseconds. */
   guardLookMs?: number;
+  /** How fast the board is counted anew in the background. */
+  recountPace?: Partial<RecountPace>;
   /** Where the use of memory is read, to be told from overload. */
   memory?: ServerOptions["memory"];
   /** How often a REST stream says that it is alive, in milliseconds. */
