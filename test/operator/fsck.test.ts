@@ -144,7 +144,7 @@ describe("its exit status is", () => {
 
   it("3 where it is interrupted", async () => {
     const interrupted = AbortSignal.abort(new Error("interrupted"));
-    expect(await operate(service.db.config, ["fsck"], {}, interrupted)).toMatchObject({ status: 3, out: [] });
+    expect(await operate(service.db.config, ["fsck"], interrupted)).toMatchObject({ status: 3, out: [] });
   });
 });
 
