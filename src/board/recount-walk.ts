@@ -3,8 +3,13 @@ import type { Queryable } from "./board.ts";
 
 /** About how long the statement of a portion should take, in milliseconds. */
 const targetMs = 50;
-const firstSize = 64;
+const firstSize = 256;
 const maxSize = 8_192;
+/**
+ * A statement that is slow for other reasons than its rows, as on a busy machine, must not make portions of single rows:
+ * that would take far longer in all. Only a portion that fails, or has too many findings, becomes smaller than this.
+ */
+const minSize = 256;
 
 /**
  * Goes through a table in portions of its key, in ascending order. Portions adapt to the time that they take: a post may
@@ -34,7 +39,7 @@ export class RecountWalk {
     try {
       const found = await this.check.find(db, { after: first - 1, to }, now);
       if (found.length > maxFindings && this.#size > 1) {
-        this.#resize(1 / 8);
+        this.#size = Math.max(Math.floor(this.#size / 8), 1);
         return [];
       }
       this.#after = to;
@@ -42,17 +47,13 @@ export class RecountWalk {
       return found;
     } catch (error) {
       if (this.#size === 1) this.#after = to;
-      this.#resize(1 / 8);
+      this.#size = Math.max(Math.floor(this.#size / 8), 1);
       throw error;
     }
   }
 
   #adapt(tookMs: number): void {
-    if (tookMs < targetMs / 2) this.#resize(2);
-    else if (tookMs > targetMs * 2) this.#resize(1 / 2);
-  }
-
-  #resize(factor: number): void {
-    this.#size = Math.min(Math.max(Math.floor(this.#size * factor), 1), maxSize);
+    if (tookMs < targetMs / 2) this.#size = Math.min(this.#size * 2, maxSize);
+    else if (tookMs > targetMs * 2 && this.#size > minSize) this.#size = Math.max(Math.floor(this.#size / 2), minSize);
   }
 }
