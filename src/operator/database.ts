@@ -1,6 +1,6 @@
 // Where a command finds the database of the service. With STOA_DATABASE_URL it is there. The private database is reached on
 // the socket of its server while the service runs; else the server is started for as long as the command takes.
-import { existsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseConfig } from "../config.ts";
 import { type Account, unprivilegedAccount } from "../privileges/account.ts";
@@ -44,7 +44,7 @@ export async function openDatabase(
   }
   const { dataDir } = config;
   try {
-    if (mode === "beside" && madeBy(serverFiles(dataDir).folder) === undefined) {
+    if (mode === "beside" && !hasDatabase(dataDir)) {
       throw new Error(
         `there is no database in ${dataDir}; set STOA_DATA_DIR or STOA_DATABASE_URL as the service has it`,
       );
@@ -57,6 +57,12 @@ export async function openDatabase(
     if (code !== "EACCES" && code !== "EPERM") throw error;
     throw new Error(`${dataDir} is closed to this account; run the command as root or as the account of the service`);
   }
+}
+
+/** @throws the error of the file system where this account may not look */
+function hasDatabase(dataDir: string): boolean {
+  if (existsSync(dataDir)) accessSync(dataDir, constants.X_OK);
+  return madeBy(serverFiles(dataDir).folder) !== undefined;
 }
 
 async function startOwn(dataDir: string, note: (line: string) => void, signal: AbortSignal): Promise<OperatorDatabase> {
