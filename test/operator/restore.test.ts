@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeBackup } from "../../src/store/backup/write-backup.ts";
 import { Database } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { describeSchema } from "../../src/store/schema-dump.ts";
@@ -93,6 +94,11 @@ describe("a backup", () => {
     const target = await createTestDatabase();
     const path = new URL(`../vectors/backup/${name}`, import.meta.url).pathname;
     expect(await operate(target.config, ["restore", path])).toMatchObject({ status: 0, notes: [] });
+    // What either engine gives back is what the other had, also before the service has migrated it.
+    const again = join(folder, `again-${name}`);
+    expect(await operate(target.config, ["backup", again])).toMatchObject({ status: 0 });
+    const inserts = (text: string) => text.split("\n").filter((line) => line.startsWith("INSERT INTO `"));
+    expect(inserts(readFileSync(again, "utf8"))).toEqual(inserts(readFileSync(path, "utf8")));
     const service = await startService({ db: target });
     const { body } = await service.rest("posts/1");
     expect(body.post).toMatchObject({ title: "Λίθος — 🏛️", body: "one\ntwo'\\", comment_count: 1, score: 1 });
@@ -117,6 +123,20 @@ describe("stoa backup", () => {
     mkdirSync(join(own, "folder"));
     expect(await operate(source.config, ["backup", join(own, "folder")])).toMatchObject({ status: 3 });
     expect(await operate(source.config, ["backup"])).toMatchObject({ status: 2 });
+  });
+
+  it("lets a migration go on meanwhile, and then fails", async () => {
+    const parts: Buffer[] = [];
+    const migrated = "ALTER TABLE agents ADD COLUMN later INT";
+    const write = async (part: Buffer) => {
+      // After the agents, amid the replies.
+      if (parts.push(part) === 1) await query(source.config, "SET SESSION lock_wait_timeout = 5", migrated);
+    };
+    const { signal } = new AbortController();
+    const backup = writeBackup({ address: source.config, signal, now: new Date(), write });
+    await expect(backup).rejects.toThrow("The database was migrated during the backup. Make it again.");
+    expect(parts).toHaveLength(1);
+    await query(source.config, "ALTER TABLE agents DROP COLUMN later");
   });
 
   it("names tables that are not Stoa's and leaves them out", async () => {
