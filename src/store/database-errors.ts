@@ -76,8 +76,8 @@ export function toStoaError(error: unknown): unknown {
   if (error instanceof StoaError) return error;
   const { errno, code, fatal, message, sqlMessage } = error as DriverError;
   const reason =
-    (errno === undefined ? undefined : unavailable.get(errno)) ??
     (diskFull.test(sqlMessage ?? "") ? "the disk is full" : undefined) ??
+    (errno === undefined ? undefined : unavailable.get(errno)) ??
     (fatal === true || (code !== undefined && clientFailures.test(code)) || /^Can't add new command/.test(message ?? "")
       ? "it cannot be reached"
       : undefined);

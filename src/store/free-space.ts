@@ -19,11 +19,10 @@ export interface FreeSpaceOptions {
 }
 
 const MIB = 1024 * 1024;
-const lookMs = 1_000;
-/** How often a disk is looked at that is nearly full, in milliseconds: others may fill it fast. */
-const closeLookMs = 100;
-/** A disk is nearly full while it has less than so many times the minimum. */
-const nearlyFull = 4;
+/** How often a disk is looked at, in milliseconds. */
+const lookMs = { least: 50, most: 1_000 };
+/** The next look comes before anybody who writes so many bytes a millisecond (4 GiB/s) has reached the minimum. */
+const fastestFill = 4 * MIB;
 /** Writes come back at this multiple of the minimum, so that they do not come and go at its edge. */
 const comeBackAt = 1.1;
 /** When a caller should try again, in seconds. */
@@ -110,8 +109,10 @@ export class FreeSpace {
       this.#failure = failure;
     }
     if (this.#stopped) return;
-    const isClose = this.freeBytes < this.minFreeBytes * nearlyFull;
-    this.#timer = setTimeout(() => void this.#look(), isClose ? closeLookMs : lookMs).unref();
+    const untilFull = (this.freeBytes - this.minFreeBytes) / fastestFill;
+    const isKnown = !Number.isNaN(untilFull);
+    const delayMs = isKnown ? Math.min(Math.max(untilFull, lookMs.least), lookMs.most) : lookMs.most;
+    this.#timer = setTimeout(() => void this.#look(), delayMs).unref();
   }
 
   #judge(): void {

@@ -122,6 +122,7 @@ describe("sealing under load", () => {
       process.kill(pid, "SIGKILL");
       await waitUntil("the next server", () => server().pid !== pid);
     }
+    expect(service.output).toMatch(/"level":50,.*"msg":"the database server ended unexpectedly \(SIGKILL\)/);
     await load.more();
     stop.resolve();
     await running;

@@ -6,12 +6,15 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import { expect, it, onTestFinished } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { ServiceProcess } from "../support/process.ts";
+import { ensureDatabase } from "../../src/store/ensure-database.ts";
+import { startPrivateServer } from "../../src/store/private-server.ts";
+import { ServiceProcess, urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 import { maySkipSmallDisk, mountSmallDisk } from "../support/tmpfs.ts";
 import { waitUntil } from "../support/wait.ts";
 
 const MIB = 1024 * 1024;
+const skipsSmallDisk = maySkipSmallDisk();
 const operatorToken = "test-operator-token-0123456789-abcdef";
 const refusedMessage =
   "The disk of the service is almost full: it takes no writes until there is space again. Reads go on.";
@@ -87,7 +90,7 @@ it("refuses every write and serves every read while there is less space than the
   await service.end("SIGINT");
 });
 
-it.skipIf(maySkipSmallDisk())("survives a disk that others fill to its last byte, and writes again", async () => {
+it.skipIf(skipsSmallDisk)("survives a disk that others fill to its last byte, and writes again", async () => {
   const disk = mountSmallDisk(384);
   const dataDir = join(disk.folder, "data");
   const service = start(dataDir, {});
@@ -117,6 +120,54 @@ it.skipIf(maySkipSmallDisk())("survives a disk that others fill to its last byte
   await waitUntil("writes to be back", async () => (await write()).status === 201, 5_000);
   expect((await askRest(url, "/readyz")).body).toEqual({ ok: true });
   expect(pid()).toBe(first);
+
+  // A start needs little: it serves what is there.
+  await service.end("SIGINT");
+  disk.fillTo(30);
+  const next = start(dataDir, {});
+  onTestFinished(() => next.end("SIGINT"));
+  expect((await askRest(await next.url(), `posts/${post.id}`)).status).toBe(200);
+  expect((await askRest(await next.url(), "posts", { key, body: { title: "A post" } })).body).toEqual(refused);
+});
+
+it.skipIf(skipsSmallDisk)("answers a full disk of another database server as unavailable", async () => {
+  const disk = mountSmallDisk(256);
+  const server = await startPrivateServer({ dataDir: join(disk.folder, "data"), log() {} });
+  const address = { socketPath: server.socketPath, user: server.user, database: "stoa" };
+  await ensureDatabase({ socketPath: server.socketPath, user: server.user }, "stoa");
+  const service = start(disk.folder, { STOA_DATABASE_URL: urlOf(address) });
+  onTestFinished(async () => {
+    await service.end("SIGINT");
+    await server.stop();
+    disk.remove();
+  });
+  const url = await service.url();
+  const { key, post } = await fill(url, { body: { title: "Before the disk was full" }, headers: {} });
+  const write = () => askRest(url, "posts", { key, body: { title: "A post", body: "x".repeat(1_000) } });
+
+  disk.fillTo(0);
+  // Short posts: MariaDB 10.11 ends itself where a row that needs pages of its own meets a full disk.
+  const replies: string[] = [];
+  await waitUntil("a table that cannot grow", async () => {
+    const { status, body } = await write();
+    if (status !== 201) replies.push(`${status} ${body.error}: ${body.message}`);
+    return replies.length === 5;
+  });
+  expect(new Set(replies)).toEqual(new Set(["503 unavailable: The database does not answer: the disk is full."]));
+  expect((await askRest(url, `posts/${post.id}`)).status).toBe(200);
+  expect((await askRest(url, "/readyz")).status).toBe(200);
+  disk.empty();
+  expect((await write()).status).toBe(201);
+});
+
+it.skipIf(skipsSmallDisk)("says that a disk has no room for a new database", async () => {
+  const disk = mountSmallDisk(64);
+  onTestFinished(() => disk.remove());
+  const service = start(join(disk.folder, "data"), {});
+  await service.exited;
+  expect(service.output).toMatch(
+    /^a new \w+ database takes \d+ MiB, and the disk of \S+ has 6\d MiB free; free some or set STOA_DATA_DIR/m,
+  );
 });
 
 function start(dataDir: string, environment: Record<string, string>): ServiceProcess {

@@ -190,6 +190,15 @@ describe("a second process namespace", () => {
     expect(identify(orphan)).toBeUndefined();
   });
 
+  test.skipIf(cannot)("that sees the process ids of another takes none of them for its own", async () => {
+    const { child, server } = await startOwner();
+    const orphan = await serverPid(server);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(await startUnshared([])).toContain("a database server that cannot be seen from here");
+    expect(await serverPid(server)).toBe(orphan);
+  });
+
   test.skipIf(cannot)("that is gone leaves a folder which starts", async () => {
     expect(await startUnshared()).toBe("started");
     const next = await start();
@@ -369,8 +378,12 @@ async function startOwner(): Promise<{ child: ChildProcess; server: PrivateServe
   return { child, server: server as PrivateServer };
 }
 
-/** Starts the server from a process namespace of its own and stops it. @returns what came of it */
-async function startUnshared(): Promise<string> {
+/**
+ * Starts the server from a process namespace of its own and stops it.
+ * @param proc gives it the /proc of that namespace
+ * @returns what came of it
+ */
+async function startUnshared(proc = ["--mount-proc"]): Promise<string> {
   const module = new URL("../../src/store/private-server.ts", import.meta.url).href;
   const script = `
     const { startPrivateServer } = await import(${JSON.stringify(module)});
@@ -381,16 +394,7 @@ async function startUnshared(): Promise<string> {
     } catch (error) {
       console.log(error.message);
     }`;
-  const args = [
-    "--pid",
-    "--fork",
-    "--mount-proc",
-    "--kill-child",
-    process.execPath,
-    "--input-type=module",
-    "-e",
-    script,
-  ];
+  const args = ["--pid", "--fork", ...proc, "--kill-child", process.execPath, "--input-type=module", "-e", script];
   const child = spawn("unshare", args, { stdio: ["ignore", "pipe", "ignore"] });
   children.push(child);
   let output = "";

@@ -1,7 +1,7 @@
 // Makes the data folder of the database, once. It is made under another name and renamed when it is complete, so a start
 // that is killed half way leaves nothing that looks like a database.
 import { type ChildProcess, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../../privileges/account.ts";
 import { confine } from "./confine.ts";
@@ -11,6 +11,8 @@ import { makeScratch } from "./scratch.ts";
 import { openServerLog } from "./server-log.ts";
 
 const asidePrefix = "mysql.new-";
+/** What a new database takes with the server's temporary files, in MiB. */
+const neededMiB: Record<Flavour, number> = { mariadb: 130, mysql: 210 };
 const productName: Record<Flavour, string> = { mariadb: "MariaDB", mysql: "MySQL" };
 
 /** Which server made this folder; undefined when it is not there yet, or empty. Throws when it is something else. */
@@ -47,6 +49,7 @@ export async function initialise(options: {
         `(${program.command}); install ${productName[maker]}, or set STOA_DATA_DIR to another folder`,
     );
   }
+  checkRoom(dataDir, program.flavour);
   options.log(`preparing a ${productName[program.flavour]} database in ${folder}`);
   const aside = mkdtempSync(join(dataDir, asidePrefix));
   if (account !== undefined) chownSync(aside, account.uid, account.gid);
@@ -57,6 +60,16 @@ export async function initialise(options: {
     discard(aside);
     throw error;
   }
+}
+
+function checkRoom(dataDir: string, flavour: Flavour): void {
+  const { bavail, bsize } = statfsSync(dataDir);
+  const freeMiB = Math.floor((bavail * bsize) / 2 ** 20);
+  if (freeMiB >= neededMiB[flavour]) return;
+  throw new Error(
+    `a new ${productName[flavour]} database takes ${neededMiB[flavour]} MiB, and the disk of ${dataDir} has ${freeMiB} MiB` +
+      " free; free some or set STOA_DATA_DIR to a folder on another disk",
+  );
 }
 
 /** Removes what was never finished. Somebody may still be writing to it for a moment; then a later start removes it. */
