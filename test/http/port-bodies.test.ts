@@ -2,6 +2,7 @@ import { once } from "node:events";
 import http2 from "node:http2";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it } from "vitest";
+import { countTurns } from "../support/event-loop.ts";
 import { connect, connectHttp2, readStream, start } from "../support/port.ts";
 
 const { NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
@@ -108,5 +109,22 @@ describe("bodies that have not arrived whole", { timeout: 10_000 }, () => {
     expect(pieces).toEqual([]);
     await readStream(stream.end("rest"));
     expect(pieces.length).toBeGreaterThan(0);
+  });
+
+  it("let the event loop have turns when they come in thousands of chunks, and are served whole", async () => {
+    const { number } = await start({}, (app) => {
+      app.removeAllContentTypeParsers();
+      app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+    });
+    const connections = Array.from({ length: 4 }, () => connect(number));
+    await Promise.all(connections.map(({ socket }) => once(socket, "connect")));
+    const turns = countTurns();
+    for (const { socket } of connections) {
+      const head = "POST /length HTTP/1.1\r\nHost: stoa\r\nTransfer-Encoding: chunked\r\n\r\n";
+      const next = "GET /version HTTP/1.1\r\nHost: stoa\r\nConnection: close\r\n\r\n";
+      socket.write(`${head}${"1\r\nx\r\n".repeat(9_000)}0\r\n\r\n${next}`);
+    }
+    for (const { seen } of connections) expect(await seen('{"version":"1.1"}')).toContain('{"length":9002}');
+    expect(turns()).toBeGreaterThan(6);
   });
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { BodyBudget } from "./body-budget.ts";
+import { ChunkTurns } from "./chunk-turns.ts";
 import { Http1Sender } from "./http1-sender.ts";
 import { ParserGate } from "./parser-gate.ts";
 import type { SendWatch } from "./send-watch.ts";
@@ -12,6 +13,12 @@ interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   handler: Handler;
+}
+
+interface ConnectionOptions {
+  requestTimeoutMs: number;
+  bodies: BodyBudget;
+  chunkTurns: ChunkTurns;
 }
 
 /** An HTTP/1.1 connection. Its requests are worked on one at a time, however many of them a client pipelines. */
@@ -35,7 +42,7 @@ class Http1Connection {
   constructor(
     socket: Socket,
     listener: (socket: Socket) => void,
-    { requestTimeoutMs, bodies }: { requestTimeoutMs: number; bodies: BodyBudget },
+    { requestTimeoutMs, bodies, chunkTurns }: ConnectionOptions,
   ) {
     this.#socket = socket;
     this.#requestTimeoutMs = requestTimeoutMs;
@@ -43,7 +50,7 @@ class Http1Connection {
     // What sniffing left in the buffer belongs to a request already.
     this.#idleAt = socket.bytesRead - socket.readableLength;
     listener(socket);
-    this.#gate = new ParserGate(socket, () => this.#next !== undefined);
+    this.#gate = new ParserGate(socket, chunkTurns, () => this.#next !== undefined);
   }
 
   /** Starts to work on a request that Node's parser hands over, now or when the response before it has been sent. */
@@ -60,7 +67,10 @@ class Http1Connection {
    * @returns whether it was taken
    */
   takeError(error: Error & { code?: string }, refuse: () => void): boolean {
-    if (this.#gate.hold(error)) return true;
+    if (this.#gate.hold(error)) {
+      if (this.#next === undefined) this.#gate.open();
+      return true;
+    }
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && this.#next !== undefined) {
       this.#nextIsUntimed = true;
       return true;
@@ -145,12 +155,12 @@ class Http1Connection {
 export class Http1Connections {
   readonly #connections = new Map<Socket, Http1Connection>();
   readonly #sendWatch: SendWatch;
-  readonly #options: { requestTimeoutMs: number; bodies: BodyBudget };
+  readonly #options: ConnectionOptions;
   #draining = false;
 
   constructor(sendWatch: SendWatch, bodies: BodyBudget, { requestTimeoutMs }: { requestTimeoutMs: number }) {
     this.#sendWatch = sendWatch;
-    this.#options = { requestTimeoutMs, bodies };
+    this.#options = { requestTimeoutMs, bodies, chunkTurns: new ChunkTurns() };
   }
 
   /** Serves a new connection by Node's own listener. */

@@ -1,0 +1,17 @@
+/**
+ * Counts turns of the event loop from now on.
+ * @returns a function that ends the count and gives it
+ */
+export function countTurns(): () => number {
+  let turns = 0;
+  let next: NodeJS.Immediate;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  next = setImmediate(count);
+  return () => {
+    clearImmediate(next);
+    return turns;
+  };
+}
