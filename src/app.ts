@@ -6,7 +6,7 @@ import { migrateAs, type OwnDatabase, startOwnDatabase } from "./app/databases.t
 import { gaugesOf } from "./app/gauges.ts";
 import { createGuard } from "./app/guard.ts";
 import type { Overrides } from "./app/overrides.ts";
-import { checkReady } from "./app/ready.ts";
+import { checkReady, watchDatabase } from "./app/ready.ts";
 import { startRecount } from "./app/recount.ts";
 import { moveAgedPosts } from "./board/aging.ts";
 import { Board } from "./board/board.ts";
@@ -110,6 +110,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     warnings.add("ledger", () => ledger.alarm);
     warnings.add("triggers", () => triggers.warning);
     warnings.add("disk", () => own?.space?.warning);
+    watchDatabase({ address: database, log, lookMs: overrides.databaseLookMs }, { ledger, warnings, cleanUp });
     const catchUp = startCatchUp(ledger, log);
     cleanUp.push(() => catchUp.stop());
     const clock = startDailyClock(ledger, now, log);

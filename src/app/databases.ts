@@ -4,6 +4,7 @@ import { restoreTriggers } from "../store/append-only.ts";
 import { Database } from "../store/database.ts";
 import { FreeSpace } from "../store/free-space.ts";
 import { migrate } from "../store/migrate.ts";
+import { checkPacketLimit } from "../store/packet-limit.ts";
 import { type PrivateDatabase, startPrivateDatabase } from "../store/private-database.ts";
 import type { CleanUp } from "./clean-up.ts";
 
@@ -48,6 +49,7 @@ export async function migrateAs(
   // A COMMIT without an answer has no time limit here.
   cleanUp.push(() => db.close(), "the migration");
   try {
+    await checkPacketLimit(db.reader(signal));
     await migrate(db, { log: (line) => log.info(line), signal });
     const warning = await restoreTriggers(db, signal, (line) => log.warn(line));
     if (warning !== undefined) log.warn(warning);

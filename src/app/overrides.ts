@@ -24,6 +24,8 @@ export interface Overrides {
   guardLookMs?: number;
   /** How fast the board is counted anew in the background. */
   recountPace?: Partial<RecountPace>;
+  /** How often it is looked whether the database takes connections and writes, in milliseconds. */
+  databaseLookMs?: number;
   /** Where the use of memory is read, to be told from overload. */
   memory?: ServerOptions["memory"];
   /** How often a REST stream says that it is alive, in milliseconds. */

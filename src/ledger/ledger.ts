@@ -131,8 +131,8 @@ export class Ledger {
   }
 
   /** Reads the alarm anew: another replica may have raised it or taken it back. */
-  async refreshAlarm(signal: AbortSignal): Promise<void> {
-    await this.#verifier.alarm.refresh(this.#db.vital.reader(signal));
+  async refreshAlarm(db: Queryable): Promise<void> {
+    await this.#verifier.alarm.refresh(db);
   }
 
   /** Verifies what was sealed since the last receipt that was found good. */
@@ -140,9 +140,9 @@ export class Ledger {
     return this.#verifier.catchUp(signal);
   }
 
-  /** The seq of the newest receipt. */
-  async headSeq(): Promise<number> {
-    return (await this.#readHead(this.#db.reader(this.#stopping.signal))).seq;
+  /** The seq of the newest receipt. @throws StoaError `unavailable` where the database has lost it */
+  async headSeq(db: Queryable = this.#db.reader(this.#stopping.signal)): Promise<number> {
+    return (await this.#readHead(db)).seq;
   }
 
   /** Ends every stream with `unavailable`, and gives up verifications. */

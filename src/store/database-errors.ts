@@ -94,3 +94,13 @@ export function tlsFailure(error: unknown): string | undefined {
   if (code === "HANDSHAKE_NO_SSL_SUPPORT") return "it offers no TLS";
   return code === "HANDSHAKE_SSL_ERROR" ? `TLS failed: ${message}` : undefined;
 }
+
+/** A failure of the database in a few words that may be published; errors of the driver name accounts and hosts. */
+export function explainFailure(error: unknown): string {
+  const { errno, code } = (error instanceof StoaError && error.cause ? error.cause : error) as DriverError;
+  if (errno === 1045 || errno === 1044) return "it refuses the account";
+  if (errno === 1142 || errno === 1143) return "the account lacks a right on a table";
+  const known = errno === undefined ? undefined : unavailable.get(errno);
+  if (known !== undefined) return known;
+  return error instanceof StoaError ? "it cannot be reached, or not in time" : `error ${errno ?? code ?? "unknown"}`;
+}

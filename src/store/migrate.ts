@@ -1,6 +1,8 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import type { Database, Queryable } from "./database.ts";
+import { holdLease } from "./migration-lease.ts";
+import { sayWhileSlow } from "./slow.ts";
 
 /*
  * Migrations are the numbered SQL files beside this one. DDL commits by itself, so each statement is recorded when it is
@@ -10,7 +12,6 @@ import type { Database, Queryable } from "./database.ts";
  */
 
 const directory = new URL("./migrations/", import.meta.url);
-const leaseSeconds = 15;
 const never = new AbortController().signal;
 
 /** A migration file. */
@@ -51,42 +52,36 @@ export async function migrate(
   const target = { db, signal };
   const migrations = await readMigrations();
   if (await isCurrent(target, migrations)) return;
-  await withLease(target, () => applyAll(target, migrations, log));
+  await withLease(target, () => applyAll(target, migrations, log), log);
 }
 
-/** Does what only one process at a time may do to the schema. Makes the tables that migrations are recorded in. */
-export async function withLease<Result>(target: Target, work: () => Promise<Result>): Promise<Result> {
-  const { signal } = target;
+/**
+ * Does what only one process at a time may do to the schema. Makes the tables that migrations are recorded in.
+ * @param log is told while another process is waited for
+ */
+export async function withLease<Result>(
+  target: Target,
+  work: () => Promise<Result>,
+  log: (line: string) => void = () => {},
+): Promise<Result> {
   await createBookkeeping(target);
-  const holder = randomUUID();
-  await acquireLease(target, holder);
-  const renewal = setInterval(
-    () => {
-      // A renewal that fails is noticed by the statements that follow, on the same database.
-      renewLease(target, holder).catch(() => {});
-    },
-    (leaseSeconds * 1000) / 3,
-  );
-  try {
-    return await work();
-  } finally {
-    clearInterval(renewal);
-    // Where it was given up, the lease runs out by itself.
-    if (!signal.aborted) {
-      await write(target, "UPDATE schema_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = ?", [holder]);
-    }
-  }
+  return holdLease(target.db, target.signal, log, work);
 }
 
 /** Compares the schema's records with the migrations of this program. @throws StoaError when the database is away. */
 export async function schemaState(db: Pick<Database, "reader">, signal: AbortSignal = never): Promise<SchemaState> {
   const migrations = await readMigrations();
   const reader = db.reader(signal);
-  if (!(await hasBookkeeping(reader))) return { kind: "behind" };
+  const tables = await listTables(reader);
+  if (!tables.has("schema_migrations")) return { kind: "behind" };
   const applied = await readApplied(reader);
   const problem = findProblem(migrations, applied);
   if (problem !== undefined) return { kind: "other", reason: problem };
-  return { kind: areApplied(migrations, applied) ? "current" : "behind" };
+  if (!areApplied(migrations, applied)) return { kind: "behind" };
+  const missing = createdTables(migrations).filter((name) => !tables.has(name));
+  if (missing.length === 0) return { kind: "current" };
+  const reason = `The database lacks ${missing.join(", ")}, or its account may not read them. Restore a backup, or the grants.`;
+  return { kind: "other", reason };
 }
 
 /**
@@ -146,11 +141,16 @@ async function applyAll(target: Target, migrations: Migration[], log: (line: str
     const record = applied.find(({ version }) => version === migration.version);
     if (record?.finished) continue;
     log(`migrating the database: ${migration.name}${record ? ", which was begun before" : ""}`);
-    await applyOne(target, migration, record?.statements_begun ?? 0);
+    await applyOne(target, migration, record?.statements_begun ?? 0, log);
   }
 }
 
-async function applyOne(target: Target, migration: Migration, begun: number): Promise<void> {
+async function applyOne(
+  target: Target,
+  migration: Migration,
+  begun: number,
+  log: (line: string) => void,
+): Promise<void> {
   const { version, name, checksum, statements } = migration;
   await write(target, "INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (?, ?, ?)", [
     version,
@@ -161,7 +161,8 @@ async function applyOne(target: Target, migration: Migration, begun: number): Pr
   for (let number = Math.max(begun, 1); number <= statements.length; number++) {
     await write(target, "UPDATE schema_migrations SET statements_begun = ? WHERE version = ?", [number, version]);
     try {
-      await target.db.define(target.signal, statements[number - 1] as string);
+      const what = `statement ${number} of ${statements.length} of migration ${name}`;
+      await sayWhileSlow(what, log, () => target.db.define(target.signal, statements[number - 1] as string));
     } catch (error) {
       target.signal.throwIfAborted();
       if (number === begun && isThereAlready(error)) continue;
@@ -236,10 +237,23 @@ function areApplied(migrations: Migration[], applied: Applied[]): boolean {
 }
 
 async function hasBookkeeping(db: Queryable): Promise<boolean> {
-  const tables = await db.rows(
-    "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'schema_migrations'",
+  return (await listTables(db)).has("schema_migrations");
+}
+
+/** The tables that the account may see. */
+async function listTables(db: Queryable): Promise<Set<string>> {
+  const tables = await db.rows<{ name: string }>(
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
   );
-  return tables.length > 0;
+  return new Set(tables.map(({ name }) => name));
+}
+
+/** The names of the tables that migrations create. */
+function createdTables(migrations: readonly Migration[]): string[] {
+  const names = migrations.flatMap(({ statements }) =>
+    statements.map((statement) => /^CREATE TABLE IF NOT EXISTS (\w+)/.exec(statement)?.[1]),
+  );
+  return names.filter((name) => name !== undefined);
 }
 
 function readApplied(db: Queryable): Promise<Applied[]> {
@@ -262,28 +276,6 @@ export const bookkeeping = [
 
 async function createBookkeeping({ db, signal }: Target): Promise<void> {
   for (const statement of bookkeeping) await db.define(signal, statement);
-}
-
-/** Waits until no other replica migrates. A replica that died gives way when its lease runs out. */
-async function acquireLease(target: Target, holder: string): Promise<void> {
-  for (;;) {
-    const { affectedRows } = await write(
-      target,
-      `UPDATE schema_lease SET holder = ?, expires_at = UNIX_TIMESTAMP() + ${leaseSeconds}
-       WHERE id = 1 AND expires_at < UNIX_TIMESTAMP()`,
-      [holder],
-    );
-    if (affectedRows === 1) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-async function renewLease(target: Target, holder: string): Promise<void> {
-  await write(
-    target,
-    `UPDATE schema_lease SET expires_at = UNIX_TIMESTAMP() + ${leaseSeconds} WHERE id = 1 AND holder = ?`,
-    [holder],
-  );
 }
 
 function write({ db, signal }: Target, sql: string, params: (string | number)[] = []) {

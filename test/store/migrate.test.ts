@@ -31,7 +31,8 @@ describe("migrations", () => {
     await Promise.all(replicas.map((replica) => migrate(replica, { log: (line) => lines.push(line) })));
     await Promise.all(replicas.map((replica) => replica.close()));
     const files = readdirSync(new URL("../../src/store/migrations/", import.meta.url)).sort();
-    expect(lines).toEqual(files.map((file) => `migrating the database: ${file.replace(".sql", "")}`));
+    const migrated = lines.filter((line) => line.startsWith("migrating"));
+    expect(migrated).toEqual(files.map((file) => `migrating the database: ${file.replace(".sql", "")}`));
     expect(await schemaState(db)).toEqual({ kind: "current" });
     expect(await test.rows("SELECT name FROM communities")).toEqual([{ name: "general" }]);
     expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);
@@ -104,9 +105,10 @@ describe("migrations", () => {
   it("wait for a replica that migrates, and take over from one that died when its lease runs out", async () => {
     await migrate(db, { log });
     await test.rows("UPDATE schema_migrations SET finished = 0");
-    await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 1");
+    await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 2");
     let done = false;
-    const migrated = migrate(db, { log }).then(() => {
+    const lines: string[] = [];
+    const migrated = migrate(db, { log: (line) => lines.push(line) }).then(() => {
       done = true;
     });
     const [{ held } = { held: 0 }] = await test.rows<{ held: number }>(
@@ -115,6 +117,9 @@ describe("migrations", () => {
     expect([held, done]).toEqual([1, false]);
     await migrated;
     expect(await schemaState(db)).toEqual({ kind: "current" });
+    expect(lines[0]).toBe(
+      "waiting for another replica that migrates the database; if it has died, its lease runs out within 15 s",
+    );
   });
 });
 

@@ -1,0 +1,18 @@
+import type { Queryable } from "./database.ts";
+
+/** The largest statement and row are replies that are kept for repeats: some 300 KiB. */
+const minBytes = 1024 * 1024;
+
+/**
+ * Large posts and receipts would fail one by one where the server takes small packets alone.
+ * @throws Error with one line for the operator
+ */
+export async function checkPacketLimit(db: Queryable): Promise<void> {
+  const [row] = await db.rows<{ bytes: number }>("SELECT @@max_allowed_packet AS bytes");
+  const bytes = Number(row?.bytes ?? minBytes);
+  if (bytes >= minBytes) return;
+  throw new Error(
+    `The database's max_allowed_packet is ${bytes} bytes, and Stoa needs ${minBytes}: set it in the server's configuration` +
+      ` (max_allowed_packet = 16M) and by SET GLOBAL max_allowed_packet = ${16 * minBytes}, and start again.`,
+  );
+}
