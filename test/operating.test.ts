@@ -79,6 +79,8 @@ describe("the commands of docs/operating.md", () => {
     ]);
   });
 
+  it("compare the ledger with what the replica remembers", () => run("Head guard"));
+
   it("restore it to a service that has stopped, which then goes on with the rights that it had", async () => {
     await askRest(url, "agents/register", { body: { name: "Later" } });
     await service.end("SIGINT");

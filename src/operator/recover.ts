@@ -1,6 +1,9 @@
 import { UsageError } from "../cli/arguments.ts";
 import { headFolder } from "../head-folder.ts";
+import { ClockGuard } from "../ledger/clock/clock-guard.ts";
+import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { LedgerRecovery, type Survey } from "../ledger/guard/recover.ts";
+import { SealHolds } from "../ledger/seal-holds.ts";
 import type { Head } from "../receipt/recovery.ts";
 import { Database } from "../store/database.ts";
 import { schemaState } from "../store/migrate.ts";
@@ -40,7 +43,10 @@ export const recover: OperatorCommand = {
       try {
         await checkSchema(db, context.signal);
         const { config, note: warn, signal } = context;
-        const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, warn });
+        const holds = new SealHolds();
+        const clock = new ClockGuard({ db, clock: new TrustedClock(), log: { info: () => {}, error: () => {} } });
+        holds.add((signal) => clock.check(signal, true));
+        const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, holds, warn });
         if (abandoned === undefined || note === undefined) return report(await recovery.survey(signal), context);
         const { seq, hash } = await recovery.seal(signal, { abandoned, note });
         context.out(`sealed receipt ${seq}, a recovery that abandons receipt ${abandoned.seq}: hash ${hash}`);
