@@ -1,6 +1,6 @@
 import { CanonicalError, canonicalize } from "../receipt/canonical.ts";
 import type { ReceiptDocument } from "../receipt/document.ts";
-import { contradiction, rivalOf } from "../receipt/recovery.ts";
+import { abandonedBy, contradiction, rivalOf } from "../receipt/recovery.ts";
 import { chainStart, type Fault, type Link, verifyEnd, verifyNext } from "../receipt/verify.ts";
 import { hashed, type ReceiptClaim } from "./claims.ts";
 import { StoaError } from "./error.ts";
@@ -57,6 +57,16 @@ export interface VerifiedReceipt {
  * `from` is further than one beyond the head; the signal's reason when it aborts
  */
 export async function* verifyReceipts(options: VerifyOptions): AsyncGenerator<VerifiedReceipt, void> {
+  try {
+    yield* verifyEach(options);
+  } catch (error) {
+    const { known } = options;
+    if (known === undefined || !(error instanceof DoesNotVerify) || error.fault !== "history_changed") throw error;
+    throw await withRecovery(error, known, options);
+  }
+}
+
+async function* verifyEach(options: VerifyOptions): AsyncGenerator<VerifiedReceipt, void> {
   const { from = 1, known, signal } = options;
   const root = rootAddress(options.url);
   const head = options.head ?? (await readHead(root, signal));
@@ -134,6 +144,28 @@ function checkKnown(link: Link, known: { seq: number; hash: string } | undefined
 function goneSince(known: { seq: number; hash: string }, last: number): DoesNotVerify {
   const message = `receipt ${known.seq} was ${known.hash}, is now gone: the chain ends at ${last}`;
   return new DoesNotVerify({ seq: known.seq, fault: "history_changed", message });
+}
+
+/** History has changed: names the recovery by which the operator explains it, where there is one. */
+async function withRecovery(
+  error: DoesNotVerify,
+  known: { seq: number; hash: string },
+  { url, signal }: VerifyOptions,
+) {
+  try {
+    for await (const { link, document } of verifyEach({ url, signal })) {
+      const abandoned = abandonedBy(document);
+      if (abandoned === undefined) continue;
+      if (abandoned.seq < known.seq || (abandoned.seq === known.seq && abandoned.hash !== known.hash)) continue;
+      const { seq, fault, message } = error;
+      const words = `receipt ${link.seq} is a recovery, by which the operator abandons receipt ${abandoned.seq}`;
+      return new DoesNotVerify({ seq, fault, message: `${message}; ${words}` });
+    }
+  } catch {
+    // What else is wrong is not what was asked for.
+    signal?.throwIfAborted();
+  }
+  return error;
 }
 
 function checkHead(link: Link, { seq, hash }: Head): void {

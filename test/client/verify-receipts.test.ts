@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { getObject } from "../../src/client/http.ts";
 import { readLink } from "../../src/client/ledger.ts";
 import { type VerifyOptions, verifyReceipts } from "../../src/client/receipts.ts";
-import { buildChain, type LooseDocument, otherHash, type Vector } from "../receipt/chain.ts";
+import { buildChain, type LooseDocument, otherHash, type Vector, zeros } from "../receipt/chain.ts";
 import { misleadEngine } from "../receipt/misread-names.ts";
+import { recovered } from "../receipt/vectors/defect.ts";
 import { answerStream, collect, type FakeStoa, refuse, type Shown, show, shownChain, startFake } from "./fake-stoa.ts";
 
 /** The seqs that verify, and how the verification ends. */
@@ -221,6 +222,22 @@ describe("a receipt that is known", () => {
     const { found } = await verify({ url: fake.url, known: other });
     expect(found).toEqual(changed);
     expect((found as Error).message).toBe(`receipt 3 was ${otherHash}, is now gone: the chain ends at 2`);
+  });
+
+  it.each([
+    ["the one that a recovery abandons", 3, otherHash, true],
+    ["below the one that a recovery abandons", 9, zeros, true],
+    ["not the one that a recovery abandons", 3, zeros, false],
+    ["above the one that a recovery abandons", 2, otherHash, false],
+  ])("is missed with the recovery that explains it: it is %s", async (_, seq, hash, isNamed) => {
+    for (const length of [2, 5]) {
+      const at = length === 2 ? 2 : 4;
+      const fake = await startFake(buildChain(length, recovered(at, seq, hash)).map(show));
+      const { found } = await verify({ url: fake.url, known: other });
+      expect(found).toEqual(changed);
+      const words = `; receipt ${at} is a recovery, by which the operator abandons receipt ${seq}`;
+      expect((found as Error).message.endsWith(words)).toBe(isNamed);
+    }
   });
 
   it("is missed where the chain is empty now", async () => {
