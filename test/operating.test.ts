@@ -6,16 +6,19 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createOperatorClient } from "../src/client/operator.ts";
+import { operatorToken } from "./ledger/support.ts";
 import { operateWith } from "./operator/support.ts";
 import { ServiceProcess } from "./support/process.ts";
 import { askRest } from "./support/service.ts";
+import { waitUntil } from "./support/wait.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const page = readFileSync(new URL("../docs/operating.md", import.meta.url), "utf8");
 
 /** The blocks of one language in the section under a heading, in their order. */
 function blocks(heading: string, language: string): string[] {
-  const [, section = ""] = new RegExp(`^## ${heading}\n(.*?)(?=^## |\\z)`, "ms").exec(`${page}\n## `) ?? [];
+  const [, section = ""] = new RegExp(`^## ${heading}\n(.*?)(?=^## )`, "ms").exec(`${page}\n## `) ?? [];
   return [...section.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
     ([, text]) => text as string,
   );
@@ -37,12 +40,23 @@ describe("the commands of docs/operating.md", () => {
   let url: string;
 
   async function start(): Promise<void> {
-    service = new ServiceProcess({ STOA_DATA_DIR: dataDir, STOA_METRICS_PORT: "none" });
+    const settings = { STOA_DATA_DIR: dataDir, STOA_METRICS_PORT: "none", STOA_OPERATOR_TOKEN: operatorToken };
+    service = new ServiceProcess(settings);
     url = await service.url();
+  }
+
+  /** The sections that were run. */
+  const sections: string[] = [];
+
+  /** Seals a session, as an internal service does. */
+  function seal() {
+    const session = { book: "books", session: "2020-01-02", note: "", source: "a test" };
+    return createOperatorClient(url, { operatorToken, tries: 1 }).sealSession(session);
   }
 
   /** Runs the commands of a section, and compares what they print with what the page shows. */
   async function run(heading: string): Promise<void> {
+    sections.push(heading);
     const script = blocks(heading, "sh")
       .join("\n")
       .replaceAll("/var/backups/stoa", join(home, "backups"))
@@ -83,6 +97,9 @@ describe("the commands of docs/operating.md", () => {
 
   it("restore it to a service that has stopped, which then goes on with the rights that it had", async () => {
     await askRest(url, "agents/register", { body: { name: "Later" } });
+    expect(await seal()).toMatchObject({ receipt: { seq: 2n } });
+    // Served, and so remembered beside the database.
+    expect(await askRest(url, "house/receipts/2")).toMatchObject({ status: 200 });
     await service.end("SIGINT");
     const { uid, mode } = statSync(dataDir);
     await run("Restore");
@@ -90,6 +107,30 @@ describe("the commands of docs/operating.md", () => {
     await start();
     expect(await askRest(url, "agents/Zeno")).toMatchObject({ status: 200 });
     expect(await askRest(url, "agents/Later")).toMatchObject({ status: 404 });
-    expect(await askRest(url, "/readyz")).toMatchObject({ status: 200 });
+  });
+
+  it("find that the restored ledger has lost a receipt, and let it go on by an operator's word", async () => {
+    const ready = await askRest(url, "/readyz");
+    expect(ready).toMatchObject({ status: 200, body: { warning: expect.stringContaining("recover") } });
+    await expect(seal()).rejects.toMatchObject({ code: "unavailable" });
+    const settings = { STOA_DATA_DIR: dataDir };
+    const survey = await operateWith(settings, ["recover"]);
+    expect(survey).toMatchObject({ status: 1, notes: [] });
+    const [, lost = ""] = /--abandon (\S+)/.exec(survey.out.join("\n")) ?? [];
+    expect(lost).toMatch(/^2:/);
+    const recovered = await operateWith(settings, ["recover", "--abandon", lost, "--note", "restored a backup"]);
+    expect(recovered).toMatchObject({ status: 0 });
+    await waitUntil("the warning to go", async () => {
+      return (await askRest(url, "/readyz")).body.warning === undefined;
+    });
+    expect(await seal()).toMatchObject({ receipt: { seq: 3n } });
+    expect((await askRest(url, "/house/verify")).body).toMatchObject({ verify_ok: true, count: 3 });
+  });
+
+  it("check what is stored, and find it sound", () => run("fsck"));
+
+  it("are run here, those of every section", () => {
+    const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading as string);
+    expect(headings.filter((heading) => blocks(heading, "sh").length > 0)).toEqual(sections);
   });
 });
