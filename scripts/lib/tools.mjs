@@ -2,12 +2,15 @@
 // is what they need besides npm's.
 import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 import { findChromium } from "./chromium.mjs";
+import { findFaketime } from "./faketime.mjs";
 
 /** Each tool, by the name of its Debian package, with how it is found. */
 const tools = {
   curl: () => hasCommand("curl"),
   jq: () => hasCommand("jq"),
   chromium: () => findChromium() !== undefined,
+  // Where it cannot be preloaded, the tests that need it are left out.
+  libfaketime: () => process.platform !== "linux" || findFaketime() !== undefined,
   "protobuf-compiler": () => hasCommand("protoc"),
 };
 

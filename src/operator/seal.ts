@@ -1,0 +1,104 @@
+import { UsageError } from "../cli/arguments.ts";
+import type { Config } from "../config.ts";
+import { headFolder } from "../head-folder.ts";
+import { dateOf, dayMs, startOf } from "../ledger/chain.ts";
+import { ClockGuard } from "../ledger/clock/clock-guard.ts";
+import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
+import { dueDays } from "../ledger/day-seals.ts";
+import { LedgerRecovery } from "../ledger/guard/recover.ts";
+import { describeObjections } from "../ledger/guard/texts.ts";
+import { Ledger } from "../ledger/ledger.ts";
+import { type SealCheck, SealHolds } from "../ledger/seal-holds.ts";
+import { checkOver } from "../ledger/seals.ts";
+import { Database } from "../store/database.ts";
+import { schemaState } from "../store/migrate.ts";
+import { readCalendar } from "../store/seals.ts";
+import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+import { openDatabase } from "./database.ts";
+import { parseOperatorArgs } from "./run.ts";
+
+const help = `Usage: stoa seal [--catch-up] [--through DATE]
+
+Says which days would be sealed, and whether anything keeps them from being sealed. With --catch-up it seals them, however
+many they are: you say by it that the clock is right, and that these days have passed. The service may run. A clock that
+differs from the database's by more than 60 s keeps --catch-up from sealing, too.
+
+  --catch-up      seal the missed days; go on where the newest receipt's time is ahead of the clock
+  --through DATE  the last day to seal, YYYY-MM-DD (default: yesterday, UTC)
+
+${commonHelp}`;
+
+/** Shows what waits to be sealed, and seals it on an operator's word. */
+export const seal: OperatorCommand = {
+  name: "seal",
+  summary: "say which missed days wait to be sealed; --catch-up seals them",
+  help,
+  async run(args, context) {
+    const { values, positionals } = parseOperatorArgs(args, {
+      "catch-up": { type: "boolean" },
+      through: { type: "string" },
+    });
+    if (positionals.length > 0) throw new UsageError(`there is an argument too many: ${positionals[0]}`);
+    const database = await openDatabase(context, { mode: "beside" });
+    try {
+      const timeoutMs = context.config.databaseTimeoutMs;
+      const db = new Database({ address: database.migrating, connections: 4, timeoutMs });
+      try {
+        return await sealMissed(db, context, values);
+      } finally {
+        await db.close();
+      }
+    } finally {
+      await database.close();
+    }
+  },
+};
+
+async function sealMissed(
+  db: Database,
+  { config, signal, out, note }: OperatorContext,
+  { through, "catch-up": catchUp = false }: { through?: string; "catch-up"?: boolean },
+): Promise<number> {
+  const state = await schemaState(db, signal);
+  const calendar = state.kind === "current" ? await readCalendar(db.reader(signal)) : undefined;
+  if (calendar === undefined) {
+    throw new Error("the database is not one that this version of the service has started on; start the service first");
+  }
+  const clock = new TrustedClock();
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const guard = new ClockGuard({ db, clock, log });
+  const holds = new SealHolds();
+  holds.add((signal, catchUp) => guard.check(signal, catchUp));
+  holds.add(headCheck(db, config, note));
+  const ledger = await Ledger.open({ db, now: clock.now, log, holds, signal });
+  const last = through ?? dateOf(clock.now() - dayMs);
+
+  if (catchUp) {
+    const { dates, newest } = await ledger.sealMissed(signal, last);
+    out(`sealed: ${describeDays(dates)}`);
+    if (newest !== undefined) out(`the newest receipt is ${newest.seq} (${newest.hash})`);
+    return exitStatus.done;
+  }
+  checkOver(last, clock.now());
+  const days = await dueDays(db.longReader(signal), calendar.first_day, dateOf(startOf(last) + dayMs));
+  out(`to be sealed: ${describeDays(days)}`);
+  const hold = await ledger.held(signal);
+  if (hold === undefined) return exitStatus.done;
+  note(hold);
+  return exitStatus.found;
+}
+
+/** The guard of the head, as far as its file is read: only the service writes it. */
+function headCheck(db: Database, config: Config, warn: (line: string) => void): SealCheck {
+  const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, warn });
+  return async (signal) => {
+    const { damage, objections } = await recovery.survey(signal);
+    return damage ?? (objections.length === 0 ? undefined : describeObjections(objections));
+  };
+}
+
+function describeDays(dates: readonly string[]): string {
+  if (dates.length === 0) return "no day";
+  if (dates.length === 1) return `1 day, ${dates[0]}`;
+  return `${dates.length} days, ${dates[0]} to ${dates.at(-1)}`;
+}
