@@ -93,6 +93,8 @@ describe("the commands of docs/operating.md", () => {
     ]);
   });
 
+  it("show what waits to be sealed, and seal it", () => run("Clocks"));
+
   it("compare the ledger with what the replica remembers", () => run("Head guard"));
 
   it("restore it to a service that has stopped, which then goes on with the rights that it had", async () => {

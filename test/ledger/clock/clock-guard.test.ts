@@ -1,43 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { TestDatabase } from "../../support/database.ts";
-import type { ServiceOptions } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { type LedgerUnderTest, refusal, startLedger, verifyLedger } from "../support.ts";
+import { type LedgerUnderTest, refusal, verifyLedger } from "../support.ts";
+import { startGuarded, Times } from "./times.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const years = 3 * 365 * day;
 const held = { code: "Unavailable", error: "unavailable" };
-
-/** The clocks of a service and of its database; each can be set apart from the others. */
-class Times {
-  wallMs = Date.parse("2026-03-01T12:00:00Z");
-  databaseMs = this.wallMs;
-  steadyMs = 0;
-  readonly overrides = {
-    clocks: { wall: () => this.wallMs, steady: () => this.steadyMs, uptime: () => this.steadyMs },
-    databaseNow: () => this.databaseMs,
-  };
-
-  /** Time passes, and every clock tells it. */
-  pass(ms: number): void {
-    this.wallMs += ms;
-    this.databaseMs += ms;
-    this.steadyMs += ms;
-  }
-
-  /** The clock of the machine is set; a private database shares it. */
-  set(ms: number): void {
-    this.wallMs += ms;
-    this.databaseMs += ms;
-  }
-}
-
-async function startGuarded(times = new Times(), options: ServiceOptions = {}) {
-  const service = await startLedger({ ...options, overrides: { ...times.overrides, ...options.overrides } });
-  return { service, times };
-}
 
 async function warningOf(service: LedgerUnderTest): Promise<string | undefined> {
   const { status, body } = await service.rest("/readyz");

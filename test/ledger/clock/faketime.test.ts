@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
@@ -17,6 +17,8 @@ if (library === undefined) console.warn("libfaketime is not there: the clock of 
 
 it.skipIf(library === undefined)("a real clock that is three years ahead for a while has nothing sealed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "stoa-faketime-"));
+  // The account of the service enters it.
+  chmodSync(folder, 0o755);
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "offset");
   const setClock = (offset: string) => {

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { operate } from "../../operator/support.ts";
+import type { TestDatabase } from "../../support/database.ts";
+import { asOperator, type LedgerUnderTest, type Protocol, protocols, refusal, verifyLedger } from "../support.ts";
+import { startGuarded, Times } from "./times.ts";
+
+const day = 24 * 3_600_000;
+const held = { code: "Unavailable", error: "unavailable" };
+const bad = { code: "InvalidArgument", error: "bad_input", field: "date" };
+
+/** A ledger that began on 2026-03-01, six days ago. */
+async function startLate() {
+  const { service, times } = await startGuarded();
+  await service.app.close();
+  times.pass(6 * day);
+  const late = await startGuarded(times, { db: service.db });
+  return late;
+}
+
+function catchUp(service: LedgerUnderTest, date: string, protocol: Protocol = "grpc") {
+  return service.connect(LedgerOperatorService, protocol).sealDaily({ date, catchUp: true }, asOperator);
+}
+
+async function days(db: TestDatabase): Promise<string[]> {
+  return (await db.rows<{ date: string }>("SELECT date FROM ledger_days ORDER BY date")).map(({ date }) => date);
+}
+
+const missed = ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04", "2026-03-05", "2026-03-06"];
+
+describe("an operator's word", () => {
+  it.each(protocols)("has every missed day up to the date sealed, in order (%s)", async (protocol) => {
+    const { service } = await startLate();
+    expect(await refusal(service.seal())).toEqual(held);
+    expect(await refusal(catchUp(service, "2026-03-07", protocol))).toEqual(bad);
+    expect(await refusal(catchUp(service, "2026-02-30", protocol))).toEqual(bad);
+    const reply = await catchUp(service, "2026-03-06", protocol);
+    expect(reply.dates).toEqual(missed);
+    expect(reply.receipt?.document?.body).toMatchObject({ type: "daily", date: "2026-03-06", verify_ok: true });
+    expect((await service.rest("/readyz")).body).toEqual({ ok: true });
+    expect(await days(service.db)).toEqual(missed);
+    await service.seal();
+    const again = await catchUp(service, "2026-03-06", protocol);
+    expect([again.dates, again.receipt]).toEqual([[], undefined]);
+    await verifyLedger(service.db);
+  });
+
+  it("leaves what comes after the date to the daily clock", async () => {
+    const { service } = await startLate();
+    expect((await catchUp(service, "2026-03-02")).dates).toEqual(missed.slice(0, 2));
+    expect(await refusal(service.seal())).toEqual(held);
+    expect((await catchUp(service, "2026-03-03")).dates).toEqual(missed.slice(2, 3));
+    await service.seal();
+    await verifyLedger(service.db);
+  });
+
+  it("does not seal while the clock differs from the database's", async () => {
+    const { service, times } = await startLate();
+    times.databaseMs -= 61_000;
+    expect(await refusal(catchUp(service, "2026-03-06"))).toEqual(held);
+    expect(await days(service.db)).toEqual([]);
+  });
+
+  it("lets a ledger go on at a time that is ahead of the clock, also after a restart", async () => {
+    const { service, times } = await startGuarded(new Times("2029-03-01T12:00:00Z"));
+    await service.app.close();
+    times.set(-3 * 365 * day);
+    const { service: next } = await startGuarded(times, { db: service.db });
+    expect(await refusal(next.seal())).toEqual(held);
+    expect((await next.rest("/readyz")).body.warning).toContain(
+      "2029-03-01T12:00:00.000Z, is ahead of the service's clock",
+    );
+    expect(await refusal(catchUp(next, "2026-03-02"))).toEqual(bad);
+    expect((await catchUp(next, "2026-02-28")).dates).toEqual([]);
+    expect((await next.seal()).document?.ts).toBe("2029-03-01T12:00:00.000Z");
+    await next.app.close();
+    const { service: last } = await startGuarded(times, { db: service.db });
+    await last.seal();
+    expect((await last.rest("/readyz")).body).toEqual({ ok: true });
+    await verifyLedger(service.db);
+  });
+});
+
+describe("stoa seal", () => {
+  it("says what would be sealed, and seals it with --catch-up", async () => {
+    // The command goes by the clock of this machine, and so does the service that is started last.
+    const dates = [6, 5, 4, 3, 2, 1].map((ago) => new Date(Date.now() - ago * day).toISOString().slice(0, 10));
+    const { service } = await startGuarded(new Times(`${dates[0]}T12:00:00Z`));
+    await service.app.close();
+    const seal = (...args: string[]) => operate(service.db.config, ["seal", ...args]);
+    const range = `${dates[0]} to ${dates[5]}`;
+    expect(await seal()).toEqual({
+      status: 1,
+      out: [`to be sealed: 6 days, ${range}`],
+      notes: [expect.stringContaining(`6 missed days (${range}) would be sealed at once`)],
+    });
+    expect(await days(service.db)).toEqual([]);
+    expect(await seal("--catch-up", "--through", "2026-02-30")).toMatchObject({ status: 3 });
+    expect(await seal("--catch-up", "--through", dates[0] as string)).toMatchObject({
+      status: 0,
+      out: [`sealed: 1 day, ${dates[0]}`, expect.stringMatching(/^the newest receipt is 2 \([0-9a-f]{64}\)$/)],
+    });
+    expect(await seal("--catch-up")).toMatchObject({
+      status: 0,
+      out: [`sealed: 5 days, ${dates[1]} to ${dates[5]}`, expect.anything()],
+    });
+    expect(await seal("--catch-up")).toEqual({ status: 0, out: ["sealed: no day"], notes: [] });
+    expect(await seal()).toEqual({ status: 0, out: ["to be sealed: no day"], notes: [] });
+    expect(await seal("--catch-up", "now")).toMatchObject({ status: 2 });
+    expect(await days(service.db)).toEqual(dates);
+    await verifyLedger(service.db);
+  });
+});
