@@ -129,7 +129,7 @@ export const comments = {
   "stoa.v1.SealDailyRequest.date": "A day since the first receipt's that is over (UTC), YYYY-MM-DD.",
   "stoa.v1.SealDailyRequest.catch_up": "An operator's word: all days up to `date` that were missed are sealed, in order, however many. Without it, more than three missed days, or a newest receipt whose time is ahead of the clock, keep everything from being sealed.",
   "stoa.v1.SealDailyResponse.receipt": "With catch_up: that of the last day that was sealed; absent where no day was missed.",
-  "stoa.v1.SealDailyResponse.dates": "The days that were sealed, in order.",
+  "stoa.v1.SealDailyResponse.dates": "The days that this call sealed, in order. The service's clock may seal the last three of them meanwhile.",
   "stoa.v1.LedgerService": "The ledger of sealed receipts, for whoever verifies.",
   "stoa.v1.LedgerService.GetReceipt": "A receipt, with commands that verify it. A damaged one is given as it is stored, says so itself and by the header `Stoa-Receipt: damaged`, and is not to be kept.",
   "stoa.v1.LedgerService.GetCanonicalReceipt": "The exact bytes of a receipt's document. Their SHA-256 is the receipt's hash. Those of a damaged receipt come with the header `Stoa-Receipt: damaged`.",

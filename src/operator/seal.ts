@@ -92,8 +92,8 @@ async function sealMissed(
 function headCheck(db: Database, config: Config, warn: (line: string) => void): SealCheck {
   const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, warn });
   return async (signal) => {
-    const { damage, objections } = await recovery.survey(signal);
-    return damage ?? (objections.length === 0 ? undefined : describeObjections(objections));
+    const { damage, head, objections } = await recovery.survey(signal);
+    return damage ?? (objections.length === 0 ? undefined : describeObjections(objections, head));
   };
 }
 

@@ -123,7 +123,7 @@ export declare type SealDailyResponse = Message<"stoa.v1.SealDailyResponse"> & {
   receipt?: Receipt | undefined;
 
   /**
-   * The days that were sealed, in order.
+   * The days that this call sealed, in order. The service's clock may seal the last three of them meanwhile.
    *
    * @generated from field: repeated string dates = 2;
    */

