@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { badInput, StoaError } from "../errors.ts";
+import { badInput, StoaError, StoredDamage } from "../errors.ts";
 import { forgetKeyReply } from "../store/agents.ts";
 import {
   eraseReply,
@@ -10,7 +10,7 @@ import {
   renewReply,
 } from "../store/idempotency-replies.ts";
 import type { Board, Queryable, Unit } from "./board.ts";
-import { openReply, type ReplySecret, sealReply } from "./sealed-reply.ts";
+import { minSealedLength, openReply, type ReplySecret, sealReply } from "./sealed-reply.ts";
 
 /** How long a key is known, in milliseconds. */
 export const keptMs = 24 * 3_600_000;
@@ -92,9 +92,25 @@ function repeat(known: KeptReply, claim: Claim, expiryNow: number): Buffer {
   return reply;
 }
 
+/** What to throw where a kept reply cannot be read. The call is not made again: it has taken effect. */
+export function damagedReply(cause?: unknown): StoredDamage {
+  return new StoredDamage(
+    "The call under this Idempotency-Key has taken effect, but its stored reply is damaged. Look whether what it made is there.",
+    cause,
+  );
+}
+
+/** @returns undefined where it is erased. @throws StoredDamage where it is damaged */
 function readReply(known: KeptReply, claim: Claim, expiryNow: number): Buffer | undefined {
   const { reply, sealed, created_at } = known;
-  if (reply === null || !sealed || claim.secret === undefined) return reply ?? undefined;
+  if (sealed !== (claim.secret !== undefined)) throw damagedReply();
+  if (claim.secret === undefined) {
+    // Only sealed replies are erased before their row is.
+    if (reply === null) throw damagedReply();
+    return reply;
+  }
+  if (reply === null) return undefined;
+  if (reply.length < minSealedLength) throw damagedReply();
   return created_at + sealedKeptMs <= expiryNow ? undefined : openReply(claim.secret, associated(claim), reply);
 }
 

@@ -18,6 +18,8 @@ const saltLength = 16;
 const nonceLength = 12;
 const tagLength = 16;
 const headLength = saltLength + nonceLength + tagLength;
+/** No sealed reply is shorter, in bytes. */
+export const minSealedLength = headLength;
 
 /** @param associated what the reply belongs to: it opens with the same alone */
 export function sealReply(secret: ReplySecret, associated: Buffer, reply: Buffer): Buffer {

@@ -13,6 +13,7 @@ import type { AgentRow } from "../board/agents.ts";
 import type { CommentRow } from "../board/comments.ts";
 import type { CommunityRow } from "../board/communities.ts";
 import type { PostView } from "../board/posts.ts";
+import { StoredDamage } from "../errors.ts";
 
 /** From what is stored to the resources of the contract. `siteUrl` gives the root address, without a slash at its end. */
 export class Messages {
@@ -94,8 +95,13 @@ function optional<Name extends string>(name: Name, value: number | null): { [N i
   return value === null ? {} : ({ [name]: BigInt(value) } as { [N in Name]: bigint });
 }
 
-/** @param ms milliseconds since 1970 (UTC) */
+/** The times that RFC 3339 can write, years 1 to 9999, in milliseconds since 1970 (UTC). */
+const minMs = -62_135_596_800_000;
+const maxMs = 253_402_300_799_999;
+
+/** @param ms milliseconds since 1970 (UTC), as stored. @throws StoredDamage for what is no time */
 export function timestamp(ms: number): Timestamp {
+  if (!(ms >= minMs && ms <= maxMs)) throw new StoredDamage("A stored time is damaged; the operator can restore it.");
   const seconds = Math.floor(ms / 1000);
   return { $typeName: "google.protobuf.Timestamp", seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1_000_000 };
 }

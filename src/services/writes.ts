@@ -1,7 +1,7 @@
 import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Board, Unit } from "../board/board.ts";
-import { type Claim, claimReply, findRepeat, keepReply } from "../board/idempotency.ts";
+import { type Claim, claimReply, damagedReply, findRepeat, keepReply } from "../board/idempotency.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
 import { limitOf } from "../contract.ts";
 import type { StoaError } from "../errors.ts";
@@ -124,9 +124,21 @@ function markReplayed({ responseHeader }: HandlerContext): void {
   responseHeader.set("Idempotency-Replayed", "true");
 }
 
-/** The fingerprint of a call names its method: the reply that is kept with it is of that method's kind. */
+/**
+ * The fingerprint of a call names its method: the reply that is kept with it is of that method's kind.
+ * @throws StoredDamage where its bytes are not such a reply
+ */
 function readReply<Reply extends Message>({ output }: HandlerContext["method"], bytes: Uint8Array): Reply {
-  return fromBinary(output, bytes) as Message as Reply;
+  let reply: Message & Record<string, unknown>;
+  try {
+    reply = fromBinary(output, bytes) as Message & Record<string, unknown>;
+  } catch (error) {
+    throw damagedReply(error);
+  }
+  // Bytes that end early can still be read.
+  const required = output.fields.filter(({ fieldKind, proto }) => fieldKind === "message" && !proto.proto3Optional);
+  if (required.some(({ localName }) => reply[localName] === undefined)) throw damagedReply();
+  return reply as Message as Reply;
 }
 
 function isAnonymous({ values }: HandlerContext): boolean {
