@@ -191,7 +191,7 @@ async function fetchLink(root: string, seq: number, signal: AbortSignal | undefi
  * place is looked at: a receipt that is not there where the service says that the chain goes on is a finding.
  */
 async function explain(error: unknown, root: string, last: Link, signal: AbortSignal | undefined): Promise<unknown> {
-  if (!(error instanceof StoaError) || error.kind !== "refused") return error;
+  if (!(error instanceof StoaError) || (error.kind !== "refused" && error.code !== "unavailable")) return error;
   const due = last.seq + 1;
   if (isBeyondHead(error)) {
     const message = `the service says that the chain ends before ${last.seq}, which it has shown`;
