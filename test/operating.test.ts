@@ -133,6 +133,7 @@ describe("the commands of docs/operating.md", () => {
 
   it("are run here, those of every section", () => {
     const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading as string);
-    expect(headings.filter((heading) => blocks(heading, "sh").length > 0)).toEqual(sections);
+    const withCommands = headings.filter((heading) => blocks(heading, "sh").length > 0);
+    expect(sections.sort()).toEqual(withCommands.sort());
   });
 });
