@@ -110,7 +110,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     warnings.add("ledger", () => ledger.alarm);
     warnings.add("triggers", () => triggers.warning);
     warnings.add("disk", () => own?.space?.warning);
-    watchDatabase({ address: database, log, lookMs: overrides.databaseLookMs }, { ledger, warnings, cleanUp });
+    const refusesWrites = () => db.refusal !== undefined;
+    const lookMs = overrides.databaseLookMs;
+    watchDatabase({ address: database, log, lookMs, refusesWrites }, { ledger, warnings, cleanUp });
     const catchUp = startCatchUp(ledger, log);
     cleanUp.push(() => catchUp.stop());
     const clock = startDailyClock(ledger, now, log);

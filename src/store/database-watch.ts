@@ -11,6 +11,8 @@ export interface DatabaseWatchOptions {
   address: DatabaseAddress;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   lookMs?: number | undefined;
+  /** Whether writes are refused already, for a full disk: then none is tried, for the server might end at it. */
+  refusesWrites?: (() => boolean) | undefined;
   /** Called in each look with a reader on its connection. */
   onLook?(db: Reader): Promise<void>;
 }
@@ -64,7 +66,8 @@ export class DatabaseWatch {
       );
       // What cannot be reached says nothing of its writes.
       if (connection !== undefined) return;
-      const writes = await whyNoWrites(db, signal);
+      const refuses = this.#options.refusesWrites?.() === true;
+      const writes = refuses ? undefined : await whyNoWrites(db, signal);
       signal.throwIfAborted();
       this.#writes = this.#changed(
         this.#writes,

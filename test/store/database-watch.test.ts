@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPool, type PoolConnection } from "mysql2/promise";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import type { DatabaseConfig } from "../../src/config.ts";
+import { DatabaseWatch } from "../../src/store/database-watch.ts";
 import { ensureDatabase } from "../../src/store/ensure-database.ts";
 import { type PrivateServer, startPrivateServer } from "../../src/store/private-server.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -115,4 +116,27 @@ it("a start ends with one line where the server takes small packets alone", asyn
   } finally {
     await db.rows("SET GLOBAL max_allowed_packet = 16777216");
   }
+});
+
+it("tries no write while writes are refused for a full disk", async () => {
+  await db.rows(
+    "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
+  );
+  let refuses = true;
+  let looks = 0;
+  const watch = new DatabaseWatch({
+    address: db.config,
+    log: { info() {}, warn() {} },
+    lookMs: 20,
+    refusesWrites: () => refuses,
+    onLook: async () => void looks++,
+  });
+  onTestFinished(async () => {
+    await watch.stop();
+    await db.rows("DROP TRIGGER refuse");
+  });
+  await waitUntil("three looks", () => looks >= 3);
+  expect(watch.writeWarning).toBeUndefined();
+  refuses = false;
+  await waitUntil("a try", () => watch.writeWarning !== undefined);
 });
