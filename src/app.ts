@@ -67,9 +67,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   const { signal = new AbortController().signal } = overrides;
   const compose = async () => {
     const reserved = await reservePort(config, config.tls);
-    cleanUp.push(() => reserved.close());
+    cleanUp.push(() => reserved.close(), "the reserved port");
     const metrics = await MetricsListener.open(config.metrics, log);
-    if (metrics !== undefined) cleanUp.push(() => metrics.close());
+    if (metrics !== undefined) cleanUp.push(() => metrics.close(), "the metrics");
     const url = `${config.tls ? "https" : "http"}://${hostInUrl(config.host)}:${reserved.port}`;
     const siteUrl = () => config.siteUrl ?? url;
     await overrides.portOpened?.();
@@ -114,7 +114,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const lookMs = overrides.databaseLookMs;
     watchDatabase({ address: database, log, lookMs, refusesWrites }, { ledger, warnings, cleanUp });
     const catchUp = startCatchUp(ledger, log);
-    cleanUp.push(() => catchUp.stop());
+    cleanUp.push(() => catchUp.stop(), "days that were missed");
     const clock = startDailyClock(ledger, now, log);
     cleanUp.push(() => clock.stop(), "the daily clock");
     // Apart, for posts can take a minute when a large board has just been migrated.

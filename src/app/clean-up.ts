@@ -38,7 +38,7 @@ export class CleanUp {
    * Adds a step. When the stop is over already, the step is taken at once: a start that was given up may still get there.
    * @param name what the step ends, for the log
    */
-  push(step: Step, name = "a part of the service"): void {
+  push(step: Step, name: string): void {
     if (this.#stopped === undefined) this.#steps.push({ name, step, isLast: false });
     else void step(this.#endsAt).catch(() => {});
   }

@@ -34,6 +34,6 @@ export async function startClock(
   // Before anything is sealed, swept or served.
   await guard.check(new AbortController().signal);
   const watch = guard.watch();
-  cleanUp.push(() => watch.stop());
+  cleanUp.push(() => watch.stop(), "the watch over the clock");
   return { now: clock.now, even: clock.even, expiryNow: guard.expiryNow };
 }

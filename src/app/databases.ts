@@ -31,7 +31,7 @@ export async function startOwnDatabase(
   cleanUp.pushLast((endsAt) => database.stop(boundMs(endsAt)), "the private database");
   const { folder } = database;
   const space = minFreeMiB === "off" ? undefined : await FreeSpace.watch({ folder, minFreeMiB, log });
-  cleanUp.push(async () => space?.stop());
+  cleanUp.push(async () => space?.stop(), "the watch over free space");
   return { ...database, space };
 }
 

@@ -6,6 +6,8 @@ import { type Relay, startRelay } from "./relay.ts";
 /** A database of the file's own behind a connection that can be cut or frozen. */
 export interface LinkedDatabase extends TestDatabase {
   readonly relay: Relay;
+  /** The way past the relay. */
+  readonly directConfig: DatabaseConfig;
   /** Ends every connection, and refuses further ones: the database is away. */
   cut(): Promise<void>;
   /** The database is back, at the same address. */
@@ -22,6 +24,7 @@ export async function createLinkedDatabase(): Promise<LinkedDatabase> {
   const { socketPath: _socketPath, ...account } = direct.config;
   return {
     ...direct,
+    directConfig: direct.config,
     config: { ...account, host: "127.0.0.1", port: relay.port },
     relay,
     cut: relay.close,

@@ -161,11 +161,11 @@ export class HeadGuard {
   async #confirm(signal: AbortSignal, waits: readonly number[]): Promise<void> {
     for (const [index, ms] of waits.entries()) {
       if (ms > 0) await pause(ms, undefined, { signal });
-      const { head, objections, recoveries } = await this.#db.transaction(signal, async (tx) => {
+      const { head, objections, recoveries } = await this.#db.vital.transaction(signal, async (tx) => {
         const head = await lockHead(tx);
         return { head, ...(await judge(tx, head, this.#bound)) };
       });
-      if (objections.length === 0) return this.#accept(this.#db.reader(signal), head, recoveries);
+      if (objections.length === 0) return this.#accept(this.#db.vital.reader(signal), head, recoveries);
       const isLast = index === waits.length - 1;
       if (isLast || objections.every(({ kind }) => kind === "beside")) return this.#object(objections, head);
     }
@@ -180,7 +180,7 @@ export class HeadGuard {
 
   async #look(signal: AbortSignal): Promise<void> {
     if (this.#keeper.damage !== undefined) await this.#load(signal);
-    const db = this.#db.reader(signal);
+    const db = this.#db.vital.reader(signal);
     const head = await readHead(db);
     const [only] = this.#bound;
     if (this.#objection === undefined && this.#bound.length === 1 && isSame(only as KeptHead, head)) {

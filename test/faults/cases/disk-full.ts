@@ -1,0 +1,31 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { askRest } from "../../support/service.ts";
+import { maySkipSmallDisk, mountSmallDisk, type SmallDisk } from "../../support/tmpfs.ts";
+import { type Fault, fine } from "../fault.ts";
+import { Stage } from "../stage.ts";
+
+let disk: SmallDisk;
+
+export const diskFull: Fault = {
+  name: "Full disk",
+  done: "Another program fills the disk of the private database to its last byte for 10 s.",
+  seen: "Writes get 503 `unavailable` with a message that says why; reads go on. /readyz is 200 with a warning. Writes come back by themselves when there is space.",
+  during: { read: fine.read, write: [503, ...fine.write], ready: fine.ready },
+  cannotRun: () => (maySkipSmallDisk() ? "this account may not mount a disk" : undefined),
+  async open() {
+    disk = mountSmallDisk(512);
+    const stage = await Stage.onPrivateDatabase({}, join(disk.folder, "data"));
+    stage.onClose(() => disk.remove());
+    return stage;
+  },
+  async harm({ url }) {
+    disk.fillTo(0);
+    await sleep(10_000);
+    const { body } = await askRest(url, "/readyz");
+    return /MiB free/.test(body.warning) ? [] : [`/readyz: ${JSON.stringify(body)}`];
+  },
+  async mend() {
+    disk.empty();
+  },
+};

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { operateWith } from "../../operator/support.ts";
+import { askRest } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+import { type Fault, fine } from "../fault.ts";
+import { operatorToken, Stage } from "../stage.ts";
+
+export const dumpRestored: Fault = {
+  name: "Restored old backup",
+  done: "A backup is made, a session sealed, and the backup restored over it. `stoa recover` ends the fault.",
+  seen: "What was written after the backup is gone. The board goes on; nothing is sealed (`unavailable`), and /readyz has a warning, until `stoa recover` says what was abandoned.",
+  during: { read: [0, 503, ...fine.read], write: [0, 503, ...fine.write], ready: [0, 503, ...fine.ready] },
+  open: () => Stage.behindRelay(),
+  async harm(stage, load) {
+    // What is lost has to be known.
+    await load.stop();
+    const folder = mkdtempSync(join(tmpdir(), "stoa-fault-backup-"));
+    try {
+      const file = join(folder, "backup.sql");
+      const wrong = expectStatus("backup", await run(stage, "backup", file));
+      if (!(await seal(stage, "lost")).ok) wrong.push("nothing could be sealed before the restore");
+      await stage.service.end("SIGTERM");
+      await stage.withDatabase(async (db) => {
+        await db.rows(`DROP DATABASE ${db.config.database}`);
+        await db.rows(`CREATE DATABASE ${db.config.database} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
+      });
+      wrong.push(...expectStatus("restore", await run(stage, "restore", file)));
+      await stage.start();
+      const { status, body } = await askRest(stage.url, "/readyz");
+      if (status !== 200 || body.warning === undefined) wrong.push(`/readyz: ${status} ${JSON.stringify(body)}`);
+      const refused = await seal(stage, "refused");
+      if (refused.status !== 503) wrong.push(`a seal: ${refused.status}`);
+      return wrong;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+  async mend(stage) {
+    const { out, notes } = await run(stage, "recover");
+    const [, head] = /recover --abandon (\S+) --note/.exec(out.at(-1) as string) ?? [];
+    if (head === undefined) throw new Error(`recover names no receipt: ${[...out, ...notes].join(" ")}`);
+    const { status } = await run(stage, "recover", "--abandon", head, "--note", "An old backup was restored.");
+    if (status !== 0) throw new Error(`recover: exit status ${status}`);
+    await waitUntil("no warning", async () => (await askRest(stage.url, "/readyz")).body.warning === undefined, 60_000);
+  },
+};
+
+type Outcome = Awaited<ReturnType<typeof operateWith>>;
+
+function run({ settings }: Stage, ...args: [string, ...string[]]): Promise<Outcome> {
+  const { STOA_DATABASE_URL = "", STOA_DATA_DIR = "" } = settings;
+  return operateWith({ STOA_DATABASE_URL, STOA_DATA_DIR }, args);
+}
+
+function expectStatus(what: string, { status, notes }: Outcome): string[] {
+  return status === 0 ? [] : [`${what}: exit status ${status}: ${notes.join(" ")}`];
+}
+
+/** Seals a session over Connect. */
+function seal({ url }: Stage, book: string): Promise<Response> {
+  return fetch(`${url}/stoa.v1.LedgerOperatorService/SealSession`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${operatorToken}`, "content-type": "application/json" },
+    body: JSON.stringify({ book, session: "2026-01-05", source: "feed:faults" }),
+  });
+}

@@ -1,0 +1,29 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ServiceProcess } from "../../support/process.ts";
+import { type Fault, fine } from "../fault.ts";
+import { Stage } from "../stage.ts";
+
+export const folderCopied: Fault = {
+  name: "Copied data folder",
+  done: "The data folder of a running service is copied, and a second service is started on the copy, then stopped.",
+  seen: "Nothing: the original serves on. The copy is a crash's picture of the database; whether it starts depends on the moment.",
+  during: fine,
+  open: () => Stage.onPrivateDatabase(),
+  async harm(stage) {
+    const copy = mkdtempSync(join(tmpdir(), "stoa-copy-"));
+    try {
+      const pid = stage.databasePid();
+      cpSync(stage.dataDir, join(copy, "data"), { recursive: true, preserveTimestamps: true });
+      const second = new ServiceProcess({ ...stage.settings, STOA_DATA_DIR: join(copy, "data") });
+      // It may not come up; either way it ends.
+      await second.url().catch(() => {});
+      await second.end("SIGTERM");
+      return stage.databasePid() === pid ? [] : ["the original's database was started again"];
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
+    }
+  },
+  mend: async () => {},
+};

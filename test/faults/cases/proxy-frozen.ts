@@ -1,0 +1,19 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Fault } from "../fault.ts";
+import { Stage } from "../stage.ts";
+
+export const proxyFrozen: Fault = {
+  name: "Frozen proxy",
+  done: "A proxy before the database keeps all connections open, takes new ones, and passes nothing on for 20 s.",
+  seen: "The same as with a stopped database. Connections that stay silent are given up, and others take their place.",
+  during: { read: [200, 503], write: [404, 503], ready: [200, 503] },
+  open: () => Stage.behindRelay(),
+  async harm({ relay }) {
+    relay.freeze();
+    await sleep(20_000);
+    return [];
+  },
+  async mend({ relay }) {
+    relay.thaw();
+  },
+};

@@ -1,0 +1,43 @@
+import type { RowDataPacket } from "mysql2/promise";
+import { askRest } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+import { type Fault, fine } from "../fault.ts";
+import { Stage } from "../stage.ts";
+import { dropTriggers } from "../triggers.ts";
+
+let good: Buffer;
+
+export const receiptFlipped: Fault = {
+  name: "Flipped bytes of a receipt",
+  done: "One byte of receipt 2 is changed in the database, past its triggers. It is put right later, and the chain verified.",
+  seen: "The board goes on. The next verification finds the receipt (here one that is asked for; else the daily one): /readyz has a warning, also after a restart, until the whole chain verifies again. The receipt is not served as good.",
+  during: fine,
+  open: () => Stage.onPrivateDatabase(),
+  async harm(stage) {
+    await stage.withDatabase(async (db) => {
+      await dropTriggers(db);
+      const [row] = await db.rows<{ canonical: Buffer } & RowDataPacket>(
+        "SELECT canonical FROM receipts WHERE seq = 2",
+      );
+      good = (row as { canonical: Buffer }).canonical;
+      const bad = Buffer.from(good.toString().replace('"kind":"seal"', '"kind":"seaL"'));
+      await db.rows("UPDATE receipts SET canonical = ? WHERE seq = 2", [bad]);
+    });
+    const wrong: string[] = [];
+    const report = (await askRest(stage.url, "/house/verify")).body;
+    if (report.verify_ok !== false || report.broken_at !== 2) wrong.push(`verified: ${JSON.stringify(report)}`);
+    const ready = (await askRest(stage.url, "/readyz")).body;
+    if (!/receipt 2/.test(ready.warning)) wrong.push(`/readyz: ${JSON.stringify(ready)}`);
+    return wrong;
+  },
+  async mend(stage) {
+    await stage.withDatabase((db) => db.rows("UPDATE receipts SET canonical = ? WHERE seq = 2", [good]));
+    // Starting again puts the triggers back, and forgets no finding.
+    await stage.service.end("SIGTERM");
+    await stage.start();
+    await waitUntil("the end of the alarm", async () => {
+      await askRest(stage.url, "/house/verify");
+      return (await askRest(stage.url, "/readyz")).body.warning === undefined;
+    });
+  },
+};

@@ -1,0 +1,70 @@
+import { Acknowledged, HammerAgent } from "../hammer/agent.ts";
+import { audit, auditReplays } from "../hammer/audit.ts";
+import { Caller, newTally } from "../hammer/caller.ts";
+import { Random } from "../hammer/random.ts";
+import { Sealer } from "../hammer/sealer.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { waitUntil } from "../support/wait.ts";
+
+const agentCount = 6;
+
+/** The hammer's agents and its sealer on one service: whatever gets no definite reply is sent again until it has one. */
+export class Load {
+  readonly done = new Acknowledged();
+  readonly #tally = newTally();
+  readonly #sealer: Sealer;
+  readonly #random: Random;
+  readonly #urls: () => string[];
+  readonly #running: Promise<unknown>;
+  #stopped = false;
+
+  constructor(urls: () => string[], operatorToken: string, seed: number) {
+    this.#urls = urls;
+    const random = new Random(seed);
+    this.#random = random;
+    const fork = () => new Random(random.below(2 ** 32));
+    const agents = Array.from({ length: agentCount }, (_, index) => {
+      const ways = fork();
+      return new HammerAgent(`load-${index}`, new Caller(urls, ways, this.#tally), ways, this.done);
+    });
+    this.#sealer = new Sealer("book", urls, fork(), operatorToken);
+    this.#running = Promise.all([...agents, this.#sealer].map((each) => each.run(() => this.#stopped)));
+  }
+
+  get isStopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** How many writes were acknowledged. */
+  get acknowledged(): number {
+    const { agents, communities, posts, comments, votes } = this.done;
+    return [agents, votes].reduce((sum, { size }) => sum + size, communities.length + posts.length + comments.length);
+  }
+
+  /** Resolves once so many further posts and sessions were acknowledged. */
+  async more(posts: number, sessions = 1): Promise<void> {
+    const wanted = [this.done.posts.length + posts, this.#sealer.sealed.size + sessions] as const;
+    const isThere = () => this.done.posts.length >= wanted[0] && this.#sealer.sealed.size >= wanted[1];
+    await waitUntil("further writes", isThere, 120_000);
+  }
+
+  /** Lets what is under way end. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running;
+  }
+
+  /** To be called after `stop`. @returns what was lost, doubled or answered wrongly, in words */
+  async check(db: TestDatabase): Promise<string[]> {
+    const patient = new Caller(this.#urls, this.#random, this.#tally);
+    const replays = await auditReplays(patient, this.done);
+    patient.close();
+    return [
+      ...this.#tally.faults,
+      ...this.done.faults,
+      ...this.#sealer.faults,
+      ...(await audit(db, this.done, [this.#sealer])),
+      ...replays,
+    ];
+  }
+}

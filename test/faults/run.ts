@@ -1,0 +1,51 @@
+import { askRest } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+import type { Fault } from "./fault.ts";
+import { Load } from "./load.ts";
+import { Probe } from "./probe.ts";
+import { operatorToken, type Stage } from "./stage.ts";
+
+export interface Result {
+  fault: Fault;
+  /** What was not as it should be, in words; empty where all was well. */
+  wrong: string[];
+  /** How many writes were acknowledged before, during and after the fault. */
+  acknowledged: number;
+  /** From the end of the fault until reads, writes and readiness were back, in milliseconds. */
+  backMs: number;
+}
+
+const seed = 20_261_122;
+const backWithinMs = 60_000;
+const probeName = "probe";
+
+/** Runs one fault under load, and compares the database with everything that was acknowledged. */
+export async function runFault(fault: Fault): Promise<Result> {
+  const stage = await fault.open();
+  const url = () => stage.url;
+  try {
+    const load = new Load(() => [stage.url], operatorToken, seed);
+    await load.more(10, 2);
+    const { body } = await askRest(stage.url, "agents/register", { body: { name: probeName } });
+    load.done.agents.set(probeName, body.api_key);
+    const probe = new Probe(url, body.api_key);
+    probe.start();
+    const wrong = await fault.harm(stage, load);
+    wrong.push(...(await probe.stop(fault.during)));
+    const ended = performance.now();
+    await fault.mend(stage);
+    await waitUntil("the service to be back", () => probe.isFine(), backWithinMs);
+    const backMs = Math.round(performance.now() - ended);
+    if (!load.isStopped) await load.more(10, 2);
+    await load.stop();
+    wrong.push(...(await stage.withDatabase((db) => load.check(db))), ...(await verify(stage)));
+    return { fault, wrong, acknowledged: load.acknowledged, backMs };
+  } finally {
+    await stage.close();
+  }
+}
+
+async function verify({ url }: Stage): Promise<string[]> {
+  const { body } = await askRest(url, "/house/verify");
+  return body.verify_ok === true ? [] : [`the chain does not verify: ${JSON.stringify(body)}`];
+}

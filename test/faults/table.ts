@@ -1,0 +1,32 @@
+import type { Fault } from "./fault.ts";
+import type { Result } from "./run.ts";
+
+const header = ["Fault", "What is done", "What a user sees", "Found after", "Back after"];
+
+/** The results as a Markdown table. @param skipped faults that cannot be run on this machine, with why */
+export function formatTable(results: readonly Result[], skipped: readonly { fault: Fault; why: string }[]): string {
+  const rows = [
+    header,
+    header.map(() => "---"),
+    ...results.map(({ fault, wrong, acknowledged, backMs }) => [
+      fault.name,
+      fault.done,
+      fault.seen,
+      wrong.length === 0
+        ? `${acknowledged} acknowledged writes: none lost, none doubled; counters exact; chain verifies`
+        : `**wrong**: ${wrong.slice(0, 3).join("; ")}`,
+      backMs < 1000 ? "under 1 s" : `${(backMs / 1000).toFixed(0)} s`,
+    ]),
+    ...skipped.map(({ fault, why }) => [fault.name, fault.done, fault.seen, `not run: ${why}`, ""]),
+  ];
+  return rows.map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`).join("\n");
+}
+
+/** The names in the first column of such a table. */
+export function namesIn(table: string): string[] {
+  return table
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .map((line) => line.split(" | ")[0]?.slice(2) ?? "")
+    .filter((name) => name !== header[0] && name !== "---");
+}
