@@ -54,7 +54,7 @@ export class TrustedClock {
   readonly now = (): number => this.#timeAt(this.#clocks.wall());
 
   /** Even time for spans, in milliseconds: it starts at the wall clock's of the start of the service, and is never set. */
-  readonly even = (): number => this.#origin.wall + this.#clocks.steady() - this.#origin.steady;
+  readonly even = (): number => Math.round(this.#origin.wall + this.#clocks.steady() - this.#origin.steady);
 
   /** By how much the wall clock has jumped ahead of the time, or (negative) back; in milliseconds, 0 where it has not. */
   get jumpMs(): number {
