@@ -7,19 +7,19 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
 import { type Account, unprivilegedAccount } from "./privileges/account.ts";
 import { firstUnreadable } from "./privileges/reach.ts";
-import { foreignEntry, giveDataFolder, makeDataFolder } from "./store/private-server/data-folder.ts";
+import { foreignEntry, giveDataFolder, giveHeadFolder, makeDataFolder } from "./store/private-server/data-folder.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /**
  * Gives up root for good, if this process is root and an unprivileged account can do the rest of its work; else says why
- * it does not. The private database's folder is handed to that account.
+ * it does not. The data folder is handed to that account.
  * @throws Error when the data folder is in use, or this process may not change its account
  */
 export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise<void> {
   const isPrivate = config.database === undefined;
   const dataDir = isPrivate && process.getuid?.() === 0 ? makeDataFolder(config.dataDir) : config.dataDir;
-  const account = unprivilegedAccount(isPrivate ? [dataDir] : []);
+  const account = unprivilegedAccount([dataDir]);
   if (account === undefined) return;
   const obstacle = findObstacle(config, account, dataDir);
   if (obstacle !== undefined) {
@@ -27,6 +27,7 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
     return;
   }
   if (isPrivate) await giveDataFolder(dataDir, account, (line) => log.info(line));
+  else giveHeadFolder(dataDir, account);
   // The folder of compiled code is root's: what this account wrote there, root would run at its next start.
   flushCompileCache();
   become(account);

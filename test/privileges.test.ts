@@ -22,7 +22,8 @@ import { createConnection } from "mysql2/promise";
 import { generate } from "selfsigned";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { splitStatements } from "../src/store/migrate.ts";
-import { ServiceProcess } from "./support/process.ts";
+import { createTestDatabase } from "./support/database.ts";
+import { ServiceProcess, urlOf } from "./support/process.ts";
 import { askRest } from "./support/service.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -133,6 +134,20 @@ describe("the machine's accounts", () => {
       ).on("error", reject);
     });
     expect(status).toBe(200);
+  });
+
+  it("the heads that were served are kept with an external database, too", async () => {
+    const { config, rows } = await createTestDatabase();
+    await rows("CREATE USER IF NOT EXISTS stoa_heads IDENTIFIED BY 'secret'");
+    await rows(`GRANT ALL ON ${config.database}.* TO stoa_heads`);
+    const url = urlOf({ ...config, user: "stoa_heads", password: "secret" });
+    running = new ServiceProcess({ STOA_DATA_DIR: dataDir, STOA_DATABASE_URL: url });
+    const { status, headers } = await fetch(`${await running.url()}/api/v1/house/receipts/1`);
+    expect({ status, cache: headers.get("cache-control") }).toEqual({
+      status: 200,
+      cache: expect.stringContaining("immutable"),
+    });
+    expect(ownersIn(dataDir)).toEqual(new Set([expectOneAccount(...usersOf(running.pid), statSync(dataDir).uid)]));
   });
 
   it("a server that dies is started again as the same account", async () => {

@@ -1,5 +1,5 @@
 // Who owns the data folder where root starts the service.
-import { chmodSync, lchownSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
+import { chmodSync, lchownSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../../privileges/account.ts";
 import { handOver } from "../../privileges/ownership.ts";
@@ -9,6 +9,9 @@ import { takeLock } from "./lock.ts";
 /** All that this program ever makes in a data folder, the set-up's lock among it. */
 const ours =
   /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|lock|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads)$/;
+
+/** The folder of the heads that were served; see `HeadFolder`. */
+const headFolder = "heads";
 
 /** Makes the folder if it is missing. @returns its real path */
 export function makeDataFolder(path: string): string {
@@ -48,6 +51,17 @@ export async function giveDataFolder(dataDir: string, account: Account, log: (li
   } finally {
     unlock();
   }
+}
+
+/**
+ * With an external database: gives the folder to the account that will keep the heads in it. A folder that belongs to
+ * somebody else, or has more in it, stays as it is; that the heads cannot be kept is told when they are written.
+ */
+export function giveHeadFolder(path: string, account: Account): void {
+  const dataDir = makeDataFolder(path);
+  const names = readdirSync(dataDir);
+  if (statSync(dataDir).uid !== 0 || names.some((name) => name !== headFolder)) return;
+  handOver(account, [dataDir]);
 }
 
 /**
