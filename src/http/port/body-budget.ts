@@ -27,8 +27,8 @@ class Account {
   readonly #limit: number;
   readonly #parent: Account | undefined;
   readonly #cut: () => void;
-  /** The accounts below that hold something. */
-  readonly #holders = new Set<Account>();
+  /** The accounts below that hold something. Those of bodies have none below. */
+  #holders: Set<Account> | undefined;
   #held = 0;
   /** Since when it has held something. */
   #since = 0;
@@ -50,31 +50,36 @@ class Account {
 
   /** Takes out all that is held here. */
   release(): void {
-    for (const holder of this.#holders) holder.release();
+    for (const holder of this.#holders ?? []) holder.release();
     this.#remove(this.#held);
   }
 
   #count(bytes: number): void {
     if (this.#held === 0) {
       this.#since = performance.now();
-      if (this.#parent) this.#parent.#holders.add(this);
+      if (this.#parent) this.#parent.#hold(this);
     }
     this.#held += bytes;
     if (this.#parent) this.#parent.#count(bytes);
+  }
+
+  #hold(holder: Account): void {
+    this.#holders ??= new Set();
+    this.#holders.add(holder);
   }
 
   #remove(bytes: number): void {
     if (bytes === 0) return;
     this.#held -= bytes;
     if (this.#parent === undefined) return;
-    if (this.#held === 0) this.#parent.#holders.delete(this);
+    if (this.#held === 0) this.#parent.#holders?.delete(this);
     this.#parent.#remove(bytes);
   }
 
   #relieve(): void {
     const now = performance.now();
     const weight = (account: Account) => account.#held * (now - account.#since + GRACE_MS);
-    const holders = [...this.#holders].sort((one, other) => weight(other) - weight(one));
+    const holders = [...(this.#holders ?? [])].sort((one, other) => weight(other) - weight(one));
     for (const holder of holders) {
       holder.release();
       holder.#cut();

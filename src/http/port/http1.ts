@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { BodyBudget } from "./body-budget.ts";
+import type { BodyBudget, ConnectionBodies } from "./body-budget.ts";
 import { ChunkTurns } from "./chunk-turns.ts";
 import { Http1Sender } from "./http1-sender.ts";
 import { ParserGate } from "./parser-gate.ts";
@@ -33,6 +33,7 @@ class Http1Connection {
   #idleAt: number;
   readonly #requestTimeoutMs: number;
   readonly #bodies: BodyBudget;
+  #ownBodies: ConnectionBodies | undefined;
   /** Node has stopped timing the request that waits, since it did not arrive in time; it was not read. */
   #nextIsUntimed = false;
   /** Refuses what has arrived behind the request that is worked on. */
@@ -112,9 +113,8 @@ class Http1Connection {
 
   #followBody(request: IncomingMessage): () => void {
     const transport = transportOf(this.#socket);
-    return this.#bodies
-      .connection(transport)
-      .follow(request, request.headers["content-encoding"], () => cutSocket(transport));
+    this.#ownBodies ??= this.#bodies.connection(transport);
+    return this.#ownBodies.follow(request, request.headers["content-encoding"], () => cutSocket(transport));
   }
 
   #finish(): void {
