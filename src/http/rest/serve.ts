@@ -72,9 +72,7 @@ function responseOf({ rpc, responseBody }: Binding): { desc: DescMessage; select
 }
 
 /** How a binding's responses are written: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
-function createWriter(
-  binding: Binding,
-): (reply: FastifyReply, message: Message) => FastifyReply | Promise<FastifyReply> {
+function createWriter(binding: Binding): (reply: FastifyReply, message: Message) => FastifyReply {
   const { desc, select } = responseOf(binding);
   const { status } = binding;
   if (desc.typeName === "google.api.HttpBody") {
@@ -90,8 +88,7 @@ function createWriter(
   return (reply, message) => {
     const selected = select(message);
     const members = { ok: true, ...encodeMessage(desc, selected) };
-    const send = (json: string | Buffer) =>
-      reply.code(status).header("content-type", "application/json; charset=utf-8").send(json);
-    return textLength(selected) > largeLength ? encodeInParts(members).then(send) : send(JSON.stringify(members));
+    const json = textLength(selected) > largeLength ? encodeInParts(members) : JSON.stringify(members);
+    return reply.code(status).header("content-type", "application/json; charset=utf-8").send(json);
   };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { encodeInParts } from "../../../src/http/rest/large-json.ts";
-import { countTurns } from "../../support/event-loop.ts";
 
 describe("encodeInParts", () => {
   it.each([
@@ -12,14 +11,7 @@ describe("encodeInParts", () => {
       count: 2,
     },
     { ok: true, 'a "name"': [[1, [2]], null, "x", false], nested: { list: [1, 2, 3] } },
-  ])("gives the bytes of JSON.stringify: %j", async (members) => {
-    expect((await encodeInParts(members)).toString("utf8")).toBe(Buffer.from(JSON.stringify(members)).toString("utf8"));
-  });
-
-  it("lets the event loop have turns meanwhile", async () => {
-    const posts = Array.from({ length: 100 }, () => ({ body: "\u{1f600}".repeat(10_000) }));
-    const turns = countTurns();
-    await encodeInParts({ ok: true, posts });
-    expect(turns()).toBeGreaterThan(1);
+  ])("gives the bytes of JSON.stringify: %j", (members) => {
+    expect(encodeInParts(members).toString("utf8")).toBe(Buffer.from(JSON.stringify(members)).toString("utf8"));
   });
 });
