@@ -122,11 +122,12 @@ describe("posts", () => {
     const stopping = new AbortController();
     const reason = new Error("stopped");
     let looks = 0;
-    const board = new Board(db, () => {
+    const looking = () => {
       // In the middle of the fourth transaction.
       if (++looks === 4) stopping.abort(reason);
       return now;
-    });
+    };
+    const board = new Board(db, looking, () => now);
     const stopped = moveAgedPosts(board, stopping.signal);
     await expect(stopped).rejects.toBe(reason);
     expect(await misplaced(test)).toHaveLength(total - 3 * bandBatch);
