@@ -9,11 +9,7 @@ import { waitUntil } from "../support/wait.ts";
 
 /** What every attack must leave true: see `Victim.during`. */
 const maxResidentMiB = 400;
-/**
- * `npm run hostile` attacks one service at a time and asks for 400 ms. `npm test` runs another file beside on the same
- * cores: waiting for a core is not the service's fault.
- */
-const maxNeighbourMs = process.env.STOA_HOSTILE_ALONE ? 400 : 4_000;
+const maxNeighbourMs = 400;
 
 /** A service under attack: a process of its own, as `npm start` runs it, with default settings. */
 export interface Victim {
@@ -98,7 +94,7 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
       const result = await attack();
       const replies = await neighbour.stop();
       expect(hasExited(), output).toBe(false);
-      if (process.env.STOA_HOSTILE_ALONE) await report(victim, replies);
+      await report(victim, replies);
       expect(statusMiB(pid, "VmHWM")).toBeLessThan(maxResidentMiB);
       expect(replies.length).toBeGreaterThan(0);
       expect(replies.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
