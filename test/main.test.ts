@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { nodeEnvironment } from "./support/node-environment.ts";
 import { askRest } from "./support/service.ts";
 import { waitUntil } from "./support/wait.ts";
 
@@ -18,7 +19,7 @@ class Process {
   readonly exited: Promise<number | null>;
 
   constructor(dataDir: string, environment: Record<string, string> = {}) {
-    const env = { PATH: process.env.PATH ?? "", STOA_DATA_DIR: dataDir, STOA_PORT: "0", ...environment };
+    const env = { ...nodeEnvironment, STOA_DATA_DIR: dataDir, STOA_PORT: "0", ...environment };
     this.child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text) => {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach } from "vitest";
+import { nodeEnvironment } from "../support/node-environment.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
@@ -37,7 +38,7 @@ export function scratchFolder(): string {
 
 /** Starts `stoa`; `home` is where its default state files go. */
 export function startStoa(args: string[], home: string): Running {
-  const env = { PATH: process.env.PATH, HOME: home };
+  const env = { ...nodeEnvironment, HOME: home };
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
   const run: Run = { status: null, stdout: "", stderr: "" };

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DatabaseConfig } from "../../src/config.ts";
+import { nodeEnvironment } from "./node-environment.ts";
 import { waitUntil } from "./wait.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -18,7 +19,7 @@ export class ServiceProcess {
   /** @param environment all that it gets besides PATH; the port is free to choose unless it says otherwise */
   constructor(environment: Record<string, string>) {
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
-    const env = { PATH: process.env.PATH ?? "", STOA_PORT: "0", STOA_DATA_DIR: dataDir, ...environment };
+    const env = { ...nodeEnvironment, STOA_PORT: "0", STOA_DATA_DIR: dataDir, ...environment };
     this.#child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main], {
       env,
       stdio: ["ignore", "pipe", "pipe"],

@@ -20,7 +20,8 @@ const encoders = new WeakMap<DescMessage, (message: Message) => { [name: string]
 
 /**
  * A message as the REST facade writes it: snake_case names; int64 as numbers; unset optional fields and messages as
- * explicit nulls, but for those that the contract has left out; enum values in lower case without their prefix; timestamps in RFC 3339 UTC with milliseconds.
+ * explicit nulls, except those that the contract leaves out when unset; enum values in lower case without their prefix;
+ * timestamps in RFC 3339 UTC with milliseconds.
  * @throws RangeError for an integer beyond 2^53-1, which JSON readers would misread; likewise for what has no form at
  * all: a time beyond the years 1 to 9999, a number that its enum does not name.
  */
