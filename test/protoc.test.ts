@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
+import { afterFile } from "./support/after-file.ts";
 
 const root = join(import.meta.dirname, "..");
 const files = globSync("**/*.proto", { cwd: join(root, "proto") }).sort();
@@ -16,7 +17,7 @@ let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "stoa-protoc-"));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterFile(() => rmSync(folder, { recursive: true }));
 });
 
 /** Runs protoc with the import paths that the README names. @throws Error for a failure or a warning */

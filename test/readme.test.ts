@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { defaultQuotas, limitNames, type Quota } from "../src/limits/quota.ts";
+import { afterFile } from "./support/after-file.ts";
 import { startService } from "./support/service.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -32,7 +33,7 @@ describe("the README's commands", () => {
     const state = mkdtempSync(join(tmpdir(), "stoa-readme-"));
     const env = { ...process.env, XDG_STATE_HOME: state };
     const run = promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
-    afterAll(() => rmSync(state, { recursive: true }));
+    afterFile(() => rmSync(state, { recursive: true }));
     output = (await run).stdout.replaceAll(service.url, "http://127.0.0.1:8080");
   });
 

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach } from "vitest";
+import { afterEach } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -32,7 +33,7 @@ afterEach(() => {
 /** A folder of the test file's own, for state. */
 export function scratchFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "stoa-cli-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterFile(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

@@ -1,9 +1,10 @@
 // A service that lies as a test wants: what verifiers must not trust can only be shown by one that is not ours.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll } from "vitest";
+
 import { parseJson } from "../../src/receipt/parse.ts";
 import { buildChain, type Receipt } from "../receipt/chain.ts";
+import { afterFile } from "../support/after-file.ts";
 
 /** A receipt as the REST API shows it, or as a test has distorted it. */
 // biome-ignore lint/suspicious/noExplicitAny: defects give members of any type, or none.
@@ -89,7 +90,7 @@ export async function startFake(receipts: Shown[]): Promise<FakeStoa> {
     followers: new Set(),
     cut: () => server.closeAllConnections(),
   };
-  afterAll(() => {
+  afterFile(() => {
     server.closeAllConnections();
     return new Promise<void>((resolve) => server.close(() => resolve()));
   });

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { generate } from "selfsigned";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
 import { startVictim } from "./support.ts";
@@ -204,7 +205,7 @@ describe("connections that break", () => {
       STOA_RATE_LIMITS: "off",
       STOA_LOG_LEVEL: "warn",
     });
-    afterAll(async () => {
+    afterFile(async () => {
       await service.end("SIGINT");
       rmSync(folder, { recursive: true });
     });

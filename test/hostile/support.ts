@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
+import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
@@ -72,7 +73,7 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
     if (!hasExited()) child.kill("SIGTERM");
     return exited;
   };
-  afterAll(stop);
+  afterFile(stop);
   await waitUntil("the service to come up", () => {
     if (hasExited()) throw new Error(output);
     return output.includes("Stoa answers at ");

@@ -6,8 +6,9 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { credentials, Client as GrpcClient, type ServiceError } from "@grpc/grpc-js";
 import { generate } from "selfsigned";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { GetPostRequestSchema, GetPostResponseSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { afterFile } from "../support/after-file.ts";
 import { lockPost, someoneWaits } from "../support/locks.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -325,7 +326,7 @@ describe("with a certificate", () => {
     expect(JSON.parse(body).post.url).toBe(`${secure.url}/posts/${postId}`);
 
     const client = new GrpcClient(new URL(secure.url).host, credentials.createSsl(Buffer.from(ca)));
-    afterAll(() => client.close());
+    afterFile(() => client.close());
     const message = toBinary(GetPostRequestSchema, create(GetPostRequestSchema, { id: BigInt(postId) }));
     const reply = await new Promise<Uint8Array>((resolve, reject) => {
       client.makeUnaryRequest(

@@ -1,8 +1,9 @@
 import { pino } from "pino";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { sealSession } from "../../src/ledger/seals.ts";
 import { Database, type Param, type Tx } from "../../src/store/database.ts";
+import { afterFile } from "../support/after-file.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { startLedger, TestClock, verifyLedger } from "./support.ts";
 
@@ -48,7 +49,7 @@ describe("a sealing transaction that fails at any of its statements", () => {
     // Its clock shall not seal what is to be sealed here.
     await service.app.close();
     database = new FaultyDatabase({ address: db.config, connections: 2 });
-    afterAll(() => database.close());
+    afterFile(() => database.close());
     ledger = await Ledger.open({ db: database, now: clock.now, log: pino({ level: "silent" }) });
   });
 

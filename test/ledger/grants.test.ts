@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createPool, type Pool } from "mysql2/promise";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Config, DatabaseConfig } from "../../src/config.ts";
 import { Database } from "../../src/store/database.ts";
 import { splitStatements } from "../../src/store/migrate.ts";
 import { TriggerWatch } from "../../src/store/trigger-watch.ts";
+import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { waitUntil } from "../support/wait.ts";
 import { ledgerClient, startLedger, TestClock, verifyLedger } from "./support.ts";
@@ -46,7 +47,7 @@ describe("the accounts of grants.sql", () => {
     };
     serving = createPool({ ...(config.database as DatabaseConfig), connectionLimit: 1 });
     // Before the database itself is dropped, and with it what the accounts may do.
-    afterAll(async () => {
+    afterFile(async () => {
       await serving.end();
       for (const user of ["stoa_migration", "stoa_serving"]) await admin.query(`DROP USER '${user}_${suffix}'@'%'`);
       await admin.end();

@@ -4,7 +4,7 @@ import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import canonicalize from "canonicalize";
 import type { RowDataPacket } from "mysql2";
 import { pino } from "pino";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
@@ -13,6 +13,7 @@ import { Ledger } from "../../src/ledger/ledger.ts";
 import type { SealHolds } from "../../src/ledger/seal-holds.ts";
 import { sealSession } from "../../src/ledger/seals.ts";
 import { Database } from "../../src/store/database.ts";
+import { afterFile } from "../support/after-file.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { type Service, type ServiceOptions, startService } from "../support/service.ts";
 
@@ -103,7 +104,7 @@ export async function refusal(call: Promise<unknown>): Promise<{ code: string; e
 /** The ledger itself on a database that a service has migrated, without a server or a clock around it. */
 export async function openLedger(db: TestDatabase, now: () => number = Date.now, holds?: SealHolds) {
   const database = new Database({ address: db.config, connections: 4 });
-  afterAll(() => database.close());
+  afterFile(() => database.close());
   const ledger = await Ledger.open({ db: database, now, log: pino({ level: "silent" }), holds, maxReportAgeMs: 0 });
   return { ledger, database };
 }

@@ -3,9 +3,10 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import type { DatabaseConfig } from "../../src/config.ts";
 import { splitStatements } from "../../src/store/migrate.ts";
+import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
 import { startService } from "../support/service.ts";
@@ -46,7 +47,7 @@ beforeAll(async () => {
       grants.filter((statement) => !onTable.test(statement)),
     );
   }
-  afterAll(async () => {
+  afterFile(async () => {
     for (const user of ["stoa_migration", "stoa_serving"])
       await query(source.config, `DROP USER '${user}_${suffix}'@'%'`);
     rmSync(folder, { recursive: true });

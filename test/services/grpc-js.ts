@@ -8,8 +8,9 @@ import {
   makeGenericClientConstructor,
   type ServiceError,
 } from "@grpc/grpc-js";
-import { afterAll } from "vitest";
+
 import { type ErrorDetail, ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
+import { afterFile } from "../support/after-file.ts";
 
 type UnaryCall = (
   request: unknown,
@@ -44,7 +45,7 @@ export function createGrpcCaller(url: string, service: DescService): GrpcCaller 
   }
   const GenericClient = makeGenericClientConstructor(definition, service.name);
   const client = new GenericClient(new URL(url).host, credentials.createInsecure());
-  afterAll(() => client.close());
+  afterFile(() => client.close());
   return {
     call(method, request, key, { metadata: given, onMetadata = () => {} } = {}) {
       const metadata = given?.clone() ?? new Metadata();

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/database.ts";
 import { migrate, schemaState, splitStatements } from "../../src/store/migrate.ts";
 import { describeSchema } from "../../src/store/schema-dump.ts";
+import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
 const signal = new AbortController().signal;
@@ -16,7 +17,7 @@ describe("migrations", () => {
     test = await createTestDatabase();
     db = new Database({ address: test.config, connections: 2 });
     const opened = db;
-    afterAll(() => opened.close());
+    afterFile(() => opened.close());
   });
 
   it("make the schema that is on record, on either engine", async () => {

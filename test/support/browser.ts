@@ -1,6 +1,7 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll } from "vitest";
+
 import { findChromium } from "../../scripts/lib/chromium.mjs";
+import { afterFile } from "./after-file.ts";
 
 /** A page of a browser, and what went wrong in it. */
 export interface WatchedPage {
@@ -15,7 +16,7 @@ export async function startBrowser(args: string[] = []): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error("There is no Chromium; node scripts/setup.mjs test installs one.");
   const browser = await chromium.launch({ executablePath, args });
-  afterAll(() => browser.close());
+  afterFile(() => browser.close());
   return browser;
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
 import type { DatabaseConfig } from "../../src/config.ts";
+import { afterFile } from "./after-file.ts";
 
 /** A database of the test file's own, on the shared server, with a bare driver for looking behind the service's back. */
 export interface TestDatabase {
@@ -18,7 +19,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await admin.query(`CREATE DATABASE ${database} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
   const config: DatabaseConfig = { ...server, database };
   const pool = createPool({ ...config, connectionLimit: 4, supportBigNumbers: true, multipleStatements: false });
-  afterAll(async () => {
+  afterFile(async () => {
     await pool.end();
     await admin.query(`DROP DATABASE ${database}`);
     await admin.end();

@@ -1,12 +1,13 @@
 import { connect, type Socket } from "node:net";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { pino } from "pino";
-import { afterAll } from "vitest";
+
 import { StoaError } from "../../src/errors.ts";
 import { createServer } from "../../src/http/server.ts";
 import type { ServiceTable } from "../../src/http/services.ts";
 import type { CallLimits } from "../../src/limits/call-limits.ts";
 import { defaultStreamLimits } from "../../src/limits/stream-limits.ts";
+import { afterFile } from "./after-file.ts";
 import { EchoService } from "./fixture.ts";
 
 type Thing = Record<string, unknown> & { name: string };
@@ -90,7 +91,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     port: { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 },
   });
   const port = await server.listen({ host: "127.0.0.1", port: 0 });
-  afterAll(() => server.close());
+  afterFile(() => server.close());
   return {
     port,
     url: `http://127.0.0.1:${port}`,

@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
-import { afterAll } from "vitest";
+import { afterFile } from "./after-file.ts";
 
 /** A port of this machine behind which a server stands, and a test may stand between. */
 export interface Relay {
@@ -61,7 +61,7 @@ export async function startRelay(
     for (const socket of sockets) socket.destroy();
     await closed;
   };
-  afterAll(close);
+  afterFile(close);
   return {
     port,
     close,

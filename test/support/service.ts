@@ -6,11 +6,12 @@ import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { pino } from "pino";
-import { afterAll } from "vitest";
+
 import { type App, type Overrides, startApp } from "../../src/app.ts";
 import type { Config } from "../../src/config.ts";
 import { verifiedAtStart } from "../../src/ledger/catch-up.ts";
 import { defaultStreamLimits } from "../../src/limits/stream-limits.ts";
+import { afterFile } from "./after-file.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { reportFault } from "./openapi/received.ts";
 import { waitUntil } from "./wait.ts";
@@ -59,14 +60,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const log: Record<string, unknown>[] = [];
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
-  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+  afterFile(() => rmSync(dataDir, { recursive: true, force: true }));
   const app = await startApp(testConfig(db, { dataDir, ...options.config }), {
     log: pino({ level: "info" }, stream),
     // Tests change the chain behind the service's back, and ask at once what it finds.
     verificationAgeMs: 0,
     ...options.overrides,
   });
-  afterAll(() => app.close());
+  afterFile(() => app.close());
   // What a start does by itself is done: tests count queries, and lock what it reads.
   if (options.overrides?.log === undefined) {
     await waitUntil("the verification of the start", () => log.some(({ msg }) => msg === verifiedAtStart));

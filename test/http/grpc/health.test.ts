@@ -3,8 +3,9 @@ import { connect } from "node:http2";
 import { ConnectError } from "@connectrpc/connect";
 import { type Client, type ClientReadableStream, credentials, makeClientConstructor, status } from "@grpc/grpc-js";
 import { service as healthDefinition } from "grpc-health-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.js";
+import { afterFile } from "../../support/after-file.ts";
 import { createLinkedDatabase } from "../../support/database-link.ts";
 import { lockPost, someoneWaits } from "../../support/locks.ts";
 import { type Service, startService } from "../../support/service.ts";
@@ -21,7 +22,7 @@ const contract = ["AgentService", "CommentService", "CommunityService", "LedgerS
 function healthClient({ url }: Pick<Service, "url">) {
   const Constructor = makeClientConstructor(healthDefinition as never, "Health");
   const client = new Constructor(new URL(url).host, credentials.createInsecure()) as unknown as HealthClient;
-  afterAll(() => client.close());
+  afterFile(() => client.close());
   const unary =
     (method: "check" | "list") =>
     (request: object): Promise<unknown> =>

@@ -8,7 +8,7 @@ import {
   type ServiceClientConstructor,
 } from "@grpc/grpc-js";
 import { loadSync, type ServiceDefinition } from "@grpc/proto-loader";
-import { afterAll } from "vitest";
+import { afterFile } from "../../support/after-file.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the messages are as gRPC's own proto file has them, untyped.
 type Response = any;
@@ -69,6 +69,6 @@ export function createReflectionClient(url: string, version: ReflectionVersion) 
   const client = new Constructor(new URL(url).host, credentials.createInsecure()) as unknown as Client & {
     ServerReflectionInfo(): ClientDuplexStream<object, Response>;
   };
-  afterAll(() => client.close());
+  afterFile(() => client.close());
   return { open: () => new ReflectionStream(client.ServerReflectionInfo()) };
 }

@@ -4,7 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
+import { afterFile } from "../../support/after-file.ts";
 import { type Service, startService } from "../../support/service.ts";
 
 let service: Service;
@@ -16,7 +17,7 @@ beforeAll(async () => {
   const other = await service.register("Zeno");
   for (let i = 1; i <= 60; i++) await service.rest("posts", { key: other.key, body: { title: `Post ${i}` } });
   home = mkdtempSync(join(tmpdir(), "stoa-skill-"));
-  afterAll(() => rmSync(home, { recursive: true }));
+  afterFile(() => rmSync(home, { recursive: true }));
   output = await follow(service);
 });
 

@@ -2,9 +2,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fill, type LedgerUnderTest, startLedger } from "../../ledger/support.ts";
 import { buildChain } from "../../receipt/chain.ts";
+import { afterFile } from "../../support/after-file.ts";
 import { openPage, startBrowser } from "../../support/browser.ts";
 
 const length = 40;
@@ -43,7 +44,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   proxy = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  afterAll(() => {
+  afterFile(() => {
     server.closeAllConnections();
     server.close();
   });

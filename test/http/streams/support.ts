@@ -1,6 +1,6 @@
 import { type CallOptions, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import { afterAll } from "vitest";
+
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
@@ -8,6 +8,7 @@ import { ErrorDetailSchema } from "../../../gen/stoa/v1/error_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import type { StreamLimits } from "../../../src/limits/stream-limits.ts";
 import { defaultStreamLimits } from "../../../src/limits/stream-limits.ts";
+import { afterFile } from "../../support/after-file.ts";
 import { type Service, type ServiceOptions, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
@@ -71,7 +72,7 @@ export async function startStreaming(
     connectOnce() {
       const sessionManager = new Http2SessionManager(service.url);
       const close = () => sessionManager.abort();
-      afterAll(close);
+      afterFile(close);
       const transport = createGrpcTransport({ baseUrl: service.url, sessionManager });
       return { url: service.url, connect: (desc) => createClient(desc, transport), close };
     },

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterFile } from "../../support/after-file.ts";
 import type { TestDatabase } from "../../support/database.ts";
 import type { Service } from "../../support/service.ts";
 import { type LedgerUnderTest, type StoredRow, startLedger, unlockReceipts } from "../support.ts";
@@ -9,7 +9,7 @@ import { type LedgerUnderTest, type StoredRow, startLedger, unlockReceipts } fro
 /** A data folder that goes after the file's last test. */
 export function dataFolder(): string {
   const path = mkdtempSync(join(tmpdir(), "stoa-test-guard-"));
-  afterAll(() => rmSync(path, { recursive: true, force: true }));
+  afterFile(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
