@@ -46,7 +46,7 @@ export interface Victim {
 export async function startVictim(environment: Record<string, string> = {}): Promise<Victim> {
   const db = await createTestDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-victim-"));
-  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+  afterFile(() => rmSync(dataDir, { recursive: true, force: true }));
   const child = fork(fileURLToPath(new URL("../../src/main.ts", import.meta.url)), {
     execArgv: [...startFlags(), `--import=${new URL("victim-watch.ts", import.meta.url)}`],
     env: {
