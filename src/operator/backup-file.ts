@@ -13,15 +13,20 @@ const headerLines = 2;
 /**
  * Writes a file that only its owner may read. It appears under its name whole and on the disk, or not at all; a file that
  * had the name before stays until then.
+ * @returns what `work` has returned
  * @throws Error when it cannot be written, or the name is that of something else than a file
  */
-export async function writeWhole(path: string, work: (write: (bytes: Buffer) => Promise<void>) => Promise<void>) {
+export async function writeWhole<Result>(
+  path: string,
+  work: (write: (bytes: Buffer) => Promise<void>) => Promise<Result>,
+): Promise<Result> {
   const existing = await stat(path).catch(() => undefined);
   if (existing !== undefined && !existing.isFile()) throw new Error(`${path} is not a file`);
   const aside = `${path}.${randomBytes(4).toString("hex")}.new`;
   const file = await open(aside, "wx", 0o600);
+  let result: Result;
   try {
-    await work(async (bytes) => {
+    result = await work(async (bytes) => {
       await file.appendFile(bytes);
     });
     await file.sync();
@@ -33,6 +38,7 @@ export async function writeWhole(path: string, work: (write: (bytes: Buffer) => 
     throw error;
   }
   await syncFolder(dirname(path));
+  return result;
 }
 
 /** Makes a rename durable. */

@@ -3,7 +3,7 @@ import { UsageError } from "../cli/arguments.ts";
 import { type BackupSummary, writeBackup } from "../store/backup/write-backup.ts";
 import { writeWhole } from "./backup-file.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
-import { openDatabase } from "./database.ts";
+import { withAddresses } from "./database.ts";
 import { parseOperatorArgs } from "./run.ts";
 
 const help = `Usage: stoa backup FILE
@@ -20,22 +20,15 @@ export const backup: OperatorCommand = {
   summary: "write all of the database to a file; the service may run",
   help,
   async run(args, context) {
+    const { signal, note, out } = context;
     const file = fileOf(args, context);
-    const database = await openDatabase(context, { mode: "beside" });
-    try {
-      const { signal, note, out } = context;
-      let summary: BackupSummary | undefined;
-      await writeWhole(file, async (write) => {
-        summary = await writeBackup({ address: database.serving, signal, now: new Date(), write });
-      });
-      const { header, rows, foreign } = summary as BackupSummary;
-      for (const name of foreign) note(`the table ${name} is not Stoa's and is not in the backup`);
-      const count = Object.values(rows).reduce((sum, each) => sum + each, 0);
-      out(`wrote ${count} rows to ${file}: ${describeBackup(header)}`);
-      return exitStatus.done;
-    } finally {
-      await database.close();
-    }
+    const { header, rows, foreign } = await withAddresses(context, "beside", ({ serving }) =>
+      writeWhole(file, (write) => writeBackup({ address: serving, signal, now: new Date(), write })),
+    );
+    for (const name of foreign) note(`the table ${name} is not Stoa's and is not in the backup`);
+    const count = Object.values(rows).reduce((sum, each) => sum + each, 0);
+    out(`wrote ${count} rows to ${file}: ${describeBackup(header)}`);
+    return exitStatus.done;
   },
 };
 

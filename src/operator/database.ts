@@ -4,6 +4,8 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseConfig } from "../config.ts";
 import { type Account, unprivilegedAccount } from "../privileges/account.ts";
+import { Database } from "../store/database.ts";
+import { schemaState } from "../store/migrate.ts";
 import { type PrivateAddresses, privateAddresses, startPrivateDatabase } from "../store/private-database.ts";
 import { giveDataFolder, serverFiles } from "../store/private-server/data-folder.ts";
 import { madeBy } from "../store/private-server/initialise.ts";
@@ -12,32 +14,79 @@ import { DataFolderInUse } from "../store/private-server/lock.ts";
 import { socketIn } from "../store/private-server/options.ts";
 import type { OperatorContext } from "./command.ts";
 
-/** The database that a command works on. */
-export interface OperatorDatabase {
+/** The accounts by which a command reaches its database. */
+export interface OperatorAddresses {
   /** An account that may read everything. */
   serving: DatabaseConfig;
   /** An account that may also write every table and alter the schema. */
   migrating: DatabaseConfig;
+}
+
+interface FoundDatabase extends OperatorAddresses {
   /** Stops what was started for the command. */
   close(): Promise<void>;
 }
 
-export interface OpenOptions {
-  /**
-   * `beside`: the service may run. `alone`: a service of this data folder must not run; a database that is missing is made.
-   * Whether a service runs on a database of STOA_DATABASE_URL is not known here.
-   */
-  mode: "beside" | "alone";
+/**
+ * `beside`: the service may run. `alone`: a service of this data folder must not run; a database that is missing is made.
+ * Whether a service runs on a database of STOA_DATABASE_URL is not known here.
+ */
+export type OpenMode = "beside" | "alone";
+
+export interface PoolOptions {
+  mode?: OpenMode;
+  connections: number;
+  /** How long one statement may take, in milliseconds; by default there is no limit. */
+  timeoutMs?: number;
 }
 
 /**
- * Finds the database of the service, and starts its private server where that does not run.
- * @throws Error with one line for the operator
+ * Runs the work of a command on the database of the service, by the account that may alter the schema.
+ * @throws Error with one line for the operator; what `work` throws
  */
-export async function openDatabase(
-  { config, note, signal }: OperatorContext,
-  { mode }: OpenOptions,
-): Promise<OperatorDatabase> {
+export function withDatabase<Result>(
+  context: OperatorContext,
+  { mode = "beside", connections, timeoutMs = Number.POSITIVE_INFINITY }: PoolOptions,
+  work: (db: Database, addresses: OperatorAddresses) => Promise<Result>,
+): Promise<Result> {
+  return withAddresses(context, mode, async (addresses) => {
+    const db = new Database({ address: addresses.migrating, connections, timeoutMs });
+    try {
+      return await work(db, addresses);
+    } finally {
+      await db.close();
+    }
+  });
+}
+
+/**
+ * The same for work that opens its connections itself.
+ * @throws Error with one line for the operator; what `work` throws
+ */
+export async function withAddresses<Result>(
+  context: OperatorContext,
+  mode: OpenMode,
+  work: (addresses: OperatorAddresses) => Promise<Result>,
+): Promise<Result> {
+  const { close, ...addresses } = await findDatabase(context, mode);
+  try {
+    return await work(addresses);
+  } finally {
+    await close();
+  }
+}
+
+/** @throws Error with one line for the operator when the schema is not the one of this version */
+export async function checkMigrated(db: Database, signal: AbortSignal): Promise<void> {
+  const state = await schemaState(db, signal);
+  if (state.kind === "behind") {
+    throw new Error("the database is not migrated to this version; start the service first");
+  }
+  if (state.kind === "other") throw new Error(state.reason);
+}
+
+/** Finds the database of the service, and starts its private server where that does not run. */
+async function findDatabase({ config, note, signal }: OperatorContext, mode: OpenMode): Promise<FoundDatabase> {
   if (config.database !== undefined) {
     const { database: serving, migrationDatabase: migrating = serving } = config;
     return { serving, migrating, close: async () => {} };
@@ -65,7 +114,7 @@ function hasDatabase(dataDir: string): boolean {
   return madeBy(serverFiles(dataDir).folder) !== undefined;
 }
 
-async function startOwn(dataDir: string, note: (line: string) => void, signal: AbortSignal): Promise<OperatorDatabase> {
+async function startOwn(dataDir: string, note: (line: string) => void, signal: AbortSignal): Promise<FoundDatabase> {
   const owner = ownerBefore(dataDir);
   const { serving, migrating, stop } = await startPrivateDatabase({ dataDir, log: note, signal });
   const close = async () => {

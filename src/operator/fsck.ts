@@ -1,14 +1,12 @@
 import { Board } from "../board/board.ts";
 import { describeFinding, type Outcome, recountBoard } from "../board/recount.ts";
-import { UsageError } from "../cli/arguments.ts";
 import { checkLedger } from "../ledger/ledger-check.ts";
-import { Database } from "../store/database.ts";
-import { schemaState } from "../store/migrate.ts";
+import type { Database } from "../store/database.ts";
 import { newestPostTime } from "../store/recount/posts.ts";
 import { checkSchema } from "../store/schema-check.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
-import { openDatabase } from "./database.ts";
-import { parseOperatorArgs } from "./run.ts";
+import { checkMigrated, withDatabase } from "./database.ts";
+import { parseOptions } from "./run.ts";
 
 /** One for what walks through a table, the others for what reads and repairs beside it. */
 const connections = 4;
@@ -39,22 +37,11 @@ export const fsck: OperatorCommand = {
   summary: "count anew, verify and compare all that is stored",
   help,
   async run(args, context) {
-    const { values, positionals } = parseOperatorArgs(args, {
+    const values = parseOptions(args, {
       json: { type: "boolean", default: false },
       repair: { type: "boolean", default: false },
     });
-    if (positionals.length > 0) throw new UsageError("fsck takes no names");
-    const found = await openDatabase(context, { mode: "beside" });
-    try {
-      const db = new Database({ address: found.migrating, connections, timeoutMs: Number.POSITIVE_INFINITY });
-      try {
-        return await check(db, context, values);
-      } finally {
-        await db.close();
-      }
-    } finally {
-      await found.close();
-    }
+    return withDatabase(context, { connections }, (db) => check(db, context, values));
   },
 };
 
@@ -64,9 +51,7 @@ async function check(
   { json, repair }: { json: boolean; repair: boolean },
 ): Promise<number> {
   const begun = performance.now();
-  const state = await schemaState(db, signal);
-  if (state.kind === "other") throw new Error(state.reason);
-  if (state.kind === "behind") throw new Error("the database is not migrated to this version; start Stoa first");
+  await checkMigrated(db, signal);
   const print = json ? jsonLine : humanLine;
   let findings = 0;
   let repaired = 0;

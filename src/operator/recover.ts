@@ -5,11 +5,9 @@ import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { LedgerRecovery, type Survey } from "../ledger/guard/recover.ts";
 import { SealHolds } from "../ledger/seal-holds.ts";
 import type { Head } from "../receipt/recovery.ts";
-import { Database } from "../store/database.ts";
-import { schemaState } from "../store/migrate.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
-import { openDatabase } from "./database.ts";
-import { parseOperatorArgs } from "./run.ts";
+import { checkMigrated, withDatabase } from "./database.ts";
+import { parseOptions } from "./run.ts";
 
 const help = `Usage: stoa recover [--abandon SEQ:HASH --note TEXT]
 
@@ -32,31 +30,21 @@ export const recover: OperatorCommand = {
   summary: "says whether the ledger has lost receipts, and lets it go on without them",
   help,
   async run(args, context) {
-    const { values, positionals } = parseOperatorArgs(args, { abandon: { type: "string" }, note: { type: "string" } });
-    if (positionals.length > 0) throw new UsageError(`there is no argument ${positionals[0]}`);
-    const { abandon, note } = values;
+    const { abandon, note } = parseOptions(args, { abandon: { type: "string" }, note: { type: "string" } });
     if ((abandon === undefined) !== (note === undefined)) throw new UsageError("--abandon and --note go together");
     const abandoned = abandon === undefined ? undefined : parseHead(abandon);
-    const database = await openDatabase(context, { mode: "beside" });
-    try {
-      const db = new Database({ address: database.migrating, connections: 2, timeoutMs });
-      try {
-        await checkSchema(db, context.signal);
-        const { config, note: warn, signal } = context;
-        const holds = new SealHolds();
-        const clock = new ClockGuard({ db, clock: new TrustedClock(), log: { info: () => {}, error: () => {} } });
-        holds.add((signal) => clock.check(signal, true));
-        const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, holds, warn });
-        if (abandoned === undefined || note === undefined) return report(await recovery.survey(signal), context);
-        const { seq, hash } = await recovery.seal(signal, { abandoned, note });
-        context.out(`sealed receipt ${seq}, a recovery that abandons receipt ${abandoned.seq}: hash ${hash}`);
-        return exitStatus.done;
-      } finally {
-        await db.close();
-      }
-    } finally {
-      await database.close();
-    }
+    return withDatabase(context, { connections: 2, timeoutMs }, async (db) => {
+      const { config, note: warn, signal } = context;
+      await checkMigrated(db, signal);
+      const holds = new SealHolds();
+      const clock = new ClockGuard({ db, clock: new TrustedClock(), log: { info: () => {}, error: () => {} } });
+      holds.add((signal) => clock.check(signal, true));
+      const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, holds, warn });
+      if (abandoned === undefined || note === undefined) return report(await recovery.survey(signal), context);
+      const { seq, hash } = await recovery.seal(signal, { abandoned, note });
+      context.out(`sealed receipt ${seq}, a recovery that abandons receipt ${abandoned.seq}: hash ${hash}`);
+      return exitStatus.done;
+    });
   },
 };
 
@@ -66,12 +54,6 @@ function parseHead(text: string): Head {
     throw new UsageError("--abandon must be the number of a receipt, a colon and its hash of 64 characters");
   }
   return { seq: Number(seq), hash };
-}
-
-async function checkSchema(db: Database, signal: AbortSignal): Promise<void> {
-  const state = await schemaState(db, signal);
-  if (state.kind === "behind") throw new Error("the database is not migrated; start the service first");
-  if (state.kind === "other") throw new Error(state.reason);
 }
 
 function report({ head, remembered, objections, damage }: Survey, { out }: OperatorContext): number {

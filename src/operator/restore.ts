@@ -1,11 +1,10 @@
 import { verifyFrom } from "../ledger/verification.ts";
 import { chainStart } from "../receipt/verify.ts";
 import { restoreBackup } from "../store/backup/restore-backup.ts";
-import { Database } from "../store/database.ts";
 import { describeBackup, fileOf } from "./backup.ts";
 import { checkBackup, readLines } from "./backup-file.ts";
 import { commonHelp, exitStatus, type OperatorCommand } from "./command.ts";
-import { openDatabase } from "./database.ts";
+import { withDatabase } from "./database.ts";
 
 const help = `Usage: stoa restore FILE
 
@@ -24,26 +23,18 @@ export const restore: OperatorCommand = {
     const { signal, out } = context;
     const file = fileOf(args, context);
     const { header } = await checkBackup(file, signal);
-    const database = await openDatabase(context, { mode: "alone" });
-    try {
-      const db = new Database({ address: database.migrating, connections: 2, timeoutMs: Number.POSITIVE_INFINITY });
-      try {
-        await restoreBackup({ ...database, header, lines: readLines(file, signal), db, signal });
-        out(`restored ${file}: ${describeBackup(header)}`);
-        const { finding, count } = await verifyFrom(db.longReader(signal), chainStart);
-        if (finding === undefined) {
-          out(`the ledger verifies: receipts 1 to ${count}`);
-          return exitStatus.done;
-        }
-        out(
-          `the ledger does not verify, as it did not when the backup was made: receipt ${finding.seq}: ${finding.message}`,
-        );
-        return exitStatus.found;
-      } finally {
-        await db.close();
+    return withDatabase(context, { mode: "alone", connections: 2 }, async (db, addresses) => {
+      await restoreBackup({ ...addresses, header, lines: readLines(file, signal), db, signal });
+      out(`restored ${file}: ${describeBackup(header)}`);
+      const { finding, count } = await verifyFrom(db.longReader(signal), chainStart);
+      if (finding === undefined) {
+        out(`the ledger verifies: receipts 1 to ${count}`);
+        return exitStatus.done;
       }
-    } finally {
-      await database.close();
-    }
+      out(
+        `the ledger does not verify, as it did not when the backup was made: receipt ${finding.seq}: ${finding.message}`,
+      );
+      return exitStatus.found;
+    });
   },
 };

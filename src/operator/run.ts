@@ -44,6 +44,19 @@ export async function runOperatorCommand(
 }
 
 /**
+ * Reads the arguments of a command that takes options only.
+ * @throws UsageError
+ */
+export function parseOptions<Options extends NonNullable<ParseArgsConfig["options"]>>(
+  args: string[],
+  options: Options,
+) {
+  const { values, positionals } = parseOperatorArgs(args, options);
+  if (positionals.length > 0) throw new UsageError(`there is an argument too many: ${positionals[0]}`);
+  return values;
+}
+
+/**
  * Reads the arguments of a command.
  * @throws UsageError
  */

@@ -1,4 +1,3 @@
-import { UsageError } from "../cli/arguments.ts";
 import type { Config } from "../config.ts";
 import { headFolder } from "../head-folder.ts";
 import { dateOf, dayMs, startOf } from "../ledger/chain.ts";
@@ -10,12 +9,11 @@ import { describeObjections } from "../ledger/guard/texts.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { type SealCheck, SealHolds } from "../ledger/seal-holds.ts";
 import { checkOver } from "../ledger/seals.ts";
-import { Database } from "../store/database.ts";
-import { schemaState } from "../store/migrate.ts";
+import type { Database } from "../store/database.ts";
 import { readCalendar } from "../store/seals.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
-import { openDatabase } from "./database.ts";
-import { parseOperatorArgs } from "./run.ts";
+import { checkMigrated, withDatabase } from "./database.ts";
+import { parseOptions } from "./run.ts";
 
 const help = `Usage: stoa seal [--catch-up] [--through DATE]
 
@@ -34,23 +32,9 @@ export const seal: OperatorCommand = {
   summary: "say which missed days wait to be sealed; --catch-up seals them",
   help,
   async run(args, context) {
-    const { values, positionals } = parseOperatorArgs(args, {
-      "catch-up": { type: "boolean" },
-      through: { type: "string" },
-    });
-    if (positionals.length > 0) throw new UsageError(`there is an argument too many: ${positionals[0]}`);
-    const database = await openDatabase(context, { mode: "beside" });
-    try {
-      const timeoutMs = context.config.databaseTimeoutMs;
-      const db = new Database({ address: database.migrating, connections: 4, timeoutMs });
-      try {
-        return await sealMissed(db, context, values);
-      } finally {
-        await db.close();
-      }
-    } finally {
-      await database.close();
-    }
+    const values = parseOptions(args, { "catch-up": { type: "boolean" }, through: { type: "string" } });
+    const timeoutMs = context.config.databaseTimeoutMs;
+    return withDatabase(context, { connections: 4, timeoutMs }, (db) => sealMissed(db, context, values));
   },
 };
 
@@ -59,11 +43,9 @@ async function sealMissed(
   { config, signal, out, note }: OperatorContext,
   { through, "catch-up": catchUp = false }: { through?: string; "catch-up"?: boolean },
 ): Promise<number> {
-  const state = await schemaState(db, signal);
-  const calendar = state.kind === "current" ? await readCalendar(db.reader(signal)) : undefined;
-  if (calendar === undefined) {
-    throw new Error("the database is not one that this version of the service has started on; start the service first");
-  }
+  await checkMigrated(db, signal);
+  const calendar = await readCalendar(db.reader(signal));
+  if (calendar === undefined) throw new Error("the database has no ledger yet; start the service first");
   const clock = new TrustedClock();
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const guard = new ClockGuard({ db, clock, log });
