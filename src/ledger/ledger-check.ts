@@ -3,10 +3,11 @@ import { contradiction, rivalOf } from "../receipt/recovery.ts";
 import { chainStart, type Finding as Fault, type Link, verifyEnd, verifyNext } from "../receipt/verify.ts";
 import type { Database, Queryable, Tx } from "../store/database.ts";
 import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../store/receipts.ts";
-import { compare, type Finding, type Outcome } from "../store/recount/finding.ts";
-import { listEpochs, listHeads, putEpoch, putHeadTime } from "../store/recount/ledger.ts";
+import { compare, type Finding, leftOut, type Outcome } from "../store/recount/finding.ts";
+import { type EpochRow, type HeadRow, listEpochs, listHeads, putEpoch, putHeadTime } from "../store/recount/ledger.ts";
 import { cityDay, dateOf, dayMs, sha256, startOf } from "./chain.ts";
-import { findUnnoted, findUnsealed } from "./seal-check.ts";
+import { findWrongWords } from "./clock-word-check.ts";
+import { findUnfounded, findUnnoted, noteChecks } from "./note-check.ts";
 import { firstPortion, isInChain, portionAfter } from "./verification.ts";
 
 /** A finding, and what sets it right. */
@@ -15,12 +16,16 @@ export interface Mendable {
   mend?: ((tx: Tx) => Promise<void>) | undefined;
 }
 
+/** The tables that are compared with the receipts. */
+const tablesBeside = ["ledger_head", "ledger_epoch", ...noteChecks.map(({ name }) => name), "ledger_clock_words"];
+
 /** How many findings may wait for the end of the chain; further ones are told by the next run. */
 const maxWaiting = 10_000;
 
 /**
  * Checks every receipt and, against the receipts, the head, the calendar and what is noted as sealed. It may run beside
- * services that seal. Receipts are never changed, and nothing else here is while the chain does not verify.
+ * services that seal. Receipts are never changed, and nothing else here is while the chain does not verify. What the
+ * schema keeps from being checked is a finding, too.
  * @param db a reader whose statements may take long
  * @param repair the database in which to set right what follows from receipts; undefined changes nothing
  * @throws StoaError `unavailable`; the reason of `signal`
@@ -47,6 +52,8 @@ class LedgerCheck {
   readonly #db: Queryable;
   /** What can be set right waits here until all of the chain is known to verify. */
   readonly #waiting: Mendable[] = [];
+  /** What the schema keeps from being checked, by table. */
+  readonly #leftOut = new Map<string, Finding>();
   /** The last receipt that was looked at. */
   #link: Link = chainStart;
   /** The date that is city_day 1 by the first receipt. */
@@ -59,6 +66,25 @@ class LedgerCheck {
   }
 
   async *run(): AsyncGenerator<Mendable, void> {
+    try {
+      yield* this.#checkChain();
+    } catch (error) {
+      // All the rest follows from the receipts.
+      for (const subject of ["receipts", ...tablesBeside]) yield { finding: leftOut(subject, error) };
+      return;
+    }
+    yield* this.#waiting;
+    const told = new Set(this.#waiting.map(({ finding }) => JSON.stringify(finding.key)));
+    for (const check of noteChecks) {
+      for await (const found of this.#goThrough(check.name, findUnfounded(this.#db, check))) {
+        if (!told.has(JSON.stringify(found.finding.key))) yield found;
+      }
+    }
+    yield* this.#goThrough("ledger_clock_words", findWrongWords(this.#db));
+    for (const finding of this.#leftOut.values()) yield { finding };
+  }
+
+  async *#checkChain(): AsyncGenerator<Mendable, void> {
     for (let limit = firstPortion; ; ) {
       const rows = await listReceipts(this.#db, this.#link.seq + 1, limit);
       const documents: ReceiptDocument[] = [];
@@ -69,22 +95,40 @@ class LedgerCheck {
         if (document !== undefined) documents.push(document);
       }
       for (const document of documents) yield* await this.#checkCalendar(document);
-      this.#await(await findUnnoted(this.#db, documents));
+      for (const check of noteChecks) {
+        this.#await((await this.#attempt(check.name, () => findUnnoted(this.#db, check, documents))) ?? []);
+      }
       if (rows.length > 0) {
         limit = portionAfter(rows);
         continue;
       }
-      const findings = await this.#checkHead();
+      const heads = await this.#attempt("ledger_head", () => listHeads(this.#db));
+      // Without a head nothing can be locked, and nothing repaired.
+      if (heads === undefined) this.isIntact = false;
+      const findings = heads === undefined ? [] : await this.#checkHead(heads);
       if (findings === undefined) continue;
       yield* findings;
-      break;
+      return;
     }
-    yield* this.#waiting;
-    const told = new Set(this.#waiting.map(({ finding }) => JSON.stringify(finding.key)));
-    for (const table of ["ledger_days", "ledger_sessions"] as const) {
-      for await (const found of findUnsealed(this.#db, table)) {
-        if (!told.has(JSON.stringify(found.finding.key))) yield found;
-      }
+  }
+
+  /** Looks at a table; undefined where the schema lacks something that this needs, which is then noted. */
+  async #attempt<Result>(table: string, look: () => Promise<Result>): Promise<Result | undefined> {
+    if (this.#leftOut.has(table)) return undefined;
+    try {
+      return await look();
+    } catch (error) {
+      this.#leftOut.set(table, leftOut(table, error));
+      return undefined;
+    }
+  }
+
+  /** The same for a walk through a table. */
+  async *#goThrough(table: string, walk: AsyncGenerator<Mendable, void>): AsyncGenerator<Mendable, void> {
+    for (;;) {
+      const step = await this.#attempt(table, () => walk.next());
+      if (step === undefined || step.done) return;
+      yield step.value;
     }
   }
 
@@ -118,7 +162,11 @@ class LedgerCheck {
     }
     const right = { epoch: dateOf(startOf(date) - (city_day - 1) * dayMs), first_day: date };
     this.#epoch = right.epoch;
-    const [stored, ...more] = await listEpochs(this.#db);
+    const epochs = await this.#attempt("ledger_epoch", () => listEpochs(this.#db));
+    return epochs === undefined ? [] : this.#compareEpochs(epochs, right);
+  }
+
+  #compareEpochs([stored, ...more]: EpochRow[], right: Omit<EpochRow, "id">): Mendable[] {
     const key = { id: stored?.id ?? 1 };
     const findings =
       stored === undefined
@@ -133,10 +181,11 @@ class LedgerCheck {
     }));
   }
 
-  /** Compares the head with the last receipt; undefined when something was sealed since that was read. */
-  async #checkHead(): Promise<Mendable[] | undefined> {
-    // The head is read after the receipts, and moves with them: it can be ahead of what was read, and is never behind it.
-    const [head, ...more] = await listHeads(this.#db);
+  /**
+   * Compares the head with the last receipt; undefined when something was sealed since that was read. The head is read after
+   * the receipts, and moves with them: it can be ahead of what was read, and is never behind it.
+   */
+  async #checkHead([head, ...more]: HeadRow[]): Promise<Mendable[] | undefined> {
     if (head === undefined) return [this.#break("ledger_head", { id: 1 }, "the row is missing")];
     const fault = verifyEnd(this.#link, head);
     const isAhead = fault?.fault === "truncated" && (await findReceipt(this.#db, this.#link.seq + 1)) !== undefined;

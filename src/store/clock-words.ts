@@ -48,6 +48,26 @@ export async function readAcceptedTs(db: Queryable): Promise<number> {
   return Number(row?.ts ?? 0);
 }
 
+/** What an operator has said of the time of a receipt. */
+export interface ClockWord {
+  seq: number;
+  /** The receipt's, in milliseconds since 1970 (UTC). */
+  ts: number;
+}
+
+/** Some of the words, in the order of their receipts: those after receipt `after`. */
+export function listClockWords(db: Queryable, after: number): Promise<ClockWord[]> {
+  return db.rows<ClockWord>("SELECT seq, ts FROM ledger_clock_words WHERE seq > ? ORDER BY seq LIMIT 50", [after]);
+}
+
+export async function putClockWordTime(tx: Tx, { seq, ts }: ClockWord): Promise<void> {
+  await tx.run("UPDATE ledger_clock_words SET ts = ? WHERE seq = ?", [ts, seq]);
+}
+
+export async function deleteClockWord(tx: Tx, seq: number): Promise<void> {
+  await tx.run("DELETE FROM ledger_clock_words WHERE seq = ?", [seq]);
+}
+
 /** Notes that the ts of `head`, which is locked, may be ahead of the clock. It must not have been noted before. */
 export async function insertClockWord(tx: Tx, head: Head, givenAt: number): Promise<void> {
   await tx.run("INSERT INTO ledger_clock_words (seq, ts, given_at) VALUES (?, ?, ?)", [head.seq, head.ts, givenAt]);

@@ -62,6 +62,11 @@ export function isCommitInDoubt(error: unknown): boolean {
   return (error as DriverError).errno === 1180;
 }
 
+/** Whether a statement failed because the schema lacks a table (1146, 1812, 1932), a column (1054) or an index (1176). */
+export function isSchemaFault(error: unknown): error is Error {
+  return [1054, 1146, 1176, 1812, 1932].includes((error as DriverError).errno ?? 0);
+}
+
 /** COMMIT was sent, and no answer came that says how it ended. */
 export function outcomeUnknown(cause: unknown): StoaError {
   return new StoaError(

@@ -1,5 +1,10 @@
 // What fsck finds in the tables of the ledger, and what it sets right.
-import { beforeAll, describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { HeadFolder } from "../../src/ledger/guard/head-files.ts";
+import { LedgerRecovery } from "../../src/ledger/guard/recover.ts";
 import { checkLedger } from "../../src/ledger/ledger-check.ts";
 import { sealSession } from "../../src/ledger/seals.ts";
 import { Database } from "../../src/store/database.ts";
@@ -78,12 +83,57 @@ describe("what follows from receipts is found and repaired", () => {
       "ledger_epoch.first_day id 1: stored 2026-01-01, counted 2026-01-05",
     ],
     ["DELETE FROM ledger_epoch", "ledger_epoch id 1: the row is missing"],
+    ["INSERT INTO ledger_recoveries VALUES (3)", "ledger_recoveries seq 3: receipt 3 is no recovery"],
+    ["INSERT INTO ledger_recoveries VALUES (9)", "ledger_recoveries seq 9: receipt 9 is no recovery"],
+    ["INSERT INTO ledger_clock_words VALUES (9, 1, 1)", "ledger_clock_words seq 9: there is no receipt 9"],
+    [
+      "INSERT INTO ledger_clock_words VALUES (3, 1, 1)",
+      `ledger_clock_words.ts seq 3: stored 1, counted ${Date.parse("2026-01-07T10:00:00Z")}`,
+    ],
   ])("%s", async (damage, line) => {
     await service.db.rows(damage);
     expect(await lines()).toEqual([line]);
     expect(await lines(true)).toEqual([`${line}; repaired`]);
     expect(await lines()).toEqual([]);
     await verifyLedger(service.db);
+  });
+});
+
+it("many notes are gone through, portion by portion", async () => {
+  const sessions = Array.from({ length: 120 }, (_, index) => [`book ${index >> 1}`, `2026-02-0${(index % 2) + 1}`, 1]);
+  await service.db.pool.query("INSERT INTO ledger_sessions (book, session, seq) VALUES ?", [sessions]);
+  expect(await lines(true)).toHaveLength(120);
+  expect(await lines()).toEqual([]);
+});
+
+describe("what the schema lacks is told, and the rest is checked", () => {
+  const wrongDay = "ledger_days date 2026-01-09: receipt 2 does not seal it";
+  it.each([
+    ["ledger_recoveries", [`${wrongDay}; repaired`, "ledger_recoveries: not checked: Table"]],
+    ["ledger_clock_words", [`${wrongDay}; repaired`, "ledger_clock_words: not checked: Table"]],
+    ["ledger_epoch", [`${wrongDay}; repaired`, "ledger_epoch: not checked: Table"]],
+    ["ledger_sessions", [`${wrongDay}; repaired`, "ledger_sessions: not checked: Table"]],
+    // Nothing can be locked, and so nothing is repaired.
+    ["ledger_head", [wrongDay, "ledger_head: not checked: Table"]],
+    [
+      "receipts",
+      ["receipts", "ledger_head", "ledger_epoch", "ledger_days"].map((each) => `${each}: not checked: Table`),
+    ],
+  ])("without %s", async (table, expected) => {
+    await service.db.rows("INSERT INTO ledger_days VALUES ('2026-01-09', 2)");
+    await service.db.rows(`RENAME TABLE ${table} TO away`);
+    const found = await lines(true);
+    await service.db.rows(`RENAME TABLE away TO ${table}`);
+    await service.db.rows("DELETE FROM ledger_days WHERE date = '2026-01-09'");
+    for (const [index, line] of expected.entries()) expect(found[index]).toMatch(new RegExp(`^${line}`));
+    if (table !== "receipts") expect(found).toHaveLength(2);
+    expect(await lines()).toEqual([]);
+  });
+
+  it("without a column", async () => {
+    await service.db.rows("ALTER TABLE ledger_days RENAME COLUMN seq TO number");
+    expect(await lines(true)).toEqual([expect.stringMatching(/^ledger_days: not checked: Unknown column 'seq'/)]);
+    await service.db.rows("ALTER TABLE ledger_days RENAME COLUMN number TO seq");
   });
 });
 
@@ -127,6 +177,20 @@ describe("what only a backup can mend is told and left, and nothing else is repa
     await service.db.pool.query("INSERT INTO ledger_head SET ?", [head]);
     expect(await lines()).toEqual([]);
   });
+});
+
+it("the note of a recovery is found missing, and put back", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "stoa-check-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  const folder = new HeadFolder(dataDir, "private");
+  const recovery = new LedgerRecovery({ db, folder, now: Date.now, warn: () => {} });
+  const abandoned = { seq: 7, hash: "a".repeat(64) };
+  expect((await recovery.seal(never, { abandoned, note: "A verifier has it." })).seq).toBe(6);
+  expect(await lines()).toEqual([]);
+  await service.db.rows("DELETE FROM ledger_recoveries");
+  expect(await lines(true)).toEqual(["ledger_recoveries seq 6: receipt 6 is not noted; repaired"]);
+  expect(await service.db.rows("SELECT seq FROM ledger_recoveries")).toEqual([{ seq: 6 }]);
+  expect(await lines()).toEqual([]);
 });
 
 it("nothing is found while sessions are sealed", async () => {

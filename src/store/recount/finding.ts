@@ -1,4 +1,5 @@
 import type { Queryable } from "../database.ts";
+import { isSchemaFault } from "../database-errors.ts";
 
 /** A value of a row as it is stored or as it should be. */
 export type Value = string | number | null;
@@ -68,6 +69,15 @@ export function compare(subject: string, key: Finding["key"], stored: Value, cou
 /** A finding about a row that breaks a rule, where `broken`. */
 export function refuse(broken: boolean, subject: string, key: Finding["key"], problem: string): Finding[] {
   return broken ? [{ subject, key, problem }] : [];
+}
+
+/**
+ * The finding that says what a check has left out because the schema lacks something.
+ * @throws the error where it is of another kind
+ */
+export function leftOut(subject: string, error: unknown): Finding {
+  if (!isSchemaFault(error)) throw error;
+  return { subject, key: {}, problem: `not checked: ${error.message}` };
 }
 
 /** The lowest key of a table after `after`; undefined where there is none. */
