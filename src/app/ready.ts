@@ -14,7 +14,7 @@ import type { CleanUp } from "./clean-up.ts";
 export async function checkReady(db: Database, ledger: Ledger, signal: AbortSignal): Promise<void> {
   const state = await schemaState(db.vital, signal);
   if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
-  if (state.kind === "other") throw new StoaError("unavailable", state.reason);
+  if (state.kind !== "current") throw new StoaError("unavailable", state.reason);
   const reader = db.vital.reader(signal);
   await ledger.headSeq(reader);
   await ledger.refreshAlarm(reader);

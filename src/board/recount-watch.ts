@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { isSchemaFault } from "../store/database-errors.ts";
 import { describeFinding, type Finding, type TableCheck } from "../store/recount/finding.ts";
 import { tableChecks } from "../store/recount/tables.ts";
 import type { Board } from "./board.ts";
@@ -97,7 +98,7 @@ export class RecountWatch {
     }
   }
 
-  /** @returns false at the end of the table */
+  /** @returns false at the end of the table, and where the schema lacks what its check needs */
   async #portion(walk: RecountWalk): Promise<boolean> {
     const { signal } = this.#stopping;
     const begun = performance.now();
@@ -111,6 +112,8 @@ export class RecountWatch {
       signal.throwIfAborted();
       this.#log.warn({ err, table: walk.check.table }, "a recount failed");
       await this.#pause(this.#pace.lookMs);
+      // A table that cannot be counted does not keep the others from it; the next round tries again.
+      return !isSchemaFault(err);
     }
     return true;
   }
@@ -136,10 +139,10 @@ export class RecountWatch {
         for (const each of found) this.#note(check, each);
         if (this.#known.size === 0) this.#log.info({}, "the stored values that were wrong are right again");
         await this.#rest(begun);
-      } catch {
+      } catch (error) {
         // What was known before still counts; the walk tells of failures.
         signal.throwIfAborted();
-        return;
+        if (!isSchemaFault(error)) return;
       }
     }
   }

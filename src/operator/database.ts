@@ -76,13 +76,16 @@ export async function withAddresses<Result>(
   }
 }
 
-/** @throws Error with one line for the operator when the schema is not the one of this version */
-export async function checkMigrated(db: Database, signal: AbortSignal): Promise<void> {
+/**
+ * @param options.mayLack whether the command can work where tables are missing
+ * @throws Error with one line for the operator when the schema is not the one of this version
+ */
+export async function checkMigrated(db: Database, signal: AbortSignal, { mayLack = false } = {}): Promise<void> {
   const state = await schemaState(db, signal);
   if (state.kind === "behind") {
     throw new Error("the database is not migrated to this version; start the service first");
   }
-  if (state.kind === "other") throw new Error(state.reason);
+  if (state.kind === "other" || (state.kind === "incomplete" && !mayLack)) throw new Error(state.reason);
 }
 
 /** Finds the database of the service, and starts its private server where that does not run. */

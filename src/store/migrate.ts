@@ -31,7 +31,12 @@ interface Applied {
 }
 
 /** How the schema stands against the migrations of this program. */
-export type SchemaState = { kind: "current" } | { kind: "behind" } | { kind: "other"; reason: string };
+export type SchemaState =
+  | { kind: "current" }
+  | { kind: "behind" }
+  /** Some tables are missing. */
+  | { kind: "incomplete"; reason: string }
+  | { kind: "other"; reason: string };
 
 /** The database of a migration, and what gives the migration up. */
 export interface Target {
@@ -81,7 +86,7 @@ export async function schemaState(db: Pick<Database, "reader">, signal: AbortSig
   const missing = createdTables(migrations).filter((name) => !tables.has(name));
   if (missing.length === 0) return { kind: "current" };
   const reason = `The database lacks ${missing.join(", ")}, or its account may not read them. Restore a backup, or the grants.`;
-  return { kind: "other", reason };
+  return { kind: "incomplete", reason };
 }
 
 /**

@@ -1,26 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { missingTriggers } from "./append-only.ts";
 import type { Database, Queryable } from "./database.ts";
+import { isSchemaFault } from "./database-errors.ts";
+import { generatedColumns } from "./generated-columns.ts";
 import { triggerStatements } from "./migrate.ts";
 import type { Finding, Outcome } from "./recount/finding.ts";
 import { describeSchema } from "./schema-dump.ts";
-
-/**
- * The columns that the database computes, as the first migration defines them. A table that was copied row by row may
- * have them as plain columns, which nothing keeps up to date.
- */
-const computedColumns: ReadonlyMap<string, string> = new Map([
-  [
-    "score bigint null generated",
-    "ALTER TABLE posts MODIFY score BIGINT GENERATED ALWAYS AS (upvotes - downvotes) STORED",
-  ],
-  [
-    "hot double null generated",
-    `ALTER TABLE posts MODIFY hot DOUBLE GENERATED ALWAYS AS (
-      SIGN(upvotes - downvotes) * LOG10(GREATEST(ABS(upvotes - downvotes), 1)) + (created_at / 1000e0 - 1134028003e0) / 45000e0
-    ) STORED`,
-  ],
-]);
 
 /** Something that is missing, and the statement that makes it. */
 interface Missing {
@@ -43,9 +28,19 @@ export async function* checkSchema(
 ): AsyncGenerator<Outcome, void> {
   const reader = db.longReader(signal);
   for (const { finding, definition } of [...(await missingParts(reader)), ...(await triggersToMake(reader, note))]) {
-    const isRepaired = repair && definition !== undefined;
-    if (isRepaired) await db.define(signal, definition);
-    yield { finding, repaired: isRepaired };
+    const repaired = repair && definition !== undefined && (await define(db, signal, definition));
+    yield { finding, repaired };
+  }
+}
+
+/** @returns false where the schema lacks what the statement builds on */
+async function define(db: Database, signal: AbortSignal, definition: string): Promise<boolean> {
+  try {
+    await db.define(signal, definition);
+    return true;
+  } catch (error) {
+    if (isSchemaFault(error)) return false;
+    throw error;
   }
 }
 
@@ -53,11 +48,15 @@ export async function* checkSchema(
 async function missingParts(db: Queryable): Promise<Missing[]> {
   const recorded = parse(await readFile(new URL("./schema.txt", import.meta.url), "utf8"));
   const actual = parse(await describeSchema(db));
+  const generated = await generatedColumns();
+  // A table that was copied row by row may have these as plain columns, which nothing keeps up to date.
+  const definitionOf = (table: string, line: string) =>
+    line.endsWith(" generated") ? generated.get(`${table}.${line.split(" ")[0]}`) : undefined;
   return [...recorded].flatMap(([table, lines]) => {
     const there = actual.get(table);
     if (there === undefined) return [missing(table, "the table is missing")];
     const lacking = [...lines].filter((line) => !there.has(line) && !line.startsWith("trigger "));
-    return lacking.map((line) => missing(table, `the schema lacks: ${line}`, computedColumns.get(line)));
+    return lacking.map((line) => missing(table, `the schema lacks: ${line}`, definitionOf(table, line)));
   });
 }
 

@@ -1,35 +1,25 @@
 // What the service itself counts anew, on a database that was changed behind its back.
 import { beforeAll, describe, expect, it } from "vitest";
-import { Board } from "../../src/board/board.ts";
 import { describeFinding, recountBoard } from "../../src/board/recount.ts";
 import { Database } from "../../src/store/database.ts";
 import { recount } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
+import { seedBoard } from "./support.ts";
 
 const never = new AbortController().signal;
 let service: Service;
 let db: Database;
-let board: Board;
 
 beforeAll(async () => {
   service = await startService();
   db = new Database({ address: service.db.config, connections: 4 });
-  board = new Board(db, Date.now);
-  const [author, reader] = [await service.register(), await service.register()];
-  for (const title of ["First post", "Second post"]) {
-    const { body } = await service.rest("posts", { key: author.key, body: { title } });
-    const { id } = body.post;
-    const comment = await service.rest(`posts/${id}/comments`, { key: reader.key, body: { body: "Comment" } });
-    const reply = { body: "Reply", parent_id: comment.body.comment.id };
-    await service.rest(`posts/${id}/comments`, { key: author.key, body: reply });
-    await service.rest(`posts/${id}/${id === 1 ? "up" : "down"}vote`, { key: reader.key, method: "POST" });
-  }
+  await seedBoard(service);
   return () => db.close();
 });
 
 async function lines(repair = false): Promise<string[]> {
   const found: string[] = [];
-  const outcomes = recountBoard(db.longReader(never), Date.now, never, repair ? board : undefined);
+  const outcomes = recountBoard(db.longReader(never), Date.now, never, repair ? db : undefined);
   for await (const { finding, repaired } of outcomes) {
     found.push(`${describeFinding(finding)}${repaired ? "; repaired" : ""}`);
   }
@@ -160,11 +150,64 @@ describe("a row that nothing can be made of is told and left", () => {
   });
 });
 
-it("a column that the database no longer computes is told", async () => {
-  await service.db.rows("ALTER TABLE posts MODIFY score BIGINT NULL, MODIFY hot DOUBLE NULL");
-  await service.db.rows("UPDATE posts SET score = 5, hot = NULL WHERE id = 2");
-  expect(await lines(true)).toEqual([
-    "posts.score id 2: stored 5, counted -1",
-    expect.stringMatching(/^posts.hot id 2: stored null, counted \d+/),
-  ]);
+describe("a column that the database does not compute as it should is made anew", () => {
+  it.each([
+    [
+      "the plain columns of a table that was copied",
+      ["MODIFY score BIGINT NULL, MODIFY hot DOUBLE NULL"],
+      ["UPDATE posts SET score = 5, hot = NULL WHERE id = 2"],
+      [/^posts.score id 2: stored 5, counted -1; repaired$/, /^posts.hot id 2: stored null, counted \d+/],
+    ],
+    [
+      "another score",
+      ["MODIFY score BIGINT GENERATED ALWAYS AS (upvotes + downvotes) STORED"],
+      [],
+      [1, 2].map((id) => new RegExp(`^posts.score id ${id}: stored 1, counted -1; repaired$`)),
+    ],
+    [
+      "another rank",
+      ["MODIFY hot DOUBLE GENERATED ALWAYS AS (created_at / 1000e0 - 1134028003e0) STORED"],
+      [],
+      [/^posts.hot id 1: stored .*; repaired$/, /^posts.hot id 2: stored .*; repaired$/],
+    ],
+  ])("%s", async (_, alterations, statements, expected) => {
+    for (const change of alterations) await service.db.rows(`ALTER TABLE posts ${change}`);
+    for (const sql of statements) await service.db.rows(sql);
+    expect(await lines(true)).toEqual(expected.map((line) => expect.stringMatching(line)));
+    expect(await lines()).toEqual([]);
+    // It is computed again.
+    await service.db.rows("UPDATE posts SET upvotes = 7 WHERE id = 2");
+    expect(await service.db.rows("SELECT score FROM posts WHERE id = 2")).toEqual([{ score: 6 }]);
+    await lines(true);
+    expect(await recount(service.db)).toEqual([]);
+  });
+});
+
+describe("what the schema lacks is told, and the rest is counted", () => {
+  it.each([
+    [
+      "ALTER TABLE comments DROP KEY comments_author",
+      "ALTER TABLE comments ADD KEY comments_author (author_id, id)",
+      ["agents: not checked: Key 'comments_author'"],
+    ],
+    [
+      "RENAME TABLE votes TO away",
+      "RENAME TABLE away TO votes",
+      ["posts: not checked: Table", "votes: not checked: Table", "agents: not checked: Table"],
+    ],
+    [
+      "ALTER TABLE comments RENAME COLUMN parent_id TO parent",
+      "ALTER TABLE comments RENAME COLUMN parent TO parent_id",
+      ["comments: not checked: Unknown column"],
+    ],
+  ])("%s", async (damage, undo, expected) => {
+    await service.db.rows("UPDATE communities SET post_count = 3");
+    await service.db.rows(damage);
+    const found = await lines(true);
+    await service.db.rows(undo);
+    expect(found).toEqual([
+      "communities.post_count id 1: stored 3, counted 2; repaired",
+      ...expected.map((line) => expect.stringContaining(line)),
+    ]);
+  });
 });

@@ -44,6 +44,17 @@ it("wrong values become a warning and a metric, and stop being one when they are
   expect(service.log.map(({ msg }) => msg)).toContain("the stored values that were wrong are right again");
 });
 
+it("a table that cannot be counted does not keep the others from it", async () => {
+  const service = await startService({ overrides });
+  await service.db.rows("ALTER TABLE posts DROP KEY posts_community_new");
+  await service.db.rows("INSERT INTO agent_limits VALUES (77, 'posts', 0)");
+  const ready = () => service.rest("/readyz");
+  await waitUntil("the finding", async () => /there is no agent 77/.test((await ready()).body.warning));
+  expect(service.log.find(({ msg }) => msg === "a recount failed")).toMatchObject({ table: "communities" });
+  await service.db.rows("DELETE FROM agent_limits");
+  await waitUntil("no finding", async () => !("warning" in (await ready()).body));
+});
+
 it("reaches the last of many rows, survives a database that is away, and stops without a word", async () => {
   const service = await startService({ overrides });
   await insertPosts(

@@ -2,20 +2,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { recount } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
+import { seedBoard } from "./support.ts";
 
 let service: Service;
 
 beforeAll(async () => {
   service = await startService();
-  const [author, reader] = [await service.register(), await service.register()];
-  for (const title of ["First post", "Second post"]) {
-    const { body } = await service.rest("posts", { key: author.key, body: { title } });
-    const { id } = body.post;
-    const comment = await service.rest(`posts/${id}/comments`, { key: reader.key, body: { body: "Comment" } });
-    const reply = { body: "Reply", parent_id: comment.body.comment.id };
-    await service.rest(`posts/${id}/comments`, { key: author.key, body: reply });
-    await service.rest(`posts/${id}/upvote`, { key: reader.key, method: "POST" });
-  }
+  await seedBoard(service);
 });
 
 describe("the recount", () => {

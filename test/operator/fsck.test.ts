@@ -112,6 +112,43 @@ it("finds what the schema lacks, and puts back triggers and computed columns", a
   expect((await service.rest("posts")).body.posts).toMatchObject([{ id: 1, score: 0 }]);
 });
 
+it("goes on where a table and an index are missing, and says what it has left out", async () => {
+  await service.db.rows("UPDATE communities SET post_count = 9");
+  await service.db.rows("RENAME TABLE votes TO away, ledger_recoveries TO away_too");
+  await service.db.rows("ALTER TABLE comments DROP KEY comments_author");
+  await service.db.rows("DROP TRIGGER receipts_are_not_updated");
+  const { status, out } = await fsck("--repair");
+  await service.db.rows("RENAME TABLE away TO votes, away_too TO ledger_recoveries");
+  await service.db.rows("ALTER TABLE comments ADD KEY comments_author (author_id, id)");
+  expect(status).toBe(1);
+  const leftOut = (table: string, what: string) =>
+    expect.stringMatching(new RegExp(`^${table}: not checked: .*${what}.*; not repaired$`));
+  expect(out).toEqual([
+    "comments: the schema lacks: index comments_author (author_id, id); not repaired",
+    "ledger_recoveries: the table is missing; not repaired",
+    "votes: the table is missing; not repaired",
+    "receipts: the trigger receipts_are_not_updated is missing; repaired",
+    "communities.post_count id 1: stored 9, counted 1; repaired",
+    leftOut("posts", "votes"),
+    leftOut("votes", "votes"),
+    leftOut("agents", "comments_author|votes"),
+    leftOut("ledger_recoveries", "ledger_recoveries"),
+  ]);
+  expect(await fsck()).toMatchObject({ status: 0, out: [] });
+});
+
+it("tells of lost posts and receipts", async () => {
+  const { db, app } = await startService();
+  await app.close();
+  await db.rows("RENAME TABLE posts TO away, receipts TO away_too");
+  const { status, out, notes } = await operate(db.config, ["fsck", "--repair"]);
+  expect(status).toBe(1);
+  expect(notes).toEqual([expect.stringMatching(/findings, 0 repaired/)]);
+  for (const table of ["posts", "receipts"]) expect(out).toContain(`${table}: the table is missing; not repaired`);
+  for (const table of ["posts", "communities", "receipts", "ledger_head", "ledger_days", "ledger_recoveries"])
+    expect(out).toContainEqual(expect.stringMatching(`^${table}: not checked: `));
+});
+
 it("needs no more rights than reading, and says what it cannot see then", async () => {
   const user = `fsck_${randomBytes(4).toString("hex")}`;
   const { database } = service.db.config;

@@ -1,5 +1,6 @@
 import { bandEndsMs, bandToleranceMs } from "../age-bands.ts";
 import type { Queryable } from "../database.ts";
+import { isSchemaFault } from "../database-errors.ts";
 import { compare, type Finding, limitRows, refuse, type TableCheck } from "./finding.ts";
 
 interface Row {
@@ -63,9 +64,14 @@ export const postCheck: TableCheck = {
   },
 };
 
-/** When the newest post was made, in milliseconds since 1970 (UTC); 0 where there is none. */
+/** When the newest post was made, in milliseconds since 1970 (UTC); 0 where there is none, or the schema is damaged. */
 export async function newestPostTime(db: Queryable): Promise<number> {
-  return (await db.rows<{ ms: number | null }>("SELECT MAX(created_at) AS ms FROM posts"))[0]?.ms ?? 0;
+  try {
+    return (await db.rows<{ ms: number | null }>("SELECT MAX(created_at) AS ms FROM posts"))[0]?.ms ?? 0;
+  } catch (error) {
+    if (isSchemaFault(error)) return 0;
+    throw error;
+  }
 }
 
 function findingsOf(row: Row): Finding[] {

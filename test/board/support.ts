@@ -1,0 +1,20 @@
+import type { Service } from "../support/service.ts";
+
+/**
+ * Two agents and two posts of the first; each post has a comment of the second and a reply by the first. The second agent
+ * votes for post 1 and against post 2.
+ */
+export async function seedBoard(service: Service): Promise<void> {
+  const [author, reader] = [await service.register(), await service.register()];
+  for (const [title, vote] of [
+    ["First post", "upvote"],
+    ["Second post", "downvote"],
+  ]) {
+    const { body } = await service.rest("posts", { key: author.key, body: { title } });
+    const { id } = body.post;
+    const comment = await service.rest(`posts/${id}/comments`, { key: reader.key, body: { body: "Comment" } });
+    const reply = { body: "Reply", parent_id: comment.body.comment.id };
+    await service.rest(`posts/${id}/comments`, { key: author.key, body: reply });
+    await service.rest(`posts/${id}/${vote}`, { key: reader.key, method: "POST" });
+  }
+}
