@@ -2,13 +2,12 @@ import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import { isHash } from "../receipt/document.ts";
+import { parseHead } from "../receipt/head-text.ts";
+import type { Head } from "../receipt/recovery.ts";
 
 /** The newest receipt that was seen of a service, and when. */
-export interface Remembered {
+export interface Remembered extends Head {
   url: string;
-  seq: number;
-  hash: string;
   /** RFC 3339, UTC. */
   time: string;
 }
@@ -105,16 +104,10 @@ export class StateFile {
 }
 
 function parse(text: string): Remembered | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  const { url, seq, hash, time } = value as Record<string, unknown>;
+  const head = parseHead(text);
+  if (head === undefined) return undefined;
+  const { url, seq, hash, time } = head;
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
-  if (!Number.isSafeInteger(seq) || (seq as number) < 1 || !isHash(hash as string)) return undefined;
   if (typeof time !== "string" || Number.isNaN(Date.parse(time))) return undefined;
-  return { url, seq: seq as number, hash: hash as string, time };
+  return { url, seq, hash, time };
 }

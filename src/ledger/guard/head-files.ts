@@ -5,11 +5,11 @@ import { randomUUID } from "node:crypto";
 import { chown, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isHash } from "../../receipt/document.ts";
+import { parseHead } from "../../receipt/head-text.ts";
+import type { Head } from "../../receipt/recovery.ts";
 
 /** A head that was served, and what must be known of its chain to judge it later. */
-export interface KeptHead {
-  seq: number;
-  hash: string;
+export interface KeptHead extends Head {
   /** The hashes of the recoveries that its chain had, up to it. */
   recoveries: readonly string[];
 }
@@ -141,20 +141,10 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 function parse(text: string): HeadRecord | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  const { v, ledger, seq, hash, recoveries, database } = value as { [name: string]: unknown };
-  if (v !== 1 || typeof database !== "string" || !Number.isSafeInteger(seq) || (seq as number) < 1) return undefined;
-  if (!isText(ledger) || !isHash(ledger) || !isText(hash) || !isHash(hash)) return undefined;
-  if (!Array.isArray(recoveries) || !recoveries.every((each) => isText(each) && isHash(each))) return undefined;
-  return { ledger, seq: seq as number, hash, recoveries, database };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
+  const head = parseHead(text);
+  if (head === undefined) return undefined;
+  const { v, ledger, seq, hash, recoveries, database } = head;
+  if (v !== 1 || typeof database !== "string" || !isHash(ledger)) return undefined;
+  if (!Array.isArray(recoveries) || !recoveries.every(isHash)) return undefined;
+  return { ledger, seq, hash, recoveries, database };
 }
