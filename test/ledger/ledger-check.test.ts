@@ -3,12 +3,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { append } from "../../src/ledger/chain.ts";
 import { HeadFolder } from "../../src/ledger/guard/head-files.ts";
 import { LedgerRecovery } from "../../src/ledger/guard/recover.ts";
 import { checkLedger } from "../../src/ledger/ledger-check.ts";
 import { sealSession } from "../../src/ledger/seals.ts";
 import { Database } from "../../src/store/database.ts";
+import { lockHead } from "../../src/store/receipts.ts";
 import { describeFinding } from "../../src/store/recount/finding.ts";
+import { insertRecovery } from "../../src/store/recoveries.ts";
 import {
   fill,
   type LedgerUnderTest,
@@ -206,4 +209,20 @@ it("nothing is found while sessions are sealed", async () => {
   await filled;
   expect(looks).toBeGreaterThan(1);
   expect(await lines()).toEqual([]);
+});
+
+it("a recovery that abandons an older receipt of the chain is found", async () => {
+  const [second] = await service.db.rows<{ hash: string }>("SELECT hash FROM receipts WHERE seq = 2");
+  const abandoned = { abandoned_seq: 2, abandoned_hash: second?.hash as string };
+  const seq = await db.transaction(never, async (tx) => {
+    const receipt = await append({ tx, now: 0, epoch: "2026-01-03", hold: undefined }, await lockHead(tx), {
+      book: null,
+      actor: { agent: "operator", seat: "recover" },
+      evidence: {},
+      body: (relation) => ({ type: "recovery", ...relation, ...abandoned, note: "" }),
+    });
+    await insertRecovery(tx, receipt.seq);
+    return receipt.seq;
+  });
+  expect(await lines()).toEqual([expect.stringContaining(`receipts seq ${seq}: wrong_recovery: `)]);
 });
