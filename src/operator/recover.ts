@@ -3,6 +3,7 @@ import { headFolder } from "../head-folder.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { LedgerRecovery, type Survey } from "../ledger/guard/recover.ts";
+import { newestOf } from "../ledger/guard/texts.ts";
 import { SealHolds } from "../ledger/seal-holds.ts";
 import type { Head } from "../receipt/recovery.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
@@ -60,16 +61,22 @@ function report({ head, remembered, objections, damage }: Survey, { out }: Opera
   out(`The ledger in the database ends at receipt ${head.seq}, hash ${head.hash}.`);
   if (damage !== undefined) out(damage);
   if (remembered === undefined) out("This data folder remembers no receipt of it.");
-  else if (objections.length === 0) out(`It has receipt ${remembered.seq}, the newest that this replica remembers.`);
+  else if (objections.length === 0) out(describeRemembered(remembered));
   for (const { kept, kind } of objections) {
     const where = kind === "below" ? "is missing" : "is another one in the database";
     out(`Receipt ${kept.seq}, hash ${kept.hash}, was served, and ${where}.`);
   }
   if (objections.length === 0) return damage === undefined ? exitStatus.done : exitStatus.found;
-  const { seq, hash } = objections.reduce((one, other) => (other.kept.seq > one.kept.seq ? other : one)).kept;
+  const { seq, hash } = newestOf(objections).kept;
   out(
     "If a database that has it still exists, serve that one. Else let the ledger go on without it; nobody can undo this:",
   );
   out(`  npm run stoa -- recover --abandon ${seq}:${hash} --note 'what happened'`);
   return exitStatus.found;
+}
+
+/** To be said where the chain, or a recovery in it, accounts for everything that is remembered. */
+function describeRemembered({ seq, isInChain }: NonNullable<Survey["remembered"]>): string {
+  if (isInChain) return `It has receipt ${seq}, the newest that this replica remembers.`;
+  return `A recovery in it accounts for receipt ${seq}, the newest that this replica remembers.`;
 }

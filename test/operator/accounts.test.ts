@@ -84,6 +84,10 @@ it("the serving account backs up, and the service runs on what the migrating one
   const service = await startService({ db: target, config: settings });
   expect((await service.rest("/readyz")).body).toEqual({ ok: true });
   expect((await service.register("newcomer")).name).toBe("newcomer");
+  // The serving account is enough to seal a recovery.
+  const settled = { STOA_DATABASE_URL: urlOf(settings.database), STOA_DATA_DIR: join(folder, "data") };
+  const statement = ["--abandon", `9:${"a".repeat(64)}`, "--note", "A verifier has it."];
+  expect(await operateWith(settled, ["recover", ...statement])).toMatchObject({ status: 0, notes: [] });
 });
 
 it("a serving account that may not make tables is told so, and the restore goes on with one that may", async () => {

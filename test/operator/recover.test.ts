@@ -96,6 +96,16 @@ describe("stoa recover", () => {
     expect(await verifiesFor(ledger.url)).toHaveLength(7);
   });
 
+  it("explains no other receipt of the number that it abandons", async () => {
+    const ledger = await startGuarded(4);
+    await rewind(ledger.db, 2);
+    const unknown = { ...ledger, dataDir: `${ledger.dataDir}/none` };
+    await recover(unknown, "--abandon", `4:${"0".repeat(64)}`, "--note", "A mistake.");
+    await expect(ledger.seal()).rejects.toThrow(/has served receipt 4 .* ends at receipt 3/);
+    await recover(ledger, ...(await proposal(ledger)));
+    await ledger.seal();
+  });
+
   it("leaves a replica that has served more to a word of its own", async () => {
     const ahead = await startGuarded(6);
     const behind = await startGuarded(1, { db: ahead.db });
@@ -110,6 +120,10 @@ describe("stoa recover", () => {
     await recover(ahead, ...(await proposal(ahead)));
     await ahead.seal();
     await middle.seal();
+    expect((await recover(behind)).out).toEqual([
+      expect.stringMatching(/^The ledger in the database ends at receipt 8,/),
+      "A recovery in it accounts for receipt 6, the newest that this replica remembers.",
+    ]);
     await (await startGuarded(1, behind)).seal();
     await verifyLedger(ahead.db);
   });

@@ -24,13 +24,13 @@ export interface GuardLog {
 }
 
 const defaultLookMs = 5_000;
-/** Looks that readers cause are at least so far apart, in milliseconds. */
-const betweenLooksMs = 200;
+/** The least time between looks that readers cause, in milliseconds. */
+const minLookIntervalMs = 200;
 /**
  * How long to wait before each further look at a chain that ends too early, in milliseconds: a node of a cluster may only
  * be late.
  */
-const patienceMs = [0, 100, 300, 600];
+const confirmDelaysMs = [0, 100, 300, 600];
 /** How long the reply to a seal waits for the file, in milliseconds: a disk that hangs does not stop sealing. */
 const maxKeepMs = 1_000;
 
@@ -136,7 +136,7 @@ export class HeadGuard {
   #lookSoon(): void {
     // While the chain is not as it should be, the ticker looks again.
     if (this.#ticker === undefined || this.#looking !== undefined || this.#objection !== undefined) return;
-    const tooSoonMs = this.#lookedAt + betweenLooksMs - performance.now();
+    const tooSoonMs = this.#lookedAt + minLookIntervalMs - performance.now();
     if (tooSoonMs > 0) {
       this.#later ??= setTimeout(() => {
         this.#later = undefined;
@@ -154,19 +154,19 @@ export class HeadGuard {
    * @returns why nothing may be sealed; undefined when the chain has everything now
    */
   async confirm(signal: AbortSignal): Promise<string | undefined> {
-    await this.#confirm(signal, patienceMs);
+    await this.#confirm(signal, confirmDelaysMs);
     return this.#objection;
   }
 
-  async #confirm(signal: AbortSignal, waits: readonly number[]): Promise<void> {
-    for (const [index, ms] of waits.entries()) {
+  async #confirm(signal: AbortSignal, delaysMs: readonly number[]): Promise<void> {
+    for (const [index, ms] of delaysMs.entries()) {
       if (ms > 0) await pause(ms, undefined, { signal });
       const { head, objections, recoveries } = await this.#db.vital.transaction(signal, async (tx) => {
         const head = await lockHead(tx);
         return { head, ...(await judge(tx, head, this.#bound)) };
       });
       if (objections.length === 0) return this.#accept(this.#db.vital.reader(signal), head, recoveries);
-      const isLast = index === waits.length - 1;
+      const isLast = index === delaysMs.length - 1;
       if (isLast || objections.every(({ kind }) => kind === "beside")) return this.#object(objections, head);
     }
   }
@@ -189,7 +189,7 @@ export class HeadGuard {
     }
     const { objections, recoveries } = await judge(db, head, this.#bound);
     if (objections.length === 0) return this.#accept(db, head, recoveries);
-    await this.#confirm(signal, this.#objection === undefined ? patienceMs : [0]).catch((error) => {
+    await this.#confirm(signal, this.#objection === undefined ? confirmDelaysMs : [0]).catch((error) => {
       if (signal.aborted) throw error;
       // What the reader shows is enough to be careful where the writer does not answer.
       this.#object(objections, head);

@@ -27,8 +27,8 @@ export interface RecoveryOptions {
 /** What the database has and what the head files say. */
 export interface Survey {
   head: Head;
-  /** The newest head of the files; undefined when there is none. */
-  remembered: KeptHead | undefined;
+  /** The newest head of the files, and whether the chain has it; undefined when there is none. */
+  remembered: (Head & { isInChain: boolean }) | undefined;
   /** The heads that the chain does not have, and that no recovery explains. */
   objections: Objection[];
   /** Files that cannot be understood. */
@@ -59,8 +59,9 @@ export class LedgerRecovery {
     return db.transaction(signal, async (tx) => {
       const head = await lockHead(tx);
       const { objections } = await judge(tx, head, remembered);
-      const newest = remembered.toSorted((a, b) => b.seq - a.seq)[0];
-      return { head, remembered: newest, objections, damage: this.#keeper.damage };
+      const [newest] = remembered.toSorted((a, b) => b.seq - a.seq);
+      const found = newest && { seq: newest.seq, hash: newest.hash, isInChain: await contains(tx, head, newest) };
+      return { head, remembered: found, objections, damage: this.#keeper.damage };
     });
   }
 
