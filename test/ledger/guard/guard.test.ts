@@ -8,13 +8,17 @@ import { HeadFolder } from "../../../src/ledger/guard/head-files.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { sealSession } from "../../../src/ledger/seals.ts";
 import { Database } from "../../../src/store/database.ts";
+import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { fill, startLedger, verifyLedger } from "../support.ts";
+import { fill, startLedger, TestClock, verifyLedger } from "../support.ts";
 import { dataFolder, headsIn, rewind, startGuarded, storedAt, warningOf } from "./support.ts";
 
 const immutable = "public, max-age=31536000, immutable";
 const cacheOf = async (service: { url: string }, seq: number, form = "") =>
   (await fetch(`${service.url}/api/v1/house/receipts/${seq}${form}`)).headers.get("cache-control");
+
+const gaugeOf = async ({ app }: Service) =>
+  /^stoa_warning\{name="guard"\} (\d)$/m.exec(await (await fetch(app.metricsUrl as string)).text())?.[1];
 
 const never = new AbortController().signal;
 const actor = { agent: "operator", seat: "desk" };
@@ -130,9 +134,9 @@ describe("a database that was restored from a backup", () => {
     const error = await ledger.seal().catch((error) => error);
     expect(error).toEqual(refused(reason));
     expect((error as ConnectError).code).toBe(Code.Unavailable);
-    await expect(ledger.sealDaily("2026-01-01")).rejects.toThrow();
 
     expect(await warningOf(ledger)).toMatch(reason);
+    expect(await gaugeOf(ledger)).toBe("1");
     expect((await ledger.rest("posts", { key, body: { title: "The board goes on" } })).status).toBe(201);
     expect((await ledger.rest("house/receipts/3")).status).toBe(200);
     expect(await cacheOf(ledger, 2)).toBe("no-cache");
@@ -141,9 +145,24 @@ describe("a database that was restored from a backup", () => {
 
     await restore();
     await waitUntil("the warning to go", async () => (await warningOf(ledger)) === undefined);
+    expect(await gaugeOf(ledger)).toBe("0");
     await ledger.seal();
     expect(await cacheOf(ledger, 2)).toBe(immutable);
     await verifyLedger(ledger.db);
+  });
+
+  it("has no day sealed on it, neither by the clock nor by an operator", async () => {
+    const clock = new TestClock("2026-03-01T12:00:00Z");
+    const ledger = await startGuarded(3, { clock });
+    const restore = await rewind(ledger.db, 2);
+    clock.set("2026-03-02T00:00:05Z");
+    await expect(ledger.sealDaily("2026-03-01")).rejects.toEqual(refused(/has served receipt 3 .* ends at receipt 2/));
+    await waitUntil("the clock to be refused", () =>
+      ledger.log.some(({ msg }) => /^nothing is sealed/.test(String(msg))),
+    );
+    expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
+    await restore();
+    expect((await ledger.sealDaily("2026-03-01")).seq).toBe(4n);
   });
 
   it("is noticed by a start, and by a replica that only reads", async () => {
@@ -157,10 +176,13 @@ describe("a database that was restored from a backup", () => {
     expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
   });
 
-  it("is noticed after it has grown beyond what was served", async () => {
+  it.each([
+    ["as far as", 2],
+    ["beyond", 4],
+  ])("is noticed after it has grown %s what was served", async (_, count) => {
     const ledger = await startGuarded(4);
     await rewind(ledger.db, 2);
-    await fill(ledger.db, 4);
+    await fill(ledger.db, count);
     await expect(ledger.seal()).rejects.toEqual(refused(/the database has another receipt 4 now/));
     // Nothing of this chain may be kept as immutable, although the replica has served receipts of these numbers.
     expect([await cacheOf(ledger, 1), await cacheOf(ledger, 3)]).toEqual(["no-cache", "no-cache"]);

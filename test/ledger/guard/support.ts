@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterFile } from "../../support/after-file.ts";
 import type { TestDatabase } from "../../support/database.ts";
 import type { Service } from "../../support/service.ts";
-import { type LedgerUnderTest, type StoredRow, startLedger, unlockReceipts } from "../support.ts";
+import { type LedgerUnderTest, type StoredRow, startLedger, type TestClock, unlockReceipts } from "../support.ts";
 
 /** A data folder that goes after the file's last test. */
 export function dataFolder(): string {
@@ -13,13 +13,20 @@ export function dataFolder(): string {
   return path;
 }
 
+const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
+
 /** A ledger of `count` receipts whose receipts tests may take away; its guard looks only when it is asked to. */
 export async function startGuarded(
   count: number,
-  { db, dataDir = dataFolder(), lookMs = 3_600_000 }: { db?: TestDatabase; dataDir?: string; lookMs?: number } = {},
+  {
+    db,
+    dataDir = dataFolder(),
+    lookMs = 3_600_000,
+    clock,
+  }: { db?: TestDatabase; dataDir?: string; lookMs?: number; clock?: TestClock } = {},
 ): Promise<LedgerUnderTest & { dataDir: string }> {
-  const shared = db === undefined ? {} : { db };
-  const ledger = await startLedger({ config: { dataDir }, overrides: { guardLookMs: lookMs }, ...shared });
+  const shared = { ...(db && { db }), ...(clock && { clock }) };
+  const ledger = await startLedger({ config: { dataDir, metrics }, overrides: { guardLookMs: lookMs }, ...shared });
   if (db === undefined) await unlockReceipts(ledger.db);
   for (let seq = 2; seq <= count; seq++) await ledger.seal();
   return { ...ledger, dataDir };
