@@ -1,6 +1,9 @@
-import { verifyFrom } from "../ledger/verification.ts";
+import { Alarm } from "../ledger/alarm.ts";
+import { type Verified, verifyFrom } from "../ledger/verification.ts";
 import { chainStart } from "../receipt/verify.ts";
 import { restoreBackup } from "../store/backup/restore-backup.ts";
+import type { Database } from "../store/database.ts";
+import { schemaState } from "../store/migrate.ts";
 import { describeBackup, fileOf } from "./backup.ts";
 import { checkBackup, readLines } from "./backup-file.ts";
 import { commonHelp, exitStatus, type OperatorCommand } from "./command.ts";
@@ -26,7 +29,7 @@ export const restore: OperatorCommand = {
     return withDatabase(context, { mode: "alone", connections: 2 }, async (db, addresses) => {
       await restoreBackup({ ...addresses, header, lines: readLines(file, signal), db, signal });
       out(`restored ${file}: ${describeBackup(header)}`);
-      const { finding, count } = await verifyFrom(db.longReader(signal), chainStart);
+      const { finding, count } = await verifyRestored(db, signal);
       if (finding === undefined) {
         out(`the ledger verifies: receipts 1 to ${count}`);
         return exitStatus.done;
@@ -38,3 +41,18 @@ export const restore: OperatorCommand = {
     });
   },
 };
+
+/**
+ * Verifies the ledger. What was known of it when the backup was made, such as an alarm, gives way to what is found: the
+ * service starts with that.
+ */
+async function verifyRestored(db: Database, signal: AbortSignal): Promise<Verified> {
+  const reader = db.longReader(signal);
+  // A backup of an older version may have no place for it; a start of the service verifies then.
+  if ((await schemaState(db, signal)).kind !== "current") return verifyFrom(reader, chainStart);
+  const alarm = new Alarm(db, Date.now, { info: () => {}, error: () => {} });
+  const beginning = await alarm.refresh(reader);
+  const { finding, link, count } = await verifyFrom(reader, chainStart);
+  await alarm.note({ finding, link, isWhole: true, beginning });
+  return { finding, link, count };
+}

@@ -70,6 +70,7 @@ it("a backup under load is one moment of the database, whole, and a restored one
   expect(restored).toMatchObject({ status: 0, notes: [] });
   expect(restored.out[1]).toMatch(/^the ledger verifies: receipts 1 to \d+$/);
   expect(await recount(moment)).toEqual([]);
+  expect(await operate(moment.config, ["fsck"])).toMatchObject({ status: 0, out: [] });
   const rows = new Set(await stored(moment));
   expect(before.filter((each) => !rows.has(each))).toEqual([]);
   const all = new Set(await stored(service.db));

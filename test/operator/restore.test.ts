@@ -59,6 +59,10 @@ beforeAll(async () => {
     "INSERT INTO idempotency_replies (id, fingerprint, reply, sealed, created_at, due_at) VALUES (?, ?, ?, 1, 2, 3)",
     [everyByte.subarray(0, 32), everyByte.subarray(224), Buffer.alloc(3_000_000, everyByte)],
   );
+  await pool.query("INSERT INTO agent_limits VALUES (1, 'posts', 5)");
+  await pool.query("INSERT INTO ledger_days VALUES ('2026-01-01', 7)");
+  await pool.query("INSERT INTO ledger_recoveries VALUES (1), (9)");
+  await pool.query("INSERT INTO ledger_clock_words VALUES (1, 4070908800000, 2)");
   await pool.query("INSERT INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
   expect(await operate(source.config, ["backup", file])).toMatchObject({ status: 0 });
 });
@@ -69,6 +73,8 @@ describe("a backup", () => {
     expect(await operate(target.config, ["restore", file])).toMatchObject({ status: 0 });
     const [before, after] = [await contents(source), await contents(target)];
     for (const table of Object.keys(before)) expect(after[table], table).toEqual(before[table]);
+    // None of them is equal only because it is empty.
+    expect(Object.keys(before).filter((table) => before[table]?.length === 0)).toEqual(["comments", "votes"]);
     const db = new Database({ address: target.config, connections: 1 });
     const schema = await describeSchema(db.reader(new AbortController().signal));
     await db.close();
@@ -102,6 +108,43 @@ describe("a backup", () => {
     const service = await startService({ db: target });
     const { body } = await service.rest("posts/1");
     expect(body.post).toMatchObject({ title: "Λίθος — 🏛️", body: "one\ntwo'\\", comment_count: 1, score: 1 });
+  });
+});
+
+describe("what was known of the ledger when the backup was made", () => {
+  const copy = join(folder, "known.sql");
+  const alarms = "SELECT alarm_seq AS seq, alarm_at AS at, verified_seq AS verified FROM ledger_verification";
+
+  /** Backs up a ledger of one receipt with an alarm about that one, after `change`, and restores it. */
+  async function restoreAfter(change: string): Promise<{ db: TestDatabase; status: number }> {
+    const { db: original, app } = await startService();
+    await app.close();
+    await query(
+      original.config,
+      "UPDATE ledger_verification SET alarm_seq = 1, alarm_fault = 'wrong_hash', alarm_message = 'it was', alarm_at = 5",
+      "DROP TRIGGER receipts_are_not_updated",
+      change,
+    );
+    expect(await operate(original.config, ["backup", copy])).toMatchObject({ status: 0 });
+    const db = await createTestDatabase();
+    const { status } = await operate(db.config, ["restore", copy]);
+    return { db, status };
+  }
+
+  it("is an alarm still where the receipt is damaged still", async () => {
+    const { db, status } = await restoreAfter("UPDATE receipts SET canonical = '{}'");
+    expect(status).toBe(1);
+    expect(await query(db.config, alarms)).toEqual([{ seq: "1", at: "5", verified: "0" }]);
+    const service = await startService({ db });
+    expect((await service.rest("/readyz")).body.warning).toContain("The ledger does not verify: receipt 1");
+  });
+
+  it("is no alarm any more where all receipts are good", async () => {
+    const { db, status } = await restoreAfter("DO 1");
+    expect(status).toBe(0);
+    expect(await query(db.config, alarms)).toEqual([{ seq: null, at: null, verified: "1" }]);
+    const service = await startService({ db });
+    expect((await service.rest("/readyz")).body).toEqual({ ok: true });
   });
 });
 
@@ -223,14 +266,15 @@ describe("stoa restore refuses, with one line and without touching the database,
 
 describe("stoa restore", () => {
   it("refuses a database that is not empty", async () => {
-    const before = await contents(source);
-    await source.pool.end();
-    const { status, notes } = await operate(source.config, ["restore", file]);
+    const full = await createTestDatabase();
+    expect(await operate(full.config, ["restore", file])).toMatchObject({ status: 0 });
+    const before = await contents(full);
+    const { status, notes } = await operate(full.config, ["restore", file]);
     expect(status).toBe(3);
     expect(notes).toEqual([
       expect.stringMatching(/^stoa restore: The database stoa_test_\w+ is not empty: it has \d+ tables/),
     ]);
-    expect(await contents(source)).toEqual(before);
+    expect(await contents(full)).toEqual(before);
   });
 
   it("refuses a database that a service uses, also when it was emptied under it", async () => {
