@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseConfig } from "../config.ts";
+import type { StoaError } from "../errors.ts";
 import { type Account, unprivilegedAccount } from "../privileges/account.ts";
 import { Database } from "../store/database.ts";
 import { schemaState } from "../store/migrate.ts";
@@ -13,6 +14,7 @@ import { runningServer } from "../store/private-server/left-over.ts";
 import { DataFolderInUse } from "../store/private-server/lock.ts";
 import { socketIn } from "../store/private-server/options.ts";
 import type { OperatorContext } from "./command.ts";
+import { withSpace } from "./write-space.ts";
 
 /** The accounts by which a command reaches its database. */
 export interface OperatorAddresses {
@@ -35,6 +37,8 @@ export type OpenMode = "beside" | "alone";
 
 export interface PoolOptions {
   mode?: OpenMode;
+  /** Whether the command writes: it is refused where a service would refuse writes for want of space. */
+  writes: boolean;
   connections: number;
   /** How long one statement may take, in milliseconds; by default there is no limit. */
   timeoutMs?: number;
@@ -46,16 +50,19 @@ export interface PoolOptions {
  */
 export function withDatabase<Result>(
   context: OperatorContext,
-  { mode = "beside", connections, timeoutMs = Number.POSITIVE_INFINITY }: PoolOptions,
+  { mode = "beside", writes, connections, timeoutMs = Number.POSITIVE_INFINITY }: PoolOptions,
   work: (db: Database, addresses: OperatorAddresses) => Promise<Result>,
 ): Promise<Result> {
-  return withAddresses(context, mode, async (addresses) => {
-    const db = new Database({ address: addresses.migrating, connections, timeoutMs });
-    try {
-      return await work(db, addresses);
-    } finally {
-      await db.close();
-    }
+  return withAddresses(context, mode, (addresses) => {
+    const withPool = async (refusal?: () => StoaError | undefined) => {
+      const db = new Database({ address: addresses.migrating, connections, timeoutMs, refusal });
+      try {
+        return await work(db, addresses);
+      } finally {
+        await db.close();
+      }
+    };
+    return writes ? withSpace(context, withPool) : withPool();
   });
 }
 

@@ -40,7 +40,7 @@ export const fsck: OperatorCommand = {
       json: { type: "boolean", default: false },
       repair: { type: "boolean", default: false },
     });
-    return withDatabase(context, { connections }, (db) => check(db, context, values));
+    return withDatabase(context, { writes: values.repair, connections }, (db) => check(db, context, values));
   },
 };
 

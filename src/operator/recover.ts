@@ -34,7 +34,8 @@ export const recover: OperatorCommand = {
     const { abandon, note } = parseOptions(args, { abandon: { type: "string" }, note: { type: "string" } });
     if ((abandon === undefined) !== (note === undefined)) throw new UsageError("--abandon and --note go together");
     const abandoned = abandon === undefined ? undefined : parseHead(abandon);
-    return withDatabase(context, { connections: 2, timeoutMs }, async (db) => {
+    const writes = abandoned !== undefined;
+    return withDatabase(context, { writes, connections: 2, timeoutMs }, async (db) => {
       const { config, note: warn, signal } = context;
       await checkMigrated(db, signal);
       const holds = new SealHolds();

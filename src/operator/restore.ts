@@ -26,7 +26,7 @@ export const restore: OperatorCommand = {
     const { signal, out } = context;
     const file = fileOf(args, context);
     const { header } = await checkBackup(file, signal);
-    return withDatabase(context, { mode: "alone", connections: 2 }, async (db, addresses) => {
+    return withDatabase(context, { mode: "alone", writes: true, connections: 2 }, async (db, addresses) => {
       await restoreBackup({ ...addresses, header, lines: readLines(file, signal), db, signal });
       out(`restored ${file}: ${describeBackup(header)}`);
       const { finding, count } = await verifyRestored(db, signal);

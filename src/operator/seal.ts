@@ -34,7 +34,8 @@ export const seal: OperatorCommand = {
   async run(args, context) {
     const values = parseOptions(args, { "catch-up": { type: "boolean" }, through: { type: "string" } });
     const timeoutMs = context.config.databaseTimeoutMs;
-    return withDatabase(context, { connections: 4, timeoutMs }, (db) => sealMissed(db, context, values));
+    const writes = values["catch-up"] === true;
+    return withDatabase(context, { writes, connections: 4, timeoutMs }, (db) => sealMissed(db, context, values));
   },
 };
 

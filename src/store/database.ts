@@ -129,7 +129,7 @@ export class Database {
   }
 
   async #transaction<T>(lane: LaneName, signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
-    this.#checkWritable();
+    this.checkWritable();
     const endsAt = this.#deadlineOf(signal);
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted();
@@ -147,7 +147,7 @@ export class Database {
    * connection is closed; the server goes on with the statement, so that its work is not lost.
    */
   async define(signal: AbortSignal, sql: string): Promise<void> {
-    this.#checkWritable();
+    this.checkWritable();
     try {
       const session = await this.#lease("writes", signal, this.#deadline());
       session.signal = undefined;
@@ -169,7 +169,8 @@ export class Database {
     return this.#refusal();
   }
 
-  #checkWritable(): void {
+  /** @throws StoaError `unavailable` while no transaction may begin */
+  checkWritable(): void {
     const refusal = this.#refusal();
     if (refusal !== undefined) throw refusal;
   }

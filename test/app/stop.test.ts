@@ -34,6 +34,15 @@ function startOnFolder(): { service: ServiceProcess; databasePid(): number } {
   };
 }
 
+/** Stops the private database of a service (SIGSTOP), and the service: both end. */
+async function expectBothEnd(service: ServiceProcess, databasePid: number): Promise<void> {
+  process.kill(databasePid, "SIGSTOP");
+  const { code, ms } = await stop(service);
+  expect(code).toBe(0);
+  expect(ms).toBeLessThan(boundMs);
+  expect(isRunning(databasePid)).toBe(false);
+}
+
 /** Asks the service to stop. @returns what became of it, and how long it took in milliseconds */
 async function stop(service: ServiceProcess): Promise<{ code: number | null; ms: number }> {
   const begun = performance.now();
@@ -115,12 +124,7 @@ describe.concurrent("SIGTERM", () => {
   it("ends a service whose private database is stopped, and the database with it", async () => {
     const { service, databasePid } = startOnFolder();
     await service.url();
-    const pid = databasePid();
-    process.kill(pid, "SIGSTOP");
-    const { code, ms } = await stop(service);
-    expect(code).toBe(0);
-    expect(ms).toBeLessThan(boundMs);
-    expect(isRunning(pid)).toBe(false);
+    await expectBothEnd(service, databasePid());
   });
 
   it("ends a start whose private database stops answering", async () => {
@@ -133,12 +137,7 @@ describe.concurrent("SIGTERM", () => {
         return false;
       }
     });
-    const pid = databasePid();
-    process.kill(pid, "SIGSTOP");
-    const { code, ms } = await stop(service);
-    expect(code).toBe(0);
-    expect(ms).toBeLessThan(boundMs);
-    expect(isRunning(pid)).toBe(false);
+    await expectBothEnd(service, databasePid());
   });
 
   it("ends the process at once when it comes again, and counts once within a second", async () => {

@@ -3,6 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { StoaError } from "../../src/errors.ts";
+import { checkBackup, readLines } from "../../src/operator/backup-file.ts";
+import { restoreBackup } from "../../src/store/backup/restore-backup.ts";
 import { writeBackup } from "../../src/store/backup/write-backup.ts";
 import { Database } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -68,6 +71,25 @@ beforeAll(async () => {
 });
 
 describe("a backup", () => {
+  it("stops between two rows when nothing may be written any more, and is restored whole later", async () => {
+    const { config } = await createTestDatabase();
+    const { signal } = new AbortController();
+    let refusal: StoaError | undefined;
+    const db = new Database({ address: config, connections: 2, refusal: () => refusal });
+    async function* lines() {
+      for await (const line of readLines(file, signal)) {
+        yield line;
+        if (line.startsWith("INSERT INTO `agents`")) refusal = new StoaError("unavailable", "The disk is almost full.");
+      }
+    }
+    const { header } = await checkBackup(file, signal);
+    const restoring = restoreBackup({ header, lines: lines(), migrating: config, serving: config, db, signal });
+    await expect(restoring).rejects.toThrow("The disk is almost full.");
+    await db.close();
+    expect(await query(config, "SELECT id FROM posts")).toEqual([]);
+    expect(await operate(config, ["restore", file])).toMatchObject({ status: 0 });
+  });
+
   it("brings every value back exactly, with the schema and its triggers, and without the addresses of clients", async () => {
     const target = await createTestDatabase();
     expect(await operate(target.config, ["restore", file])).toMatchObject({ status: 0 });

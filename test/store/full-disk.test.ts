@@ -8,6 +8,7 @@ import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { ensureDatabase } from "../../src/store/ensure-database.ts";
 import { startPrivateServer } from "../../src/store/private-server.ts";
+import { operateWith } from "../operator/support.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 import { maySkipSmallDisk, mountSmallDisk } from "../support/tmpfs.ts";
@@ -87,7 +88,12 @@ it("refuses every write and serves every read while there is less space than the
     const seal = createClient(LedgerOperatorService, transport).sealSession(session, asOperator);
     await expect(seal).rejects.toThrow(`[unavailable] ${refusedMessage}`);
   }
+  // Beside the service, and alone.
+  await expectCommandsRefused(dataDir);
   await service.end("SIGINT");
+  const file = await expectCommandsRefused(dataDir);
+  const restored = await operateWith({ STOA_DATA_DIR: dataDir, STOA_MIN_FREE_MIB: "1000000" }, ["restore", file]);
+  expect([restored.status, restored.notes.at(-1)]).toEqual([3, expect.stringContaining("Nothing is written while")]);
 });
 
 it.skipIf(skipsSmallDisk)("survives a disk that others fill to its last byte, and writes again", async () => {
@@ -170,8 +176,31 @@ it.skipIf(skipsSmallDisk)("says that a disk has no room for a new database", asy
   );
 });
 
+/** The commands of an operator: those that write are refused, the others are not. @returns the backup that was made */
+async function expectCommandsRefused(dataDir: string): Promise<string> {
+  const run = (...args: string[]) => operateWith({ STOA_DATA_DIR: dataDir, STOA_MIN_FREE_MIB: "1000000" }, args);
+  for (const args of [
+    ["fsck", "--repair"],
+    ["seal", "--catch-up"],
+    ["recover", "--abandon", `1:${"0".repeat(64)}`, "--note", "A note."],
+  ]) {
+    const { status, notes } = await run(...args);
+    expect([args, status]).toEqual([args, 3]);
+    expect(notes).toContainEqual(expect.stringMatching(/^The disk of the private database has \d+ MiB free/));
+    expect(notes.at(-1)).toBe(
+      `stoa ${args[0]}: Nothing is written while the disk is almost full. Free some and run the command again.`,
+    );
+  }
+  const file = `${dataDir}.sql`;
+  onTestFinished(() => rmSync(file, { force: true }));
+  for (const args of [["fsck"], ["seal"], ["recover"], ["backup", file]]) {
+    expect([args, (await run(...args)).status]).toEqual([args, 0]);
+  }
+  return file;
+}
+
 function start(dataDir: string, environment: Record<string, string>): ServiceProcess {
-  return new ServiceProcess({
+  const service = new ServiceProcess({
     STOA_DATA_DIR: dataDir,
     STOA_OPERATOR_TOKEN: operatorToken,
     STOA_METRICS_PORT: "none",
@@ -179,6 +208,9 @@ function start(dataDir: string, environment: Record<string, string>): ServicePro
     STOA_RATE_LIMITS: "off",
     ...environment,
   });
+  // Before the folder of the test goes, whatever becomes of it; once more is nothing.
+  onTestFinished(() => service.end("SIGINT"));
+  return service;
 }
 
 async function fill(url: string, asked: { body: object; headers: Record<string, string> }) {

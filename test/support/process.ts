@@ -9,7 +9,15 @@ import { waitUntil } from "./wait.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
-/** The service as a child process, to be killed. */
+/** Stops a service whose test process is gone, however that ended; after a while the hard way. */
+const endWithParent = `data:text/javascript,${encodeURIComponent(`
+  process.once("disconnect", () => {
+    process.kill(process.pid, "SIGTERM");
+    setTimeout(() => process.exit(1), 20_000).unref();
+  });
+  process.channel.unref();`)}`;
+
+/** The service as a child process, to be killed. It ends with this process at the latest. */
 export class ServiceProcess {
   readonly #child: ChildProcess;
   /** The exit code; null where a signal ended it. */
@@ -20,10 +28,8 @@ export class ServiceProcess {
   constructor(environment: Record<string, string>) {
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
     const env = { ...nodeEnvironment, STOA_PORT: "0", STOA_DATA_DIR: dataDir, ...environment };
-    this.#child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main], {
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const args = ["--disable-warning=ExperimentalWarning", `--import=${endWithParent}`, main];
+    this.#child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text) => {
         this.#output += text;

@@ -56,10 +56,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
 }
 
 /** Runs the statements. The last one takes the mark away: it runs when all lines have been read without a fault. */
-async function load(link: Link, { lines }: RestoreOptions): Promise<void> {
+async function load(link: Link, { lines, db }: RestoreOptions): Promise<void> {
   let held: string | undefined;
   for await (const line of lines) {
     if (!isStatement(line)) continue;
+    db.checkWritable();
     if (held !== undefined) await run(link, held);
     held = line;
   }

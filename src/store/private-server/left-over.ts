@@ -53,7 +53,6 @@ export interface FreeData {
 }
 
 /**
-/**
  * Stops the server that an earlier service left running on this data, if there is one. A server holds its lock as long as
  * it runs: where the lock is free, what is recorded is past, or was copied with the folder from elsewhere, and nothing is
  * signalled. The caller holds the lock of the data folder.

@@ -1,0 +1,32 @@
+import type { Config } from "../config.ts";
+import { StoaError } from "../errors.ts";
+import { FreeSpace } from "../store/free-space.ts";
+import { serverFiles } from "../store/private-server/data-folder.ts";
+
+/**
+ * Runs the work of a command that writes, while the disk of a private database is watched as a service watches it.
+ * @param work gets why nothing may be written now, to be asked again before each write
+ * @throws StoaError `unavailable` when there is too little space at the start; what `work` throws
+ */
+export async function withSpace<Result>(
+  { config, note }: { config: Config; note(line: string): void },
+  work: (refusal: () => StoaError | undefined) => Promise<Result>,
+): Promise<Result> {
+  const { database, dataDir, minFreeMiB } = config;
+  if (database !== undefined || minFreeMiB === "off") return work(() => undefined);
+  const { folder } = serverFiles(dataDir);
+  const space = await FreeSpace.watch({ folder, minFreeMiB, log: { warn: note, info: note } });
+  const refusal = () => (space.refusal === undefined ? undefined : tooFull());
+  try {
+    const refused = refusal();
+    if (refused !== undefined) throw refused;
+    return await work(refusal);
+  } finally {
+    space.stop();
+  }
+}
+
+function tooFull(): StoaError {
+  const message = "Nothing is written while the disk is almost full. Free some and run the command again.";
+  return new StoaError("unavailable", message);
+}
