@@ -17,7 +17,7 @@ export async function checkReady(db: Database, ledger: Ledger, signal: AbortSign
   if (state.kind !== "current") throw new StoaError("unavailable", state.reason);
   const reader = db.vital.reader(signal);
   await ledger.headSeq(reader);
-  await ledger.refreshAlarm(reader);
+  await ledger.readAlarm(reader);
 }
 
 /** Watches what /readyz warns of besides: new connections, writes, and the alarm that another replica raised. */

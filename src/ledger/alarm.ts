@@ -53,10 +53,18 @@ export class Alarm {
     return finding && `The ledger does not verify: receipt ${finding.seq}, ${finding.fault}: ${finding.message}.`;
   }
 
-  /** Reads what is stored, by this or any replica. To be called before each verification, whose outcome then names it. */
+  /**
+   * Stores what could not be stored before, where that is possible now, and reads what is stored. To be called before each
+   * verification, whose outcome then names it.
+   */
   async refresh(db: Queryable): Promise<Beginning> {
     const unstored = this.#unstored;
     if (unstored !== undefined) await this.#store(unstored);
+    return this.read(db);
+  }
+
+  /** Reads what is stored, by this or any replica; it writes nothing, and so waits for no lock. */
+  async read(db: Queryable): Promise<Beginning> {
     const record = await readVerification(db);
     this.#show(record.alarm);
     return record;

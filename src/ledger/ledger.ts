@@ -131,6 +131,11 @@ export class Ledger {
   }
 
   /** Reads the alarm anew: another replica may have raised it or taken it back. */
+  async readAlarm(db: Queryable): Promise<void> {
+    await this.#verifier.alarm.read(db);
+  }
+
+  /** The same, after storing an alarm of this replica that could not be stored before. */
   async refreshAlarm(db: Queryable): Promise<void> {
     await this.#verifier.alarm.refresh(db);
   }

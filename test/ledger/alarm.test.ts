@@ -1,6 +1,7 @@
 // The alarm stands in the database: every replica knows it, and a start does not forget it.
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
+import type { Overrides } from "../../src/app/overrides.ts";
 import { Alarm } from "../../src/ledger/alarm.ts";
 import { chainStart } from "../../src/receipt/verify.ts";
 import { Database } from "../../src/store/database.ts";
@@ -13,8 +14,11 @@ const warning = async (target: LedgerUnderTest) => (await target.rest("/readyz")
 const verifiedSeq = async ({ db }: LedgerUnderTest) =>
   (await db.rows<{ seq: number }>("SELECT verified_seq AS seq FROM ledger_verification"))[0]?.seq;
 
-async function startFilled(count: number): Promise<LedgerUnderTest> {
-  const target = await startLedger();
+const refuseUpdates =
+  "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'";
+
+async function startFilled(count: number, overrides: Overrides = {}): Promise<LedgerUnderTest> {
+  const target = await startLedger({ overrides });
   await fill(target.db, count);
   return target;
 }
@@ -63,19 +67,45 @@ describe("the alarm", () => {
   });
 
   it("counts where it cannot be stored, and is stored when that is possible again", async () => {
-    const target = await startFilled(3);
+    const target = await startFilled(3, { databaseLookMs: 20 });
     await verify(target);
     await damage(target, 2);
-    await target.db.rows(
-      "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
-    );
+    await target.db.rows(refuseUpdates);
     expect((await verify(target)).broken_at).toBe(2);
     expect(await warning(target)).toContain("receipt 2");
     const replica = await startLedger({ db: target.db });
     expect(await warning(replica)).toBeUndefined();
     await target.db.rows("DROP TRIGGER refuse");
+    await waitUntil("the alarm to be stored", async () => (await warning(replica))?.includes("receipt 2") ?? false);
     expect(await warning(target)).toContain("receipt 2");
-    expect(await warning(replica)).toContain("receipt 2");
+  });
+
+  it("that could not be stored keeps no readiness waiting for a lock", async () => {
+    // No look at the database tries to store it meanwhile.
+    const target = await startFilled(3, { databaseLookMs: 3_600_000 });
+    await damage(target, 2);
+    await target.db.rows(refuseUpdates);
+    expect((await verify(target)).broken_at).toBe(2);
+    const holder = await target.db.pool.getConnection();
+    try {
+      await holder.query("START TRANSACTION");
+      await holder.query("SELECT 1 FROM ledger_verification FOR UPDATE");
+      expect(await target.rest("/readyz")).toMatchObject({
+        status: 200,
+        body: { warning: expect.stringContaining("receipt 2") },
+      });
+    } finally {
+      await holder.query("ROLLBACK");
+      holder.release();
+    }
+  });
+
+  it("is heard of by a replica whose readiness nobody asks for", async () => {
+    const target = await startFilled(3);
+    const replica = await startLedger({ db: target.db, overrides: { databaseLookMs: 20 } });
+    await damage(target, 2);
+    await verify(target);
+    await waitUntil("the log", () => replica.log.some(({ level, seq }) => level === 50 && seq === 2));
   });
 
   it("is not taken back by a good verification that began before it was raised", async () => {
@@ -95,7 +125,10 @@ describe("the alarm", () => {
       });
       const good = { finding: undefined, link: { seq: 4, hash: "f".repeat(64) }, isWhole };
       await (slow as Alarm).note({ ...good, beginning });
-      expect((await (slow as Alarm).refresh(reader)).alarm).toEqual({ ...finding, foundAt: 1_000 });
+      expect(await (slow as Alarm).refresh(reader)).toMatchObject({
+        alarm: { ...finding, foundAt: 1_000 },
+        verifiedSeq: beginning.verifiedSeq,
+      });
       await (slow as Alarm).note({ ...good, beginning: await (slow as Alarm).refresh(reader) });
       expect((await (quick as Alarm).refresh(reader)).alarm).toBeUndefined();
     } finally {
@@ -127,6 +160,31 @@ describe("a start", () => {
     await waitUntil("the alarm", async () => (await warning(second)) !== undefined);
     expect(await warning(second)).toContain(`receipt ${seq}, wrong_hash`);
     expect(await warning(target)).toContain(`receipt ${seq}, wrong_hash`);
+  });
+
+  it("that finds what is new to be good takes no alarm back", async () => {
+    const target = await startFilled(5);
+    await verify(target);
+    await fill(target.db, 3);
+    const mend = await damage(target, 8);
+    await verify(target);
+    await mend();
+    const second = await startLedger({ db: target.db });
+    await waitUntil("the verification", async () => (await verifiedSeq(target)) === 9);
+    expect(await warning(second)).toContain("receipt 8");
+    expect((await verify(second)).verify_ok).toBe(true);
+    expect(await warning(second)).toBeUndefined();
+  });
+
+  it("verifies all of the chain after damage to what had been found good", async () => {
+    const target = await startFilled(5);
+    await verify(target);
+    await damage(target, 4);
+    await verify(target);
+    const second = await startLedger({ db: target.db });
+    await waitUntil("the verification", () =>
+      second.log.some(({ count, lastGood, isGood }) => count === 3 && lastGood === 3 && isGood === false),
+    );
   });
 
   it("finds a chain that was rewritten up to the last receipt that was verified", async () => {
