@@ -132,7 +132,9 @@ describe.each(kinds)("a receipt with %s", (_, columns) => {
         for await (const { receipt } of client.streamReceipts({})) streamed.push(receipt as Receipt);
         expect(marked(streamed)).toEqual(expected);
       }
-      expect(await (await fetch(`${service.url}/house/receipts`)).text()).toContain("This receipt is damaged");
+      const page = await fetch(`${service.url}/house/receipts`);
+      expect(page.headers.get("cache-control")).toBe("no-store");
+      expect(await page.text()).toContain("This receipt is damaged");
     }));
 
   it("says so on its page", () =>
