@@ -1,11 +1,10 @@
 import { pino } from "pino";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { sealSession } from "../../src/ledger/seals.ts";
 import { Database, type Param, type Tx } from "../../src/store/database.ts";
 import { afterFile } from "../support/after-file.ts";
 import type { TestDatabase } from "../support/database.ts";
-import { startLedger, TestClock, verifyLedger } from "./support.ts";
+import { sealBook, startLedger, TestClock, verifyLedger } from "./support.ts";
 
 type Fault = (number: number, id: number, when: "before" | "after") => Promise<void>;
 
@@ -53,17 +52,7 @@ describe("a sealing transaction that fails at any of its statements", () => {
     ledger = await Ledger.open({ db: database, now: clock.now, log: pino({ level: "silent" }) });
   });
 
-  const session = (book: string) => () =>
-    ledger.write(never, (sealing) =>
-      sealSession(sealing, {
-        book,
-        session: "2026-03-01",
-        note: "",
-        source: "feed:test",
-        evidence: {},
-        actor: { agent: "a", seat: "b" },
-      }),
-    );
+  const session = (book: string) => () => sealBook(ledger, book, "2026-03-01");
   const daily = (date: string) => () => ledger.sealDaily(never, date, ({ seq }) => ({ seq }));
 
   /** Fails `seal` before and after each statement in turn, until none is left. @returns how many there are */
@@ -121,15 +110,7 @@ describe("a sealing transaction that fails at any of its statements", () => {
       database.fault = async (at, _id, when) => {
         if (at === number && when === "after") leave.abort(new Error("left"));
       };
-      const input = {
-        book: "left",
-        session: "2026-03-01",
-        note: "",
-        source: "s",
-        evidence: {},
-        actor: { agent: "a", seat: "b" },
-      };
-      await expect(ledger.write(leave.signal, (sealing) => sealSession(sealing, input))).rejects.toThrow("left");
+      await expect(sealBook(ledger, "left", "2026-03-01", leave.signal)).rejects.toThrow("left");
       expect(await verifyLedger(db)).toHaveLength(before);
     }
   });

@@ -2,11 +2,10 @@ import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startDailyClock } from "../../src/ledger/daily-clock.ts";
 import { SealHolds } from "../../src/ledger/seal-holds.ts";
-import { sealSession } from "../../src/ledger/seals.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
-import { openLedger, TestClock, verifyLedger } from "./support.ts";
+import { openLedger, sealBook, TestClock, verifyLedger } from "./support.ts";
 
 const { signal } = new AbortController();
 
@@ -19,17 +18,7 @@ async function startHeld() {
   const holds = new SealHolds();
   for (const index of state.reasons.keys()) holds.add(async () => state.reasons[index]);
   const { ledger } = await openLedger(db, clock.now, holds);
-  const session = (book: string) =>
-    ledger.write(signal, (sealing) =>
-      sealSession(sealing, {
-        book,
-        session: "2026-03-01",
-        note: "",
-        source: "feed:test",
-        evidence: {},
-        actor: { agent: "operator", seat: "desk" },
-      }),
-    );
+  const session = (book: string) => sealBook(ledger, book, "2026-03-01");
   return { clock, db, ledger, session, state };
 }
 

@@ -109,6 +109,14 @@ export async function openLedger(db: TestDatabase, now: () => number = Date.now,
   return { ledger, database };
 }
 
+/** Seals a session by the ledger itself. */
+export function sealBook(ledger: Ledger, book: string, session: string, signal = new AbortController().signal) {
+  const actor = { agent: "operator", seat: "desk" };
+  return ledger.write(signal, (sealing) =>
+    sealSession(sealing, { book, session, note: "", source: "feed:test", evidence: {}, actor }),
+  );
+}
+
 /** Seals many sessions in a few transactions: `size` is about how long the canonical bytes of each are. */
 export async function fill(db: TestDatabase, count: number, size = 400): Promise<void> {
   const { ledger } = await openLedger(db);
