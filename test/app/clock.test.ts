@@ -1,0 +1,22 @@
+import { pino } from "pino";
+import { expect, it, onTestFinished } from "vitest";
+import { CleanUp } from "../../src/app/clean-up.ts";
+import { startClock } from "../../src/app/clock.ts";
+import { SealHolds } from "../../src/ledger/seal-holds.ts";
+import { Database } from "../../src/store/database.ts";
+import { Warnings } from "../../src/warnings.ts";
+import { startGuarded } from "../ledger/clock/times.ts";
+
+it("has compared the clocks once it has started: what starts after it sweeps nothing by a wrong one", async () => {
+  const { service, times } = await startGuarded();
+  await service.app.close();
+  times.databaseMs -= 61_000;
+  const db = new Database({ address: service.db.config, connections: 2 });
+  const cleanUp = new CleanUp(() => {});
+  cleanUp.push(() => db.close(), "the database");
+  onTestFinished(() => cleanUp.run(0));
+  const [holds, warnings] = [new SealHolds(), new Warnings()];
+  const { expiryNow } = await startClock(times.overrides, db, pino({ level: "silent" }), { holds, warnings, cleanUp });
+  expect(expiryNow()).toBe(0);
+  expect(warnings.text).toContain("ahead of the database's");
+});
