@@ -111,7 +111,11 @@ function readReply(known: KeptReply, claim: Claim, expiryNow: number): Buffer | 
   }
   if (reply === null) return undefined;
   if (reply.length < minSealedLength) throw damagedReply();
-  return created_at + sealedKeptMs <= expiryNow ? undefined : openReply(claim.secret, associated(claim), reply);
+  if (created_at + sealedKeptMs <= expiryNow) return undefined;
+  const opened = openReply(claim.secret, associated(claim), reply);
+  // The row's id has told the idempotency key to be the right one; an API key may be another than that of the call.
+  if (opened === undefined && claim.secret.apiKey === undefined) throw damagedReply();
+  return opened;
 }
 
 /** Keeps the reply of the call that has claimed its key, as part of that call's transaction. */

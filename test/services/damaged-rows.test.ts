@@ -42,9 +42,12 @@ it.each([
   expect(await service.db.rows("SELECT id FROM posts WHERE title = ?", [title])).toHaveLength(1);
 });
 
-it("an encrypted reply that ends early is unavailable", async () => {
+it.each([
+  ["that ends early", "reply = LEFT(reply, 20)"],
+  ["of other bytes", "reply = REVERSE(reply)"],
+])("an encrypted reply %s is unavailable", async (_, sql) => {
   const name = `agent-${randomUUID().slice(0, 8)}`;
-  const { reply, errors } = await repeat("agents/register", { name }, "reply = LEFT(reply, 20)");
+  const { reply, errors } = await repeat("agents/register", { name }, sql);
   expect([reply.status, reply.body.error, errors.length]).toEqual([503, "unavailable", 1]);
 });
 
