@@ -87,7 +87,7 @@ export class Ledger {
       now,
       log,
       firstDay: calendar.first_day,
-      held: (signal, catchUp) => this.held(signal, catchUp),
+      held: (signal) => this.held(signal),
       write: (signal, work, catchUp) => this.write(signal, work, catchUp),
       verifier: this.#verifier,
     });

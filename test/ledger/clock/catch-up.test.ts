@@ -73,6 +73,10 @@ describe("an operator's word", () => {
       "2029-03-01T12:00:00.000Z, is ahead of the service's clock",
     );
     expect(await refusal(catchUp(next, "2026-03-02"))).toEqual(bad);
+    times.databaseMs -= 61_000;
+    expect(await refusal(catchUp(next, "2026-02-28"))).toEqual(held);
+    times.databaseMs += 61_000;
+    expect(await refusal(next.seal())).toEqual(held);
     for (let words = 0; words < 2; words++) expect((await catchUp(next, "2026-02-28")).dates).toEqual([]);
     expect((await next.seal()).document?.ts).toBe("2029-03-01T12:00:00.000Z");
     await next.app.close();
