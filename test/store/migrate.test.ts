@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Database } from "../../src/store/database.ts";
 import { migrate, schemaState, splitStatements } from "../../src/store/migrate.ts";
 import { describeSchema } from "../../src/store/schema-dump.ts";
@@ -121,6 +121,19 @@ describe("migrations", () => {
     expect(lines[0]).toBe(
       "waiting for another replica that migrates the database; if it has died, its lease runs out within 15 s",
     );
+  });
+
+  it("take over a lease that nobody renews, even if a wrong clock has made it end in years", async () => {
+    await migrate(db, { log });
+    await test.rows("UPDATE schema_migrations SET finished = 0");
+    await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 94608000");
+    // 15 s pass within one.
+    const real = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => real() * 15);
+    onTestFinished(() => clock.mockRestore());
+    await migrate(db, { log });
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+    expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);
   });
 });
 
