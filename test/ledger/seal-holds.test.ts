@@ -14,9 +14,10 @@ async function startHeld() {
   const clock = new TestClock("2026-03-01T12:00:00Z");
   const { app, db } = await startService({ overrides: { now: clock.now } });
   await app.close();
-  const state: { reasons: (string | undefined)[] } = { reasons: [undefined, undefined] };
+  const state: { reasons: (string | undefined)[]; looks: number } = { reasons: [undefined, undefined], looks: 0 };
   const holds = new SealHolds();
   for (const index of state.reasons.keys()) holds.add(async () => state.reasons[index]);
+  holds.add(async () => void state.looks++);
   const { ledger } = await openLedger(db, clock.now, holds);
   const session = (book: string) => sealBook(ledger, book, "2026-03-01");
   return { clock, db, ledger, session, state };
@@ -55,6 +56,8 @@ describe("seal holds", () => {
     const daily = startDailyClock(ledger, clock.now, log);
     onTestFinished(() => daily.stop());
     await waitUntil("the first reason", () => lines.length === 1);
+    const { looks } = state;
+    await waitUntil("another look", () => state.looks > looks);
     state.reasons[0] = "Another reason.";
     await waitUntil("the second reason", () => lines.length === 2);
     state.reasons[0] = undefined;
