@@ -47,8 +47,11 @@ export class HeadKeeper {
         ? undefined
         : `${bad.join(" and ")} cannot be read, and may name a receipt that was served: restore it, or move it away.`;
     const others = heads.filter(({ ledger, database }) => !ids.includes(ledger) && database === this.#folder.database);
-    this.#files = [...own, ...others].map(({ path }) => path);
-    return [...own, ...others];
+    const found = [...own, ...others];
+    this.#files = found.map(({ path }) => path);
+    // A file that is alone stays until there is a newer head, and is not written again.
+    if (found.length === 1) this.#held ??= own[0];
+    return found;
   }
 
   /** @throws Error when this database has had a ledger, and has none now */
