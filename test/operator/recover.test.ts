@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { verifyReceipts } from "../../src/client/receipts.ts";
+import { HeadFolder } from "../../src/ledger/guard/head-files.ts";
 import { headsIn, rewind, startGuarded, storedAt, warningOf } from "../ledger/guard/support.ts";
 import { fill, type LedgerUnderTest, verifyLedger } from "../ledger/support.ts";
 import { urlOf } from "../support/process.ts";
@@ -94,6 +95,39 @@ describe("stoa recover", () => {
     await recover(ledger, ...(await proposal(ledger)));
     await ledger.seal();
     expect(await verifiesFor(ledger.url)).toHaveLength(7);
+  });
+
+  it("says in the receipt that what is left does not verify", async () => {
+    const ledger = await startGuarded(5);
+    await rewind(ledger.db, 3);
+    await ledger.db.rows("UPDATE receipts SET canonical = 'damaged' WHERE seq = 2");
+    await recover(ledger, ...(await proposal(ledger)));
+    const { evidence } = JSON.parse((await storedAt(ledger.db, 4)).canonical.toString());
+    expect(evidence.verify_ok).toBe(false);
+  });
+
+  it("keeps the files of what a recovery does not explain", async () => {
+    const ledger = await startGuarded(4);
+    await ledger.app.close();
+    const { hash } = await storedAt(ledger.db, 4);
+    await new HeadFolder(ledger.dataDir, "another").write({
+      seq: 4,
+      hash: "0".repeat(64),
+      recoveries: [],
+      ledger: (await storedAt(ledger.db, 1)).hash,
+      database: "another",
+    });
+    await rewind(ledger.db, 2);
+    const [, named] = await proposal(ledger);
+    await recover(ledger, "--abandon", named as string, "--note", "One of two.");
+    expect(
+      headsIn(ledger.dataDir)
+        .map((head) => head.hash)
+        .sort(),
+    ).toEqual(["0".repeat(64), hash]);
+    await recover(ledger, ...(await proposal(ledger)));
+    expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 4, recoveries: [expect.anything(), expect.anything()] }]);
+    expect((await recover(ledger)).status).toBe(0);
   });
 
   it("explains no other receipt of the number that it abandons", async () => {

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { pino } from "pino";
@@ -10,7 +10,7 @@ import { sealSession } from "../../../src/ledger/seals.ts";
 import { Database } from "../../../src/store/database.ts";
 import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { fill, startLedger, TestClock, verifyLedger } from "../support.ts";
+import { fill, startLedger, TestClock, unlockReceipts, verifyLedger } from "../support.ts";
 import { dataFolder, headsIn, rewind, startGuarded, storedAt, warningOf } from "./support.ts";
 
 const immutable = "public, max-age=31536000, immutable";
@@ -53,10 +53,21 @@ describe("the head file", () => {
     const ledger = await startGuarded(3);
     await ledger.app.close();
     await fill(ledger.db, 2);
+    const unfinished = join(ledger.dataDir, "heads", "crashed.json.new");
+    writeFileSync(unfinished, '{"v":1');
+    utimesSync(unfinished, 0, 0);
     const again = await startGuarded(1, ledger);
     expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 5 }]);
+    expect(existsSync(unfinished)).toBe(false);
     await again.seal();
     expect(await warningOf(again)).toBeUndefined();
+  });
+
+  it("lets receipts be kept after a restart as before it", async () => {
+    const ledger = await startGuarded(3);
+    await ledger.app.close();
+    const again = await startGuarded(1, ledger);
+    expect(await cacheOf(again, 3)).toBe(immutable);
   });
 
   it("begins anew after the data folder is lost", async () => {
@@ -106,6 +117,29 @@ describe("the head file", () => {
     expect(headsIn(dataDir)).toMatchObject([{ seq: 4 }]);
     expect(await warningOf(ledger)).toBeUndefined();
     expect(await cacheOf(ledger, 1)).toBe(immutable);
+  });
+
+  it("is written by the next look where a seal could not", async () => {
+    const dataDir = join(dataFolder(), "file");
+    writeFileSync(dataDir, "no folder");
+    const ledger = await startGuarded(2, { dataDir, lookMs: 20 });
+    rmSync(dataDir);
+    await waitUntil("the warning to go", async () => (await warningOf(ledger)) === undefined);
+    expect(headsIn(dataDir)).toMatchObject([{ seq: 2 }]);
+  });
+
+  it("never goes back to a seal that was committed before and is told later", async () => {
+    const { app, db, dataDir } = await startGuarded(4);
+    await app.close();
+    const database = new Database({ address: db.config, connections: 2 });
+    onTestFinished(() => database.close());
+    const folder = new HeadFolder(dataDir, "a database");
+    const guard = new HeadGuard({ db: database, folder, log: pino({ level: "silent" }), lookMs: 3_600_000 });
+    onTestFinished(() => guard.stop());
+    await guard.begin(never);
+    const { hash } = await storedAt(db, 3);
+    await guard.sealed({ seq: 3, hash, recoveries: [] });
+    expect([guard.held?.seq, headsIn(dataDir)]).toMatchObject([4, [{ seq: 4 }]]);
   });
 
   it("that cannot be understood stops sealing until it is moved away", async () => {
@@ -221,6 +255,19 @@ describe("a database that was restored from a backup", () => {
     await ledger.stop();
   });
 
+  it("is noticed when it has another ledger", async () => {
+    const one = await startGuarded(4);
+    await one.app.close();
+    const other = await startGuarded(2);
+    await other.app.close();
+    await one.db.rows("DROP TRIGGER IF EXISTS receipts_are_not_deleted");
+    await one.db.rows("DELETE FROM receipts");
+    for (const seq of [1, 2]) await one.db.rows("INSERT INTO receipts SET ?", [await storedAt(other.db, seq)]);
+    await one.db.rows("UPDATE ledger_head SET seq = 2, hash = (SELECT hash FROM receipts WHERE seq = 2)");
+    const again = await startGuarded(1, one);
+    await expect(again.seal()).rejects.toEqual(refused(/has served receipt 4 .* ends at receipt 2/));
+  });
+
   it("is refused by a start when it is empty", async () => {
     const { app, db, dataDir } = await startGuarded(1);
     await app.close();
@@ -234,6 +281,21 @@ describe("a database that was restored from a backup", () => {
     const again = await startLedger({ db, config: { dataDir } });
     expect((await again.seal()).seq).toBe(2n);
   });
+});
+
+it("a damaged newest row is not remembered, so that it can be mended", async () => {
+  const ledger = await startGuarded(2);
+  await ledger.app.close();
+  await fill(ledger.db, 1);
+  const { hash, canonical } = await storedAt(ledger.db, 3);
+  await ledger.db.rows("UPDATE receipts SET canonical = 'damaged' WHERE seq = 3");
+  await (await startGuarded(1, ledger)).app.close();
+  expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 2 }]);
+  // The start has put the triggers back.
+  await unlockReceipts(ledger.db);
+  await ledger.db.rows("UPDATE receipts SET canonical = ? WHERE seq = 3", [canonical]);
+  await startGuarded(1, ledger);
+  expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 3, hash }]);
 });
 
 it("a damaged row is no other chain: it is for a verification to find", async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -37,4 +37,12 @@ it("what a crash has left half written is never read, and goes after a minute", 
   expect(await folder.read()).toEqual({ heads: [], damaged: [] });
   await folder.sweep();
   expect(readdirSync(join(path, "heads"))).toEqual([`${final}.fresh.new`]);
+});
+
+it.runIf(process.getuid?.() === 0)("what root writes belongs to whom the folder belongs", async () => {
+  const path = dataFolder();
+  const nobody = 65_534;
+  chownSync(path, nobody, nobody);
+  const { path: file } = await new HeadFolder(path, "here").write(record);
+  expect([join(path, "heads"), file].map((each) => statSync(each).uid)).toEqual([nobody, nobody]);
 });
