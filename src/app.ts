@@ -24,6 +24,7 @@ import { startDailyClock } from "./ledger/daily-clock.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { SealHolds } from "./ledger/seal-holds.ts";
 import { createPolicies } from "./limits/policy.ts";
+import { LogOutput } from "./log-output.ts";
 import { createServiceTable } from "./services/table.ts";
 import { Database } from "./store/database.ts";
 import { tlsFailure } from "./store/database-errors.ts";
@@ -49,7 +50,7 @@ export interface App {
 
 /** The log: JSON lines on standard output. */
 export function openLog({ logLevel }: Pick<Config, "logLevel">): Logger {
-  return pino({ level: logLevel });
+  return pino({ level: logLevel }, new LogOutput(process.stdout.fd));
 }
 
 /**

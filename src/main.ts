@@ -7,6 +7,8 @@ import { leaveRoot } from "./leave-root.ts";
 const closeTimeoutMs = 5_000;
 /** How long a stop may take besides the time in which running calls may finish: after that the process just ends. */
 const stopTimeoutMs = 9_500;
+/** How long the end of a stop waits for somebody to read what this process has written. */
+const lastWordsMs = 500;
 /** A signal that comes sooner after the first is the same one: Ctrl-C in a terminal reaches this process and npm, which hands it on. */
 const sameSignalMs = 1_000;
 
@@ -32,7 +34,10 @@ function stop(): void {
   start.abort(new Error("Stopped before it was up."));
   if (app === undefined) return;
   process.stdout.write("Stopping: running calls may finish.\n");
-  app.close().catch(fail);
+  app
+    .close()
+    .catch(fail)
+    .finally(() => setTimeout(() => process.exit(), lastWordsMs).unref());
 }
 
 /** What is left does not end: a database or a disk that is silent. Nothing that was acknowledged depends on it. */
@@ -57,6 +62,8 @@ function end(error: unknown, origin: string): void {
   stop();
 }
 
+// Whoever reads these may go, and the service goes on.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
 // Promises that nobody awaits arrive here as well, with the origin unhandledRejection.

@@ -140,6 +140,21 @@ describe.concurrent("SIGTERM", () => {
     await expectBothEnd(service, databasePid());
   });
 
+  it.each([
+    ["nobody reads", false],
+    ["can no longer be written", true],
+  ])("ends a service whose log %s, and which served all the same", async (_what, close) => {
+    const db = await createTestDatabase();
+    const service = start({ STOA_DATABASE_URL: urlOf(db.config), STOA_RATE_LIMITS: "off" });
+    const url = await service.url();
+    service.leaveUnread({ close });
+    // Some 600 KB of log: more than a pipe holds.
+    for (let count = 0; count < 2_000; count++) expect((await askRest(url, "posts?limit=1")).status).toBe(200);
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(2_000);
+  });
+
   it("ends the process at once when it comes again, and counts once within a second", async () => {
     const db = await createLinkedDatabase();
     const service = start({ STOA_DATABASE_URL: urlOf(db.config), STOA_DRAIN_SECONDS: "3600" });

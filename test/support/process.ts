@@ -54,6 +54,14 @@ export class ServiceProcess {
     return this.#output;
   }
 
+  /** Reads no more of what it writes; with `close` its writes fail. */
+  leaveUnread({ close }: { close: boolean }): void {
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (close) stream?.destroy();
+      else stream?.pause();
+    }
+  }
+
   /** The process, while it runs. */
   get pid(): number {
     return this.#child.pid as number;
