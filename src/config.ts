@@ -151,7 +151,7 @@ export function readConfig(environment: Environment): Config {
     // A complete feed has 3 MB, and must fit.
     maxUnsentBytesPerConnection:
       read("STOA_MAX_UNSENT_BYTES_PER_CONNECTION", integerBetween(8 * MIB, 1024 * MIB)) ?? 16 * MIB,
-    maxUnsentBytes: read("STOA_MAX_UNSENT_BYTES", integerBetween(8 * MIB, 16_384 * MIB)) ?? 64 * MIB,
+    maxUnsentBytes: read("STOA_MAX_UNSENT_BYTES", integerBetween(8 * MIB, 16_384 * MIB)) ?? 48 * MIB,
     maxConnections: read("STOA_MAX_CONNECTIONS", integerBetween(1, 1_000_000)) ?? 8192,
     maxConnectionsPerAddress: read("STOA_MAX_CONNECTIONS_PER_ADDRESS", integerBetween(1, 1_000_000)) ?? 256,
   };

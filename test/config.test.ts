@@ -21,7 +21,7 @@ it("has a default for everything, and takes an empty variable for an absent one"
     drainTimeoutMs: 10_000,
     sendTimeoutMs: 45_000,
     maxUnsentBytesPerConnection: 16_777_216,
-    maxUnsentBytes: 67_108_864,
+    maxUnsentBytes: 48 * 1024 * 1024,
     maxConnections: 8192,
     maxConnectionsPerAddress: 256,
     databaseTimeoutMs: 10_000,

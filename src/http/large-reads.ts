@@ -8,9 +8,9 @@ import { createTextLength } from "./text-length.ts";
 const maxRunning = 16;
 /**
  * How many run at a time when large replies are being made. The rows and the reply of a complete feed take up to 15 MB
- * meanwhile, and the event loop is blocked while each is encoded.
+ * meanwhile, and the event loop is blocked while each is read and encoded: with several, other calls wait for all of them.
  */
-const maxRunningLarge = 3;
+const maxRunningLarge = 1;
 /** A reply with so much text is large, in UTF-16 code units. */
 const largeLength = 256 * 1024;
 /** For how long a large reply lets others be expected, in milliseconds. */

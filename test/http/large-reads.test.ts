@@ -36,18 +36,17 @@ describe("LargeReads", () => {
     expect(reads.begin("a", never)).toBeInstanceOf(Promise);
   });
 
-  it("lets three run at once while large replies are made, and more when that is over", async () => {
+  it("lets one run at a time while large replies are made, and more when that is over", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const reads = new LargeReads(() => 10_000);
     for (let count = 0; count < 4; count++) expect(reads.begin("a", never)).toBeUndefined();
-    const waiting = reads.begin("a", never);
-    expect(waiting).toBeUndefined();
+    expect(reads.begin("a", never)).toBeUndefined();
     reads.end(300_000);
-    // Four run, and no other begins until two of them have ended.
+    // Four run, and no other begins until all of them have ended.
     const fifth = reads.begin("a", never);
     const begun = vi.fn();
     void fifth?.then(begun);
-    reads.end();
+    for (let count = 0; count < 3; count++) reads.end();
     await Promise.resolve();
     expect(begun).not.toHaveBeenCalled();
     reads.end();

@@ -122,7 +122,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     drainTimeoutMs: 5_000,
     sendTimeoutMs: 45_000,
     maxUnsentBytesPerConnection: 16 * 1024 * 1024,
-    maxUnsentBytes: 64 * 1024 * 1024,
+    maxUnsentBytes: 48 * 1024 * 1024,
     maxConnections: 8192,
     maxConnectionsPerAddress: 8192,
     warnings: [],
