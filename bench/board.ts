@@ -1,5 +1,5 @@
 import type { Pool } from "mysql2/promise";
-import type { DatabaseConfig } from "../src/config.ts";
+import type { DatabaseConfig } from "../src/config/config.ts";
 import { describeEngine, openAdmin, startDatabase } from "./environment.ts";
 import type { Options } from "./options.ts";
 import { describeMachine, type Report } from "./report.ts";

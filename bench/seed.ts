@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createPool, type Pool, type ResultSetHeader, type RowDataPacket } from "mysql2/promise";
 import { moveAgedPosts } from "../src/board/aging.ts";
 import { Board } from "../src/board/board.ts";
-import type { DatabaseConfig } from "../src/config.ts";
+import type { DatabaseConfig } from "../src/config/config.ts";
 import { bandEndsMs } from "../src/store/age-bands.ts";
 import { Database } from "../src/store/database.ts";
 import { migrate, schemaState } from "../src/store/migrate.ts";

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describeApi, sitePlaceholder } from "../src/http/openapi/document.ts";
+import { describeApi, sitePlaceholder } from "../src/api-docs/openapi/document.ts";
 import { contractServices } from "./lib/contract.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startPrivateServer } from "../src/private-database/private-server.ts";
 import { Database } from "../src/store/database.ts";
 import { ensureDatabase } from "../src/store/ensure-database.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { startPrivateServer } from "../src/store/private-server.ts";
 import { describeSchema } from "../src/store/schema-dump.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "stoa-schema-"));

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { startApp } from "../src/app.ts";
-import { readConfig } from "../src/config.ts";
+import { startApp } from "../src/app/app.ts";
+import { readConfig } from "../src/config/config.ts";
 import { findChromium } from "./lib/chromium.mjs";
 import { fill, sampleSpan } from "./sample/fill.ts";
 

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
-import { type App, openLog, startApp } from "./app.ts";
-import { readConfig } from "./config.ts";
-import { leaveRoot } from "./leave-root.ts";
+import { type App, openLog, startApp } from "./app/app.ts";
+import { leaveRoot } from "./app/leave-root.ts";
+import { readConfig } from "./config/config.ts";
 
 /** How long a process with a fault that nothing caught may take to close its connections and its database. */
 const closeTimeoutMs = 5_000;

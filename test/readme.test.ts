@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readConfig } from "../src/config.ts";
-import { defaultQuotas, limitNames, type Quota } from "../src/limits/quota.ts";
+import { readConfig } from "../src/config/config.ts";
+import { defaultQuotas, limitNames, type Quota } from "../src/rate-limits/quota.ts";
 import { afterFile } from "./support/after-file.ts";
 import { startService } from "./support/service.ts";
 

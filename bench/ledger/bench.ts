@@ -1,5 +1,5 @@
 // The ledger's part of the bench: verification, reading, streaming and sealing on a long chain.
-import type { DatabaseConfig } from "../../src/config.ts";
+import type { DatabaseConfig } from "../../src/config/config.ts";
 import { describeEngine, openAdmin, startBaseline, startDatabase, startService } from "../environment.ts";
 import { checkFairness } from "../fairness.ts";
 import { measure, type Sides } from "../measure.ts";

@@ -1,6 +1,6 @@
 // Fills the ledger's own database, once. A marker row, written last, says that it is complete.
 import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
-import type { DatabaseConfig } from "../../src/config.ts";
+import type { DatabaseConfig } from "../../src/config/config.ts";
 import { dateOf, dayMs } from "../../src/ledger/chain.ts";
 import { Database } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";

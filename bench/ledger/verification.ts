@@ -1,4 +1,4 @@
-import { portion } from "../../src/ledger/verification.ts";
+import { portion } from "../../src/ledger/verification/verification.ts";
 import { median, type Sides } from "../measure.ts";
 import type { Line } from "../report.ts";
 

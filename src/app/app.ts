@@ -1,37 +1,40 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type Logger, pino } from "pino";
-import { CleanUp } from "./app/clean-up.ts";
-import { startClock } from "./app/clock.ts";
-import { migrateAs, type OwnDatabase, startOwnDatabase } from "./app/databases.ts";
-import { gaugesOf } from "./app/gauges.ts";
-import { createGuard } from "./app/guard.ts";
-import type { Overrides } from "./app/overrides.ts";
-import { checkReady, watchDatabase } from "./app/ready.ts";
-import { startRecount } from "./app/recount.ts";
-import { moveAgedPosts } from "./board/aging.ts";
-import { Board } from "./board/board.ts";
-import { sweepReplies } from "./board/reply-sweep.ts";
-import { startSweep } from "./board/sweep.ts";
-import { forgetAddresses, WriteLimits } from "./board/write-limits.ts";
-import { type Config, describeConfig } from "./config.ts";
-import { readFileLimit, warnOfFileLimit } from "./file-limit.ts";
-import { ClientAddresses } from "./http/limits/client-address.ts";
-import { MetricsListener } from "./http/metrics/listener.ts";
-import { reservePort } from "./http/reserve-port.ts";
-import { createServer } from "./http/server.ts";
-import { startCatchUp } from "./ledger/catch-up.ts";
-import { startDailyClock } from "./ledger/daily-clock.ts";
-import { Ledger } from "./ledger/ledger.ts";
-import { SealHolds } from "./ledger/seal-holds.ts";
-import { createPolicies } from "./limits/policy.ts";
-import { LogOutput } from "./log-output.ts";
-import { createServiceTable } from "./services/table.ts";
-import { Database } from "./store/database.ts";
-import { tlsFailure } from "./store/database-errors.ts";
-import { TriggerWatch } from "./store/trigger-watch.ts";
-import { Warnings } from "./warnings.ts";
+import { addGuideRoutes } from "../api-docs/guide/routes.ts";
+import { addOpenApiRoutes } from "../api-docs/openapi/routes.ts";
+import { moveAgedPosts } from "../board/aging.ts";
+import { Board } from "../board/board.ts";
+import { startSweep } from "../board/sweep.ts";
+import { forgetAddresses, WriteLimits } from "../board/write-limits.ts";
+import { type Config, describeConfig } from "../config/config.ts";
+import { ClientAddresses } from "../http/admission/client-address.ts";
+import { MetricsListener } from "../http/metrics/listener.ts";
+import { reservePort } from "../http/port/reserve-port.ts";
+import { createServer } from "../http/server.ts";
+import { sweepReplies } from "../idempotency/reply-sweep.ts";
+import { startCatchUp } from "../ledger/catch-up.ts";
+import { startDailyClock } from "../ledger/daily-clock.ts";
+import { Ledger } from "../ledger/ledger.ts";
+import { SealHolds } from "../ledger/seal-holds.ts";
+import { readFileLimit, warnOfFileLimit } from "../process/file-limit.ts";
+import { LogOutput } from "../process/log-output.ts";
+import { createPolicies } from "../rate-limits/policy.ts";
+import { createServiceTable } from "../services/table.ts";
+import { Site } from "../site/routes.ts";
+import { Database } from "../store/database.ts";
+import { tlsFailure } from "../store/database-errors.ts";
+import { TriggerWatch } from "../store/trigger-watch.ts";
+import { Warnings } from "../warnings.ts";
+import { CleanUp } from "./clean-up.ts";
+import { startClock } from "./clock.ts";
+import { migrateAs, type OwnDatabase, startOwnDatabase } from "./databases.ts";
+import { gaugesOf } from "./gauges.ts";
+import { createGuard } from "./guard.ts";
+import type { Overrides } from "./overrides.ts";
+import { checkReady, watchDatabase } from "./ready.ts";
+import { startRecount } from "./recount.ts";
 
-export type { Overrides } from "./app/overrides.ts";
+export type { Overrides } from "./overrides.ts";
 
 /** How long a start that was given up may take to end by itself, in milliseconds. */
 const givenUpMs = 3_000;
@@ -133,9 +136,17 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       writeLimits: policies && new WriteLimits(policies),
     });
     const proxies = new ClientAddresses(config.trustProxy);
+    const site = new Site({ siteUrl, now });
     const server = await createServer({
       table,
-      site: { siteUrl, now },
+      pages: site,
+      addRoutes(app, interceptors) {
+        site.addRoutes(app, table, interceptors);
+        addGuideRoutes(app, { table, siteUrl, policies });
+        const services = table.services.map(({ service }) => service);
+        addOpenApiRoutes(app, services, siteUrl);
+      },
+      isSecure: siteUrl().startsWith("https://"),
       log,
       logAddresses: config.logAddresses,
       limits: { policies, now: even },

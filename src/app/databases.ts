@@ -1,11 +1,11 @@
 import type { FastifyBaseLogger } from "fastify";
-import type { Config, DatabaseConfig } from "../config.ts";
+import type { Config, DatabaseConfig } from "../config/config.ts";
+import { type PrivateDatabase, startPrivateDatabase } from "../private-database/private-database.ts";
 import { restoreTriggers } from "../store/append-only.ts";
 import { Database } from "../store/database.ts";
 import { FreeSpace } from "../store/free-space.ts";
 import { migrate } from "../store/migrate.ts";
 import { checkPacketLimit } from "../store/packet-limit.ts";
-import { type PrivateDatabase, startPrivateDatabase } from "../store/private-database.ts";
 import type { CleanUp } from "./clean-up.ts";
 
 /** How long a server that is killed may take to be gone, in milliseconds. */

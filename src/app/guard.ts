@@ -1,6 +1,6 @@
-import type { Config } from "../config.ts";
-import { headFolder } from "../head-folder.ts";
+import type { Config } from "../config/config.ts";
 import { type GuardOptions, HeadGuard } from "../ledger/guard/guard.ts";
+import { headFolder } from "../ledger/guard/head-folder.ts";
 import type { SealHolds } from "../ledger/seal-holds.ts";
 import type { Warnings } from "../warnings.ts";
 

@@ -1,4 +1,4 @@
-import { Ticker } from "../ticker.ts";
+import { Ticker } from "../timing/ticker.ts";
 import type { Board } from "./board.ts";
 
 /**

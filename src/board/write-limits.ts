@@ -1,5 +1,5 @@
-import { advance, afterClock, type Judgement, judge } from "../limits/gcra.ts";
-import type { Policies, Policy } from "../limits/policy.ts";
+import { advance, afterClock, type Judgement, judge } from "../rate-limits/gcra.ts";
+import type { Policies, Policy } from "../rate-limits/policy.ts";
 import { advanceLimit, lowerLimit, type Subject, sweepAddresses } from "../store/limits.ts";
 import type { Board, Unit } from "./board.ts";
 

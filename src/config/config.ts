@@ -1,6 +1,10 @@
 import { resolve } from "node:path";
-import { type DatabaseConfig, isUnprotected, parseDatabaseUrl } from "./config/database-url.ts";
-import { readPem } from "./config/pem.ts";
+import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
+import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
+import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
+import { type DatabaseConfig, isUnprotected, parseDatabaseUrl } from "./database-url.ts";
+import { readPem } from "./pem.ts";
+import { warnOfUnknownSettings } from "./unknown-settings.ts";
 import {
   integerBetween,
   isWildcard,
@@ -11,11 +15,7 @@ import {
   parseProxies,
   parseSiteUrl,
   parseToken,
-} from "./config/values.ts";
-import type { OverloadLimits } from "./limits/overload-limits.ts";
-import { defaultQuotas, limitNames, parseQuota, type Quotas } from "./limits/quota.ts";
-import { defaultStreamLimits, type StreamLimits } from "./limits/stream-limits.ts";
-import { warnOfUnknownSettings } from "./unknown-settings.ts";
+} from "./values.ts";
 
 /** Everything that can be set from outside. This file is the only reader of the environment. */
 export interface Config {
@@ -81,7 +81,7 @@ export interface MetricsConfig {
   token: string | undefined;
 }
 
-export type { DatabaseConfig } from "./config/database-url.ts";
+export type { DatabaseConfig } from "./database-url.ts";
 
 /** A setting that cannot be used. The message names it and never holds a secret. */
 export class ConfigError extends Error {

@@ -1,7 +1,7 @@
 import { type DescField, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
-import { http } from "../../../gen/google/api/annotations_pb.js";
-import type { HttpRule } from "../../../gen/google/api/http_pb.js";
-import { success_status } from "../../../gen/stoa/v1/options_pb.js";
+import { http } from "../../gen/google/api/annotations_pb.js";
+import type { HttpRule } from "../../gen/google/api/http_pb.js";
+import { success_status } from "../../gen/stoa/v1/options_pb.js";
 import { compilePathTemplate, type PathTemplate } from "./path-template.ts";
 
 /** One way to call an RPC over REST, as its google.api.http annotation says. */

@@ -8,7 +8,7 @@ import {
   Limit,
   limit,
   omitted_when_unset,
-} from "../gen/stoa/v1/options_pb.js";
+} from "../../gen/stoa/v1/options_pb.js";
 
 /*
  * What the contract's options say of an RPC. Options are decoded at each look, which takes longer than all else that a call

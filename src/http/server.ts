@@ -1,3 +1,4 @@
+import type { Interceptor } from "@connectrpc/connect";
 import compress from "@fastify/compress";
 import {
   type FastifyBaseLogger,
@@ -7,42 +8,44 @@ import {
   fastify,
   LogController,
 } from "fastify";
-import type { LogAddresses } from "../config.ts";
+import type { LogAddresses } from "../config/config.ts";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
-import type { OverloadLimits } from "../limits/overload-limits.ts";
-import type { StreamLimits } from "../limits/stream-limits.ts";
-import { compressLargeReplies } from "./compression.ts";
-import { answerFailure, refuseConnection, refuseUnparsable } from "./failures.ts";
+import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
+import type { StreamLimits } from "../rate-limits/stream-limits.ts";
+import { ClientAddresses } from "./admission/client-address.ts";
+import { Gate, type GateOptions } from "./admission/gate.ts";
+import { addLimits, countVisit } from "./admission/hooks.ts";
+import { Overload, type OverloadOptions } from "./admission/overload.ts";
+import { createInterceptors } from "./calls/interceptors.ts";
+import type { ErrorPages } from "./errors/error-pages.ts";
+import { answerFailure, refuseConnection, refuseUnparsable } from "./errors/failures.ts";
+import { RouteMethods } from "./errors/methods.ts";
+import { answerNotFound } from "./errors/not-found.ts";
+import { fromFastifyError, sendError } from "./errors/reply-error.ts";
 import { createToolServices } from "./grpc/tools.ts";
 import { WatchReplies } from "./grpc/watch-replies.ts";
-import { addGuideRoutes } from "./guide/routes.ts";
-import { addHealthRoutes } from "./health.ts";
-import { hasGoodHost } from "./host.ts";
-import { createInterceptors } from "./interceptors.ts";
-import { ClientAddresses } from "./limits/client-address.ts";
-import { Gate, type GateOptions } from "./limits/gate.ts";
-import { addLimits, countVisit } from "./limits/hooks.ts";
-import { RouteMethods } from "./methods.ts";
+import { type CheckReady, Readiness } from "./health/readiness.ts";
+import { addHealthRoutes } from "./health/routes.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import { addMetricsRoute } from "./metrics/routes.ts";
-import { answerNotFound } from "./not-found.ts";
-import { addOpenApiRoutes } from "./openapi/routes.ts";
-import { Overload, type OverloadOptions } from "./overload/overload.ts";
-import { Port, type PortOptions } from "./port.ts";
-import { type CheckReady, Readiness } from "./readiness.ts";
-import { fromFastifyError, sendError } from "./reply-error.ts";
-import { requestIdOf } from "./request-id.ts";
-import { RequestLog } from "./request-log.ts";
+import { Port, type PortOptions } from "./port/port.ts";
+import { compressLargeReplies } from "./replies/compression.ts";
+import { hasGoodHost } from "./requests/host.ts";
+import { requestIdOf } from "./requests/request-id.ts";
+import { RequestLog } from "./requests/request-log.ts";
 import { addRestRoutes } from "./rest/routes.ts";
-import { addRpcRoutes } from "./rpc.ts";
+import { addRpcRoutes } from "./rpc/routes.ts";
 import type { ServiceTable } from "./services.ts";
-import { Site, type SiteOptions } from "./site/routes.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
 
 export interface ServerOptions {
   table: ServiceTable;
-  /** What the pages, the guide for agents and the API description need; without it there are none. */
-  site?: SiteOptions | undefined;
+  /** How failures become pages; without it they never do. */
+  pages?: ErrorPages | undefined;
+  /** Adds what is served beside the API and its health: pages, documents. */
+  addRoutes?: ((app: FastifyInstance, interceptors: readonly Interceptor[]) => void) | undefined;
+  /** Whether clients reach the service over TLS, its own or a proxy's: browsers are then told to use nothing else. */
+  isSecure?: boolean | undefined;
   checkReady: CheckReady;
   /** Called when the service begins to stop: what would go on without end ends now. */
   beforeDrain?(): void;
@@ -79,7 +82,9 @@ const bodyLimit = 256 * 1024;
 /** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
 export async function createServer({
   table,
-  site: siteOptions,
+  pages,
+  addRoutes,
+  isSecure,
   checkReady,
   beforeDrain,
   limits,
@@ -94,8 +99,7 @@ export async function createServer({
   heartbeatMs,
   port: portOptions,
 }: ServerOptions): Promise<Server> {
-  const isSecure = portOptions.tls !== undefined || siteOptions?.siteUrl().startsWith("https://") === true;
-  const transportSecurity = isSecure ? "max-age=31536000" : undefined;
+  const transportSecurity = isSecure || portOptions.tls ? "max-age=31536000" : undefined;
   const refused = transportSecurity === undefined ? {} : { "Strict-Transport-Security": transportSecurity };
   const port = new Port({
     ...portOptions,
@@ -139,26 +143,20 @@ export async function createServer({
   const requestLog = new RequestLog(app, logAddresses);
   let closing = false;
 
-  const site = siteOptions && new Site(siteOptions);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     if (transportSecurity !== undefined) reply.header("strict-transport-security", transportSecurity);
     done();
   });
   addLimits(app, gate, [...table.services, ...tools]);
-  addCommonHooks(app, { methods, requestLog, gate, site, metrics, isClosing: () => closing });
+  addCommonHooks(app, { methods, requestLog, gate, pages, metrics, isClosing: () => closing });
   compressLargeReplies(app);
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate, streams, heartbeatMs }));
   await app.register(async (rpc) =>
     addRpcRoutes(rpc, { table, tools, interceptors, gate, streams, readMaxBytes: bodyLimit }),
   );
-  site?.addRoutes(app, table, interceptors);
-  if (siteOptions) {
-    addGuideRoutes(app, { table, siteUrl: siteOptions.siteUrl, policies: limits.policies });
-    const services = table.services.map(({ service }) => service);
-    addOpenApiRoutes(app, services, siteOptions.siteUrl);
-  }
+  addRoutes?.(app, interceptors);
   addHealthRoutes(app, async () => {
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
     return readiness.check();
@@ -203,18 +201,18 @@ interface CommonHooks {
   requestLog: RequestLog;
   methods: RouteMethods;
   gate: Gate;
-  site: Site | undefined;
+  pages: ErrorPages | undefined;
   metrics: Metrics;
   isClosing(): boolean;
 }
 
 function addCommonHooks(
   app: FastifyInstance,
-  { methods, requestLog, gate, site, metrics, isClosing }: CommonHooks,
+  { methods, requestLog, gate, pages, metrics, isClosing }: CommonHooks,
 ): void {
   const answerUnrouted = async (request: FastifyRequest, reply: FastifyReply) => {
     await countVisit(gate, request);
-    answerNotFound(request, reply, { site, methods });
+    answerNotFound(request, reply, { pages, methods });
   };
   app.addHook("onRequest", (request, reply, done) => {
     if (isClosing()) {
@@ -226,8 +224,8 @@ function addCommonHooks(
       answerUnrouted(request, reply).catch(done);
     } else done();
   });
-  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, { site, methods }));
-  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, site));
+  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, { pages, methods }));
+  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, pages));
   app.addHook("onResponse", (request, reply, done) => {
     metrics.observe(request, reply);
     requestLog.finished(request, reply);

@@ -1,6 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ContextKey } from "@connectrpc/connect";
-import type { CallLimits } from "../limits/call-limits.ts";
+import type { CallLimits } from "../rate-limits/call-limits.ts";
 
 /** The methods of a service by their local names, as Connect's router takes them. */
 export type Implementation = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Board, Queryable, Unit } from "../board/board.ts";
 import { badInput, StoaError, StoredDamage } from "../errors.ts";
 import { forgetKeyReply } from "../store/agents.ts";
 import {
@@ -9,7 +10,6 @@ import {
   putReply,
   renewReply,
 } from "../store/idempotency-replies.ts";
-import type { Board, Queryable, Unit } from "./board.ts";
 import { minSealedLength, openReply, type ReplySecret, sealReply } from "./sealed-reply.ts";
 
 /** How long a key is known, in milliseconds. */

@@ -1,10 +1,10 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Caller } from "../board/agents.ts";
-import { agentClaimId, type Claim, claimId } from "../board/idempotency.ts";
-import { isIdempotentByKey, isReplySecret } from "../contract.ts";
+import { callerKey, operator } from "../calls/context.ts";
+import { isIdempotentByKey, isReplySecret } from "../contract/rules.ts";
 import { badInput } from "../errors.ts";
-import { callerKey, operator } from "./access.ts";
+import { agentClaimId, type Claim, claimId } from "./claims.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 
 const header = "Idempotency-Key";

@@ -1,6 +1,6 @@
+import type { Board } from "../board/board.ts";
 import { deleteDueReplies, eraseDueReplies } from "../store/idempotency-replies.ts";
-import type { Board } from "./board.ts";
-import { keptMs } from "./idempotency.ts";
+import { keptMs } from "./claims.ts";
 
 /** Rows a transaction: short ones, so that no write waits for a sweep. */
 const batch = 200;

@@ -1,13 +1,13 @@
 import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Board, Unit } from "../board/board.ts";
-import { type Claim, claimReply, damagedReply, findRepeat, keepReply } from "../board/idempotency.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
-import { limitOf } from "../contract.ts";
+import { callerKey, callerOf, limitsKey } from "../calls/context.ts";
+import { limitOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Sealing } from "../ledger/chain.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { callerKey, callerOf, limitsKey } from "./access.ts";
+import { type Claim, claimReply, damagedReply, findRepeat, keepReply } from "./claims.ts";
 import { readClaim } from "./idempotency-key.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { Ticker } from "../ticker.ts";
+import { Ticker } from "../timing/ticker.ts";
 import type { Ledger, LedgerLog } from "./ledger.ts";
 
 /** How soon a verification that failed is tried again, in milliseconds. */

@@ -1,4 +1,4 @@
-import { Ticker } from "../ticker.ts";
+import { Ticker } from "../timing/ticker.ts";
 import { dateOf } from "./chain.ts";
 import type { Ledger, LedgerLog } from "./ledger.ts";
 import { SealsHeld } from "./seal-holds.ts";

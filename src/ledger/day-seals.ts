@@ -8,8 +8,8 @@ import { acceptHead } from "./clock/accept-head.ts";
 import type { LedgerLog } from "./ledger.ts";
 import { SealsHeld } from "./seal-holds.ts";
 import { checkOver, checkSealable, sealDay } from "./seals.ts";
-import type { Verified } from "./verification.ts";
-import type { Verifier } from "./verifier.ts";
+import type { Verified } from "./verification/verification.ts";
+import type { Verifier } from "./verification/verifier.ts";
 
 export interface DaySealsOptions {
   db: Database;

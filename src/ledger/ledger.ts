@@ -11,12 +11,12 @@ import { NewestReceipts } from "./newest-receipts.ts";
 import type { SealHolds } from "./seal-holds.ts";
 import { sealGenesis } from "./seals.ts";
 import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
-import type { Verified } from "./verification.ts";
-import type { Report } from "./verification-desk.ts";
-import { Verifier } from "./verifier.ts";
+import type { Report } from "./verification/queue.ts";
+import type { Verified } from "./verification/verification.ts";
+import { Verifier } from "./verification/verifier.ts";
 
 export type { ReceiptRow } from "../store/receipts.ts";
-export type { Report } from "./verification-desk.ts";
+export type { Report } from "./verification/queue.ts";
 
 /** What the ledger tells the operator. */
 export interface LedgerLog {

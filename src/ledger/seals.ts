@@ -5,7 +5,7 @@ import { lockHead, type ReceiptRow } from "../store/receipts.ts";
 import { insertSealedDay, insertSealedSession } from "../store/seals.ts";
 import { append, clerk, dateOf, dayMs, type Sealing, startOf, verificationPath } from "./chain.ts";
 import { checkPlain, sessionEvidence } from "./evidence.ts";
-import { type Verified, verifyFrom } from "./verification.ts";
+import { type Verified, verifyFrom } from "./verification/verification.ts";
 
 /** A day sealed later than this after its end, in milliseconds, says so. */
 const lateMs = 5 * 60_000;

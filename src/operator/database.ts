@@ -2,17 +2,17 @@
 // the socket of its server while the service runs; else the server is started for as long as the command takes.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { DatabaseConfig } from "../config.ts";
+import type { DatabaseConfig } from "../config/config.ts";
 import type { StoaError } from "../errors.ts";
-import { type Account, unprivilegedAccount } from "../privileges/account.ts";
+import { giveDataFolder, serverFiles } from "../private-database/data-folder.ts";
+import { madeBy } from "../private-database/initialise.ts";
+import { runningServer } from "../private-database/left-over.ts";
+import { DataFolderInUse } from "../private-database/lock.ts";
+import { socketIn } from "../private-database/options.ts";
+import { type PrivateAddresses, privateAddresses, startPrivateDatabase } from "../private-database/private-database.ts";
+import { type Account, unprivilegedAccount } from "../process/account.ts";
 import { Database } from "../store/database.ts";
 import { schemaState } from "../store/migrate.ts";
-import { type PrivateAddresses, privateAddresses, startPrivateDatabase } from "../store/private-database.ts";
-import { giveDataFolder, serverFiles } from "../store/private-server/data-folder.ts";
-import { madeBy } from "../store/private-server/initialise.ts";
-import { runningServer } from "../store/private-server/left-over.ts";
-import { DataFolderInUse } from "../store/private-server/lock.ts";
-import { socketIn } from "../store/private-server/options.ts";
 import type { OperatorContext } from "./command.ts";
 import { withSpace } from "./write-space.ts";
 

@@ -1,5 +1,5 @@
 import { describeFinding, type Outcome, recountBoard } from "../board/recount.ts";
-import { checkLedger } from "../ledger/ledger-check.ts";
+import { checkLedger } from "../ledger/fsck/ledger-check.ts";
 import type { Database } from "../store/database.ts";
 import { newestPostTime } from "../store/recount/posts.ts";
 import { checkSchema } from "../store/schema-check.ts";

@@ -1,7 +1,7 @@
 import { UsageError } from "../cli/arguments.ts";
-import { headFolder } from "../head-folder.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
+import { headFolder } from "../ledger/guard/head-folder.ts";
 import { LedgerRecovery, type Survey } from "../ledger/guard/recover.ts";
 import { newestOf } from "../ledger/guard/texts.ts";
 import { SealHolds } from "../ledger/seal-holds.ts";

@@ -1,5 +1,5 @@
-import { Alarm } from "../ledger/alarm.ts";
-import { type Verified, verifyFrom } from "../ledger/verification.ts";
+import { Alarm } from "../ledger/verification/alarm.ts";
+import { type Verified, verifyFrom } from "../ledger/verification/verification.ts";
 import { chainStart } from "../receipt/verify.ts";
 import { restoreBackup } from "../store/backup/restore-backup.ts";
 import type { Database } from "../store/database.ts";

@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { help as clientHelp, UsageError } from "../cli/arguments.ts";
-import { ConfigError, readConfig } from "../config.ts";
+import { ConfigError, readConfig } from "../config/config.ts";
 import { exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 
 /** Where a command prints, and what it reads. */

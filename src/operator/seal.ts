@@ -1,9 +1,9 @@
-import type { Config } from "../config.ts";
-import { headFolder } from "../head-folder.ts";
+import type { Config } from "../config/config.ts";
 import { dateOf, dayMs, startOf } from "../ledger/chain.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { dueDays } from "../ledger/day-seals.ts";
+import { headFolder } from "../ledger/guard/head-folder.ts";
 import { LedgerRecovery } from "../ledger/guard/recover.ts";
 import { describeObjections } from "../ledger/guard/texts.ts";
 import { Ledger } from "../ledger/ledger.ts";

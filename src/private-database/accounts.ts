@@ -1,6 +1,6 @@
 // The accounts of grants.sql in a private database. They have no password: the socket's folder keeps others out.
 import { readFileSync } from "node:fs";
-import { splitStatements } from "../migrate.ts";
+import { splitStatements } from "../store/migrate.ts";
 import { type Administrator, administer } from "./administrator.ts";
 
 /** Who may make and alter tables. */
@@ -10,11 +10,12 @@ export const servingUser = "stoa_serving";
 
 const never = new AbortController().signal;
 const onTable = / ON stoa\.(?!\*)/;
-const statements = splitStatements(readFileSync(new URL("../grants.sql", import.meta.url), "utf8")).map((statement) =>
-  statement
-    .replace("CREATE USER", "CREATE USER IF NOT EXISTS")
-    .replace(/ IDENTIFIED BY '[^']*'/, "")
-    .replace(/'@'%'/g, "'@'localhost'"),
+const statements = splitStatements(readFileSync(new URL("../store/grants.sql", import.meta.url), "utf8")).map(
+  (statement) =>
+    statement
+      .replace("CREATE USER", "CREATE USER IF NOT EXISTS")
+      .replace(/ IDENTIFIED BY '[^']*'/, "")
+      .replace(/'@'%'/g, "'@'localhost'"),
 );
 
 /** Makes the accounts, with the rights that need no tables and no others. The caller is the only one at the database. */

@@ -4,8 +4,8 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Account } from "../../privileges/account.ts";
-import { firstUnreadable } from "../../privileges/reach.ts";
+import type { Account } from "../process/account.ts";
+import { firstUnreadable } from "../process/reach.ts";
 import { mountPoint } from "./scratch.ts";
 
 /** A program with its arguments, and how it is spawned. */

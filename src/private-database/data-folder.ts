@@ -1,8 +1,8 @@
 // Who owns the data folder where root starts the service.
 import { chmodSync, lchownSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Account } from "../../privileges/account.ts";
-import { handOver } from "../../privileges/ownership.ts";
+import type { Account } from "../process/account.ts";
+import { handOver } from "../process/ownership.ts";
 import { type ServerFiles, stopLeftOver } from "./left-over.ts";
 import { takeLock } from "./lock.ts";
 

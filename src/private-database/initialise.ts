@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import type { Account } from "../../privileges/account.ts";
+import type { Account } from "../process/account.ts";
 import { confine } from "./confine.ts";
 import type { Flavour, ServerProgram } from "./find.mjs";
 import { serverEnvironment } from "./options.ts";

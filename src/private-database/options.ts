@@ -1,7 +1,7 @@
 // How the private server is run: reachable through its socket alone, durable, of modest size.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Account } from "../../privileges/account.ts";
+import type { Account } from "../process/account.ts";
 import type { Flavour } from "./find.mjs";
 import { makeScratch, type Scratch } from "./scratch.ts";
 

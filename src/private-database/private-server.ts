@@ -7,18 +7,18 @@
 //   mysql.log            what the server says
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Account, unprivilegedAccount } from "../privileges/account.ts";
-import { confine } from "./private-server/confine.ts";
-import { giveDatabase, makeDataFolder, serverFiles } from "./private-server/data-folder.ts";
-import { type Flavour, findServer } from "./private-server/find.mjs";
-import { initialise, madeBy } from "./private-server/initialise.ts";
-import { forgetServer, recordServer, type ServerFiles, stopLeftOver } from "./private-server/left-over.ts";
-import { takeLock } from "./private-server/lock.ts";
-import { makeSocketFolder, noFiles, serverArgs, socketIn } from "./private-server/options.ts";
-import type { OsLock } from "./private-server/os-lock.ts";
-import { sweepScratch } from "./private-server/scratch.ts";
-import type { Launch } from "./private-server/server-process.ts";
-import { supervise } from "./private-server/supervise.ts";
+import { type Account, unprivilegedAccount } from "../process/account.ts";
+import { confine } from "./confine.ts";
+import { giveDatabase, makeDataFolder, serverFiles } from "./data-folder.ts";
+import { type Flavour, findServer } from "./find.mjs";
+import { initialise, madeBy } from "./initialise.ts";
+import { forgetServer, recordServer, type ServerFiles, stopLeftOver } from "./left-over.ts";
+import { takeLock } from "./lock.ts";
+import { makeSocketFolder, noFiles, serverArgs, socketIn } from "./options.ts";
+import type { OsLock } from "./os-lock.ts";
+import { sweepScratch } from "./scratch.ts";
+import type { Launch } from "./server-process.ts";
+import { supervise } from "./supervise.ts";
 
 export interface PrivateServer {
   readonly socketPath: string;

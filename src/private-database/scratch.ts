@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { chownSync, lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { Account } from "../../privileges/account.ts";
+import type { Account } from "../process/account.ts";
 import { type OsLock, tryLock, tryLockExisting } from "./os-lock.ts";
 
 export interface Scratch {

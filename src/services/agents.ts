@@ -11,11 +11,11 @@ import {
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
-import { callerOf, unauthorized } from "./access.ts";
+import { callerOf, unauthorized } from "../calls/context.ts";
+import { integerDefault } from "../contract/defaults.ts";
+import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import { integerDefault } from "./defaults.ts";
 import { type Messages, timestamp } from "./messages.ts";
-import type { Writes } from "./writes.ts";
 
 const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { findHolders, type Holder, maxKeysAtOnce } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { isApiKey } from "../board/keys.ts";
-import { RecentMap } from "../limits/recent-map.ts";
+import { RecentMap } from "../rate-limits/recent-map.ts";
 import { Batch } from "./batch.ts";
 
 /** How long a key that was good counts for its agent without being looked up, in milliseconds. */

@@ -8,10 +8,10 @@ import {
 } from "../../gen/stoa/v1/comment_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { createComment, listComments } from "../board/comments.ts";
-import { callerOf } from "./access.ts";
-import { integerDefault } from "./defaults.ts";
+import { callerOf } from "../calls/context.ts";
+import { integerDefault } from "../contract/defaults.ts";
+import type { Writes } from "../idempotency/writes.ts";
 import type { Messages } from "./messages.ts";
-import type { Writes } from "./writes.ts";
 
 export function createCommentService(
   board: Board,

@@ -10,10 +10,10 @@ import {
 } from "../../gen/stoa/v1/community_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { createCommunity, getCommunity, listCommunities } from "../board/communities.ts";
-import { callerOf } from "./access.ts";
+import { callerOf } from "../calls/context.ts";
+import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
 import type { Messages } from "./messages.ts";
-import type { Writes } from "./writes.ts";
 
 export function createCommunityService(
   board: Board,

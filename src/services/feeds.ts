@@ -2,7 +2,7 @@ import { create, type DescField } from "@bufbuild/protobuf";
 import { type Feed, FeedSchema, FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import type { Board } from "../board/board.ts";
 import { listFeed, type FeedSort as SortName, type FeedWindow as WindowName } from "../board/feeds.ts";
-import { enumDefault, integerDefault } from "./defaults.ts";
+import { enumDefault, integerDefault } from "../contract/defaults.ts";
 import type { Messages } from "./messages.ts";
 
 const sorts: Record<FeedSort, SortName> = {

@@ -14,10 +14,10 @@ import {
 } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
+import { limitsKey } from "../calls/context.ts";
+import { integerDefault } from "../contract/defaults.ts";
 import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
-import { pace } from "../limits/pacing.ts";
-import { limitsKey } from "./access.ts";
-import { integerDefault } from "./defaults.ts";
+import { pace } from "../rate-limits/pacing.ts";
 import type { ReceiptMessages } from "./receipts.ts";
 
 /** A stream spends a further call of its caller's limit for each so many receipts. */

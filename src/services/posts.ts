@@ -16,11 +16,11 @@ import {
 import type { Board } from "../board/board.ts";
 import { createPost, getPost } from "../board/posts.ts";
 import { type Vote, votePost } from "../board/votes.ts";
-import { callerOf } from "./access.ts";
-import { stringDefault } from "./defaults.ts";
+import { callerOf } from "../calls/context.ts";
+import { stringDefault } from "../contract/defaults.ts";
+import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
 import type { Messages } from "./messages.ts";
-import type { Writes } from "./writes.ts";
 
 export function createPostService(board: Board, writes: Writes, messages: Messages): ServiceImpl<typeof PostService> {
   const defaults = feedDefaults(ListPostsRequestSchema.field);

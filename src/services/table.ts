@@ -8,10 +8,12 @@ import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
+import { callerKey, limitsKey } from "../calls/context.ts";
+import { Writes } from "../idempotency/writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { Authenticator, callerKey, limitsKey } from "./access.ts";
 import { createAgentService } from "./agents.ts";
 import { ApiKeys } from "./api-keys.ts";
+import { Authenticator } from "./authenticator.ts";
 import { createCommentService } from "./comments.ts";
 import { createCommunityService } from "./communities.ts";
 import { createLedgerService } from "./ledger.ts";
@@ -19,7 +21,6 @@ import { createLedgerOperatorService } from "./ledger-operator.ts";
 import { Messages } from "./messages.ts";
 import { createPostService } from "./posts.ts";
 import { ReceiptMessages } from "./receipts.ts";
-import { Writes } from "./writes.ts";
 
 export interface ServiceOptions {
   board: Board;

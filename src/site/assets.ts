@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
-import { Precompressed } from "../precompressed.ts";
+import { Precompressed } from "../http/replies/precompressed.ts";
 import { publishModules } from "./browser-modules.ts";
 
 /** Where the pages find what they load. */
@@ -33,7 +33,7 @@ export class Assets {
     const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), "utf8");
     const icon = read("favicon.svg");
     const receiptModules: string[] = [];
-    publishModules(new URL("../../browser/receipt-page.ts", import.meta.url), ({ name, code }) => {
+    publishModules(new URL("../browser/receipt-page.ts", import.meta.url), ({ name, code }) => {
       const path = this.#addForEver(name, "js", code);
       receiptModules.push(path);
       // As the others import it, from the same folder.

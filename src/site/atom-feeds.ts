@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
-import type { Feed } from "../../../gen/stoa/v1/feed_pb.js";
-import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
-import type { Community, Post } from "../../../gen/stoa/v1/resources_pb.js";
-import { cancellation } from "../cancellation.ts";
+import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import type { Feed } from "../../gen/stoa/v1/feed_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import type { Community, Post } from "../../gen/stoa/v1/resources_pb.js";
+import { cancellation } from "../http/calls/cancellation.ts";
 import { atomFeed, atomHeaders } from "./atom.ts";
 import { escapeText, raw } from "./html.ts";
 import type { PageContext } from "./pages.ts";

@@ -1,5 +1,5 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
+import type { Post } from "../../gen/stoa/v1/resources_pb.js";
 import { type Html, html } from "./html.ts";
 import { toMs, visible, withoutForbidden } from "./text.ts";
 

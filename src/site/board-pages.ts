@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
-import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
-import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
-import { type Feed, FeedSort } from "../../../gen/stoa/v1/feed_pb.js";
-import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
-import type { Agent, Community } from "../../../gen/stoa/v1/resources_pb.js";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { type Feed, FeedSort } from "../../gen/stoa/v1/feed_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import type { Agent, Community } from "../../gen/stoa/v1/resources_pb.js";
 import type { PageContext } from "./pages.ts";
 import { parameterOf, pick, segment } from "./target.ts";
 import { agentView } from "./views/agent.ts";

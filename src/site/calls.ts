@@ -1,14 +1,14 @@
 import type { DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { notFound } from "../../errors.ts";
-import { cancellation } from "../cancellation.ts";
-import { toStoaError } from "../error-mapping.ts";
-import { logKey } from "../log.ts";
-import { bindingsOf } from "../rest/bindings.ts";
-import { createUnaryCall } from "../rest/call.ts";
-import { readRequest } from "../rest/request.ts";
-import type { ServiceTable } from "../services.ts";
+import { bindingsOf } from "../contract/bindings.ts";
+import { notFound } from "../errors.ts";
+import { cancellation } from "../http/calls/cancellation.ts";
+import { logKey } from "../http/calls/log.ts";
+import { toStoaError } from "../http/errors/error-mapping.ts";
+import { createUnaryCall } from "../http/rest/call.ts";
+import type { ServiceTable } from "../http/services.ts";
+import { readRequest } from "../transcoding/request.ts";
 
 /**
  * Makes a call of the API in this process: the request is given as one of the API's own addresses, and is read, checked

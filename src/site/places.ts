@@ -1,4 +1,4 @@
-import { StoaError } from "../../errors.ts";
+import { StoaError } from "../errors.ts";
 
 /**
  * A bounded number of places for work that holds much memory. Whoever finds none waits in line; a caller that goes away

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isKnown } from "../etag.ts";
+import { isKnown } from "../http/replies/etag.ts";
 
 /** Pages may be shown again for so many seconds without asking; after that the tag tells whether they have changed. */
 const freshSeconds = 10;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { decodeQuery, splitTarget } from "../rest/request.ts";
+import { decodeQuery, splitTarget } from "../transcoding/request.ts";
 
 /**
  * The parameters of a request that are named. Names are written plainly, as the API's codec reads them; values stay as they

@@ -1,4 +1,4 @@
-import type { Comment } from "../../../gen/stoa/v1/resources_pb.js";
+import type { Comment } from "../../gen/stoa/v1/resources_pb.js";
 
 /** A comment at its place in the thread. */
 export interface Threaded {

@@ -1,4 +1,4 @@
-import { Ticker } from "../ticker.ts";
+import { Ticker } from "../timing/ticker.ts";
 import { Database, type DatabaseAddress, type Reader } from "./database.ts";
 import { explainFailure } from "./database-errors.ts";
 

@@ -10,8 +10,8 @@ import {
   type JsonValue as PlainJson,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { refuse_unknown_properties } from "../../../gen/stoa/v1/options_pb.js";
-import { badInput } from "../../errors.ts";
+import { refuse_unknown_properties } from "../../gen/stoa/v1/options_pb.js";
+import { badInput } from "../errors.ts";
 import { enumValueName } from "./encode.ts";
 import { type Input, type Node, UrlText } from "./input.ts";
 import { JsonNumber, type JsonObject, type JsonValue, maxDepth } from "./json.ts";

@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { type DescField, getOption, hasOption, type Message } from "@bufbuild/protobuf";
-import { resumes_stream } from "../../../gen/stoa/v1/options_pb.js";
-import { badInput, StoaError } from "../../errors.ts";
-import { type Binding, fieldAt } from "./bindings.ts";
+import { resumes_stream } from "../../gen/stoa/v1/options_pb.js";
+import { type Binding, fieldAt } from "../contract/bindings.ts";
+import { type Captured, decodeCaptured, PathEncodingError } from "../contract/path-template.ts";
+import { badInput, StoaError } from "../errors.ts";
 import { decodeMessage } from "./decode.ts";
 import { type Input, UrlText } from "./input.ts";
 import { JsonSyntaxError, type JsonValue, parseJson } from "./json.ts";
-import { type Captured, decodeCaptured, PathEncodingError } from "./path-template.ts";
 import { isTextual } from "./well-known.ts";
 
 /** Splits the raw target of a request line, which may be a whole address (RFC 9112, section 3.2.2). */

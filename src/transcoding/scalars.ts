@@ -1,6 +1,6 @@
 import { ScalarType } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
-import { badInput } from "../../errors.ts";
+import { badInput } from "../errors.ts";
 import { type Node, UrlText } from "./input.ts";
 import { JsonNumber } from "./json.ts";
 import { isTimestampMs } from "./well-known.ts";

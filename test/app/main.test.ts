@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { nodeEnvironment } from "./support/node-environment.ts";
-import { askRest } from "./support/service.ts";
-import { waitUntil } from "./support/wait.ts";
+import { nodeEnvironment } from "../support/node-environment.ts";
+import { askRest } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** The process as `npm start` runs it, on a private database in `dataDir`. */
 class Process {

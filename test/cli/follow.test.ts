@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { defaultStreamLimits } from "../../src/limits/stream-limits.ts";
+import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { type FakeStoa, shownChain, startFake, textOf } from "../client/fake-stoa.ts";
 import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createStoaClient, type VerifiedReceipt } from "../../src/client/index.ts";
-import { defaultStreamLimits } from "../../src/limits/stream-limits.ts";
+import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
 import { type FakeStoa, shownChain, startFake, textOf } from "./fake-stoa.ts";

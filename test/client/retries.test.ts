@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createStoaClient, type StoaError } from "../../src/client/index.ts";
-import { defaultQuotas, parseQuota } from "../../src/limits/quota.ts";
+import { defaultQuotas, parseQuota } from "../../src/rate-limits/quota.ts";
 import { startService } from "../support/service.ts";
 import { startProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { refuse, startFake } from "./fake-stoa.ts";

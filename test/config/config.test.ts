@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { describeConfig, readConfig } from "../src/config.ts";
-import { defaultQuotas, limitNames } from "../src/limits/quota.ts";
+import { describeConfig, readConfig } from "../../src/config/config.ts";
+import { defaultQuotas, limitNames } from "../../src/rate-limits/quota.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "stoa-config-"));
 afterAll(() => rmSync(folder, { recursive: true }));

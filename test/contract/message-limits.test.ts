@@ -5,7 +5,7 @@ import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/refl
 import { SealSessionRequestSchema } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { StreamReceiptsRequestSchema } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { CreatePostRequestSchema } from "../../gen/stoa/v1/post_service_pb.js";
-import { maxBinarySize } from "../../src/http/message-limits.ts";
+import { maxBinarySize } from "../../src/contract/message-limits.ts";
 
 const kib = 1024;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compilePathTemplate, decodeCaptured, PathEncodingError } from "../../../src/http/rest/path-template.ts";
+import { compilePathTemplate, decodeCaptured, PathEncodingError } from "../../src/contract/path-template.ts";
 
 /** The values of the variables by field, or undefined where the path does not match. */
 function read(template: string, path: string): Record<string, string> | undefined {

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPool, type RowDataPacket } from "mysql2/promise";
-import type { DatabaseConfig } from "../../src/config.ts";
+import type { DatabaseConfig } from "../../src/config/config.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";

@@ -2,11 +2,11 @@
 // the call has happened whole or not at all, and its repeat tells which.
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { askText } from "../services/replays.ts";
 import { type Cut, type CuttingProxy, startCuttingProxy } from "../support/cutting-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
-import { askText } from "./replays.ts";
 
 let db: TestDatabase;
 let proxy: CuttingProxy;

@@ -9,12 +9,12 @@ import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { isIdempotentByKey } from "../../src/contract.ts";
+import { isIdempotentByKey } from "../../src/contract/rules.ts";
 import { asOperator, type LedgerUnderTest, refusal, startLedger, verifyLedger } from "../ledger/support.ts";
+import { createGrpcCaller, errorDetailOf } from "../services/grpc-js.ts";
+import { askText } from "../services/replays.ts";
+import { restView } from "../services/rest-view.ts";
 import { recount, rowCounts } from "../support/recount.ts";
-import { createGrpcCaller, errorDetailOf } from "./grpc-js.ts";
-import { askText } from "./replays.ts";
-import { restView } from "./rest-view.ts";
 
 let service: LedgerUnderTest;
 let agent: { name: string; key: string };

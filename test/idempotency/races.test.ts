@@ -5,11 +5,11 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { asOperator, type LedgerUnderTest, startLedger, verifyLedger } from "../ledger/support.ts";
+import { askText } from "../services/replays.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
-import { askText } from "./replays.ts";
 
 let service: LedgerUnderTest;
 let replica: LedgerUnderTest;

@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Board } from "../../src/board/board.ts";
-import { sweepReplies } from "../../src/board/reply-sweep.ts";
+import { sweepReplies } from "../../src/idempotency/reply-sweep.ts";
 import { Database } from "../../src/store/database.ts";
 import { TestClock } from "../ledger/support.ts";
+import { askText } from "../services/replays.ts";
 import { rowCounts } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
-import { askText } from "./replays.ts";
 
 const start = Date.parse("2026-05-01T12:00:00Z");
 const hour = 3_600_000;

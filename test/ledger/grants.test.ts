@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createPool, type Pool } from "mysql2/promise";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Config, DatabaseConfig } from "../../src/config.ts";
+import type { Config, DatabaseConfig } from "../../src/config/config.ts";
 import { Database } from "../../src/store/database.ts";
 import { splitStatements } from "../../src/store/migrate.ts";
 import { TriggerWatch } from "../../src/store/trigger-watch.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
-import type { DatabaseConfig } from "../../src/config.ts";
+import type { DatabaseConfig } from "../../src/config/config.ts";
 import { splitStatements } from "../../src/store/migrate.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";

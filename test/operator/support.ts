@@ -1,5 +1,5 @@
 import { createConnection, type RowDataPacket } from "mysql2/promise";
-import type { DatabaseConfig } from "../../src/config.ts";
+import type { DatabaseConfig } from "../../src/config/config.ts";
 import { operatorCommands } from "../../src/operator/commands.ts";
 import { runOperatorCommand } from "../../src/operator/run.ts";
 import { urlOf } from "../support/process.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { tryLock, tryLockExisting } from "../../src/store/private-server/os-lock.ts";
+import { tryLock, tryLockExisting } from "../../src/private-database/os-lock.ts";
 
 let folder: string;
 let path: string;

@@ -17,9 +17,13 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createConnection } from "mysql2/promise";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { initialise } from "../../src/store/private-server/initialise.ts";
-import { identify, isRunning } from "../../src/store/private-server/process-identity.ts";
-import { type PrivateServer, type PrivateServerOptions, startPrivateServer } from "../../src/store/private-server.ts";
+import { initialise } from "../../src/private-database/initialise.ts";
+import {
+  type PrivateServer,
+  type PrivateServerOptions,
+  startPrivateServer,
+} from "../../src/private-database/private-server.ts";
+import { identify, isRunning } from "../../src/private-database/process-identity.ts";
 
 // Real servers, some started three times over.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -364,7 +368,7 @@ function tell(line: string, level?: "error"): void {
 
 /** Starts the server from a process of its own, which then waits to be killed. */
 async function startOwner(): Promise<{ child: ChildProcess; server: PrivateServer }> {
-  const module = new URL("../../src/store/private-server.ts", import.meta.url).href;
+  const module = new URL("../../src/private-database/private-server.ts", import.meta.url).href;
   const script = `
     const { startPrivateServer } = await import(${JSON.stringify(module)});
     process.send(await startPrivateServer({ dataDir: ${JSON.stringify(dataDir)}, log() {} }));
@@ -384,7 +388,7 @@ async function startOwner(): Promise<{ child: ChildProcess; server: PrivateServe
  * @returns what came of it
  */
 async function startUnshared(proc = ["--mount-proc"]): Promise<string> {
-  const module = new URL("../../src/store/private-server.ts", import.meta.url).href;
+  const module = new URL("../../src/private-database/private-server.ts", import.meta.url).href;
   const script = `
     const { startPrivateServer } = await import(${JSON.stringify(module)});
     try {

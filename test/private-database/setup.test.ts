@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { findServer } from "../../src/store/private-server/find.mjs";
+import { findServer } from "../../src/private-database/find.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // Plain JavaScript without declarations: imported by a computed name, it is `any`.
@@ -33,7 +33,7 @@ const installed = `node_modules/${runtimePackage}`;
 // A project that depends on one package and on the runtime, and has them installed as npm would have.
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), "stoa-setup-"));
-  for (const part of ["scripts", "src/store/private-server"])
+  for (const part of ["scripts", "src/private-database"])
     cpSync(join(root, part), join(copy, part), { recursive: true });
   const version = process.versions.node;
   const there = {
@@ -135,7 +135,7 @@ describe("system packages", () => {
     bin = join(copy, "bin");
     mkdirSync(bin);
     writeFileSync(join(bin, "apt-get"), `#!/bin/sh\necho "$@" >> ${copy}/asked\n`, { mode: 0o755 });
-    writeFileSync(join(copy, "src/store/private-server/find.mjs"), "export function findServer() {}\n");
+    writeFileSync(join(copy, "src/private-database/find.mjs"), "export function findServer() {}\n");
     env = { PATH: `${bin}:/bin`, STOA_DATABASE_URL: "" };
   });
   const asked = () => (existsSync(join(copy, "asked")) ? readFileSync(join(copy, "asked"), "utf8") : "");
@@ -168,7 +168,7 @@ describe("system packages", () => {
   );
 
   test("for the tests are not installed with STOA_SETUP=never either", async () => {
-    cpSync(join(root, "src/store/private-server/find.mjs"), join(copy, "src/store/private-server/find.mjs"));
+    cpSync(join(root, "src/private-database/find.mjs"), join(copy, "src/private-database/find.mjs"));
     const { status, said } = await setUp(undefined, { ...env, PATH: bin, STOA_SETUP: "never" }, "test").result;
     expect(status).toBe(1);
     expect(said).toContain("the tests need curl and jq");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readFileLimit, warnOfFileLimit } from "../src/file-limit.ts";
+import { readFileLimit, warnOfFileLimit } from "../../src/process/file-limit.ts";
 
 it("is warned of when it is lower than the connections that the settings allow", () => {
   const counts = { connections: 8192, databaseConnections: 32 };

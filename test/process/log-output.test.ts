@@ -3,8 +3,8 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { LogOutput } from "../src/log-output.ts";
-import { waitUntil } from "./support/wait.ts";
+import { LogOutput } from "../../src/process/log-output.ts";
+import { waitUntil } from "../support/wait.ts";
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { advance, afterClock, judge, type Rate } from "../../src/limits/gcra.ts";
-import { Policy, wholeSeconds } from "../../src/limits/policy.ts";
-import { defaultQuotas, limitNames } from "../../src/limits/quota.ts";
+import { advance, afterClock, judge, type Rate } from "../../src/rate-limits/gcra.ts";
+import { Policy, wholeSeconds } from "../../src/rate-limits/policy.ts";
+import { defaultQuotas, limitNames } from "../../src/rate-limits/quota.ts";
 
 /** The algorithm as its users run it, with a clock that is set by the test. */
 class Caller {

@@ -6,7 +6,7 @@ import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { accessOf, limitOf } from "../../src/contract.ts";
+import { accessOf, limitOf } from "../../src/contract/rules.ts";
 import { createServiceTable } from "../../src/services/table.ts";
 import { createGrpcCaller, errorDetailOf } from "../services/grpc-js.ts";
 import { type Limited, startLimited } from "../support/limited.ts";

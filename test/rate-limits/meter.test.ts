@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { Meter } from "../../src/limits/meter.ts";
-import { Policy } from "../../src/limits/policy.ts";
-import { RecentMap } from "../../src/limits/recent-map.ts";
+import { Meter } from "../../src/rate-limits/meter.ts";
+import { Policy } from "../../src/rate-limits/policy.ts";
+import { RecentMap } from "../../src/rate-limits/recent-map.ts";
 
 const policy = new Policy("reads", { calls: 3, windowSeconds: 3 });
 const start = 1_800_000_000_000;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { CallLimits } from "../../src/limits/call-limits.ts";
-import { Meter } from "../../src/limits/meter.ts";
-import { pace } from "../../src/limits/pacing.ts";
-import { createPolicies } from "../../src/limits/policy.ts";
-import { defaultQuotas } from "../../src/limits/quota.ts";
+import { CallLimits } from "../../src/rate-limits/call-limits.ts";
+import { Meter } from "../../src/rate-limits/meter.ts";
+import { pace } from "../../src/rate-limits/pacing.ts";
+import { createPolicies } from "../../src/rate-limits/policy.ts";
+import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { drain, forms, receive, receiveParts, take } from "../ledger/followers.ts";
 import { fill } from "../ledger/support.ts";
 import { startService } from "../support/service.ts";

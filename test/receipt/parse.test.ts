@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JsonNumber, type JsonValue, parseJson as readExactly } from "../../src/http/rest/json.ts";
 import type { Json } from "../../src/receipt/canonical.ts";
 import { parseJson } from "../../src/receipt/parse.ts";
+import { JsonNumber, type JsonValue, parseJson as readExactly } from "../../src/transcoding/json.ts";
 import { misleadEngine, namesOf } from "./misread-names.ts";
 
 const pieces = fc.constantFrom("x", "u", "0", "\\", '"', "\n", "\u0000", "é", "\ud83d\ude00", "\ud800", " ", ":");

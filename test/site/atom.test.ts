@@ -1,6 +1,6 @@
 import { SaxesParser } from "saxes";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../../support/service.ts";
+import { type Service, startService } from "../support/service.ts";
 
 /** An element as a strict parser reads it, with the names that it has in its namespace. */
 interface Element {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Bodies } from "../../../src/http/site/bodies.ts";
-import { RecentTexts } from "../../../src/http/site/recent-texts.ts";
+import { Bodies } from "../../src/site/bodies.ts";
+import { RecentTexts } from "../../src/site/recent-texts.ts";
 
 const signal = new AbortController().signal;
 const bodiesOf = (texts: string[]) => texts.map((text) => ({ text, heading: 3 }));

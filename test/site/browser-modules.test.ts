@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { type BrowserModule, publishModules } from "../../../src/http/site/browser-modules.ts";
+import { type BrowserModule, publishModules } from "../../src/site/browser-modules.ts";
 
-const root = new URL("../../../src/", import.meta.url);
+const root = new URL("../../src/", import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), "stoa-modules-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 

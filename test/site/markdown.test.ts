@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maxBodyWeight, renderMarkdown, weigh } from "../../../src/http/site/markdown.ts";
+import { maxBodyWeight, renderMarkdown, weigh } from "../../src/site/markdown.ts";
 
 const render = (body: string, heading = 2) => renderMarkdown(body, heading).toString();
 

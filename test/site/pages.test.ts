@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { StoaError } from "../../../src/errors.ts";
-import { errorView } from "../../../src/http/site/views/error.ts";
-import { startLimited } from "../../support/limited.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { StoaError } from "../../src/errors.ts";
+import { errorView } from "../../src/site/views/error.ts";
+import { startLimited } from "../support/limited.ts";
+import { type Service, startService } from "../support/service.ts";
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Places } from "../../../src/http/site/places.ts";
+import { Places } from "../../src/site/places.ts";
 
 const signal = new AbortController().signal;
 

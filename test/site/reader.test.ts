@@ -2,8 +2,8 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { openPage, startBrowser } from "../../support/browser.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { openPage, startBrowser } from "../support/browser.ts";
+import { type Service, startService } from "../support/service.ts";
 
 const desktop = { width: 1200, height: 800 };
 const phone = { width: 360, height: 740 };

@@ -1,8 +1,8 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { ReceiptSchema, VerifyCommandsSchema } from "../../../gen/stoa/v1/receipt_pb.js";
-import { receiptView } from "../../../src/http/site/views/receipt.ts";
-import { receiptsView } from "../../../src/http/site/views/receipts.ts";
+import { ReceiptSchema, VerifyCommandsSchema } from "../../gen/stoa/v1/receipt_pb.js";
+import { receiptView } from "../../src/site/views/receipt.ts";
+import { receiptsView } from "../../src/site/views/receipts.ts";
 
 function receiptOf(document: JsonObject | undefined, hash = "ab".repeat(32)) {
   return create(ReceiptSchema, {

@@ -3,10 +3,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { fill, type LedgerUnderTest, startLedger } from "../../ledger/support.ts";
-import { buildChain } from "../../receipt/chain.ts";
-import { afterFile } from "../../support/after-file.ts";
-import { openPage, startBrowser } from "../../support/browser.ts";
+import { fill, type LedgerUnderTest, startLedger } from "../ledger/support.ts";
+import { buildChain } from "../receipt/chain.ts";
+import { afterFile } from "../support/after-file.ts";
+import { openPage, startBrowser } from "../support/browser.ts";
 
 const length = 40;
 const at = 20;

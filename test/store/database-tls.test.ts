@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startApp } from "../../src/app.ts";
-import { readConfig } from "../../src/config.ts";
+import { startApp } from "../../src/app/app.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { type PrivateServer, startPrivateServer } from "../../src/private-database/private-server.ts";
 import { Database } from "../../src/store/database.ts";
-import { type PrivateServer, startPrivateServer } from "../../src/store/private-server.ts";
 import { waitUntil } from "../support/wait.ts";
 
 const never = new AbortController().signal;

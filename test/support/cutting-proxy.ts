@@ -1,4 +1,4 @@
-import type { DatabaseConfig } from "../../src/config.ts";
+import type { DatabaseConfig } from "../../src/config/config.ts";
 import { serverOf } from "./database-link.ts";
 import { startRelay } from "./relay.ts";
 

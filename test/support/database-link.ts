@@ -1,5 +1,5 @@
 import type { NetConnectOpts } from "node:net";
-import type { DatabaseConfig } from "../../src/config.ts";
+import type { DatabaseConfig } from "../../src/config/config.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { type Relay, startRelay } from "./relay.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
 import { inject } from "vitest";
-import type { DatabaseConfig } from "../../src/config.ts";
+import type { DatabaseConfig } from "../../src/config/config.ts";
 import { afterFile } from "./after-file.ts";
 
 /** A database of the test file's own, on the shared server, with a bare driver for looking behind the service's back. */

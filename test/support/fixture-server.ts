@@ -5,8 +5,8 @@ import { pino } from "pino";
 import { StoaError } from "../../src/errors.ts";
 import { createServer } from "../../src/http/server.ts";
 import type { ServiceTable } from "../../src/http/services.ts";
-import type { CallLimits } from "../../src/limits/call-limits.ts";
-import { defaultStreamLimits } from "../../src/limits/stream-limits.ts";
+import type { CallLimits } from "../../src/rate-limits/call-limits.ts";
+import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { afterFile } from "./after-file.ts";
 import { EchoService } from "./fixture.ts";
 

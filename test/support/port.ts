@@ -6,7 +6,7 @@ import tls from "node:tls";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { generate } from "selfsigned";
 import { afterEach, beforeAll } from "vitest";
-import { Port, type PortOptions } from "../../src/http/port.ts";
+import { Port, type PortOptions } from "../../src/http/port/port.ts";
 
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 export const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);

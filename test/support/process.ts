@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { DatabaseConfig } from "../../src/config.ts";
+import type { DatabaseConfig } from "../../src/config/config.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 import { waitUntil } from "./wait.ts";
 

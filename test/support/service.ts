@@ -7,10 +7,10 @@ import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { pino } from "pino";
 
-import { type App, type Overrides, startApp } from "../../src/app.ts";
-import type { Config } from "../../src/config.ts";
+import { type App, type Overrides, startApp } from "../../src/app/app.ts";
+import type { Config } from "../../src/config/config.ts";
 import { verifiedAtStart } from "../../src/ledger/catch-up.ts";
-import { defaultStreamLimits } from "../../src/limits/stream-limits.ts";
+import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { afterFile } from "./after-file.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { reportFault } from "./openapi/received.ts";

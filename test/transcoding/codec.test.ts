@@ -1,13 +1,13 @@
 import { create, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { StoaError } from "../../../src/errors.ts";
-import { decodeMessage } from "../../../src/http/rest/decode.ts";
-import { encodeMessage } from "../../../src/http/rest/encode.ts";
-import { type Input, UrlText } from "../../../src/http/rest/input.ts";
-import { JsonSyntaxError, parseJson } from "../../../src/http/rest/json.ts";
-import { fixtureMessage } from "../../support/fixture.ts";
-import { anyMessage } from "../../support/fixture-messages.ts";
+import { StoaError } from "../../src/errors.ts";
+import { decodeMessage } from "../../src/transcoding/decode.ts";
+import { encodeMessage } from "../../src/transcoding/encode.ts";
+import { type Input, UrlText } from "../../src/transcoding/input.ts";
+import { JsonSyntaxError, parseJson } from "../../src/transcoding/json.ts";
+import { fixtureMessage } from "../support/fixture.ts";
+import { anyMessage } from "../support/fixture-messages.ts";
 
 type Fields = Record<string, unknown>;
 

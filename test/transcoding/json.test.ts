@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JsonNumber, JsonSyntaxError, type JsonValue, parseJson } from "../../../src/http/rest/json.ts";
-import { parseJson as parseAsEngine } from "../../../src/receipt/parse.ts";
+import { parseJson as parseAsEngine } from "../../src/receipt/parse.ts";
+import { JsonNumber, JsonSyntaxError, type JsonValue, parseJson } from "../../src/transcoding/json.ts";
 
 /** The value as JSON.parse would give it. */
 function plain(value: JsonValue): unknown {

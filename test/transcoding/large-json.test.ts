@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { encodeInParts } from "../../../src/http/rest/large-json.ts";
+import { encodeInParts } from "../../src/transcoding/large-json.ts";
 
 describe("encodeInParts", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toUtcText } from "../../../src/http/rest/utc-time.ts";
+import { toUtcText } from "../../src/transcoding/utc-time.ts";
 
 it("writes times as Date does, from the year 0 to the year 9999", () => {
   const first = Date.parse("0000-01-01T00:00:00.000Z");

@@ -1,6 +1,6 @@
 import { type DescField, type DescMethod, type DescService, getOption } from "@bufbuild/protobuf";
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
-import { type Binding, bindingsOf } from "../rest/bindings.ts";
+import { type Binding, bindingsOf } from "../../contract/bindings.ts";
 
 /** The contract as the guide cites it: by the names of calls, as REST shows them. */
 export class Contract {

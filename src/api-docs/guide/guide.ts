@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { DescService } from "@bufbuild/protobuf";
-import type { Policies } from "../../limits/policy.ts";
+import type { Policies } from "../../rate-limits/policy.ts";
 import { Contract } from "./contract.ts";
 import { describeRules } from "./inputs.ts";
 import { describeLimits } from "./limits.ts";

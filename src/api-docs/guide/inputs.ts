@@ -1,8 +1,8 @@
 import { type DescEnum, type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import type { FieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { default_value } from "../../../gen/stoa/v1/options_pb.js";
-import type { Binding } from "../rest/bindings.ts";
-import { enumValueName } from "../rest/encode.ts";
+import type { Binding } from "../../contract/bindings.ts";
+import { enumValueName } from "../../transcoding/encode.ts";
 import { rulesOf } from "./contract.ts";
 
 /** Every input of a call in words: `` `limit`? 1 to 50, default 25 ``; a question mark says that it may be left out. */

@@ -1,5 +1,5 @@
-import type { Policies } from "../../limits/policy.ts";
-import type { LimitName } from "../../limits/quota.ts";
+import type { Policies } from "../../rate-limits/policy.ts";
+import type { LimitName } from "../../rate-limits/quota.ts";
 import { grouped } from "./inputs.ts";
 import { table } from "./tables.ts";
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
-import type { Policies } from "../../limits/policy.ts";
-import { Precompressed } from "../precompressed.ts";
-import { remembered } from "../remembered.ts";
-import type { ServiceTable } from "../services.ts";
+import { Precompressed } from "../../http/replies/precompressed.ts";
+import { remembered } from "../../http/replies/remembered.ts";
+import type { ServiceTable } from "../../http/services.ts";
+import type { Policies } from "../../rate-limits/policy.ts";
 import { Guide, type GuideName } from "./guide.ts";
 
 const types: Record<GuideName, string> = {

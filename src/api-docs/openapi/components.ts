@@ -2,7 +2,7 @@ import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { refuse_unknown_properties } from "../../../gen/stoa/v1/options_pb.js";
-import { isOmittedWhenUnset } from "../../contract.ts";
+import { isOmittedWhenUnset } from "../../contract/rules.ts";
 import { defaultOf } from "./defaults.ts";
 import { exampleOf } from "./examples.ts";
 import { rulesOf } from "./rules.ts";

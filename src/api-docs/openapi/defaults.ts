@@ -1,6 +1,6 @@
 import { type DescField, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { default_value } from "../../../gen/stoa/v1/options_pb.js";
-import { enumValueName } from "../rest/encode.ts";
+import { enumValueName } from "../../transcoding/encode.ts";
 
 /** What an absent field stands for, as JSON shows it; undefined where the contract names nothing. */
 export function defaultOf(field: DescField): string | number | undefined {

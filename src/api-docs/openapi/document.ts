@@ -1,6 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
-import { type Binding, bindingsOf } from "../rest/bindings.ts";
+import { type Binding, bindingsOf } from "../../contract/bindings.ts";
 import { Components } from "./components.ts";
 import { errorSchema } from "./errors.ts";
 import { operationOf, tagOf } from "./operation.ts";

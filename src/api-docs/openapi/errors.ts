@@ -1,8 +1,8 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { Access, errors as declaredErrors } from "../../../gen/stoa/v1/options_pb.js";
-import { accessOf, isPublicWrite } from "../../contract.ts";
+import type { Binding } from "../../contract/bindings.ts";
+import { accessOf, isPublicWrite } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
-import type { Binding } from "../rest/bindings.ts";
 import type { Schema } from "./schema.ts";
 
 /** What each code means; also the message of its example. */

@@ -1,8 +1,8 @@
 import type { DescField, DescMethod } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
-import { accessOf, limitOf } from "../../contract.ts";
-import type { Binding } from "../rest/bindings.ts";
+import type { Binding } from "../../contract/bindings.ts";
+import { accessOf, limitOf } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";
 import { parametersOf } from "./parameters.ts";
 import { responsesOf } from "./responses.ts";

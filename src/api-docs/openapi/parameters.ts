@@ -1,9 +1,9 @@
 import { type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { immutable } from "../../../gen/stoa/v1/options_pb.js";
-import { isIdempotentByKey } from "../../contract.ts";
-import { type Binding, fieldAt } from "../rest/bindings.ts";
-import { isQueryField, resumingField } from "../rest/request.ts";
+import { type Binding, fieldAt } from "../../contract/bindings.ts";
+import { isIdempotentByKey } from "../../contract/rules.ts";
+import { isQueryField, resumingField } from "../../transcoding/request.ts";
 import { type Components, describeValues } from "./components.ts";
 import { parameterExample } from "./examples.ts";
 import { type Schema, withKeywords } from "./schema.ts";

@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
-import { Precompressed } from "../precompressed.ts";
-import { remembered } from "../remembered.ts";
+import { Precompressed } from "../../http/replies/precompressed.ts";
+import { remembered } from "../../http/replies/remembered.ts";
 import { describeApi, sitePlaceholder } from "./document.ts";
 import type { Schema } from "./schema.ts";
 import { addViewer } from "./viewer.ts";

@@ -1,6 +1,6 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { enumValueName } from "../rest/encode.ts";
-import { hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "../rest/well-known.ts";
+import { enumValueName } from "../../transcoding/encode.ts";
+import { hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "../../transcoding/well-known.ts";
 import type { Schema } from "./schema.ts";
 
 /*

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
-import { htmlHeaders } from "../html-headers.ts";
-import { Precompressed } from "../precompressed.ts";
-import { remembered } from "../remembered.ts";
+import { htmlHeaders } from "../../http/replies/html-headers.ts";
+import { Precompressed } from "../../http/replies/precompressed.ts";
+import { remembered } from "../../http/replies/remembered.ts";
 
 /** What the page loads, in this order: Swagger UI as its package ships it, and the few lines that start it. */
 const files = {

@@ -2,11 +2,11 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
-import { accessOf, isPublicWrite, limitOf } from "../../contract.ts";
+import { accessOf, isPublicWrite, limitOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
-import { CallLimits, rateLimited } from "../../limits/call-limits.ts";
-import { Meter } from "../../limits/meter.ts";
-import type { Policies } from "../../limits/policy.ts";
+import { CallLimits, rateLimited } from "../../rate-limits/call-limits.ts";
+import { Meter } from "../../rate-limits/meter.ts";
+import type { Policies } from "../../rate-limits/policy.ts";
 import type { KeyHolder, ServiceTable, ShownKey } from "../services.ts";
 import type { ClientAddresses } from "./client-address.ts";
 

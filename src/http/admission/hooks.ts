@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
-import type { CallLimits } from "../../limits/call-limits.ts";
+import type { CallLimits } from "../../rate-limits/call-limits.ts";
 import type { ServiceTable } from "../services.ts";
 import type { Gate } from "./gate.ts";
 

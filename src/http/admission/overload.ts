@@ -1,5 +1,5 @@
 import { StoaError } from "../../errors.ts";
-import type { OverloadLimits } from "../../limits/overload-limits.ts";
+import type { OverloadLimits } from "../../rate-limits/overload-limits.ts";
 import { MemoryProbe, type MemoryUse } from "./memory.ts";
 
 export interface OverloadLog {

@@ -1,17 +1,17 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { badInput, errorStatus, StoaError } from "../errors.ts";
+import { badInput, errorStatus, StoaError } from "../../errors.ts";
+import { requestIdOf } from "../requests/request-id.ts";
 import { errorHeaders, toErrorBody, toStoaError } from "./error-mapping.ts";
+import type { ErrorPages } from "./error-pages.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
-import { requestIdOf } from "./request-id.ts";
-import type { Site } from "./site/routes.ts";
 
 /** Answers a request that has failed, in the Error shape or with a page; what nobody expected is logged, and not told. */
 export function answerFailure(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  site: Site | undefined,
+  pages: ErrorPages | undefined,
 ): FastifyReply {
   // A client that goes away while its key is looked up is no fault of ours.
   const isGivenUp = error instanceof ConnectError && error.code === Code.Canceled;
@@ -21,7 +21,7 @@ export function answerFailure(
     known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
   // Node reads and drops what is left of a body; to close at once would reset the connection and lose the reply.
   if (answer.code === "too_large") reply.removeHeader("connection");
-  if (site?.answersWithPage(request)) return site.sendError(request, reply, answer);
+  if (pages?.answersWithPage(request)) return pages.sendError(request, reply, answer);
   return sendError(reply, answer, errorStatus[answer.code]);
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { notFound, type StoaError } from "../errors.ts";
+import { notFound, type StoaError } from "../../errors.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {

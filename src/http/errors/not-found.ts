@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { errorStatus } from "../errors.ts";
-import { setLimitFields } from "./limits/hooks.ts";
+import { errorStatus } from "../../errors.ts";
+import { setLimitFields } from "../admission/hooks.ts";
+import type { ErrorPages } from "./error-pages.ts";
 import { nothingHere, type RouteMethods } from "./methods.ts";
 import { sendError } from "./reply-error.ts";
-import type { Site } from "./site/routes.ts";
 
 const unimplemented = "There is no such RPC.";
 
@@ -11,7 +11,7 @@ const unimplemented = "There is no such RPC.";
 const rpcPath = /^\/\w+(?:\.\w+)+\/\w+(?:\?|$)/;
 
 export interface NotFoundContext {
-  site: Site | undefined;
+  pages: ErrorPages | undefined;
   methods: RouteMethods;
 }
 
@@ -51,8 +51,8 @@ function answerAsRpc(request: FastifyRequest, reply: FastifyReply): FastifyReply
   return undefined;
 }
 
-function answerAsRest(request: FastifyRequest, reply: FastifyReply, { site, methods }: NotFoundContext): FastifyReply {
+function answerAsRest(request: FastifyRequest, reply: FastifyReply, { pages, methods }: NotFoundContext): FastifyReply {
   const error = nothingHere(request, reply, methods.at(request.url));
-  if (site?.answersWithPage(request)) return site.sendError(request, reply, error);
+  if (pages?.answersWithPage(request)) return pages.sendError(request, reply, error);
   return sendError(reply, error, errorStatus.not_found);
 }

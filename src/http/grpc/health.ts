@@ -1,7 +1,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.js";
 import { badInput, notFound } from "../../errors.ts";
-import type { Readiness } from "../readiness.ts";
+import type { Readiness } from "../health/readiness.ts";
 
 /** No service has a longer name, in characters; a watch keeps nothing that long. */
 const maxNameLength = 256;

@@ -6,8 +6,8 @@ import type {
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import { StoaError } from "../../errors.ts";
-import type { CallLimits } from "../../limits/call-limits.ts";
-import { pace } from "../../limits/pacing.ts";
+import type { CallLimits } from "../../rate-limits/call-limits.ts";
+import { pace } from "../../rate-limits/pacing.ts";
 import { type Descriptors, withImports } from "./descriptors.ts";
 
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;

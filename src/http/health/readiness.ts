@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { StoaError } from "../errors.ts";
+import { StoaError } from "../../errors.ts";
 
 /** How often readiness is looked at while somebody watches, in milliseconds. */
 const pollMs = 500;

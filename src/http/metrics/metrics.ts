@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { inTime } from "../in-time.ts";
+import { inTime } from "../../timing/with-timeout.ts";
 import type { ServiceTable } from "../services.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 

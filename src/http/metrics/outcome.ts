@@ -2,7 +2,7 @@
 import { Code, ConnectError, createContextKey, type Interceptor } from "@connectrpc/connect";
 import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "../../errors.ts";
-import { toStoaError } from "../error-mapping.ts";
+import { toStoaError } from "../errors/error-mapping.ts";
 
 /** `canceled`: the caller gave up. `refused`: Connect refused what it could not read, before there was a call. */
 export type Outcome = "ok" | ErrorCode | "canceled" | "refused";

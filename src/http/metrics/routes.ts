@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { StoaError } from "../../errors.ts";
-import type { Gate } from "../limits/gate.ts";
-import { countVisit } from "../limits/hooks.ts";
+import type { Gate } from "../admission/gate.ts";
+import { countVisit } from "../admission/hooks.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { countedAddress } from "../limits/client-address.ts";
+import { countedAddress } from "../admission/client-address.ts";
 
 /** How many connections there may be. */
 export interface ConnectionLimits {

@@ -6,14 +6,14 @@ import http from "node:http";
 import https from "node:https";
 import net from "node:net";
 import type { TLSSocket } from "node:tls";
-import { BodyBudget, type BodyLimits } from "./port/body-budget.ts";
-import { type ClientErrorReply, rawReply, refuse } from "./port/client-error.ts";
-import { ConnectionCaps, type ConnectionLimits } from "./port/connection-caps.ts";
-import { type Handler, Http1Connections } from "./port/http1.ts";
-import { Http2Sessions } from "./port/http2.ts";
-import { InterceptedRequest } from "./port/intercept-push.ts";
-import { type SendLimits, SendWatch } from "./port/send-watch.ts";
-import { sniff } from "./port/sniff.ts";
+import { BodyBudget, type BodyLimits } from "./body-budget.ts";
+import { type ClientErrorReply, rawReply, refuse } from "./client-error.ts";
+import { ConnectionCaps, type ConnectionLimits } from "./connection-caps.ts";
+import { type Handler, Http1Connections } from "./http1.ts";
+import { Http2Sessions } from "./http2.ts";
+import { InterceptedRequest } from "./intercept-push.ts";
+import { type SendLimits, SendWatch } from "./send-watch.ts";
+import { sniff } from "./sniff.ts";
 
 export type { ClientErrorReply };
 

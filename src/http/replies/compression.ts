@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
-import { noteReplyLength } from "./port/reply-lengths.ts";
+import { noteReplyLength } from "../port/reply-lengths.ts";
 import { chooseEncoding } from "./precompressed.ts";
 
 /** From this length on, in characters, a reply is compressed here; @fastify/compress does it with shorter ones. */

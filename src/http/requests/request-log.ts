@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { LogAddresses } from "../config.ts";
-import { truncatedAddress } from "./limits/client-address.ts";
-import { outcomeOf } from "./metrics/outcome.ts";
+import type { LogAddresses } from "../../config/config.ts";
+import { truncatedAddress } from "../admission/client-address.ts";
+import { outcomeOf } from "../metrics/outcome.ts";
 
 /** What is logged of a text that a client makes up, in characters. */
 const maxText = 200;

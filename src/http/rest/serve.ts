@@ -1,13 +1,13 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isKnown } from "../etag.ts";
+import type { Binding } from "../../contract/bindings.ts";
+import { createTextLength } from "../../contract/text-length.ts";
+import { encodeMessage } from "../../transcoding/encode.ts";
+import { encodeInParts, largeLength } from "../../transcoding/large-json.ts";
+import { isKnown } from "../replies/etag.ts";
 import type { Implementation } from "../services.ts";
-import { createTextLength } from "../text-length.ts";
-import type { Binding } from "./bindings.ts";
 import { type CallInit, createUnaryCall } from "./call.ts";
-import { encodeMessage } from "./encode.ts";
-import { encodeInParts, largeLength } from "./large-json.ts";
 import { sendStream } from "./stream.ts";
 import { createStreamCall, isServerStreaming } from "./stream-call.ts";
 

@@ -9,19 +9,19 @@ import {
 } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance } from "fastify";
-import { Health } from "../../gen/grpc/health/v1/health_pb.js";
-import type { CallLimits } from "../limits/call-limits.ts";
-import { toConnectError } from "./error-mapping.ts";
-import { respellMessages } from "./grpc/status-message.ts";
-import { isFault, mapErrors } from "./interceptors.ts";
-import type { Gate } from "./limits/gate.ts";
-import { countVisit, setLimitFields } from "./limits/hooks.ts";
-import { logKey } from "./log.ts";
-import { nothingHere } from "./methods.ts";
-import { recordFailure, recordOutcome, recordOutcomes, requestKey } from "./metrics/outcome.ts";
-import { addService, blameUndecodable, compressions, type ServiceOptions } from "./rpc-handlers.ts";
-import type { ServiceTable } from "./services.ts";
-import type { OpenStreams } from "./streams/open-streams.ts";
+import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
+import type { CallLimits } from "../../rate-limits/call-limits.ts";
+import type { Gate } from "../admission/gate.ts";
+import { countVisit, setLimitFields } from "../admission/hooks.ts";
+import { isFault, mapErrors } from "../calls/interceptors.ts";
+import { logKey } from "../calls/log.ts";
+import { toConnectError } from "../errors/error-mapping.ts";
+import { nothingHere } from "../errors/methods.ts";
+import { respellMessages } from "../grpc/status-message.ts";
+import { recordFailure, recordOutcome, recordOutcomes, requestKey } from "../metrics/outcome.ts";
+import type { ServiceTable } from "../services.ts";
+import type { OpenStreams } from "../streams/open-streams.ts";
+import { addService, blameUndecodable, compressions, type ServiceOptions } from "./handlers.ts";
 
 export interface RpcOptions {
   table: ServiceTable;

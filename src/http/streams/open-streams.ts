@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { StoaError } from "../../errors.ts";
-import type { StreamLimits } from "../../limits/stream-limits.ts";
-import type { ClientAddresses } from "../limits/client-address.ts";
-import type { Overload } from "../overload/overload.ts";
+import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
+import type { ClientAddresses } from "../admission/client-address.ts";
+import type { Overload } from "../admission/overload.ts";
 import { Counts } from "./counts.ts";
 import { connectionOf, cut, isClosed } from "./exchange.ts";
 

@@ -1,6 +1,6 @@
 import { type KnownTimes, readKnownTimes } from "../../store/clock-words.ts";
 import type { Database } from "../../store/database.ts";
-import { Ticker } from "../../ticker.ts";
+import { Ticker } from "../../timing/ticker.ts";
 import { dateOf, dayMs, startOf } from "../chain.ts";
 import { dueDays } from "../day-seals.ts";
 import { describeSpan } from "./span.ts";

@@ -1,14 +1,21 @@
-import { isHash, type ReceiptDocument } from "../receipt/document.ts";
-import { contradiction, rivalOf } from "../receipt/recovery.ts";
-import { chainStart, type Finding as Fault, type Link, verifyEnd, verifyNext } from "../receipt/verify.ts";
-import type { Database, Queryable, Tx } from "../store/database.ts";
-import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../store/receipts.ts";
-import { compare, type Finding, leftOut, type Outcome } from "../store/recount/finding.ts";
-import { type EpochRow, type HeadRow, listEpochs, listHeads, putEpoch, putHeadTime } from "../store/recount/ledger.ts";
-import { cityDay, dateOf, dayMs, sha256, startOf } from "./chain.ts";
+import { isHash, type ReceiptDocument } from "../../receipt/document.ts";
+import { contradiction, rivalOf } from "../../receipt/recovery.ts";
+import { chainStart, type Finding as Fault, type Link, verifyEnd, verifyNext } from "../../receipt/verify.ts";
+import type { Database, Queryable, Tx } from "../../store/database.ts";
+import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../../store/receipts.ts";
+import { compare, type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
+import {
+  type EpochRow,
+  type HeadRow,
+  listEpochs,
+  listHeads,
+  putEpoch,
+  putHeadTime,
+} from "../../store/recount/ledger.ts";
+import { cityDay, dateOf, dayMs, sha256, startOf } from "../chain.ts";
+import { firstPortion, isInChain, portionAfter } from "../verification/verification.ts";
 import { findWrongWords } from "./clock-word-check.ts";
 import { findUnfounded, findUnnoted, noteChecks } from "./note-check.ts";
-import { firstPortion, isInChain, portionAfter } from "./verification.ts";
 
 /** A finding, and what sets it right. */
 export interface Mendable {

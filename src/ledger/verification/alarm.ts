@@ -1,13 +1,13 @@
-import type { Link } from "../receipt/verify.ts";
-import type { Database, Queryable } from "../store/database.ts";
+import type { Link } from "../../receipt/verify.ts";
+import type { Database, Queryable } from "../../store/database.ts";
 import {
   lockVerification,
   putVerification,
   readVerification,
   type StoredAlarm,
   type VerificationRecord,
-} from "../store/verifications.ts";
-import type { LedgerLog } from "./ledger.ts";
+} from "../../store/verifications.ts";
+import type { LedgerLog } from "../ledger.ts";
 import type { Verified } from "./verification.ts";
 
 /** A verification that begins: what was known of the chain then. */

@@ -1,9 +1,9 @@
 // Receipts that are verified at once, in a form that is cheap to hand to a thread: few objects, and one buffer that is moved.
-import { PlainReader } from "../receipt/plain-reader.ts";
-import { type Head, rivalOf } from "../receipt/recovery.ts";
-import { type Link, verifyNext } from "../receipt/verify.ts";
-import type { ReceiptRow } from "../store/receipts.ts";
-import { sha256 } from "./chain.ts";
+import { PlainReader } from "../../receipt/plain-reader.ts";
+import { type Head, rivalOf } from "../../receipt/recovery.ts";
+import { type Link, verifyNext } from "../../receipt/verify.ts";
+import type { ReceiptRow } from "../../store/receipts.ts";
+import { sha256 } from "../chain.ts";
 import { readPlainSession } from "./plain-session.ts";
 
 export interface Page {

@@ -1,5 +1,5 @@
-import { daysOf } from "../receipt/document.ts";
-import { Literal, type PlainReader } from "../receipt/plain-reader.ts";
+import { daysOf } from "../../receipt/document.ts";
+import { Literal, type PlainReader } from "../../receipt/plain-reader.ts";
 
 // A session as the service writes it, between what differs from one to the next.
 const beforeAgent = new Literal('{"actor":{"agent":');

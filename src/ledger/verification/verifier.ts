@@ -1,10 +1,10 @@
-import { chainStart, type Finding, type Link } from "../receipt/verify.ts";
-import type { Database, Queryable } from "../store/database.ts";
+import { chainStart, type Finding, type Link } from "../../receipt/verify.ts";
+import type { Database, Queryable } from "../../store/database.ts";
+import type { LedgerLog } from "../ledger.ts";
 import { Alarm, type Beginning } from "./alarm.ts";
-import type { LedgerLog } from "./ledger.ts";
 import { verifyInParallel } from "./parallel-verification.ts";
+import { VerificationDesk } from "./queue.ts";
 import { startBefore, type Verified } from "./verification.ts";
-import { VerificationDesk } from "./verification-desk.ts";
 
 /** How often reads of damaged receipts may have the whole chain verified, in milliseconds. */
 const suspicionMs = 60_000;

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { ReceiptRow } from "../store/receipts.ts";
+import type { ReceiptRow } from "../../store/receipts.ts";
 import { type Page, type PageOutcome, packPage } from "./page.ts";
 
 /** What the heap of a thread may take, in MiB: several times what the largest page and all that is read of it do. */
@@ -30,7 +30,7 @@ export class VerificationCrew {
 
   constructor({ size, onFailure, program }: CrewOptions) {
     this.#onFailure = onFailure;
-    const url = program ?? new URL("./verification-worker.ts", import.meta.url);
+    const url = program ?? new URL("./worker.ts", import.meta.url);
     this.#hands = Array.from({ length: size }, () => this.#hire(url));
   }
 

@@ -1,4 +1,4 @@
-import type { Agent, Post } from "../../../../gen/stoa/v1/resources_pb.js";
+import type { Agent, Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, count, cut } from "../text.ts";

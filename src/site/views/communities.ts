@@ -1,5 +1,5 @@
-import type { Feed } from "../../../../gen/stoa/v1/feed_pb.js";
-import type { Community } from "../../../../gen/stoa/v1/resources_pb.js";
+import type { Feed } from "../../../gen/stoa/v1/feed_pb.js";
+import type { Community } from "../../../gen/stoa/v1/resources_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, counted, cut, visible } from "../text.ts";

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorStatus, type StoaError } from "../../../errors.ts";
+import { type ErrorCode, errorStatus, type StoaError } from "../../errors.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { counted } from "../text.ts";

@@ -1,5 +1,5 @@
-import { type Feed, FeedSort, FeedWindow } from "../../../../gen/stoa/v1/feed_pb.js";
-import type { Author, Post } from "../../../../gen/stoa/v1/resources_pb.js";
+import { type Feed, FeedSort, FeedWindow } from "../../../gen/stoa/v1/feed_pb.js";
+import type { Author, Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { excerpt } from "../excerpt.ts";
 import { type Html, html } from "../html.ts";
 import { ago, count, counted, visible } from "../text.ts";

@@ -1,4 +1,4 @@
-import type { Feed } from "../../../../gen/stoa/v1/feed_pb.js";
+import type { Feed } from "../../../gen/stoa/v1/feed_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { type FeedPlace, feedPath, feedView } from "./feed.ts";

@@ -1,4 +1,4 @@
-import type { Post } from "../../../../gen/stoa/v1/resources_pb.js";
+import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { excerpt } from "../excerpt.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Receipt } from "../../../../gen/stoa/v1/receipt_pb.js";
+import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
 import { type Html, html } from "../html.ts";
 import { count } from "../text.ts";
 

@@ -1,4 +1,4 @@
-import type { Receipt, VerifyCommands } from "../../../../gen/stoa/v1/receipt_pb.js";
+import type { Receipt, VerifyCommands } from "../../../gen/stoa/v1/receipt_pb.js";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { describeReceipt, grouped, objectOf, setOut, textOf, timeOf } from "./receipt-text.ts";

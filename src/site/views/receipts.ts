@@ -1,4 +1,4 @@
-import type { Receipt } from "../../../../gen/stoa/v1/receipt_pb.js";
+import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { count } from "../text.ts";

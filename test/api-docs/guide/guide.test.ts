@@ -16,12 +16,12 @@ import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import { idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
+import { Guide } from "../../../src/api-docs/guide/guide.ts";
+import { bindingsOf } from "../../../src/contract/bindings.ts";
 import { errorStatus } from "../../../src/errors.ts";
 import { withImports } from "../../../src/http/grpc/descriptors.ts";
-import { Guide } from "../../../src/http/guide/guide.ts";
-import { bindingsOf } from "../../../src/http/rest/bindings.ts";
-import { createPolicies } from "../../../src/limits/policy.ts";
-import { defaultQuotas } from "../../../src/limits/quota.ts";
+import { createPolicies } from "../../../src/rate-limits/policy.ts";
+import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
 import { registryOf } from "../../support/registry.ts";
 import { type Service, startService } from "../../support/service.ts";
 

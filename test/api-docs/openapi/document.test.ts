@@ -6,9 +6,9 @@ import { http } from "../../../gen/google/api/annotations_pb.js";
 import { errors } from "../../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import { contractServices } from "../../../scripts/lib/contract.ts";
+import { describeApi } from "../../../src/api-docs/openapi/document.ts";
+import type { Schema } from "../../../src/api-docs/openapi/schema.ts";
 import { errorStatus } from "../../../src/errors.ts";
-import { describeApi } from "../../../src/http/openapi/document.ts";
-import type { Schema } from "../../../src/http/openapi/schema.ts";
 import { description, faultOfReply, faultOfRequest, type Operation } from "../../support/openapi/schemas.ts";
 
 const operations = Object.entries(description.paths).flatMap(([path, byMethod]) =>

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Schema } from "../../../src/http/openapi/schema.ts";
+import type { Schema } from "../../../src/api-docs/openapi/schema.ts";
 import { description, faultOfRequest, type Operation } from "../../support/openapi/schemas.ts";
 import { type Reply, type Service, startService } from "../../support/service.ts";
 

@@ -1,12 +1,12 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Components } from "../../../src/http/openapi/components.ts";
-import { describeApi } from "../../../src/http/openapi/document.ts";
-import { decodeMessage } from "../../../src/http/rest/decode.ts";
-import { encodeMessage } from "../../../src/http/rest/encode.ts";
-import type { Input } from "../../../src/http/rest/input.ts";
-import { parseJson } from "../../../src/http/rest/json.ts";
+import { Components } from "../../../src/api-docs/openapi/components.ts";
+import { describeApi } from "../../../src/api-docs/openapi/document.ts";
+import { decodeMessage } from "../../../src/transcoding/decode.ts";
+import { encodeMessage } from "../../../src/transcoding/encode.ts";
+import type { Input } from "../../../src/transcoding/input.ts";
+import { parseJson } from "../../../src/transcoding/json.ts";
 import { EchoService, fixtureMessage } from "../../support/fixture.ts";
 import { anyMessage } from "../../support/fixture-messages.ts";
 import { SchemaChecks } from "../../support/openapi/schemas.ts";

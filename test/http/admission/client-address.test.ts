@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ClientAddresses, countedAddress, truncatedAddress } from "../../../src/http/limits/client-address.ts";
+import { ClientAddresses, countedAddress, truncatedAddress } from "../../../src/http/admission/client-address.ts";
 
 /** A request over a connection from `peer`. */
 function request(peer: string | undefined, forwarded?: string): IncomingMessage {

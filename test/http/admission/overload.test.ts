@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
-import { MemoryProbe, type MemoryUse } from "../../../src/http/overload/memory.ts";
-import { Overload } from "../../../src/http/overload/overload.ts";
+import { MemoryProbe, type MemoryUse } from "../../../src/http/admission/memory.ts";
+import { Overload } from "../../../src/http/admission/overload.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { kinds, openStream, startStreaming } from "../streams/support.ts";

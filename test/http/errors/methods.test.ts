@@ -5,8 +5,8 @@ import { connect } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { generate } from "selfsigned";
 import { beforeAll, describe, expect, it } from "vitest";
-import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
-import { type Service, startService } from "../support/service.ts";
+import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
+import { type Service, startService } from "../../support/service.ts";
 
 let service: Service;
 beforeAll(async () => {

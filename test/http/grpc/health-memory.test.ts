@@ -4,7 +4,7 @@ import { createContextValues, createHandlerContext } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { Health, HealthCheckRequestSchema } from "../../../gen/grpc/health/v1/health_pb.js";
 import { createHealthService } from "../../../src/http/grpc/health.ts";
-import { Readiness } from "../../../src/http/readiness.ts";
+import { Readiness } from "../../../src/http/health/readiness.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 
 it.each(["", "no.such.Service"])("a watch of %o that stays open keeps nothing of its request", async (service) => {

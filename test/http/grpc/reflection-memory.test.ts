@@ -9,7 +9,7 @@ import {
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import { Descriptors } from "../../../src/http/grpc/descriptors.ts";
 import { createReflectionService } from "../../../src/http/grpc/reflection.ts";
-import type { CallLimits } from "../../../src/limits/call-limits.ts";
+import type { CallLimits } from "../../../src/rate-limits/call-limits.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 
 it("a stream that stays open keeps none of the requests that it has answered", async () => {

@@ -4,7 +4,7 @@ import { type FileRegistry, fromBinary, getExtension, toBinary } from "@bufbuild
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { defaultQuotas } from "../../../src/limits/quota.ts";
+import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
 import { registryOf } from "../../support/registry.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { createReflectionClient, type ReflectionStream, type ReflectionVersion } from "./reflection-client.ts";

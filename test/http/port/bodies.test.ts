@@ -2,8 +2,8 @@ import { once } from "node:events";
 import http2 from "node:http2";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it } from "vitest";
-import { countTurns } from "../support/event-loop.ts";
-import { connect, connectHttp2, readStream, start } from "../support/port.ts";
+import { countTurns } from "../../support/event-loop.ts";
+import { connect, connectHttp2, readStream, start } from "../../support/port.ts";
 
 const { NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
 const KIB = 1024;

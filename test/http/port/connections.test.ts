@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import type { PortOptions } from "../../src/http/port.ts";
-import { certificate, connect, connectHttp2, get, readStream, request, start } from "../support/port.ts";
+import type { PortOptions } from "../../../src/http/port/port.ts";
+import { certificate, connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
 
 const caps = (changes: Partial<NonNullable<PortOptions["connections"]>>): Partial<PortOptions> => ({
   connections: { maxConnections: 1000, maxConnectionsPerAddress: 1000, isProxy: () => false, ...changes },

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type net from "node:net";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it } from "vitest";
-import { certificate, connect, connectTls, request, SOON, start } from "../support/port.ts";
+import { certificate, connect, connectTls, request, SOON, start } from "../../support/port.ts";
 
 const post = (body: string) =>
   `POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;

@@ -4,7 +4,7 @@ import https from "node:https";
 import net from "node:net";
 import Fastify from "fastify";
 import { describe, expect, it } from "vitest";
-import { Port } from "../../src/http/port.ts";
+import { Port } from "../../../src/http/port/port.ts";
 import {
   certificate,
   cleanUps,
@@ -20,7 +20,7 @@ import {
   request,
   SOON,
   start,
-} from "../support/port.ts";
+} from "../../support/port.ts";
 
 describe("protocols", () => {
   it("serves HTTP/1.1 with keep-alive", async () => {

@@ -4,10 +4,10 @@ import net, { type AddressInfo } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { generate } from "selfsigned";
 import { afterEach, describe, expect, it } from "vitest";
-import { reservePort } from "../../src/http/reserve-port.ts";
-import { createTestDatabase } from "../support/database.ts";
-import { rawRequest } from "../support/raw-request.ts";
-import { askRest, startService } from "../support/service.ts";
+import { reservePort } from "../../../src/http/port/reserve-port.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { rawRequest } from "../../support/raw-request.ts";
+import { askRest, startService } from "../../support/service.ts";
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

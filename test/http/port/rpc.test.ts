@@ -17,7 +17,7 @@ import * as grpc from "@grpc/grpc-js";
 import Fastify from "fastify";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Port } from "../../src/http/port.ts";
+import { Port } from "../../../src/http/port/port.ts";
 
 type StringValue = MessageShape<typeof StringValueSchema>;
 

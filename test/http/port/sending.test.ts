@@ -2,9 +2,9 @@ import { once } from "node:events";
 import http2 from "node:http2";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it } from "vitest";
-import type { PortOptions } from "../../src/http/port.ts";
-import * as frames from "../support/http2-frames.ts";
-import { connectFrames, frameType, INITIAL_WINDOW_SIZE, windowUpdate } from "../support/http2-frames.ts";
+import type { PortOptions } from "../../../src/http/port/port.ts";
+import * as frames from "../../support/http2-frames.ts";
+import { connectFrames, frameType, INITIAL_WINDOW_SIZE, windowUpdate } from "../../support/http2-frames.ts";
 import {
   certificate,
   cleanUps,
@@ -17,7 +17,7 @@ import {
   request,
   SOON,
   start,
-} from "../support/port.ts";
+} from "../../support/port.ts";
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.constants;
 const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { limitNames, type Quotas } from "../../../src/limits/quota.ts";
+import { limitNames, type Quotas } from "../../../src/rate-limits/quota.ts";
 import type { Service } from "../../support/service.ts";
 import type { RawReply, RawRequest } from "./raw-http.ts";
 import type { World } from "./requests.ts";

@@ -1,11 +1,11 @@
 // What the log has of each request: enough to find out who abuses the service, and no secret.
 import { request } from "node:http";
 import { beforeAll, describe, expect, it } from "vitest";
-import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
-import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { type Limited, startLimited } from "../support/limited.ts";
-import { lockPost, someoneWaits } from "../support/locks.ts";
-import { waitUntil } from "../support/wait.ts";
+import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
+import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
+import { type Limited, startLimited } from "../../support/limited.ts";
+import { lockPost, someoneWaits } from "../../support/locks.ts";
+import { waitUntil } from "../../support/wait.ts";
 
 type Line = Record<string, unknown>;
 

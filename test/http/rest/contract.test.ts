@@ -2,12 +2,12 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createContextKey } from "@connectrpc/connect";
 import { fastify } from "fastify";
 import { expect, it } from "vitest";
-import { ClientAddresses } from "../../../src/http/limits/client-address.ts";
-import { Gate } from "../../../src/http/limits/gate.ts";
+import { ClientAddresses } from "../../../src/http/admission/client-address.ts";
+import { Gate } from "../../../src/http/admission/gate.ts";
 import { addRestRoutes } from "../../../src/http/rest/routes.ts";
 import { OpenStreams } from "../../../src/http/streams/open-streams.ts";
-import type { CallLimits } from "../../../src/limits/call-limits.ts";
-import { defaultStreamLimits } from "../../../src/limits/stream-limits.ts";
+import type { CallLimits } from "../../../src/rate-limits/call-limits.ts";
+import { defaultStreamLimits } from "../../../src/rate-limits/stream-limits.ts";
 import { BrokenService } from "../../support/fixture.ts";
 import { noKeys } from "../../support/fixture-server.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { defaultQuotas } from "../../../src/limits/quota.ts";
+import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
 import { type Kind, kinds, openStream, startStreaming } from "./support.ts";
 
 const refusal = (kind: Kind, whose: string, most: number) => ({

@@ -6,8 +6,8 @@ import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { ErrorDetailSchema } from "../../../gen/stoa/v1/error_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
-import type { StreamLimits } from "../../../src/limits/stream-limits.ts";
-import { defaultStreamLimits } from "../../../src/limits/stream-limits.ts";
+import type { StreamLimits } from "../../../src/rate-limits/stream-limits.ts";
+import { defaultStreamLimits } from "../../../src/rate-limits/stream-limits.ts";
 import { afterFile } from "../../support/after-file.ts";
 import { type Service, type ServiceOptions, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";

@@ -64,7 +64,7 @@ describe("a clock that jumps", () => {
 
   it("gives nobody a limit anew", async () => {
     const quota = { calls: 2, windowSeconds: 3600 };
-    const { defaultQuotas } = await import("../../../src/limits/quota.ts");
+    const { defaultQuotas } = await import("../../../src/rate-limits/quota.ts");
     const { service, times } = await startGuarded(new Times(), {
       config: { rateLimits: { ...defaultQuotas, posts: quota, reads: quota } },
     });

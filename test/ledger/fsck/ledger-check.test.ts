@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { append } from "../../src/ledger/chain.ts";
-import { HeadFolder } from "../../src/ledger/guard/head-files.ts";
-import { LedgerRecovery } from "../../src/ledger/guard/recover.ts";
-import { checkLedger } from "../../src/ledger/ledger-check.ts";
-import { sealSession } from "../../src/ledger/seals.ts";
-import { Database } from "../../src/store/database.ts";
-import { lockHead } from "../../src/store/receipts.ts";
-import { describeFinding } from "../../src/store/recount/finding.ts";
-import { insertRecovery } from "../../src/store/recoveries.ts";
+import { append } from "../../../src/ledger/chain.ts";
+import { checkLedger } from "../../../src/ledger/fsck/ledger-check.ts";
+import { HeadFolder } from "../../../src/ledger/guard/head-files.ts";
+import { LedgerRecovery } from "../../../src/ledger/guard/recover.ts";
+import { sealSession } from "../../../src/ledger/seals.ts";
+import { Database } from "../../../src/store/database.ts";
+import { lockHead } from "../../../src/store/receipts.ts";
+import { describeFinding } from "../../../src/store/recount/finding.ts";
+import { insertRecovery } from "../../../src/store/recoveries.ts";
 import {
   fill,
   type LedgerUnderTest,
@@ -21,7 +21,7 @@ import {
   unlockReceipts,
   verifyLedger,
   zeros,
-} from "./support.ts";
+} from "../support.ts";
 
 const never = new AbortController().signal;
 let service: LedgerUnderTest;

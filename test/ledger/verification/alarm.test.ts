@@ -1,12 +1,12 @@
 // The alarm stands in the database: every replica knows it, and a start does not forget it.
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import type { Overrides } from "../../src/app/overrides.ts";
-import { Alarm } from "../../src/ledger/alarm.ts";
-import { chainStart } from "../../src/receipt/verify.ts";
-import { Database } from "../../src/store/database.ts";
-import { waitUntil } from "../support/wait.ts";
-import { fill, type LedgerUnderTest, startLedger, unlockReceipts } from "./support.ts";
+import type { Overrides } from "../../../src/app/overrides.ts";
+import { Alarm } from "../../../src/ledger/verification/alarm.ts";
+import { chainStart } from "../../../src/receipt/verify.ts";
+import { Database } from "../../../src/store/database.ts";
+import { waitUntil } from "../../support/wait.ts";
+import { fill, type LedgerUnderTest, startLedger, unlockReceipts } from "../support.ts";
 
 const never = new AbortController().signal;
 const verify = async (target: LedgerUnderTest, from = 0) => (await target.rest(`/house/verify?from=${from}`)).body;

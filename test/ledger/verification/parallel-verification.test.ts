@@ -1,14 +1,20 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ParallelOptions, verifyInParallel } from "../../src/ledger/parallel-verification.ts";
-import { firstPortion, portion, portionAfter, startBefore, verifyFrom } from "../../src/ledger/verification.ts";
-import { chainStart } from "../../src/receipt/verify.ts";
-import { Database, type Queryable } from "../../src/store/database.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { buildChain, type Change } from "../receipt/chain.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { fill, openLedger, type StoredRow, unlockReceipts } from "./support.ts";
+import { type ParallelOptions, verifyInParallel } from "../../../src/ledger/verification/parallel-verification.ts";
+import {
+  firstPortion,
+  portion,
+  portionAfter,
+  startBefore,
+  verifyFrom,
+} from "../../../src/ledger/verification/verification.ts";
+import { chainStart } from "../../../src/receipt/verify.ts";
+import { Database, type Queryable } from "../../../src/store/database.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { buildChain, type Change } from "../../receipt/chain.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";
 
 const length = 180;
 const never = new AbortController().signal;

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readPlainSession } from "../../src/ledger/plain-session.ts";
-import { PlainReader } from "../../src/receipt/plain-reader.ts";
-import { verifyNext } from "../../src/receipt/verify.ts";
-import { buildChain, type Change, type LooseDocument, type Receipt, sha256 } from "../receipt/chain.ts";
+import { readPlainSession } from "../../../src/ledger/verification/plain-session.ts";
+import { PlainReader } from "../../../src/receipt/plain-reader.ts";
+import { verifyNext } from "../../../src/receipt/verify.ts";
+import { buildChain, type Change, type LooseDocument, type Receipt, sha256 } from "../../receipt/chain.ts";
 
 /** A chain of receipts in which the even ones are sessions. */
 const chain = buildChain(6);

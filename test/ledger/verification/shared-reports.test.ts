@@ -1,7 +1,7 @@
 // A good report of a verification is given again for some seconds; it says its age, and never hides a newer receipt.
 import { beforeEach, expect, it } from "vitest";
-import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
-import { type LedgerUnderTest, startLedger, TestClock, unlockReceipts } from "./support.ts";
+import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
+import { type LedgerUnderTest, startLedger, TestClock, unlockReceipts } from "../support.ts";
 
 let service: LedgerUnderTest;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { waitUntil } from "../support/wait.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { waitUntil } from "../../support/wait.ts";
 import {
   fill,
   type LedgerUnderTest,
@@ -15,7 +15,7 @@ import {
   unlockReceipts,
   verifyLedger,
   zeros,
-} from "./support.ts";
+} from "../support.ts";
 
 const length = 12;
 

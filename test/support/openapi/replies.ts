@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import { documentPath } from "../../../src/http/openapi/routes.ts";
+import { documentPath } from "../../../src/api-docs/openapi/routes.ts";
 import { description, faultOfReply, type Operation, type Response } from "./schemas.ts";
 
 /** A reply as it went over the wire. */

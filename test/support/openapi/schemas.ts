@@ -1,8 +1,8 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { contractServices } from "../../../scripts/lib/contract.ts";
-import { describeApi } from "../../../src/http/openapi/document.ts";
-import type { Schema } from "../../../src/http/openapi/schema.ts";
+import { describeApi } from "../../../src/api-docs/openapi/document.ts";
+import type { Schema } from "../../../src/api-docs/openapi/schema.ts";
 
 /** The description of the whole contract, as the service publishes it, with the address still open. */
 export const description = describeApi(await contractServices()) as unknown as Description;

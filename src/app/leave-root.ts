@@ -4,12 +4,12 @@ import { flushCompileCache } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyBaseLogger } from "fastify";
-import type { Config } from "./config.ts";
-import { type Account, unprivilegedAccount } from "./privileges/account.ts";
-import { firstUnreadable } from "./privileges/reach.ts";
-import { foreignEntry, giveDataFolder, giveHeadFolder, makeDataFolder } from "./store/private-server/data-folder.ts";
+import type { Config } from "../config/config.ts";
+import { foreignEntry, giveDataFolder, giveHeadFolder, makeDataFolder } from "../private-database/data-folder.ts";
+import { type Account, unprivilegedAccount } from "../process/account.ts";
+import { firstUnreadable } from "../process/reach.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
  * Gives up root for good, if this process is root and an unprivileged account can do the rest of its work; else says why

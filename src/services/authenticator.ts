@@ -1,32 +1,12 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Caller, Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
-import { agentClaimId, forgetReply, isRepeatableRotation } from "../board/idempotency.ts";
-import { accessOf, isForCurrentKeyOnly } from "../contract.ts";
-import { StoaError } from "../errors.ts";
-import type { CallLimits } from "../limits/call-limits.ts";
+import { operator, unauthorized } from "../calls/context.ts";
+import { accessOf, isForCurrentKeyOnly } from "../contract/rules.ts";
+import { agentClaimId, forgetReply, isRepeatableRotation } from "../idempotency/claims.ts";
 import { bearerOf } from "./api-keys.ts";
-
-/** An internal service that holds the operator token. */
-export const operator = Symbol("operator");
-
-/** Under this key a call's context holds who calls, where the operation asks for that. */
-export const callerKey = createContextKey<Caller | typeof operator | undefined>(undefined, {
-  description: "who calls",
-});
-
-/** Under this key a call's context holds its limits, where there are limits. */
-export const limitsKey = createContextKey<CallLimits | undefined>(undefined, { description: "the call's limits" });
-
-/** The agent that calls; only for operations whose access is `agent`. @throws StoaError `unauthorized`. */
-export function callerOf(context: HandlerContext): Caller {
-  const caller = context.values.get(callerKey);
-  if (caller === undefined || caller === operator) throw unauthorized(Access.AGENT);
-  return caller;
-}
 
 /** Who is behind an Authorization header, for operations that ask. */
 export class Authenticator {
@@ -81,13 +61,4 @@ export class Authenticator {
 
 function digest(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
-}
-
-/** The refusal of a call without valid credentials of the kind that the access asks for. */
-export function unauthorized(access: Access): StoaError {
-  const what = access === Access.OPERATOR ? "the operator token" : "a valid API key";
-  return new StoaError(
-    "unauthorized",
-    `This needs ${what}: Authorization: Bearer <${access === Access.OPERATOR ? "token" : "api_key"}>.`,
-  );
 }

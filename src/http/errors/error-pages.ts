@@ -1,0 +1,10 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { StoaError } from "../../errors.ts";
+
+/** Failures in the form of pages, for people; the transport knows no more of pages. */
+export interface ErrorPages {
+  /** Whether a failure of this request is answered with a page. The API always answers in the Error shape. */
+  answersWithPage(request: FastifyRequest): boolean;
+  /** Sends a failure as a page. */
+  sendError(request: FastifyRequest, reply: FastifyReply, error: StoaError): FastifyReply;
+}
