@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeApi, sitePlaceholder } from "../src/api-docs/openapi/document.ts";
 import { contractServices } from "./lib/contract.ts";
+import { layerSettings } from "./lib/layers.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = join(root, "node_modules", ".bin");
@@ -27,6 +28,12 @@ function checkCompatibility(): void {
   execFileSync("tar", ["-xf", join(scratch, "baseline.tar"), "-C", folder]);
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   run(`the contract's compatibility with ${baseline.slice(0, 12)}`, join(bin, "buf"), "breaking", "--against", folder);
+}
+
+function checkLayers(): void {
+  process.stdout.write("the lint rules of the layers\n");
+  if (readFileSync(join(root, "biome.layers.json"), "utf8") === layerSettings()) return;
+  throw new Error("biome.layers.json is not what scripts/lib/layers.ts says: npm run layers");
 }
 
 function checkGenerated(): void {
@@ -51,6 +58,7 @@ async function checkDescription(): Promise<void> {
 }
 
 try {
+  checkLayers();
   run("format and lint", join(bin, "biome"), "ci", "--colors=off", "--error-on-warnings", ".");
   run("types", join(bin, "tsc"), "-p", ".");
   run("types of what runs in browsers", join(bin, "tsc"), "-p", "src/browser");

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ensureDatabase } from "../src/private-database/ensure-database.ts";
 import { startPrivateServer } from "../src/private-database/private-server.ts";
 import { Database } from "../src/store/database.ts";
-import { ensureDatabase } from "../src/store/ensure-database.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { describeSchema } from "../src/store/schema-dump.ts";
 

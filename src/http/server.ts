@@ -8,6 +8,8 @@ import {
   fastify,
   LogController,
 } from "fastify";
+import { createInterceptors } from "../calls/interceptors.ts";
+import type { ServiceTable } from "../calls/service-table.ts";
 import type { LogAddresses } from "../config/config.ts";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
@@ -16,7 +18,6 @@ import { ClientAddresses } from "./admission/client-address.ts";
 import { Gate, type GateOptions } from "./admission/gate.ts";
 import { addLimits, countVisit } from "./admission/hooks.ts";
 import { Overload, type OverloadOptions } from "./admission/overload.ts";
-import { createInterceptors } from "./calls/interceptors.ts";
 import type { ErrorPages } from "./errors/error-pages.ts";
 import { answerFailure, refuseConnection, refuseUnparsable } from "./errors/failures.ts";
 import { RouteMethods } from "./errors/methods.ts";
@@ -35,7 +36,6 @@ import { requestIdOf } from "./requests/request-id.ts";
 import { RequestLog } from "./requests/request-log.ts";
 import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc/routes.ts";
-import type { ServiceTable } from "./services.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
 
 export interface ServerOptions {

@@ -1,6 +1,7 @@
 // The private server with Stoa's database on it, by the accounts that README recommends for any database.
-import { ensureDatabase } from "../store/ensure-database.ts";
+
 import { ensureAccounts, grantTables, migratingUser, servingUser } from "./accounts.ts";
+import { ensureDatabase } from "./ensure-database.ts";
 import { type PrivateServerOptions, startPrivateServer } from "./private-server.ts";
 
 /** How an account reaches Stoa's database on a private server. */

@@ -3,7 +3,7 @@ import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import type { Feed } from "../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Community, Post } from "../../gen/stoa/v1/resources_pb.js";
-import { cancellation } from "../http/calls/cancellation.ts";
+import { cancellation } from "../http/requests/cancellation.ts";
 import { atomFeed, atomHeaders } from "./atom.ts";
 import { escapeText, raw } from "./html.ts";
 import type { PageContext } from "./pages.ts";

@@ -1,13 +1,13 @@
 import type { DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { toStoaError } from "../calls/error-mapping.ts";
+import { logKey } from "../calls/log.ts";
+import type { ServiceTable } from "../calls/service-table.ts";
+import { createUnaryCall } from "../calls/unary-call.ts";
 import { bindingsOf } from "../contract/bindings.ts";
 import { notFound } from "../errors.ts";
-import { cancellation } from "../http/calls/cancellation.ts";
-import { logKey } from "../http/calls/log.ts";
-import { toStoaError } from "../http/errors/error-mapping.ts";
-import { createUnaryCall } from "../http/rest/call.ts";
-import type { ServiceTable } from "../http/services.ts";
+import { cancellation } from "../http/requests/cancellation.ts";
 import { readRequest } from "../transcoding/request.ts";
 
 /**

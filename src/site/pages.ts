@@ -1,6 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ServiceTable } from "../http/services.ts";
+import type { ServiceTable } from "../calls/service-table.ts";
 import { addAtomFeeds } from "./atom-feeds.ts";
 import { addBoardPages } from "./board-pages.ts";
 import { Bodies } from "./bodies.ts";

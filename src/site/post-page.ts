@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
-import { cancellation } from "../http/calls/cancellation.ts";
+import { cancellation } from "../http/requests/cancellation.ts";
 import type { Html } from "./html.ts";
 import type { PageContext } from "./pages.ts";
 import { Places } from "./places.ts";

@@ -1,10 +1,10 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { errorHeaders } from "../calls/error-mapping.ts";
+import type { ServiceTable } from "../calls/service-table.ts";
 import { errorStatus, type StoaError } from "../errors.ts";
-import { errorHeaders } from "../http/errors/error-mapping.ts";
 import { prefersHtml } from "../http/replies/accept.ts";
 import { htmlHeaders } from "../http/replies/html-headers.ts";
-import type { ServiceTable } from "../http/services.ts";
 import { Assets } from "./assets.ts";
 import { layout, type Page } from "./layout.ts";
 import { addPages } from "./pages.ts";

@@ -6,8 +6,8 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import { expect, it, onTestFinished } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { ensureDatabase } from "../../src/private-database/ensure-database.ts";
 import { startPrivateServer } from "../../src/private-database/private-server.ts";
-import { ensureDatabase } from "../../src/store/ensure-database.ts";
 import { operateWith } from "../operator/support.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";

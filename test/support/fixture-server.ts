@@ -1,10 +1,9 @@
 import { connect, type Socket } from "node:net";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { pino } from "pino";
-
+import type { ServiceTable } from "../../src/calls/service-table.ts";
 import { StoaError } from "../../src/errors.ts";
 import { createServer } from "../../src/http/server.ts";
-import type { ServiceTable } from "../../src/http/services.ts";
 import type { CallLimits } from "../../src/rate-limits/call-limits.ts";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { afterFile } from "./after-file.ts";

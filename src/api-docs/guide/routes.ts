@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
+import type { ServiceTable } from "../../calls/service-table.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import { remembered } from "../../http/replies/remembered.ts";
-import type { ServiceTable } from "../../http/services.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
 import { Guide, type GuideName } from "./guide.ts";
 

@@ -1,9 +1,9 @@
 import { getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { Access, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
+import { isServerStreaming } from "../../calls/stream-call.ts";
 import { accessOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
-import { isServerStreaming } from "../../http/rest/stream-call.ts";
 import type { Contract } from "./contract.ts";
 import { describeInputs, listed } from "./inputs.ts";
 

@@ -1,9 +1,9 @@
 import { type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
 import { immutable, media_type } from "../../../gen/stoa/v1/options_pb.js";
 import { ReceiptSchema } from "../../../gen/stoa/v1/receipt_pb.js";
+import { isServerStreaming } from "../../calls/stream-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
 import { isIdempotentByKey } from "../../contract/rules.ts";
-import { isServerStreaming } from "../../http/rest/stream-call.ts";
 import type { Components } from "./components.ts";
 import { commonHeaders, errorResponses, errorsOf } from "./errors.ts";
 import type { Schema } from "./schema.ts";

@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
+import type { KeyHolder, ServiceTable, ShownKey } from "../../calls/service-table.ts";
 import { accessOf, isPublicWrite, limitOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
 import { CallLimits, rateLimited } from "../../rate-limits/call-limits.ts";
 import { Meter } from "../../rate-limits/meter.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
-import type { KeyHolder, ServiceTable, ShownKey } from "../services.ts";
 import type { ClientAddresses } from "./client-address.ts";
 
 export interface GateOptions {

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
+import type { ServiceTable } from "../../calls/service-table.ts";
 import type { CallLimits } from "../../rate-limits/call-limits.ts";
-import type { ServiceTable } from "../services.ts";
 import type { Gate } from "./gate.ts";
 
 /** How a route is limited: `none` at all; `rest` and `rpc` count their calls themselves; others count as reads. */

@@ -1,8 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { errorHeaders, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { badInput, errorStatus, StoaError } from "../../errors.ts";
 import { requestIdOf } from "../requests/request-id.ts";
-import { errorHeaders, toErrorBody, toStoaError } from "./error-mapping.ts";
 import type { ErrorPages } from "./error-pages.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
 

@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
+import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
 import { badInput, StoaError } from "../../errors.ts";
 import { recordOutcome } from "../metrics/outcome.ts";
-import { errorHeaders, toErrorBody } from "./error-mapping.ts";
 
 /** Sends a failure in the Error shape. */
 export function sendError(reply: FastifyReply, error: StoaError, status: number): FastifyReply {

@@ -1,9 +1,9 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
+import { toErrorBody } from "../../calls/error-mapping.ts";
 import type { MetricsConfig } from "../../config/config.ts";
 import { errorStatus, notFound, StoaError } from "../../errors.ts";
-import { toErrorBody } from "../errors/error-mapping.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Few ask, and each gets some 20 KB: what takes longer is cut, and what is more waits. Times are in milliseconds. */

@@ -1,8 +1,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { ServiceTable } from "../../calls/service-table.ts";
 import { inTime } from "../../timing/with-timeout.ts";
-import type { ServiceTable } from "../services.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 
 /** A value that is read when somebody asks for the metrics. With a label: a value for each value of the label. */

@@ -1,8 +1,8 @@
 // What became of each request, by the stable error codes: known where a failure is mapped, read when the reply is out.
 import { Code, ConnectError, createContextKey, type Interceptor } from "@connectrpc/connect";
 import type { FastifyRequest } from "fastify";
+import { toStoaError } from "../../calls/error-mapping.ts";
 import type { ErrorCode } from "../../errors.ts";
-import { toStoaError } from "../errors/error-mapping.ts";
 
 /** `canceled`: the caller gave up. `refused`: Connect refused what it could not read, before there was a call. */
 export type Outcome = "ok" | ErrorCode | "canceled" | "refused";

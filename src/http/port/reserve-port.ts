@@ -1,8 +1,8 @@
 // The port is taken before anything else is done, so that a start that cannot listen changes nothing in the database.
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import https from "node:https";
+import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
 import { StoaError } from "../../errors.ts";
-import { errorHeaders, toErrorBody } from "../errors/error-mapping.ts";
 import { requestIdOf } from "../requests/request-id.ts";
 
 export interface PortAddress {

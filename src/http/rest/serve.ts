@@ -1,15 +1,15 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Implementation } from "../../calls/service-table.ts";
+import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
+import { type CallInit, createUnaryCall } from "../../calls/unary-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeMessage } from "../../transcoding/encode.ts";
 import { encodeInParts, largeLength } from "../../transcoding/large-json.ts";
 import { isKnown } from "../replies/etag.ts";
-import type { Implementation } from "../services.ts";
-import { type CallInit, createUnaryCall } from "./call.ts";
 import { sendStream } from "./stream.ts";
-import { createStreamCall, isServerStreaming } from "./stream-call.ts";
 
 /** Makes the call of a binding and sends its reply. */
 export type Serve = (

@@ -4,9 +4,9 @@ import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/
 import { ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
+import { toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { inTime } from "../../timing/with-timeout.ts";
 import { encodeMessage } from "../../transcoding/encode.ts";
-import { toErrorBody, toStoaError } from "../errors/error-mapping.ts";
 import { recordFailure } from "../metrics/outcome.ts";
 
 /** How long the reply's head waits for a first message or failure, in milliseconds; a failure then has its own status. */

@@ -9,8 +9,8 @@ import {
 } from "@connectrpc/connect";
 import type { Compression, UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import type { ServiceTable } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
-import type { ServiceTable } from "../services.ts";
 
 const brotli = promisify(brotliCompress);
 

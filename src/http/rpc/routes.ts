@@ -10,16 +10,16 @@ import {
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance } from "fastify";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
+import { toConnectError } from "../../calls/error-mapping.ts";
+import { isFault, mapErrors } from "../../calls/interceptors.ts";
+import { logKey } from "../../calls/log.ts";
+import type { ServiceTable } from "../../calls/service-table.ts";
 import type { CallLimits } from "../../rate-limits/call-limits.ts";
 import type { Gate } from "../admission/gate.ts";
 import { countVisit, setLimitFields } from "../admission/hooks.ts";
-import { isFault, mapErrors } from "../calls/interceptors.ts";
-import { logKey } from "../calls/log.ts";
-import { toConnectError } from "../errors/error-mapping.ts";
 import { nothingHere } from "../errors/methods.ts";
 import { respellMessages } from "../grpc/status-message.ts";
 import { recordFailure, recordOutcome, recordOutcomes, requestKey } from "../metrics/outcome.ts";
-import type { ServiceTable } from "../services.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { addService, blameUndecodable, compressions, type ServiceOptions } from "./handlers.ts";
 

@@ -1,4 +1,4 @@
-import { type Administrator, administer } from "../private-database/administrator.ts";
+import { type Administrator, administer } from "./administrator.ts";
 
 /** Creates a database on a server of our own, where it is missing. `name` is ours, not input. */
 export function ensureDatabase(

@@ -6,8 +6,8 @@ import {
   type StreamRequest,
   type StreamResponse,
 } from "@connectrpc/connect";
-import type { Implementation } from "../services.ts";
-import type { CallInit } from "./call.ts";
+import type { Implementation } from "./service-table.ts";
+import type { CallInit } from "./unary-call.ts";
 
 type StreamImplementation = (message: Message, context: HandlerContext) => AsyncIterable<Message>;
 type StreamFn = (request: StreamRequest) => Promise<StreamResponse>;

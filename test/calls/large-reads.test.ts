@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { LargeReads } from "../../../src/http/calls/large-reads.ts";
+import { LargeReads } from "../../src/calls/large-reads.ts";
 
 const never = new AbortController().signal;
 

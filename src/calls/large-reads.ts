@@ -1,8 +1,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
-import { createTextLength } from "../../contract/text-length.ts";
-import { StoaError } from "../../errors.ts";
-import type { ServiceTable } from "../services.ts";
+import { createTextLength } from "../contract/text-length.ts";
+import { StoaError } from "../errors.ts";
+import type { ServiceTable } from "./service-table.ts";
 
 /** How many reads of lists run at a time, as long as their replies are small. */
 const maxRunning = 16;

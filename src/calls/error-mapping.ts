@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { ErrorDetailSchema } from "../../../gen/stoa/v1/error_pb.js";
-import { type ErrorCode, StoaError } from "../../errors.ts";
+import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
+import { type ErrorCode, StoaError } from "../errors.ts";
 
 /*
  * The one place where failures become what callers see. RPC callers get a Connect error whose detail message carries the

@@ -1,6 +1,6 @@
 import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, Interceptor, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
-import type { Implementation } from "../services.ts";
+import type { Implementation } from "./service-table.ts";
 
 /** What is known of a REST request when it becomes a call. */
 export interface CallInit {

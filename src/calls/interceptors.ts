@@ -6,14 +6,14 @@ import {
   type StreamRequest,
   type UnaryRequest,
 } from "@connectrpc/connect";
-import { Access } from "../../../gen/stoa/v1/options_pb.js";
-import { findViolation } from "../../contract/field-rules.ts";
-import { accessOf } from "../../contract/rules.ts";
-import { errorStatus, StoaError, StoredDamage } from "../../errors.ts";
-import { toConnectError, toStoaError } from "../errors/error-mapping.ts";
-import type { ServiceTable } from "../services.ts";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { findViolation } from "../contract/field-rules.ts";
+import { accessOf } from "../contract/rules.ts";
+import { errorStatus, StoaError, StoredDamage } from "../errors.ts";
+import { toConnectError, toStoaError } from "./error-mapping.ts";
 import { boundLargeReads } from "./large-reads.ts";
 import { logKey } from "./log.ts";
+import type { ServiceTable } from "./service-table.ts";
 
 type AnyRequest = UnaryRequest | StreamRequest;
 

@@ -1,0 +1,114 @@
+// The layers of src/: what each may import, of ours and of others. `npm run layers` writes biome.layers.json from
+// this table, which biome.json extends, and `npm run check` fails where the two differ.
+
+/** The packages that only some layers may import, by the names that the table has for them. */
+const packages: Record<string, readonly string[]> = {
+  fastify: ["fastify", "@fastify/*"],
+  connect: ["@connectrpc/*"],
+  protobuf: ["@bufbuild/*"],
+  mysql: ["mysql2", "mysql2/*"],
+};
+
+const ofRequests = "errors gen contract rate-limits timing calls fastify connect protobuf";
+
+/** What each layer may import, from the lowest layer to the highest: none imports one that comes after it. */
+const layers: Record<string, string> = {
+  // What everything else may be made of.
+  gen: "protobuf",
+  errors: "",
+  timing: "errors",
+  warnings: "",
+  receipt: "",
+  "rate-limits": "errors",
+  process: "",
+  config: "rate-limits",
+  // The contract, and REST's way to its messages and back.
+  contract: "errors gen protobuf",
+  transcoding: "errors gen contract protobuf",
+  // What is stored, and its rules.
+  store: "errors timing receipt mysql",
+  "private-database": "process timing store mysql",
+  board: "errors timing rate-limits store",
+  ledger: "errors timing receipt store",
+  // Calls: who makes them, the way they take, what they do.
+  calls: "errors gen contract rate-limits timing board fastify connect protobuf",
+  idempotency: "errors contract store board ledger calls connect protobuf",
+  services: "errors gen receipt rate-limits contract board ledger calls idempotency connect protobuf",
+  // What goes over the network.
+  "http/admission": ofRequests,
+  "http/metrics": `${ofRequests} config http/admission`,
+  "http/requests": `${ofRequests} config http/admission http/metrics`,
+  "http/errors": `${ofRequests} http/admission http/metrics http/requests`,
+  "http/port": `${ofRequests} http/admission http/requests`,
+  "http/replies": `${ofRequests} http/port`,
+  "http/streams": `${ofRequests} http/admission`,
+  "http/health": ofRequests,
+  "http/grpc": `${ofRequests} http/health`,
+  "http/rest": `${ofRequests} transcoding http/admission http/metrics http/requests http/errors http/replies http/streams`,
+  "http/rpc": `${ofRequests} http/admission http/metrics http/requests http/errors http/streams http/grpc`,
+  http: `${ofRequests} config http/*`,
+  site: `${ofRequests} transcoding http/requests http/replies`,
+  "api-docs": "errors gen contract rate-limits calls transcoding http/replies fastify protobuf",
+  // What runs elsewhere.
+  client: "gen receipt connect protobuf",
+  browser: "client receipt",
+  cli: "client receipt",
+  // What composes the rest, and what operators run.
+  operator: "errors process config receipt store private-database board ledger cli timing",
+  app: "errors timing warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs fastify",
+  main: "config app",
+};
+
+interface Override {
+  includes: string[];
+  linter: { rules: { style: { noRestrictedImports: unknown } } };
+}
+
+/** The lint rule of each layer: the imports that it must not have. */
+function layerRules(): Override[] {
+  return Object.entries(layers)
+    .filter(([layer]) => layer !== "gen")
+    .map(([layer, text]) => {
+      const allowed = text.split(" ").filter((each) => each !== "");
+      const message = `The layers in scripts/lib/layers.ts do not allow this: src/${layer} may import ${allowed.join(", ") || "nothing"}.`;
+      const options = { patterns: [{ group: deniedTo(layer, allowed), message }] };
+      const noRestrictedImports = { level: "error", options };
+      return { includes: [...filesOf(layer)], linter: { rules: { style: { noRestrictedImports } } } };
+    });
+}
+
+function filesOf(layer: string): string[] {
+  if (isFile(layer)) return [`src/${layer}.ts`];
+  // The folders in http/ are layers of their own.
+  return layer === "http" ? ["src/http/*"] : [`src/${layer}/**`];
+}
+
+function isFile(layer: string): boolean {
+  return ["errors", "warnings", "main"].includes(layer);
+}
+
+function deniedTo(layer: string, allowed: readonly string[]): string[] {
+  const mayImport = (other: string) =>
+    other === layer ||
+    allowed.some((each) => each === other || (each.endsWith("/*") && other.startsWith(each.slice(0, -1))));
+  const ours = Object.keys(layers)
+    .filter((other) => !mayImport(other))
+    .flatMap(patternsOf);
+  const others = Object.entries(packages).flatMap(([name, patterns]) => (allowed.includes(name) ? [] : patterns));
+  return [...ours, ...others];
+}
+
+/** How the files of a layer are imported, from wherever it is. */
+function patternsOf(layer: string): string[] {
+  if (isFile(layer)) return [1, 2, 3].map((depth) => `${"../".repeat(depth)}${layer}.ts`);
+  if (layer === "http") return ["**/http/*.ts"];
+  const folder = layer.replace("http/", "");
+  // gen/ has folders of the same names.
+  return folder === layer ? [`**/${layer}/**`] : [`**/${layer}/**`, `../${folder}/**`, `../../${folder}/**`];
+}
+
+/** The text of biome.layers.json, which biome.json extends. */
+export function layerSettings(): string {
+  const lines = layerRules().map((each) => `    ${JSON.stringify(each)}`);
+  return `{\n  "overrides": [\n${lines.join(",\n")}\n  ]\n}\n`;
+}
