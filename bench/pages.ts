@@ -1,7 +1,8 @@
 // The pages beside the API's replies with the same content, from the same process.
 import { openBoard } from "./board.ts";
 import { startService } from "./environment.ts";
-import { type Round, runLoad } from "./load.ts";
+import type { Round } from "./load/recorder.ts";
+import { runLoad } from "./load.ts";
 import { median } from "./measure.ts";
 import { watch } from "./memory.ts";
 import { choose, concurrency, type Options } from "./options.ts";

@@ -1,6 +1,6 @@
 import http2 from "node:http2";
-import { type Load, Recorder, type Round } from "../load.ts";
 import type { Request } from "../protocols.ts";
+import { type Load, Recorder, type Round } from "./recorder.ts";
 
 /** Clients usually keep one connection with many streams; a few share the streams here. */
 const sessions = 4;

@@ -1,5 +1,5 @@
 import autocannon from "autocannon";
-import { type Load, Recorder, type Round } from "../load.ts";
+import { type Load, Recorder, type Round } from "./recorder.ts";
 
 /** REST and Connect over HTTP/1.1, by autocannon. Latencies are taken from its events: its own histogram has whole ms. */
 export async function loadHttp1({ url, seconds, requests, signal }: Load): Promise<Round> {

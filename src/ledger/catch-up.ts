@@ -1,5 +1,6 @@
 import { Ticker } from "../timing/ticker.ts";
-import type { Ledger, LedgerLog } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
+import type { LedgerLog } from "./log.ts";
 
 /** How soon a verification that failed is tried again, in milliseconds. */
 const retryMs = 30_000;

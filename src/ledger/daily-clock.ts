@@ -1,6 +1,7 @@
 import { Ticker } from "../timing/ticker.ts";
 import { dateOf } from "./chain.ts";
-import type { Ledger, LedgerLog } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
+import type { LedgerLog } from "./log.ts";
 import { SealsHeld } from "./seal-holds.ts";
 
 /** How often the clock is looked at, in milliseconds. */

@@ -5,7 +5,7 @@ import type { ReceiptRow } from "../store/receipts.ts";
 import { listSealedDays } from "../store/seals.ts";
 import { dateOf, dayMs, type Sealing, startOf } from "./chain.ts";
 import { acceptHead } from "./clock/accept-head.ts";
-import type { LedgerLog } from "./ledger.ts";
+import type { LedgerLog } from "./log.ts";
 import { SealsHeld } from "./seal-holds.ts";
 import { checkOver, checkSealable, sealDay } from "./seals.ts";
 import type { Verified } from "./verification/verification.ts";

@@ -7,6 +7,7 @@ import { type CaughtUp, DaySeals } from "./day-seals.ts";
 import type { HeadGuard } from "./guard/guard.ts";
 import { findGuarded, sealGuarded } from "./guard/sealing.ts";
 import { HeadWatch } from "./head-watch.ts";
+import type { LedgerLog } from "./log.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
 import type { SealHolds } from "./seal-holds.ts";
 import { sealGenesis } from "./seals.ts";
@@ -17,12 +18,6 @@ import { Verifier } from "./verification/verifier.ts";
 
 export type { ReceiptRow } from "../store/receipts.ts";
 export type { Report } from "./verification/queue.ts";
-
-/** What the ledger tells the operator. */
-export interface LedgerLog {
-  info(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
 
 export interface LedgerOptions {
   db: Database;
@@ -184,9 +179,15 @@ export class Ledger {
    * @throws StoaError `not_found` beyond the head; `unavailable` for one that is missing from the database
    */
   async get(signal: AbortSignal, seq: number): Promise<ReceiptRow & { isKept: boolean }> {
-    const row = await findGuarded(this.#db.reader(signal), this.#guard, seq);
-    if (row === undefined) throw await this.#absent(signal, seq);
-    return row;
+    const db = this.#db.reader(signal);
+    const row = await findGuarded(db, this.#guard, seq);
+    if (row !== undefined) return row;
+    if (seq > (await this.#readHead(db)).seq) throw notFound("There is no receipt of this seq.");
+    // It may have been sealed between the two reads.
+    const sealed = await findGuarded(db, this.#guard, seq);
+    if (sealed !== undefined) return sealed;
+    this.suspect();
+    throw missingReceipt(seq);
   }
 
   /**
@@ -249,13 +250,6 @@ export class Ledger {
    */
   async sealMissed(signal: AbortSignal, through: string): Promise<CaughtUp> {
     return this.#days.sealMissed(signal, through);
-  }
-
-  async #absent(signal: AbortSignal, seq: number): Promise<StoaError> {
-    const head = await this.#readHead(this.#db.reader(signal));
-    if (seq > head.seq) return notFound("There is no receipt of this seq.");
-    this.suspect();
-    return missingReceipt(seq);
   }
 
   async #readHead(db: Queryable): Promise<Head> {

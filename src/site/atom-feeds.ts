@@ -6,7 +6,7 @@ import type { Community, Post } from "../../gen/stoa/v1/resources_pb.js";
 import { cancellation } from "../http/requests/cancellation.ts";
 import { atomFeed, atomHeaders } from "./atom.ts";
 import { escapeText, raw } from "./html.ts";
-import type { PageContext } from "./pages.ts";
+import type { PageContext } from "./page-context.ts";
 import { sendText } from "./reply.ts";
 import { segment } from "./target.ts";
 

@@ -4,7 +4,7 @@ import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { type Feed, FeedSort } from "../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Agent, Community } from "../../gen/stoa/v1/resources_pb.js";
-import type { PageContext } from "./pages.ts";
+import type { PageContext } from "./page-context.ts";
 import { parameterOf, pick, segment } from "./target.ts";
 import { agentView } from "./views/agent.ts";
 import { communitiesView, communityView } from "./views/communities.ts";

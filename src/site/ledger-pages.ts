@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt, VerifyCommands } from "../../gen/stoa/v1/receipt_pb.js";
 import { badInput } from "../errors.ts";
-import type { PageContext } from "./pages.ts";
+import type { PageContext } from "./page-context.ts";
 import { segment } from "./target.ts";
 import { receiptView } from "./views/receipt.ts";
 import { receiptsView } from "./views/receipts.ts";

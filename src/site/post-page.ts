@@ -4,7 +4,7 @@ import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
 import { cancellation } from "../http/requests/cancellation.ts";
 import type { Html } from "./html.ts";
-import type { PageContext } from "./pages.ts";
+import type { PageContext } from "./page-context.ts";
 import { Places } from "./places.ts";
 import { pick, segment } from "./target.ts";
 import { thread } from "./thread.ts";

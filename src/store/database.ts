@@ -1,9 +1,8 @@
 import type { ResultSetHeader } from "mysql2";
 import type { StoaError } from "../errors.ts";
 import { isCommitInDoubt, isRetryable, outcomeUnknown, toStoaError } from "./database-errors.ts";
-import type { LaneName } from "./pool/lanes.ts";
 import { Pool, tooLate } from "./pool/pool.ts";
-import type { DatabaseAddress, Param, Session } from "./pool/session.ts";
+import type { DatabaseAddress, LaneName, Param, Session } from "./pool/session.ts";
 import { Turns } from "./turns.ts";
 
 export type { DatabaseAddress, Param } from "./pool/session.ts";

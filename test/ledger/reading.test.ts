@@ -1,6 +1,16 @@
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { fill, type LedgerUnderTest, ledgerClient, protocols, refusal, startLedger, zeros } from "./support.ts";
+import {
+  fill,
+  type LedgerUnderTest,
+  ledgerClient,
+  openLedger,
+  protocols,
+  refusal,
+  sealBook,
+  startLedger,
+  zeros,
+} from "./support.ts";
 
 const evidence = { list: [1, "two", null, { deep: true }], unicode: "λόγος 🏛 \u0000\n", empty: {} };
 
@@ -220,4 +230,24 @@ describe("pages of receipts", () => {
     const reply = await service.rest(`house/receipts?${query}`);
     expect([reply.status, reply.body]).toEqual([status, { ok: false, error, field, message: expect.any(String) }]);
   });
+});
+
+it("a receipt that is sealed while it is asked for is there, or not yet; it is never said to be missing", async () => {
+  const { db } = await startLedger();
+  const [sealing, reading] = [await openLedger(db), await openLedger(db)];
+  const { signal } = new AbortController();
+  const poll = async (seq: number) => {
+    for (;;) {
+      try {
+        return (await reading.ledger.get(signal, seq)).seq;
+      } catch (error) {
+        expect(error).toMatchObject({ code: "not_found" });
+      }
+    }
+  };
+  for (let seq = 2; seq < 62; seq += 1) {
+    const polled = [poll(seq), poll(seq), poll(seq)];
+    await sealBook(sealing.ledger, `polled ${seq}`, "2026-01-05");
+    expect(await Promise.all(polled)).toEqual([seq, seq, seq]);
+  }
 });

@@ -7,7 +7,7 @@ import {
   type StoredAlarm,
   type VerificationRecord,
 } from "../../store/verifications.ts";
-import type { LedgerLog } from "../ledger.ts";
+import type { LedgerLog } from "../log.ts";
 import type { Verified } from "./verification.ts";
 
 /** A verification that begins: what was known of the chain then. */

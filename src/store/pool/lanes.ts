@@ -1,8 +1,5 @@
-import type { Session } from "./session.ts";
+import type { LaneName, Session } from "./session.ts";
 import { type Waiter, WaitQueue } from "./wait-queue.ts";
-
-/** What a connection is for: reads, writes, or what must wait for neither: readiness and seals. */
-export type LaneName = "reads" | "writes" | "vital";
 
 /** With fewer connections nothing is kept: too little would be left for either. */
 const leastConnections = 4;

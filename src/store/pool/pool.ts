@@ -1,6 +1,6 @@
 import { StoaError } from "../../errors.ts";
-import { type LaneName, Lanes } from "./lanes.ts";
-import { Session, type SessionOptions } from "./session.ts";
+import { Lanes } from "./lanes.ts";
+import { type LaneName, Session, type SessionOptions } from "./session.ts";
 import { StatementKiller } from "./statement-killer.ts";
 import type { Waiter } from "./wait-queue.ts";
 

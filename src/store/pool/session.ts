@@ -6,12 +6,14 @@ import {
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
-import type { LaneName } from "./lanes.ts";
 
 export type DatabaseAddress = Pick<
   ConnectionOptions,
   "host" | "port" | "socketPath" | "user" | "password" | "database" | "ssl"
 >;
+
+/** What a connection is for: reads, writes, or what must wait for neither: readiness and seals. */
+export type LaneName = "reads" | "writes" | "vital";
 
 /** A value bound to a `?`. LIMIT and OFFSET take strings: the engines refuse the doubles that mysql2 makes of numbers. */
 export type Param = string | number | Buffer | null;

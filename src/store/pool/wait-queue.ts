@@ -1,5 +1,4 @@
-import type { LaneName } from "./lanes.ts";
-import type { Session } from "./session.ts";
+import type { LaneName, Session } from "./session.ts";
 
 /** A call that has to wait. */
 export interface Call {
