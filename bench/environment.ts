@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
 import { type DatabaseConfig, readConfig } from "../src/config/config.ts";
-import { startPrivateServer } from "../src/private-database/private-server.ts";
+import { startPrivateServer } from "../src/private-database/server/private-server.ts";
 import { type Child, startChild } from "./child.ts";
 import { concurrency, fullBufferPool, type Options } from "./options.ts";
 

@@ -4,9 +4,9 @@ import { createPool, type Pool, type ResultSetHeader, type RowDataPacket } from 
 import { moveAgedPosts } from "../src/board/aging.ts";
 import { Board } from "../src/board/board.ts";
 import type { DatabaseConfig } from "../src/config/config.ts";
-import { bandEndsMs } from "../src/store/age-bands.ts";
-import { Database } from "../src/store/database.ts";
-import { migrate, schemaState } from "../src/store/migrate.ts";
+import { Database } from "../src/store/database/database.ts";
+import { migrate, schemaState } from "../src/store/schema/migrate.ts";
+import { bandEndsMs } from "../src/store/tables/age-bands.ts";
 import {
   agentName,
   communityName,

@@ -1,12 +1,12 @@
-// Writes src/store/schema.txt anew, from the migrations run on a private server. A test compares it with what it finds.
+// Writes src/store/schema/schema.txt anew, from the migrations run on a private server. A test compares it with what it finds.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureDatabase } from "../src/private-database/ensure-database.ts";
-import { startPrivateServer } from "../src/private-database/private-server.ts";
-import { Database } from "../src/store/database.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { describeSchema } from "../src/store/schema-dump.ts";
+import { startPrivateServer } from "../src/private-database/server/private-server.ts";
+import { ensureDatabase } from "../src/private-database/setup/ensure-database.ts";
+import { Database } from "../src/store/database/database.ts";
+import { migrate } from "../src/store/schema/migrate.ts";
+import { describeSchema } from "../src/store/schema/schema-dump.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "stoa-schema-"));
 const log = () => {};
@@ -17,7 +17,7 @@ try {
   const db = new Database({ address: { ...account, database: "stoa" }, connections: 1 });
   await migrate(db, { log });
   writeFileSync(
-    new URL("../src/store/schema.txt", import.meta.url),
+    new URL("../src/store/schema/schema.txt", import.meta.url),
     await describeSchema(db.reader(new AbortController().signal)),
   );
   await db.close();

@@ -69,7 +69,7 @@ it("the README's pictures are there, and small", () => {
 });
 
 it("the README's accounts are those that the tests run with", () => {
-  const tested = readFileSync(new URL("../src/store/grants.sql", import.meta.url), "utf8");
+  const tested = readFileSync(new URL("../src/store/schema/grants.sql", import.meta.url), "utf8");
   expect(blocks("sql")).toEqual([`${tested.trim()}\n`]);
 });
 

@@ -2,8 +2,8 @@
 import { dateOf, dayMs } from "../../src/ledger/chain.ts";
 import { type SessionInput, sealGenesis, sealSession } from "../../src/ledger/seals.ts";
 import { zeroHash } from "../../src/receipt/document.ts";
-import type { Tx } from "../../src/store/database.ts";
-import type { Head, ReceiptRow } from "../../src/store/receipts.ts";
+import type { Tx } from "../../src/store/database/database.ts";
+import type { Head, ReceiptRow } from "../../src/store/tables/receipts.ts";
 import { textOf } from "../population.ts";
 
 const spanMs = 2 * 365 * dayMs;

@@ -2,8 +2,8 @@
 import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
 import type { DatabaseConfig } from "../../src/config/config.ts";
 import { dateOf, dayMs } from "../../src/ledger/chain.ts";
-import { Database } from "../../src/store/database.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { migrate } from "../../src/store/schema/migrate.ts";
 import { isSeeded, openServer, recreate } from "../seed.ts";
 import { epochOf, type MadeReceipt, makeChain } from "./chain.ts";
 

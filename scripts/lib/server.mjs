@@ -1,5 +1,5 @@
 // The embedded database needs a MariaDB or MySQL server on this machine.
-import { findServer } from "../../src/private-database/find.mjs";
+import { findServer } from "../../src/private-database/server/find-server.mjs";
 import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 
 // Debian keeps my_print_defaults, which mariadb-install-db calls, in the second package.

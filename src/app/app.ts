@@ -21,18 +21,18 @@ import { LogOutput } from "../process/log-output.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
 import { createServiceTable } from "../services/table.ts";
 import { Site } from "../site/routes.ts";
-import { Database } from "../store/database.ts";
-import { tlsFailure } from "../store/database-errors.ts";
-import { TriggerWatch } from "../store/trigger-watch.ts";
+import { Database } from "../store/database/database.ts";
+import { tlsFailure } from "../store/database/database-errors.ts";
+import { TriggerWatch } from "../store/schema/trigger-watch.ts";
 import { Warnings } from "../warnings.ts";
-import { CleanUp } from "./clean-up.ts";
 import { startClock } from "./clock.ts";
 import { migrateAs, type OwnDatabase, startOwnDatabase } from "./databases.ts";
 import { gaugesOf } from "./gauges.ts";
-import { createGuard } from "./guard.ts";
+import { createGuard } from "./head-guard.ts";
 import type { Overrides } from "./overrides.ts";
-import { checkReady, watchDatabase } from "./ready.ts";
+import { checkReady, watchDatabase } from "./readiness.ts";
 import { startRecount } from "./recount.ts";
+import { CleanUp } from "./shutdown.ts";
 
 export type { Overrides } from "./overrides.ts";
 

@@ -2,10 +2,10 @@ import type { FastifyBaseLogger } from "fastify";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { clocksOf, TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import type { SealHolds } from "../ledger/seal-holds.ts";
-import type { Database } from "../store/database.ts";
+import type { Database } from "../store/database/database.ts";
 import type { Warnings } from "../warnings.ts";
-import type { CleanUp } from "./clean-up.ts";
 import type { Overrides } from "./overrides.ts";
+import type { CleanUp } from "./shutdown.ts";
 
 /** The times that the service goes by, each in milliseconds since 1970 (UTC). */
 export interface ServiceTimes {

@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { Config, DatabaseConfig } from "../config/config.ts";
 import { type PrivateDatabase, startPrivateDatabase } from "../private-database/private-database.ts";
-import { restoreTriggers } from "../store/append-only.ts";
-import { Database } from "../store/database.ts";
-import { FreeSpace } from "../store/free-space.ts";
-import { migrate } from "../store/migrate.ts";
-import { checkPacketLimit } from "../store/packet-limit.ts";
-import type { CleanUp } from "./clean-up.ts";
+import { Database } from "../store/database/database.ts";
+import { FreeSpace } from "../store/database/free-space.ts";
+import { checkPacketLimit } from "../store/database/packet-limit.ts";
+import { restoreTriggers } from "../store/schema/append-only.ts";
+import { migrate } from "../store/schema/migrate.ts";
+import type { CleanUp } from "./shutdown.ts";
 
 /** How long a server that is killed may take to be gone, in milliseconds. */
 const killedMs = 500;

@@ -1,7 +1,7 @@
 import type { GaugeSource } from "../http/metrics/metrics.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Database } from "../store/database.ts";
-import type { FreeSpace } from "../store/free-space.ts";
+import type { Database } from "../store/database/database.ts";
+import type { FreeSpace } from "../store/database/free-space.ts";
 import type { Warnings } from "../warnings.ts";
 
 /** What the metrics tell of the ledger, the database and the warnings. */

@@ -7,7 +7,7 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "../config/config.ts";
 import { foreignEntry, giveDataFolder, giveHeadFolder, makeDataFolder } from "../private-database/data-folder.ts";
 import { type Account, unprivilegedAccount } from "../process/account.ts";
-import { firstUnreadable } from "../process/reach.ts";
+import { firstUnreadable } from "../process/unreadable.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 

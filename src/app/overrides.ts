@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from "fastify";
-import type { RecountPace } from "../board/recount-watch.ts";
+import type { RecountPace } from "../board/recount/watch.ts";
 import type { ServerOptions } from "../http/server.ts";
 import type { Clocks } from "../ledger/clock/trusted-clock.ts";
 

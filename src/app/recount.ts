@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { Board } from "../board/board.ts";
-import { defaultPace, type RecountPace, RecountWatch } from "../board/recount-watch.ts";
+import { defaultPace, type RecountPace, RecountWatch } from "../board/recount/watch.ts";
 import type { GaugeSource } from "../http/metrics/metrics.ts";
 import type { Warnings } from "../warnings.ts";
-import type { CleanUp } from "./clean-up.ts";
+import type { CleanUp } from "./shutdown.ts";
 
 /**
  * Starts to count the board anew in the background; the warning `counters` tells what is found.

@@ -1,10 +1,17 @@
 import { notFound, StoaError } from "../errors.ts";
-import { type AgentRow, changeKey, findAgent, findAgentByName, findKeyHolders, insertAgent } from "../store/agents.ts";
-import { listPostsByAuthor, type PostRow } from "../store/posts.ts";
+import {
+  type AgentRow,
+  changeKey,
+  findAgent,
+  findAgentByName,
+  findKeyHolders,
+  insertAgent,
+} from "../store/tables/agents.ts";
+import { listPostsByAuthor, type PostRow } from "../store/tables/posts.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { createApiKey, hashApiKey } from "./keys.ts";
 
-export { type AgentRow, maxKeysAtOnce } from "../store/agents.ts";
+export { type AgentRow, maxKeysAtOnce } from "../store/tables/agents.ts";
 
 /** The agent that makes a call. */
 export interface Caller {

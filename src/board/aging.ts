@@ -1,4 +1,4 @@
-import { bandBatch, moveToBands, oldestBand } from "../store/age-bands.ts";
+import { bandBatch, moveToBands, oldestBand } from "../store/tables/age-bands.ts";
 import type { Board } from "./board.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { StoaError } from "../errors.ts";
-import type { Database, Reader, Tx } from "../store/database.ts";
+import type { Database, Reader, Tx } from "../store/database/database.ts";
 
-export type { Queryable, Reader } from "../store/database.ts";
+export type { Queryable, Reader } from "../store/database/database.ts";
 
 /** One write in progress: everything in it commits together or not at all. */
 export interface Unit {

@@ -1,18 +1,18 @@
 import { badInput, notFound } from "../errors.ts";
-import { addToAgent } from "../store/agents.ts";
+import { addToAgent } from "../store/tables/agents.ts";
 import {
   type CommentRow,
   commentExists,
   insertComment,
   listComments as listRows,
   type PostCounters,
-} from "../store/comments.ts";
-import { addCommentToPost } from "../store/posts.ts";
+} from "../store/tables/comments.ts";
+import { addCommentToPost } from "../store/tables/posts.ts";
 import type { Caller } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
 
-export type { CommentRow } from "../store/comments.ts";
+export type { CommentRow } from "../store/tables/comments.ts";
 
 export interface CommentPage {
   /** The post's counters at the moment at which the comments were read. */

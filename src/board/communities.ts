@@ -5,12 +5,12 @@ import {
   findCommunityId,
   insertCommunity,
   listCommunities as listRows,
-} from "../store/communities.ts";
+} from "../store/tables/communities.ts";
 import type { Caller } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
 
-export type { CommunityRow } from "../store/communities.ts";
+export type { CommunityRow } from "../store/tables/communities.ts";
 
 const namePattern = /^[a-z0-9][a-z0-9-]{1,22}[a-z0-9]$/;
 const pageSize = 1000;

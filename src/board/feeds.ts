@@ -1,6 +1,6 @@
 import { badInput } from "../errors.ts";
-import { bandEndsMs } from "../store/age-bands.ts";
-import { countPosts } from "../store/communities.ts";
+import { bandEndsMs } from "../store/tables/age-bands.ts";
+import { countPosts } from "../store/tables/communities.ts";
 import {
   areMoreSince,
   type FeedPage,
@@ -9,9 +9,9 @@ import {
   listHot,
   listNew,
   listTop,
-} from "../store/feeds.ts";
-import type { PostRow } from "../store/posts.ts";
-import { listTopSince, type TopWindow } from "../store/top-windows.ts";
+} from "../store/tables/feeds.ts";
+import type { PostRow } from "../store/tables/posts.ts";
+import { listTopSince, type TopWindow } from "../store/tables/top-windows.ts";
 import type { Queryable, Reader } from "./board.ts";
 import { getCommunityId } from "./communities.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";

@@ -1,13 +1,13 @@
 import { notFound } from "../errors.ts";
-import { addToAgent } from "../store/agents.ts";
-import { addPostToCommunity } from "../store/communities.ts";
-import { findPost, insertPost, type PostRow } from "../store/posts.ts";
+import { addToAgent } from "../store/tables/agents.ts";
+import { addPostToCommunity } from "../store/tables/communities.ts";
+import { findPost, insertPost, type PostRow } from "../store/tables/posts.ts";
 import type { Caller } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { type CommentPage, listComments } from "./comments.ts";
 import { getCommunityId } from "./communities.ts";
 
-export type { PostRow } from "../store/posts.ts";
+export type { PostRow } from "../store/tables/posts.ts";
 
 /** What a response shows of a post: all of its row but the rank. */
 export type PostView = Omit<PostRow, "hot">;

@@ -1,6 +1,6 @@
 import { notFound, StoaError } from "../errors.ts";
-import { addToAgent } from "../store/agents.ts";
-import { changeVote, lockPostAndVote, putVoteCounts } from "../store/votes.ts";
+import { addToAgent } from "../store/tables/agents.ts";
+import { changeVote, lockPostAndVote, putVoteCounts } from "../store/tables/votes.ts";
 import type { Caller } from "./agents.ts";
 import type { Unit } from "./board.ts";
 

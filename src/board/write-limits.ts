@@ -1,6 +1,6 @@
 import { advance, afterClock, type Judgement, judge } from "../rate-limits/gcra.ts";
 import type { Policies, Policy } from "../rate-limits/policy.ts";
-import { advanceLimit, lowerLimit, type Subject, sweepAddresses } from "../store/limits.ts";
+import { advanceLimit, lowerLimit, type Subject, sweepAddresses } from "../store/tables/limits.ts";
 import type { Board, Unit } from "./board.ts";
 
 /** By how much the clocks of replicas may differ, in microseconds. What lies further ahead was left by a clock set back. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Board, Queryable, Unit } from "../board/board.ts";
 import { badInput, StoaError, StoredDamage } from "../errors.ts";
-import { forgetKeyReply } from "../store/agents.ts";
+import { forgetKeyReply } from "../store/tables/agents.ts";
 import {
   eraseReply,
   findReply,
@@ -9,7 +9,7 @@ import {
   type KeptReply,
   putReply,
   renewReply,
-} from "../store/idempotency-replies.ts";
+} from "../store/tables/idempotency-replies.ts";
 import { minSealedLength, openReply, type ReplySecret, sealReply } from "./sealed-reply.ts";
 
 /** How long a key is known, in milliseconds. */

@@ -1,5 +1,5 @@
 import type { Board } from "../board/board.ts";
-import { deleteDueReplies, eraseDueReplies } from "../store/idempotency-replies.ts";
+import { deleteDueReplies, eraseDueReplies } from "../store/tables/idempotency-replies.ts";
 import { keptMs } from "./claims.ts";
 
 /** Rows a transaction: short ones, so that no write waits for a sweep. */

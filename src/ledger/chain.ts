@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { canonicalize, type Json } from "../receipt/canonical.ts";
 import type { ReceiptBody, ReceiptDocument } from "../receipt/document.ts";
-import type { Tx } from "../store/database.ts";
-import { type Head, insertReceipt, type ReceiptRow } from "../store/receipts.ts";
+import type { Tx } from "../store/database/database.ts";
+import { type Head, insertReceipt, type ReceiptRow } from "../store/tables/receipts.ts";
 import type { KeptHead } from "./guard/head-files.ts";
 import { SealsHeld } from "./seal-holds.ts";
 

@@ -1,8 +1,8 @@
 import { StoaError } from "../errors.ts";
 import { chainStart } from "../receipt/verify.ts";
-import type { Database, Queryable } from "../store/database.ts";
-import type { ReceiptRow } from "../store/receipts.ts";
-import { listSealedDays } from "../store/seals.ts";
+import type { Database, Queryable } from "../store/database/database.ts";
+import type { ReceiptRow } from "../store/tables/receipts.ts";
+import { listSealedDays } from "../store/tables/seals.ts";
 import { dateOf, dayMs, type Sealing, startOf } from "./chain.ts";
 import { acceptHead } from "./clock/accept-head.ts";
 import type { LedgerLog } from "./log.ts";

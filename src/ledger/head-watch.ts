@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Queryable } from "../store/database.ts";
-import { type Head, readHead } from "../store/receipts.ts";
+import type { Queryable } from "../store/database/database.ts";
+import { type Head, readHead } from "../store/tables/receipts.ts";
 
 /** How often the head is looked at while somebody waits: another replica's receipt is seen within this, in milliseconds. */
 const pollMs = 250;

@@ -1,7 +1,7 @@
 import { notFound, StoaError } from "../errors.ts";
-import type { Database, Queryable } from "../store/database.ts";
-import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
-import { type Calendar, insertCalendar, readCalendar } from "../store/seals.ts";
+import type { Database, Queryable } from "../store/database/database.ts";
+import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/tables/receipts.ts";
+import { type Calendar, insertCalendar, readCalendar } from "../store/tables/seals.ts";
 import { dateOf, type Sealing } from "./chain.ts";
 import { type CaughtUp, DaySeals } from "./day-seals.ts";
 import type { HeadGuard } from "./guard/guard.ts";
@@ -16,7 +16,7 @@ import type { Report } from "./verification/queue.ts";
 import type { Verified } from "./verification/verification.ts";
 import { Verifier } from "./verification/verifier.ts";
 
-export type { ReceiptRow } from "../store/receipts.ts";
+export type { ReceiptRow } from "../store/tables/receipts.ts";
 export type { Report } from "./verification/queue.ts";
 
 export interface LedgerOptions {

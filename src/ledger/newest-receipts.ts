@@ -1,5 +1,5 @@
-import type { Queryable } from "../store/database.ts";
-import { listReceipts, type ReceiptRow } from "../store/receipts.ts";
+import type { Queryable } from "../store/database/database.ts";
+import { listReceipts, type ReceiptRow } from "../store/tables/receipts.ts";
 
 /** Reads a receipt that many followers want at the same time once for all of them. Receipts never change. */
 export class NewestReceipts {

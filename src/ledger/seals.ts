@@ -1,8 +1,8 @@
 import { badInput, StoaError } from "../errors.ts";
 import type { Json } from "../receipt/canonical.ts";
 import { isDate, zeroHash } from "../receipt/document.ts";
-import { lockHead, type ReceiptRow } from "../store/receipts.ts";
-import { insertSealedDay, insertSealedSession } from "../store/seals.ts";
+import { lockHead, type ReceiptRow } from "../store/tables/receipts.ts";
+import { insertSealedDay, insertSealedSession } from "../store/tables/seals.ts";
 import { append, clerk, dateOf, dayMs, type Sealing, startOf, verificationPath } from "./chain.ts";
 import { checkPlain, sessionEvidence } from "./evidence.ts";
 import { type Verified, verifyFrom } from "./verification/verification.ts";

@@ -1,6 +1,6 @@
 import { notFound, StoredDamage } from "../errors.ts";
-import type { Queryable } from "../store/database.ts";
-import { type Head, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../store/receipts.ts";
+import type { Queryable } from "../store/database/database.ts";
+import { type Head, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../store/tables/receipts.ts";
 import type { HeadWatch } from "./head-watch.ts";
 import type { NewestReceipts } from "./newest-receipts.ts";
 

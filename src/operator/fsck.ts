@@ -1,8 +1,8 @@
-import { describeFinding, type Outcome, recountBoard } from "../board/recount.ts";
+import { describeFinding, type Outcome, recountBoard } from "../board/recount/recount.ts";
 import { checkLedger } from "../ledger/fsck/ledger-check.ts";
-import type { Database } from "../store/database.ts";
+import type { Database } from "../store/database/database.ts";
 import { newestPostTime } from "../store/recount/posts.ts";
-import { checkSchema } from "../store/schema-check.ts";
+import { checkSchema } from "../store/schema/schema-check.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
 import { parseOptions } from "./run.ts";

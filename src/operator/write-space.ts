@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { StoaError } from "../errors.ts";
 import { serverFiles } from "../private-database/data-folder.ts";
-import { FreeSpace } from "../store/free-space.ts";
+import { FreeSpace } from "../store/database/free-space.ts";
 
 /**
  * Runs the work of a command that writes, while the disk of a private database is watched as a service watches it.

@@ -3,8 +3,8 @@ import { chmodSync, lchownSync, mkdirSync, readdirSync, realpathSync, statSync }
 import { join } from "node:path";
 import type { Account } from "../process/account.ts";
 import { handOver } from "../process/ownership.ts";
-import { type ServerFiles, stopLeftOver } from "./left-over.ts";
-import { takeLock } from "./lock.ts";
+import { takeLock } from "./lock/data-folder-lock.ts";
+import { type ServerFiles, stopLeftOver } from "./server/stale-server.ts";
 
 /** All that this program ever makes in a data folder, the set-up's lock among it. */
 const ours =

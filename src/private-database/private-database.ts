@@ -1,8 +1,8 @@
 // The private server with Stoa's database on it, by the accounts that README recommends for any database.
 
-import { ensureAccounts, grantTables, migratingUser, servingUser } from "./accounts.ts";
-import { ensureDatabase } from "./ensure-database.ts";
-import { type PrivateServerOptions, startPrivateServer } from "./private-server.ts";
+import { type PrivateServerOptions, startPrivateServer } from "./server/private-server.ts";
+import { ensureAccounts, grantTables, migratingUser, servingUser } from "./setup/accounts.ts";
+import { ensureDatabase } from "./setup/ensure-database.ts";
 
 /** How an account reaches Stoa's database on a private server. */
 export interface PrivateAddress {

@@ -1,9 +1,9 @@
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
-import { CleanUp } from "../../src/app/clean-up.ts";
 import { startClock } from "../../src/app/clock.ts";
+import { CleanUp } from "../../src/app/shutdown.ts";
 import { SealHolds } from "../../src/ledger/seal-holds.ts";
-import { Database } from "../../src/store/database.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { Warnings } from "../../src/warnings.ts";
 import { startGuarded } from "../ledger/clock/times.ts";
 

@@ -3,9 +3,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { moveAgedPosts } from "../../src/board/aging.ts";
 import { Board } from "../../src/board/board.ts";
 import { startSweep } from "../../src/board/sweep.ts";
-import { bandBatch, bandEndsMs } from "../../src/store/age-bands.ts";
-import { Database } from "../../src/store/database.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { migrate } from "../../src/store/schema/migrate.ts";
+import { bandBatch, bandEndsMs } from "../../src/store/tables/age-bands.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { lockPost } from "../support/locks.ts";
 import { type BarePost, insertPosts, randomNumbers } from "../support/posts.ts";

@@ -2,9 +2,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/board/cursors.ts";
 import { type FeedQuery, listFeed } from "../../src/board/feeds.ts";
-import { bandEndsMs } from "../../src/store/age-bands.ts";
-import { Database, type Reader } from "../../src/store/database.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { Database, type Reader } from "../../src/store/database/database.ts";
+import { migrate } from "../../src/store/schema/migrate.ts";
+import { bandEndsMs } from "../../src/store/tables/age-bands.ts";
 import { measure } from "../support/cost.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type BarePost, insertPosts, randomNumbers } from "../support/posts.ts";

@@ -4,8 +4,8 @@ import { beforeAll, expect, it } from "vitest";
 import { moveAgedPosts } from "../../src/board/aging.ts";
 import { Board } from "../../src/board/board.ts";
 import { listFeed } from "../../src/board/feeds.ts";
-import { Database, type Reader } from "../../src/store/database.ts";
-import { migrate } from "../../src/store/migrate.ts";
+import { Database, type Reader } from "../../src/store/database/database.ts";
+import { migrate } from "../../src/store/schema/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type BarePost, insertCommunities, insertPosts } from "../support/posts.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createPool, type RowDataPacket } from "mysql2/promise";
-import { startPrivateServer } from "../../src/private-database/private-server.ts";
+import { startPrivateServer } from "../../src/private-database/server/private-server.ts";
 import { hammer } from "./hammer.ts";
 
 const { values } = parseArgs({

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Board } from "../../src/board/board.ts";
 import { sweepReplies } from "../../src/idempotency/reply-sweep.ts";
-import { Database } from "../../src/store/database.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { TestClock } from "../ledger/support.ts";
 import { askText } from "../services/replays.ts";
 import { rowCounts } from "../support/recount.ts";

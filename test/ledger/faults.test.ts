@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { Database, type Param, type Tx } from "../../src/store/database.ts";
+import { Database, type Param, type Tx } from "../../src/store/database/database.ts";
 import { afterFile } from "../support/after-file.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { sealBook, startLedger, TestClock, verifyLedger } from "./support.ts";

@@ -3,15 +3,15 @@ import { readFileSync } from "node:fs";
 import { createPool, type Pool } from "mysql2/promise";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Config, DatabaseConfig } from "../../src/config/config.ts";
-import { Database } from "../../src/store/database.ts";
-import { splitStatements } from "../../src/store/migrate.ts";
-import { TriggerWatch } from "../../src/store/trigger-watch.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { splitStatements } from "../../src/store/schema/migrate.ts";
+import { TriggerWatch } from "../../src/store/schema/trigger-watch.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { waitUntil } from "../support/wait.ts";
 import { ledgerClient, startLedger, TestClock, verifyLedger } from "./support.ts";
 
-const statements = splitStatements(readFileSync(new URL("../../src/store/grants.sql", import.meta.url), "utf8"));
+const statements = splitStatements(readFileSync(new URL("../../src/store/schema/grants.sql", import.meta.url), "utf8"));
 /** Those for before the tables exist; the others grant rights on tables. */
 const accounts = statements.filter((statement) => !/ ON stoa\.(?!\*)/.test(statement));
 const tables = statements.filter((statement) => !accounts.includes(statement));

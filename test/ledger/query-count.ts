@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { Database, type Param } from "../../src/store/database.ts";
+import { Database, type Param } from "../../src/store/database/database.ts";
 
 /** What the services in this process have read of the ledger since the file began. */
 export interface QueryCount {

@@ -12,7 +12,7 @@ import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { SealHolds } from "../../src/ledger/seal-holds.ts";
 import { sealSession } from "../../src/ledger/seals.ts";
-import { Database } from "../../src/store/database.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { afterFile } from "../support/after-file.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { type Service, type ServiceOptions, startService } from "../support/service.ts";

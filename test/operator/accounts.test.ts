@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import type { DatabaseConfig } from "../../src/config/config.ts";
-import { splitStatements } from "../../src/store/migrate.ts";
+import { splitStatements } from "../../src/store/schema/migrate.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
 import { startService } from "../support/service.ts";
 import { operateWith, query } from "./support.ts";
 
-const grants = splitStatements(readFileSync(new URL("../../src/store/grants.sql", import.meta.url), "utf8"));
+const grants = splitStatements(readFileSync(new URL("../../src/store/schema/grants.sql", import.meta.url), "utf8"));
 const onTable = / ON stoa\.(?!\*)/;
 const suffix = randomBytes(4).toString("hex");
 const folder = mkdtempSync(join(tmpdir(), "stoa-accounts-"));

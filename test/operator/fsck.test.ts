@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { Database } from "../../src/store/database.ts";
-import { describeSchema } from "../../src/store/schema-dump.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { describeSchema } from "../../src/store/schema/schema-dump.ts";
 import { Acknowledged, HammerAgent } from "../hammer/agent.ts";
 import { Caller, newTally } from "../hammer/caller.ts";
 import { Random } from "../hammer/random.ts";
@@ -106,7 +106,7 @@ it("finds what the schema lacks, and puts back triggers and computed columns", a
   );
   expect(await fsck()).toMatchObject({ status: 0, out: [] });
   const db = new Database({ address: service.db.config, connections: 1 });
-  const expected = readFileSync(new URL("../../src/store/schema.txt", import.meta.url), "utf8");
+  const expected = readFileSync(new URL("../../src/store/schema/schema.txt", import.meta.url), "utf8");
   expect(await describeSchema(db.reader(new AbortController().signal))).toBe(expected);
   await db.close();
   expect((await service.rest("posts")).body.posts).toMatchObject([{ id: 1, score: 0 }]);

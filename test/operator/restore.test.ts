@@ -7,9 +7,9 @@ import { StoaError } from "../../src/errors.ts";
 import { checkBackup, readLines } from "../../src/operator/backup-file.ts";
 import { restoreBackup } from "../../src/store/backup/restore-backup.ts";
 import { writeBackup } from "../../src/store/backup/write-backup.ts";
-import { Database } from "../../src/store/database.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { describeSchema } from "../../src/store/schema-dump.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { migrate } from "../../src/store/schema/migrate.ts";
+import { describeSchema } from "../../src/store/schema/schema-dump.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { startService } from "../support/service.ts";
 import { operate, query } from "./support.ts";
@@ -100,7 +100,7 @@ describe("a backup", () => {
     const db = new Database({ address: target.config, connections: 1 });
     const schema = await describeSchema(db.reader(new AbortController().signal));
     await db.close();
-    expect(schema).toBe(readFileSync(new URL("../../src/store/schema.txt", import.meta.url), "utf8"));
+    expect(schema).toBe(readFileSync(new URL("../../src/store/schema/schema.txt", import.meta.url), "utf8"));
     for (const statement of ["UPDATE receipts SET hash = ''", "DELETE FROM receipts"]) {
       await expect(query(target.config, statement)).rejects.toThrow("append-only");
     }

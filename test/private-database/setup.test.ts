@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { findServer } from "../../src/private-database/find.mjs";
+import { findServer } from "../../src/private-database/server/find-server.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // Plain JavaScript without declarations: imported by a computed name, it is `any`.
@@ -135,7 +135,7 @@ describe("system packages", () => {
     bin = join(copy, "bin");
     mkdirSync(bin);
     writeFileSync(join(bin, "apt-get"), `#!/bin/sh\necho "$@" >> ${copy}/asked\n`, { mode: 0o755 });
-    writeFileSync(join(copy, "src/private-database/find.mjs"), "export function findServer() {}\n");
+    writeFileSync(join(copy, "src/private-database/server/find-server.mjs"), "export function findServer() {}\n");
     env = { PATH: `${bin}:/bin`, STOA_DATABASE_URL: "" };
   });
   const asked = () => (existsSync(join(copy, "asked")) ? readFileSync(join(copy, "asked"), "utf8") : "");
@@ -168,7 +168,10 @@ describe("system packages", () => {
   );
 
   test("for the tests are not installed with STOA_SETUP=never either", async () => {
-    cpSync(join(root, "src/private-database/find.mjs"), join(copy, "src/private-database/find.mjs"));
+    cpSync(
+      join(root, "src/private-database/server/find-server.mjs"),
+      join(copy, "src/private-database/server/find-server.mjs"),
+    );
     const { status, said } = await setUp(undefined, { ...env, PATH: bin, STOA_SETUP: "never" }, "test").result;
     expect(status).toBe(1);
     expect(said).toContain("the tests need curl and jq");

@@ -21,13 +21,13 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { generate } from "selfsigned";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { splitStatements } from "../../src/store/migrate.ts";
+import { splitStatements } from "../../src/store/schema/migrate.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 
 const isRoot = process.getuid?.() === 0;
-const grants = splitStatements(readFileSync(new URL("../../src/store/grants.sql", import.meta.url), "utf8"));
+const grants = splitStatements(readFileSync(new URL("../../src/store/schema/grants.sql", import.meta.url), "utf8"));
 
 let home: string;
 let dataDir: string;

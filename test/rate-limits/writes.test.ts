@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { Board } from "../../src/board/board.ts";
 import { forgetAddresses } from "../../src/board/write-limits.ts";
-import { Database } from "../../src/store/database.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { type Clock, type Limited, startLimited, untilRefused } from "../support/limited.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 

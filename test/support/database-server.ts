@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import type { TestProject } from "vitest/node";
 import { type DatabaseConfig, readConfig } from "../../src/config/config.ts";
-import { startPrivateServer } from "../../src/private-database/private-server.ts";
+import { startPrivateServer } from "../../src/private-database/server/private-server.ts";
 
 /** The server that all test files share; each makes a database of its own there. */
 export type TestServer = Omit<DatabaseConfig, "database">;

@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { defaultQuotas, type LimitName, type Quota } from "../../src/rate-limits/quota.ts";
-import { Database, type Param } from "../../src/store/database.ts";
+import { Database, type Param } from "../../src/store/database/database.ts";
 import type { TestDatabase } from "./database.ts";
 import { type Ask, type Reply, type Service, startService } from "./service.ts";
 

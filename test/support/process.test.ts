@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { identify, isRunning, type ProcessIdentity } from "../../src/private-database/process-identity.ts";
+import { identify, isRunning, type ProcessIdentity } from "../../src/private-database/lock/process-identity.ts";
 import { waitUntil } from "./wait.ts";
 
 it("a service and its database end when the process of the test is killed", async () => {

@@ -1,5 +1,5 @@
-import { insertClockWord, readAcceptedTs } from "../../store/clock-words.ts";
-import { lockHead } from "../../store/receipts.ts";
+import { insertClockWord, readAcceptedTs } from "../../store/tables/clock-words.ts";
+import { lockHead } from "../../store/tables/receipts.ts";
 import type { Sealing } from "../chain.ts";
 import { SealsHeld } from "../seal-holds.ts";
 import { toleranceMs } from "./tolerance.ts";

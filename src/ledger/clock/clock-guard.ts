@@ -1,5 +1,5 @@
-import { type KnownTimes, readKnownTimes } from "../../store/clock-words.ts";
-import type { Database } from "../../store/database.ts";
+import type { Database } from "../../store/database/database.ts";
+import { type KnownTimes, readKnownTimes } from "../../store/tables/clock-words.ts";
 import { Ticker } from "../../timing/ticker.ts";
 import { dateOf, dayMs, startOf } from "../chain.ts";
 import { dueDays } from "../day-seals.ts";

@@ -1,8 +1,9 @@
 // An operator's word about the clock names a receipt and its time; that time follows from the receipt.
-import { type ClockWord, deleteClockWord, listClockWords, putClockWordTime } from "../../store/clock-words.ts";
-import type { Queryable, Tx } from "../../store/database.ts";
-import { findReceipt } from "../../store/receipts.ts";
+
+import type { Queryable, Tx } from "../../store/database/database.ts";
 import { compare } from "../../store/recount/finding.ts";
+import { type ClockWord, deleteClockWord, listClockWords, putClockWordTime } from "../../store/tables/clock-words.ts";
+import { findReceipt } from "../../store/tables/receipts.ts";
 import type { WrongNote } from "./note-check.ts";
 
 /**

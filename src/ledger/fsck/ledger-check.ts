@@ -1,8 +1,7 @@
 import { isHash, type ReceiptDocument } from "../../receipt/document.ts";
 import { contradiction, rivalOf } from "../../receipt/recovery.ts";
 import { chainStart, type Finding as Fault, type Link, verifyEnd, verifyNext } from "../../receipt/verify.ts";
-import type { Database, Queryable, Tx } from "../../store/database.ts";
-import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../../store/receipts.ts";
+import type { Database, Queryable, Tx } from "../../store/database/database.ts";
 import { compare, type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
 import {
   type EpochRow,
@@ -12,6 +11,7 @@ import {
   putEpoch,
   putHeadTime,
 } from "../../store/recount/ledger.ts";
+import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { cityDay, dateOf, dayMs, sha256, startOf } from "../chain.ts";
 import { firstPortion, isInChain, portionAfter } from "../verification/verification.ts";
 import { findWrongWords } from "./clock-word-check.ts";

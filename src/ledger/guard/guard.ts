@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Head } from "../../receipt/recovery.ts";
-import type { Database, Queryable, Tx } from "../../store/database.ts";
-import { findReceipt, lockHead, type ReceiptRow, readHead } from "../../store/receipts.ts";
+import type { Database, Queryable, Tx } from "../../store/database/database.ts";
+import { findReceipt, lockHead, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { Ticker } from "../../timing/ticker.ts";
 import { sha256 } from "../chain.ts";
 import type { HeadFolder, KeptHead } from "./head-files.ts";

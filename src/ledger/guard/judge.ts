@@ -1,9 +1,9 @@
 import { findMalformedMember, type ReceiptDocument } from "../../receipt/document.ts";
 import { parseJson } from "../../receipt/parse.ts";
 import { abandonedBy, type Head } from "../../receipt/recovery.ts";
-import type { Queryable } from "../../store/database.ts";
-import { findLinks, type ReceiptRow } from "../../store/receipts.ts";
-import { listRecoveryRows } from "../../store/recoveries.ts";
+import type { Queryable } from "../../store/database/database.ts";
+import { findLinks, type ReceiptRow } from "../../store/tables/receipts.ts";
+import { listRecoveryRows } from "../../store/tables/recoveries.ts";
 import { sha256 } from "../chain.ts";
 import type { KeptHead } from "./head-files.ts";
 

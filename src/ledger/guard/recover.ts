@@ -1,9 +1,9 @@
 import type { Head } from "../../receipt/recovery.ts";
 import { chainStart } from "../../receipt/verify.ts";
-import type { Database } from "../../store/database.ts";
-import { findReceipt, lockHead, type ReceiptRow } from "../../store/receipts.ts";
-import { insertRecovery } from "../../store/recoveries.ts";
-import { readCalendar } from "../../store/seals.ts";
+import type { Database } from "../../store/database/database.ts";
+import { findReceipt, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
+import { insertRecovery } from "../../store/tables/recoveries.ts";
+import { readCalendar } from "../../store/tables/seals.ts";
 import { append, sha256, verificationPath } from "../chain.ts";
 import { checkPlain } from "../evidence.ts";
 import type { SealHolds } from "../seal-holds.ts";

@@ -1,5 +1,5 @@
-import type { Database } from "../../store/database.ts";
-import { findReceipt, findReceiptBeside, type ReceiptRow } from "../../store/receipts.ts";
+import type { Database } from "../../store/database/database.ts";
+import { findReceipt, findReceiptBeside, type ReceiptRow } from "../../store/tables/receipts.ts";
 import type { Sealing } from "../chain.ts";
 import { SealsHeld } from "../seal-holds.ts";
 import { type HeadGuard, NotOurChain } from "./guard.ts";

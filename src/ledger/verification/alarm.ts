@@ -1,12 +1,12 @@
 import type { Link } from "../../receipt/verify.ts";
-import type { Database, Queryable } from "../../store/database.ts";
+import type { Database, Queryable } from "../../store/database/database.ts";
 import {
   lockVerification,
   putVerification,
   readVerification,
   type StoredAlarm,
   type VerificationRecord,
-} from "../../store/verifications.ts";
+} from "../../store/tables/verifications.ts";
 import type { LedgerLog } from "../log.ts";
 import type { Verified } from "./verification.ts";
 

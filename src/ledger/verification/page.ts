@@ -2,7 +2,7 @@
 import { PlainReader } from "../../receipt/plain-reader.ts";
 import { type Head, rivalOf } from "../../receipt/recovery.ts";
 import { type Link, verifyNext } from "../../receipt/verify.ts";
-import type { ReceiptRow } from "../../store/receipts.ts";
+import type { ReceiptRow } from "../../store/tables/receipts.ts";
 import { sha256 } from "../chain.ts";
 import { readPlainSession } from "./plain-session.ts";
 

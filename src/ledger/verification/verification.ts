@@ -1,7 +1,7 @@
 import { contradiction, rivalOf } from "../../receipt/recovery.ts";
 import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../../receipt/verify.ts";
-import type { Queryable } from "../../store/database.ts";
-import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/receipts.ts";
+import type { Queryable } from "../../store/database/database.ts";
+import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { sha256 } from "../chain.ts";
 
 /** The most receipts that are read at once. */

@@ -1,5 +1,5 @@
 import { chainStart, type Finding, type Link } from "../../receipt/verify.ts";
-import type { Database, Queryable } from "../../store/database.ts";
+import type { Database, Queryable } from "../../store/database/database.ts";
 import type { LedgerLog } from "../log.ts";
 import { Alarm, type Beginning } from "./alarm.ts";
 import { verifyInParallel } from "./parallel-verification.ts";

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { ReceiptRow } from "../../store/receipts.ts";
+import type { ReceiptRow } from "../../store/tables/receipts.ts";
 import { type Page, type PageOutcome, packPage } from "./page.ts";
 
 /** What the heap of a thread may take, in MiB: several times what the largest page and all that is read of it do. */

@@ -1,6 +1,6 @@
 import { addAbortSignal } from "node:stream";
 import { type Connection, createConnection, type ResultSetHeader, type RowDataPacket } from "mysql2";
-import type { Queryable } from "../database.ts";
+import type { Queryable } from "../database/database.ts";
 import { type DatabaseAddress, openSocket, type Param } from "../pool/session.ts";
 
 /** How long connecting may take, in milliseconds. */

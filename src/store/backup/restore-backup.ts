@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database } from "../database.ts";
-import { explainDefinition, readMigrations, restoreMark, withLease } from "../migrate.ts";
+import type { Database } from "../database/database.ts";
 import type { DatabaseAddress } from "../pool/session.ts";
+import { explainDefinition, readMigrations, restoreMark, withLease } from "../schema/migrate.ts";
 import { type BackupHeader, findSchemaProblem, isStatement } from "./format.ts";
 import { Link } from "./link.ts";
 import { quoteName } from "./literals.ts";

@@ -1,5 +1,5 @@
-import type { Queryable } from "../database.ts";
-import type { Migration } from "../migrate.ts";
+import type { Queryable } from "../database/database.ts";
+import type { Migration } from "../schema/migrate.ts";
 
 /** A table as it is copied. */
 export interface Table {

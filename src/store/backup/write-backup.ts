@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Queryable } from "../database.ts";
-import { appliedMigrations, bookkeeping, type Migration, restoreMark } from "../migrate.ts";
+import type { Queryable } from "../database/database.ts";
 import type { DatabaseAddress } from "../pool/session.ts";
-import { readHead } from "../receipts.ts";
+import { appliedMigrations, bookkeeping, type Migration, restoreMark } from "../schema/migrate.ts";
+import { readHead } from "../tables/receipts.ts";
 import { type BackupHeader, endLine, headerLines } from "./format.ts";
 import { Link, sessionSettings } from "./link.ts";
 import { quoteName, rowLiteral } from "./literals.ts";

@@ -1,5 +1,5 @@
 // What a check of the ledger's tables reads and repairs.
-import type { Queryable, Tx } from "../database.ts";
+import type { Queryable, Tx } from "../database/database.ts";
 
 export interface HeadRow {
   id: number;

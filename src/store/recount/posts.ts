@@ -1,6 +1,6 @@
-import { bandEndsMs, bandToleranceMs } from "../age-bands.ts";
-import type { Queryable } from "../database.ts";
-import { isSchemaFault } from "../database-errors.ts";
+import type { Queryable } from "../database/database.ts";
+import { isSchemaFault } from "../database/database-errors.ts";
+import { bandEndsMs, bandToleranceMs } from "../tables/age-bands.ts";
 import { compare, type Finding, limitRows, refuse, type TableCheck } from "./finding.ts";
 
 interface Row {

@@ -8,10 +8,10 @@ import { checkLedger } from "../../../src/ledger/fsck/ledger-check.ts";
 import { HeadFolder } from "../../../src/ledger/guard/head-files.ts";
 import { LedgerRecovery } from "../../../src/ledger/guard/recover.ts";
 import { sealSession } from "../../../src/ledger/seals.ts";
-import { Database } from "../../../src/store/database.ts";
-import { lockHead } from "../../../src/store/receipts.ts";
+import { Database } from "../../../src/store/database/database.ts";
 import { describeFinding } from "../../../src/store/recount/finding.ts";
-import { insertRecovery } from "../../../src/store/recoveries.ts";
+import { lockHead } from "../../../src/store/tables/receipts.ts";
+import { insertRecovery } from "../../../src/store/tables/recoveries.ts";
 import {
   fill,
   type LedgerUnderTest,

@@ -7,7 +7,7 @@ import { HeadGuard } from "../../../src/ledger/guard/guard.ts";
 import { HeadFolder } from "../../../src/ledger/guard/head-files.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { sealSession } from "../../../src/ledger/seals.ts";
-import { Database } from "../../../src/store/database.ts";
+import { Database } from "../../../src/store/database/database.ts";
 import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { fill, startLedger, TestClock, unlockReceipts, verifyLedger } from "../support.ts";

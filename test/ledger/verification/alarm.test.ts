@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Overrides } from "../../../src/app/overrides.ts";
 import { Alarm } from "../../../src/ledger/verification/alarm.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
-import { Database } from "../../../src/store/database.ts";
+import { Database } from "../../../src/store/database/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { fill, type LedgerUnderTest, startLedger, unlockReceipts } from "../support.ts";
 

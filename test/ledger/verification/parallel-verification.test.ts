@@ -10,8 +10,8 @@ import {
   verifyFrom,
 } from "../../../src/ledger/verification/verification.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
-import { Database, type Queryable } from "../../../src/store/database.ts";
-import { migrate } from "../../../src/store/migrate.ts";
+import { Database, type Queryable } from "../../../src/store/database/database.ts";
+import { migrate } from "../../../src/store/schema/migrate.ts";
 import { buildChain, type Change } from "../../receipt/chain.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";

@@ -1,0 +1,73 @@
+import type { Database } from "../../store/database/database.ts";
+import { type Finding, leftOut, type Outcome, type TableCheck } from "../../store/recount/finding.ts";
+import { isRepairable, repairRow, tableChecks } from "../../store/recount/tables.ts";
+import { generatedColumns } from "../../store/schema/generated-columns.ts";
+import { Board, type Queryable } from "../board.ts";
+import { RecountWalk } from "./walk.ts";
+
+export { describeFinding, type Finding, type Outcome } from "../../store/recount/finding.ts";
+
+/**
+ * Counts anew whatever the board stores beside the rows that it follows from, and looks for rows whose parent is missing.
+ * It may run beside any number of services: a finding is never due to their writes. Memory is bounded. What the schema
+ * keeps from being counted is a finding, too.
+ * @param db a reader whose statements may take long
+ * @param repair the database in which to set wrong values; undefined changes nothing
+ * @throws StoaError `unavailable`; the reason of `signal`
+ */
+export async function* recountBoard(
+  db: Queryable,
+  now: () => number,
+  signal: AbortSignal,
+  repair?: Database,
+): AsyncGenerator<Outcome, void> {
+  const repairs = repair && new Repairs(repair, now, signal);
+  for (const check of tableChecks) {
+    const walk = new RecountWalk(check);
+    try {
+      for (let found: Finding[] | undefined = []; found !== undefined; found = await walk.next(db, now())) {
+        for (const finding of found) yield { finding, repaired: (await repairs?.repair(check, finding)) ?? false };
+      }
+    } catch (error) {
+      yield { finding: leftOut(check.table, error), repaired: false };
+    }
+  }
+}
+
+class Repairs {
+  readonly #db: Database;
+  readonly #board: Board;
+  readonly #now: () => number;
+  readonly #signal: AbortSignal;
+  /** The row that was repaired last: one transaction repairs all of a row's values. */
+  #row: string | undefined;
+  /** The columns that the database computes as it should since they were defined anew. */
+  readonly #defined = new Set<string>();
+
+  constructor(db: Database, now: () => number, signal: AbortSignal) {
+    this.#db = db;
+    this.#board = new Board(db, Date.now);
+    this.#now = now;
+    this.#signal = signal;
+  }
+
+  /** @returns whether what was found is right now */
+  async repair(check: TableCheck, finding: Finding): Promise<boolean> {
+    const definition = (await generatedColumns()).get(finding.subject);
+    if (definition !== undefined) return this.#define(finding.subject, definition);
+    if (!isRepairable(check, finding)) return false;
+    const id = Number(finding.key[check.key]);
+    const row = `${check.table} ${id}`;
+    if (row === this.#row) return true;
+    await this.#board.write(this.#signal, ({ tx }) => repairRow(tx, check, id, this.#now()));
+    this.#row = row;
+    return true;
+  }
+
+  /** A generated column is wrong where its definition is: it is made anew, once, and that sets all rows right. */
+  async #define(column: string, definition: string): Promise<boolean> {
+    if (!this.#defined.has(column)) await this.#db.define(this.#signal, definition);
+    this.#defined.add(column);
+    return true;
+  }
+}

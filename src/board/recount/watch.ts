@@ -1,0 +1,158 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { isSchemaFault } from "../../store/database/database-errors.ts";
+import { describeFinding, type Finding, type TableCheck } from "../../store/recount/finding.ts";
+import { tableChecks } from "../../store/recount/tables.ts";
+import type { Board } from "../board.ts";
+import { RecountWalk } from "./walk.ts";
+
+/** How fast the watch goes. */
+export interface RecountPace {
+  /** When it begins after the start, in milliseconds: a service that starts has other things to do. */
+  delayMs: number;
+  /** The part of the time in which it has the database count; it takes one connection then. */
+  share: number;
+  /** How often a round begins at most, in milliseconds. */
+  roundMs: number;
+  /** How often known findings are looked at again, and how long it waits after a failure, in milliseconds. */
+  lookMs: number;
+}
+
+export const defaultPace: RecountPace = { delayMs: 60_000, share: 0.05, roundMs: 3_600_000, lookMs: 60_000 };
+
+export interface RecountLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+interface Known {
+  check: TableCheck;
+  finding: Finding;
+}
+
+/** Further ones are found again once these are repaired. */
+const maxKnown = 100;
+
+/**
+ * Counts the board anew in the background, one portion at a time, round after round, and remembers what it finds until that
+ * is right again. Each replica has its own.
+ */
+export class RecountWatch {
+  readonly #board: Board;
+  readonly #log: RecountLog;
+  readonly #pace: RecountPace;
+  /** By their lines. */
+  readonly #known = new Map<string, Known>();
+  readonly #stopping = new AbortController();
+  readonly #ended: Promise<void>;
+  #lookedAt = performance.now();
+  #finishedAt: number | undefined;
+
+  constructor(board: Board, log: RecountLog, pace: RecountPace = defaultPace) {
+    this.#board = board;
+    this.#log = log;
+    this.#pace = pace;
+    this.#ended = this.#run().catch((err) => {
+      if (!this.#stopping.signal.aborted) log.error({ err }, "the recount in the background has ended");
+    });
+  }
+
+  /** What the operator should know; undefined while nothing is found. */
+  get warning(): string | undefined {
+    const [first] = this.#known.keys();
+    if (first === undefined) return undefined;
+    const more = this.#known.size > 1 ? ` and ${this.#known.size - 1} more` : "";
+    return `Stored values are wrong: ${first}${more}. Run: npm run stoa -- fsck --repair.`;
+  }
+
+  /** How many findings are known; no more than 100 are counted. */
+  get count(): number {
+    return this.#known.size;
+  }
+
+  /** When a round was last finished, in milliseconds since 1970 (UTC). */
+  get finishedAt(): number | undefined {
+    return this.#finishedAt;
+  }
+
+  /** Resolves when nothing is read any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("the service is stopping"));
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    const { delayMs, roundMs, lookMs } = this.#pace;
+    await this.#pause(delayMs);
+    for (;;) {
+      const endsAt = performance.now() + roundMs;
+      for (const check of tableChecks) {
+        const walk = new RecountWalk(check);
+        while (await this.#portion(walk));
+      }
+      this.#finishedAt = this.#board.now();
+      do {
+        await this.#pause(Math.min(lookMs, Math.max(endsAt - performance.now(), 0)));
+        await this.#lookAgain();
+      } while (performance.now() < endsAt);
+    }
+  }
+
+  /** @returns false at the end of the table, and where the schema lacks what its check needs */
+  async #portion(walk: RecountWalk): Promise<boolean> {
+    const { signal } = this.#stopping;
+    const begun = performance.now();
+    try {
+      const found = await walk.next(this.#board.read(signal), this.#board.now());
+      if (found === undefined) return false;
+      for (const finding of found) this.#note(walk.check, finding);
+      await this.#rest(begun);
+      if (performance.now() - this.#lookedAt > this.#pace.lookMs) await this.#lookAgain();
+    } catch (err) {
+      signal.throwIfAborted();
+      this.#log.warn({ err, table: walk.check.table }, "a recount failed");
+      await this.#pause(this.#pace.lookMs);
+      // A table that cannot be counted does not keep the others from it; the next round tries again.
+      return !isSchemaFault(err);
+    }
+    return true;
+  }
+
+  #note(check: TableCheck, finding: Finding): void {
+    const line = describeFinding(finding);
+    if (this.#known.size >= maxKnown || this.#known.has(line)) return;
+    this.#known.set(line, { check, finding });
+    this.#log.error({ finding }, `a stored value is wrong: ${line}`);
+  }
+
+  /** Forgets what has been repaired. */
+  async #lookAgain(): Promise<void> {
+    const { signal } = this.#stopping;
+    this.#lookedAt = performance.now();
+    for (const [line, { check, finding }] of [...this.#known]) {
+      const begun = performance.now();
+      const id = Number(finding.key[check.key]);
+      try {
+        const found = await check.find(this.#board.read(signal), { after: id - 1, to: id }, this.#board.now());
+        if (found.some((each) => describeFinding(each) === line)) continue;
+        this.#known.delete(line);
+        for (const each of found) this.#note(check, each);
+        if (this.#known.size === 0) this.#log.info({}, "the stored values that were wrong are right again");
+        await this.#rest(begun);
+      } catch (error) {
+        // What was known before still counts; the walk tells of failures.
+        signal.throwIfAborted();
+        if (!isSchemaFault(error)) return;
+      }
+    }
+  }
+
+  /** Leaves the database to others for as long as the share of this asks. */
+  #rest(begun: number): Promise<void> {
+    return this.#pause((performance.now() - begun) * (1 / this.#pace.share - 1));
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal: this.#stopping.signal, ref: false });
+  }
+}

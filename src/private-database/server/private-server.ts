@@ -1,0 +1,139 @@
+// The embedded database: a MariaDB or MySQL server of our own, run as a child process on a private socket, with its data
+// in the data folder. What the folder holds:
+//   lock                 locked by the service that has the folder (private-server/lock.ts)
+//   mysql/               the data of the database, with the id of the server's process in server.pid
+//   mysql.lock           locked by the server as long as it runs
+//   mysql.json           the server that runs on it, for the next start should we be killed
+//   mysql.log            what the server says
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Account, unprivilegedAccount } from "../../process/account.ts";
+import { giveDatabase, makeDataFolder, serverFiles } from "../data-folder.ts";
+import { takeLock } from "../lock/data-folder-lock.ts";
+import type { OsLock } from "../lock/os-lock.ts";
+import { confine } from "./confinement.ts";
+import { type Flavour, findServer } from "./find-server.mjs";
+import { initialise, madeBy } from "./initialise.ts";
+import { makeSocketFolder, noFiles, serverArgs, socketIn } from "./options.ts";
+import { sweepScratch } from "./scratch-folder.ts";
+import type { Launch } from "./server-process.ts";
+import { forgetServer, recordServer, type ServerFiles, stopLeftOver } from "./stale-server.ts";
+import { supervise } from "./supervise.ts";
+
+export interface PrivateServer {
+  readonly socketPath: string;
+  /** An account with all rights and no password; the socket's folder is what keeps others out. */
+  readonly user: string;
+  readonly flavour: Flavour;
+  /** Where its data are. */
+  readonly folder: string;
+  /**
+   * Stops the server cleanly and frees the data folder. May be called more than once, at any time.
+   * @param boundMs after which the server is killed, in milliseconds; a minute by default
+   */
+  stop(boundMs?: number): Promise<void>;
+}
+
+export interface PrivateServerOptions {
+  /** Made if missing; one service at a time may use it. */
+  dataDir: string;
+  /** Told, one line or a few, what happens to the server; with a level where it is worse than information. */
+  log(line: string, level?: "error"): void;
+  /** Further server options; the last one wins. */
+  extraArgs?: string[] | undefined;
+  /** Gives up a start that is still going on. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Starts the database of this data folder, making it the first time, and resolves when it answers queries. From then on it
+ * is kept running: when the server dies, it is started again on the same socket.
+ *
+ * A process that exits without `stop()` leaves the server running. That is harmless: the next start finds it, stops it
+ * cleanly and loses nothing.
+ *
+ * @throws Error, with a message for the operator, when the folder is in use, belongs to the other kind of server, no server
+ *   is installed, or it does not start; the signal's reason when that is aborted
+ */
+export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
+  const dataDir = makeDataFolder(options.dataDir);
+  const unlock = await takeLock(dataDir);
+  try {
+    const server = await start(dataDir, options);
+    let stopped: Promise<void> | undefined;
+    const stop = (boundMs?: number) => {
+      stopped ??= server.stop(boundMs).finally(unlock);
+      return stopped;
+    };
+    return { ...server, stop };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+async function start(dataDir: string, options: PrivateServerOptions): Promise<PrivateServer> {
+  const { log } = options;
+  const files = serverFiles(dataDir);
+  const { folder } = files;
+  const { lock, socketFolder } = await stopLeftOver(files, log, options.signal);
+  try {
+    const account = unprivilegedAccount([dataDir, folder]);
+    sweepScratch(account, socketFolder === undefined ? [] : [socketFolder]);
+    if (account !== undefined) giveDatabase(dataDir, account);
+    const server = await startOn(files, lock, account, options);
+    return { ...server, stop: (boundMs) => server.stop(boundMs).finally(() => lock.release()) };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** @param lock the lock of the server, which it inherits */
+async function startOn(
+  files: ServerFiles,
+  lock: OsLock,
+  account: Account | undefined,
+  options: PrivateServerOptions,
+): Promise<PrivateServer> {
+  const { log, signal = new AbortController().signal } = options;
+  const { folder } = files;
+  const dataDir = dirname(folder);
+  const logFile = join(dataDir, "mysql.log");
+  const program = findServer(madeBy(folder));
+  if (program === undefined) {
+    throw new Error("no MariaDB or MySQL server is installed here; install one or set STOA_DATABASE_URL");
+  }
+  await initialise({ program, dataDir, folder, logFile, account, log, signal });
+
+  const scratch = makeSocketFolder(account);
+  const socketPath = socketIn(scratch.folder);
+  const cleanUp = () => {
+    scratch.remove();
+    forgetServer(files);
+  };
+  try {
+    mkdirSync(join(scratch.folder, noFiles), { mode: 0o555 });
+    const confinement = confine(account, folder, scratch.folder);
+    const args = serverArgs(program.flavour, folder, confinement.folder, scratch.folder);
+    const launch: Launch = {
+      ...confinement.wrap(program.command, [...args, ...(options.extraArgs ?? [])]),
+      socketPath,
+      logFile,
+      inherited: [lock.fd, scratch.fd],
+      spawned: (pid) => recordServer(files, pid, scratch.folder),
+      log,
+    };
+    const end = await supervise(launch, signal);
+    return {
+      socketPath,
+      user: "root",
+      flavour: program.flavour,
+      folder,
+      stop: (boundMs) => end(boundMs).finally(cleanUp),
+    };
+  } catch (error) {
+    cleanUp();
+    throw error;
+  }
+}

@@ -1,0 +1,128 @@
+// One run of the database server: spawned, answering, ended.
+import { type ChildProcess, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createConnection } from "mysql2/promise";
+import type { Command } from "./confinement.ts";
+import { serverEnvironment } from "./options.ts";
+import { openServerLog, type ServerLog } from "./server-log.ts";
+
+export interface Launch extends Command {
+  readonly socketPath: string;
+  readonly logFile: string;
+  /** Open files that the server inherits: the locks that it holds as long as it runs. */
+  readonly inherited: readonly number[];
+  /** Called right after the spawn, before anything is awaited. */
+  spawned(pid: number): void;
+  log(line: string, level?: "error"): void;
+}
+
+export interface ServerProcess {
+  /** How it ended, for people; settles once it has. */
+  readonly ended: Promise<string>;
+  /**
+   * Asks it to end and waits. A server that is stopped (SIGSTOP) is continued, for it could not end. One that takes longer
+   * than `boundMs` (default: a minute) is killed; InnoDB recovers at the next start.
+   */
+  end(boundMs?: number): Promise<void>;
+}
+
+// Recovery after a crash may read a whole redo log; a server that still runs is given the time.
+const startBoundMs = 10 * 60_000;
+/** For a start that was given up: how long the server may still take to come up, and how long to end then. */
+const comesUpMs = 4_000;
+const givenUpMs = 2_500;
+const answerMs = 5_000;
+const pollMs = 25;
+const noticeMs = 10_000;
+const stopBoundMs = 60_000;
+
+/**
+ * Starts a server and waits until it answers a query.
+ * @throws Error with the last lines of its log when it ends first; the signal's reason when that is aborted first
+ */
+export async function launchServer(launch: Launch, signal: AbortSignal): Promise<ServerProcess> {
+  signal.throwIfAborted();
+  // What a killed server leaves behind; MySQL would not start if the process id in its .lock were in use again.
+  for (const path of [launch.socketPath, `${launch.socketPath}.lock`]) rmSync(path, { force: true });
+  const serverLog = openServerLog(launch.logFile);
+  // Detached: Ctrl-C in a terminal reaches the service alone, which then stops the server cleanly.
+  const stdio = ["ignore" as const, serverLog.fd, serverLog.fd, ...launch.inherited];
+  const child = spawn(launch.command, launch.args, {
+    ...launch.options,
+    detached: true,
+    stdio,
+    env: serverEnvironment(),
+  });
+  serverLog.close();
+  // The server must not keep alive a process that has nothing else left to do.
+  child.unref();
+  const run = watch(child);
+  try {
+    if (child.pid !== undefined) launch.spawned(child.pid);
+    await untilAnswering(run, launch, serverLog, signal);
+    return run;
+  } catch (error) {
+    await run.end(signal.aborted ? givenUpMs : undefined);
+    throw error;
+  }
+}
+
+function watch(child: ChildProcess): ServerProcess {
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const end = async (boundMs = stopBoundMs) => {
+    child.ref();
+    child.kill("SIGTERM");
+    child.kill("SIGCONT");
+    const late = setTimeout(() => child.kill("SIGKILL"), boundMs);
+    await ended;
+    clearTimeout(late);
+  };
+  return { ended, end };
+}
+
+async function untilAnswering(run: ServerProcess, launch: Launch, serverLog: ServerLog, signal: AbortSignal) {
+  let how: string | undefined;
+  const ended = run.ended.then((text) => {
+    how = text;
+  });
+  const started = performance.now();
+  let notice = started + noticeMs;
+  let givenUpAt: number | undefined;
+  for (;;) {
+    if (await answers(launch.socketPath)) return signal.throwIfAborted();
+    // MariaDB can hang for good on a SIGTERM that comes before it is up: a server that comes up soon is waited for.
+    if (signal.aborted) givenUpAt ??= performance.now();
+    if (givenUpAt !== undefined && performance.now() - givenUpAt > comesUpMs) signal.throwIfAborted();
+    if (how !== undefined) throw new Error(`the database server did not start (${how}); ${serverLog.lastLines()}`);
+    const now = performance.now();
+    if (now - started > startBoundMs) throw new Error(`the database server does not answer; ${serverLog.lastLines()}`);
+    if (now > notice) {
+      launch.log(`still waiting for the database server; ${serverLog.lastLines()}`);
+      notice = now + noticeMs;
+    }
+    await Promise.race([ended, sleep(pollMs)]);
+  }
+}
+
+/** Whether a query gets its answer. Throws when the server is up but will not have us. */
+async function answers(socketPath: string): Promise<boolean> {
+  try {
+    const connection = await createConnection({ socketPath, user: "root", connectTimeout: answerMs });
+    try {
+      await connection.query({ sql: "SELECT 1", timeout: answerMs });
+      return true;
+    } finally {
+      connection.destroy();
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code?.startsWith("ER_ACCESS_DENIED")) {
+      throw new Error("the private database does not let its own root account in; was its password changed?");
+    }
+    return false;
+  }
+}

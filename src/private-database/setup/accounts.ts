@@ -1,0 +1,42 @@
+// The accounts of grants.sql in a private database. They have no password: the socket's folder keeps others out.
+import { readFileSync } from "node:fs";
+import { splitStatements } from "../../store/schema/migrate.ts";
+import { type Administrator, administer } from "./administrator.ts";
+
+/** Who may make and alter tables. */
+export const migratingUser = "stoa_migration";
+/** Who may do what serving takes, and so cannot change or delete a receipt. */
+export const servingUser = "stoa_serving";
+
+const never = new AbortController().signal;
+const onTable = / ON stoa\.(?!\*)/;
+const statements = splitStatements(readFileSync(new URL("../../store/schema/grants.sql", import.meta.url), "utf8")).map(
+  (statement) =>
+    statement
+      .replace("CREATE USER", "CREATE USER IF NOT EXISTS")
+      .replace(/ IDENTIFIED BY '[^']*'/, "")
+      .replace(/'@'%'/g, "'@'localhost'"),
+);
+
+/** Makes the accounts, with the rights that need no tables and no others. The caller is the only one at the database. */
+export function ensureAccounts(administrator: Administrator, signal = never): Promise<void> {
+  return administer(administrator, signal, async (connection) => {
+    for (const statement of statements.filter((each) => each.startsWith("CREATE USER"))) {
+      await connection.query(statement);
+    }
+    // What an earlier version granted and this one does not is gone.
+    for (const user of [migratingUser, servingUser]) {
+      await connection.query(`REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${user}'@'localhost'`);
+    }
+    for (const statement of statements.filter((each) => each.startsWith("GRANT") && !onTable.test(each))) {
+      await connection.query(statement);
+    }
+  });
+}
+
+/** Grants the rights on single tables, which must be there. */
+export function grantTables(administrator: Administrator, signal = never): Promise<void> {
+  return administer(administrator, signal, async (connection) => {
+    for (const statement of statements.filter((each) => onTable.test(each))) await connection.query(statement);
+  });
+}

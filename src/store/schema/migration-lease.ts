@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "../database/database.ts";
+
+/*
+ * One replica at a time migrates: it holds the row of schema_lease, and renews it while it works. One that died gives way
+ * when its lease runs out.
+ */
+
+const leaseSeconds = 15;
+/** How often a start looks whether the lease is free; how soon and how often it says that it waits; in milliseconds. */
+const pollMs = 100;
+const firstSayMs = 1_000;
+const sayMs = 5_000;
+
+/** Runs `work` while this process holds the lease. @throws the signal's reason */
+export async function holdLease<Result>(
+  db: Database,
+  signal: AbortSignal,
+  log: (line: string) => void,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const holder = randomUUID();
+  await acquire(db, signal, holder, log);
+  const renewal = setInterval(
+    () => {
+      // A renewal that fails is noticed by the statements that follow, on the same database.
+      renew(db, signal, holder).catch(() => {});
+    },
+    (leaseSeconds * 1000) / 3,
+  );
+  try {
+    return await work();
+  } finally {
+    clearInterval(renewal);
+    // Where it was given up, the lease runs out by itself.
+    if (!signal.aborted) {
+      await write(db, signal, "UPDATE schema_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = ?", [
+        holder,
+      ]);
+    }
+  }
+}
+
+/**
+ * Waits until no other replica migrates. A lease that nobody has renewed for its whole time is dead as well, whatever time
+ * it names: the database's clock may have been wrong when it was taken.
+ */
+async function acquire(db: Database, signal: AbortSignal, holder: string, log: (line: string) => void): Promise<void> {
+  let seen: { holder: string; expires_at: number; since: number } | undefined;
+  let sayAt = performance.now() + firstSayMs;
+  for (;;) {
+    const { affectedRows } = await write(
+      db,
+      signal,
+      `UPDATE schema_lease SET holder = ?, expires_at = UNIX_TIMESTAMP() + ${leaseSeconds}
+       WHERE id = 1 AND (expires_at < UNIX_TIMESTAMP() OR (holder = ? AND expires_at = ?))`,
+      [holder, ...(seen !== undefined && isDead(seen.since) ? [seen.holder, seen.expires_at] : ["", -1])],
+    );
+    if (affectedRows === 1) return;
+    const [lease] = await db
+      .reader(signal)
+      .rows<{ holder: string; expires_at: number }>("SELECT holder, expires_at FROM schema_lease WHERE id = 1");
+    if (lease !== undefined && (lease.holder !== seen?.holder || lease.expires_at !== seen.expires_at)) {
+      seen = { ...lease, since: performance.now() };
+    }
+    if (performance.now() >= sayAt) {
+      sayAt = performance.now() + sayMs;
+      log(
+        "waiting for another replica that migrates the database; if it has died, its lease runs out within" +
+          ` ${leaseSeconds} s`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
+function isDead(since: number): boolean {
+  return performance.now() - since > leaseSeconds * 1000;
+}
+
+async function renew(db: Database, signal: AbortSignal, holder: string): Promise<void> {
+  await write(
+    db,
+    signal,
+    `UPDATE schema_lease SET expires_at = UNIX_TIMESTAMP() + ${leaseSeconds} WHERE id = 1 AND holder = ?`,
+    [holder],
+  );
+}
+
+function write(db: Database, signal: AbortSignal, sql: string, params: (string | number)[]) {
+  return db.transaction(signal, (tx) => tx.run(sql, params));
+}

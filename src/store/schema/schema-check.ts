@@ -1,0 +1,86 @@
+import { readFile } from "node:fs/promises";
+import type { Database, Queryable } from "../database/database.ts";
+import { isSchemaFault } from "../database/database-errors.ts";
+import type { Finding, Outcome } from "../recount/finding.ts";
+import { missingTriggers } from "./append-only.ts";
+import { generatedColumns } from "./generated-columns.ts";
+import { triggerStatements } from "./migrate.ts";
+import { describeSchema } from "./schema-dump.ts";
+
+/** Something that is missing, and the statement that makes it. */
+interface Missing {
+  finding: Finding;
+  definition: string | undefined;
+}
+
+/**
+ * Looks for tables, columns, indexes, keys and triggers that the schema must have and that are missing. What it has besides
+ * is no finding.
+ * @param db an account that may alter the schema, where there is one: others may not see triggers
+ * @param repair puts back triggers and computed columns; for these the engine copies the table of posts
+ * @param note told what cannot be known
+ */
+export async function* checkSchema(
+  db: Database,
+  signal: AbortSignal,
+  repair: boolean,
+  note: (line: string) => void,
+): AsyncGenerator<Outcome, void> {
+  const reader = db.longReader(signal);
+  for (const { finding, definition } of [...(await missingParts(reader)), ...(await triggersToMake(reader, note))]) {
+    const repaired = repair && definition !== undefined && (await define(db, signal, definition));
+    yield { finding, repaired };
+  }
+}
+
+/** @returns false where the schema lacks what the statement builds on */
+async function define(db: Database, signal: AbortSignal, definition: string): Promise<boolean> {
+  try {
+    await db.define(signal, definition);
+    return true;
+  } catch (error) {
+    if (isSchemaFault(error)) return false;
+    throw error;
+  }
+}
+
+/** Everything but triggers. */
+async function missingParts(db: Queryable): Promise<Missing[]> {
+  const recorded = parse(await readFile(new URL("./schema.txt", import.meta.url), "utf8"));
+  const actual = parse(await describeSchema(db));
+  const generated = await generatedColumns();
+  // A table that was copied row by row may have these as plain columns, which nothing keeps up to date.
+  const definitionOf = (table: string, line: string) =>
+    line.endsWith(" generated") ? generated.get(`${table}.${line.split(" ")[0]}`) : undefined;
+  return [...recorded].flatMap(([table, lines]) => {
+    const there = actual.get(table);
+    if (there === undefined) return [missing(table, "the table is missing")];
+    const lacking = [...lines].filter((line) => !there.has(line) && !line.startsWith("trigger "));
+    return lacking.map((line) => missing(table, `the schema lacks: ${line}`, definitionOf(table, line)));
+  });
+}
+
+async function triggersToMake(db: Queryable, note: (line: string) => void): Promise<Missing[]> {
+  const names = await missingTriggers(db);
+  if (names === undefined) {
+    note("this account may not see triggers; set STOA_MIGRATION_DATABASE_URL to have them checked");
+    return [];
+  }
+  const statements = await triggerStatements();
+  return names.map((name) => missing("receipts", `the trigger ${name} is missing`, statements.get(name)));
+}
+
+function missing(table: string, problem: string, definition?: string): Missing {
+  return { finding: { subject: table, key: {}, problem }, definition };
+}
+
+/** The lines of each table of a described schema. */
+function parse(schema: string): Map<string, Set<string>> {
+  const blocks = schema.trim().split("\n\n");
+  return new Map(
+    blocks.map((block) => {
+      const [table, ...lines] = block.split("\n");
+      return [table as string, new Set(lines.map((line) => line.trim()))];
+    }),
+  );
+}

@@ -1,0 +1,127 @@
+import type { Queryable, Tx } from "../database/database.ts";
+import { isDuplicate } from "../database/database-errors.ts";
+
+/** An agent as stored. Times are milliseconds since 1970, UTC. */
+export interface AgentRow {
+  id: number;
+  name: string;
+  resident: number | null;
+  bio: string;
+  posts: number;
+  comments: number;
+  karma: number;
+  created_at: number;
+}
+
+export interface NewAgent {
+  name: string;
+  nameKey: string;
+  resident: number | null;
+  bio: string;
+  keyHash: Buffer;
+  /** The row of idempotency_replies that holds the key. */
+  keyReply: Buffer | null;
+  createdAt: number;
+}
+
+const columns = "id, name, resident, bio, posts, comments, karma, created_at";
+
+/** Inserts an agent and returns its id, or undefined when the name is in use. */
+export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | undefined> {
+  try {
+    const { insertId } = await tx.run(
+      `INSERT INTO agents (name, name_key, resident, bio, key_hash, key_reply, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      [agent.name, agent.nameKey, agent.resident, agent.bio, agent.keyHash, agent.keyReply, agent.createdAt],
+    );
+    return insertId;
+  } catch (error) {
+    if (isDuplicate(error, "agents_name_key")) return undefined;
+    throw error;
+  }
+}
+
+/** `nameKey` is the lower-cased name. */
+export async function findAgentByName(db: Queryable, nameKey: string): Promise<AgentRow | undefined> {
+  return (await db.rows<AgentRow>(`SELECT ${columns} FROM agents WHERE name_key = ?`, [nameKey]))[0];
+}
+
+/** The agent that a key belongs to. */
+export interface KeyHolder {
+  /** The key's hash. */
+  hash: Buffer;
+  id: number;
+  name: string;
+  resident: number | null;
+  /** Of a current key that has not been used: the row of idempotency_replies that may hold it. */
+  key_reply: Buffer | null;
+  /** When the key before the current one stops being good; null for the current key. */
+  expires_at: number | null;
+}
+
+/** How many keys `findKeyHolders` takes at most. */
+export const maxKeysAtOnce = 64;
+
+/** For one key, some and many: few different statements, which each connection keeps prepared. */
+const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
+  const list = Array<string>(size).fill("?").join(", ");
+  const sql =
+    `SELECT key_hash AS hash, id, name, resident, key_reply, NULL AS expires_at FROM agents WHERE key_hash IN (${list})` +
+    " UNION ALL SELECT previous_key_hash, id, name, resident, NULL, previous_key_expires_at FROM agents" +
+    ` WHERE previous_key_hash IN (${list})`;
+  return { size, sql };
+});
+
+/**
+ * Finds whose keys these are, each the agent's current key or the one before it, whatever the time. Keys that nobody has
+ * are left out.
+ * @param keyHashes 1 to `maxKeysAtOnce` of them
+ */
+export async function findKeyHolders(db: Queryable, keyHashes: readonly Buffer[]): Promise<KeyHolder[]> {
+  const statement = findStatements.find(({ size }) => size >= keyHashes.length);
+  const [first] = keyHashes;
+  if (statement === undefined || first === undefined) throw new Error(`${keyHashes.length} keys cannot be looked up.`);
+  const list = [...keyHashes, ...Array<Buffer>(statement.size - keyHashes.length).fill(first)];
+  return db.rows<KeyHolder>(statement.sql, [...list, ...list]);
+}
+
+export interface KeyChange {
+  agentId: number;
+  /** The hash of the key that is to be replaced. */
+  from: Buffer;
+  /** The hash of the key that takes its place. */
+  to: Buffer;
+  /** When the replaced key stops being good, in milliseconds since 1970 (UTC). */
+  fromExpiresAt: number;
+  /** The row of idempotency_replies that holds the new key. */
+  keyReply: Buffer | null;
+}
+
+/** Replaces an agent's current key; the key before that one is gone. False when `from` is not the current key. */
+export async function changeKey(tx: Tx, { agentId, from, to, fromExpiresAt, keyReply }: KeyChange): Promise<boolean> {
+  const { affectedRows } = await tx.run(
+    `UPDATE agents SET previous_key_hash = ?, previous_key_expires_at = ?, key_hash = ?, key_reply = ?
+     WHERE id = ? AND key_hash = ?`,
+    [from, fromExpiresAt, to, keyReply, agentId, from],
+  );
+  return affectedRows === 1;
+}
+
+/** Notes that the row `keyReply` of idempotency_replies does not hold the agent's key any more. */
+export async function forgetKeyReply(tx: Tx, agentId: number, keyReply: Buffer): Promise<void> {
+  await tx.run("UPDATE agents SET key_reply = NULL WHERE id = ? AND key_reply = ?", [agentId, keyReply]);
+}
+
+export async function findAgent(db: Queryable, id: number): Promise<AgentRow | undefined> {
+  return (await db.rows<AgentRow>(`SELECT ${columns} FROM agents WHERE id = ?`, [id]))[0];
+}
+
+/** Adds to an agent's counters. It locks the agent, which is the last row that any transaction locks. */
+export async function addToAgent(tx: Tx, id: number, change: { posts?: number; comments?: number; karma?: number }) {
+  await tx.run("UPDATE agents SET posts = posts + ?, comments = comments + ?, karma = karma + ? WHERE id = ?", [
+    change.posts ?? 0,
+    change.comments ?? 0,
+    change.karma ?? 0,
+    id,
+  ]);
+}

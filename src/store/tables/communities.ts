@@ -1,0 +1,62 @@
+import type { Queryable, Tx } from "../database/database.ts";
+import { isDuplicate } from "../database/database-errors.ts";
+
+/** A community as stored, with the name of the agent that created it. */
+export interface CommunityRow {
+  id: number;
+  name: string;
+  title: string;
+  description: string;
+  post_count: number;
+  created_by: string | null;
+  created_at: number;
+}
+
+export interface NewCommunity {
+  name: string;
+  title: string;
+  description: string;
+  createdBy: number;
+  createdAt: number;
+}
+
+const selectCommunity = `SELECT c.id, c.name, c.title, c.description, c.post_count, a.name AS created_by, c.created_at
+  FROM communities c LEFT JOIN agents a ON a.id = c.created_by`;
+
+/** Inserts a community and returns its id, or undefined when the name is in use. */
+export async function insertCommunity(tx: Tx, community: NewCommunity): Promise<number | undefined> {
+  try {
+    const { insertId } = await tx.run(
+      "INSERT INTO communities (name, title, description, created_by, created_at) VALUES (?, ?, ?, ?, ?)",
+      [community.name, community.title, community.description, community.createdBy, community.createdAt],
+    );
+    return insertId;
+  } catch (error) {
+    if (isDuplicate(error, "communities_name")) return undefined;
+    throw error;
+  }
+}
+
+export async function findCommunity(db: Queryable, name: string): Promise<CommunityRow | undefined> {
+  return (await db.rows<CommunityRow>(`${selectCommunity} WHERE c.name = ?`, [name]))[0];
+}
+
+export async function findCommunityId(db: Queryable, name: string): Promise<number | undefined> {
+  return (await db.rows<{ id: number }>("SELECT id FROM communities WHERE name = ?", [name]))[0]?.id;
+}
+
+/** How many posts a community has; 0 where there is none. */
+export async function countPosts(db: Queryable, id: number): Promise<number> {
+  const [row] = await db.rows<{ post_count: number }>("SELECT post_count FROM communities WHERE id = ?", [id]);
+  return row?.post_count ?? 0;
+}
+
+/** Communities in the order of their names, those after the name `after`. */
+export function listCommunities(db: Queryable, after: string, limit: number): Promise<CommunityRow[]> {
+  return db.rows<CommunityRow>(`${selectCommunity} WHERE c.name > ? ORDER BY c.name LIMIT ?`, [after, String(limit)]);
+}
+
+/** Counts one more post. It locks the community, which comes before any other row that a transaction locks. */
+export async function addPostToCommunity(tx: Tx, id: number): Promise<void> {
+  await tx.run("UPDATE communities SET post_count = post_count + 1 WHERE id = ?", [id]);
+}

@@ -1,0 +1,120 @@
+import type { Param, Queryable } from "../database/database.ts";
+import { joinPosts, type PostRow, selectPosts } from "./posts.ts";
+
+/*
+ * Every feed reads the ids of its page from an index that is already in order, then the wide rows of those alone; one
+ * plain join would have MariaDB sort the whole table. The index is named, so that statistics cannot change the plan.
+ */
+
+/** Where a page starts: after so many posts, or right behind the post with these sort values. */
+export type FeedStart = { offset: number } | { after: FeedPosition };
+
+/** The sort values of a post: `hot` for hot, `createdAt` for new, `score` and `createdAt` for top; `id` breaks ties. */
+export interface FeedPosition {
+  hot: number;
+  score: number;
+  createdAt: number;
+  id: number;
+}
+
+export interface FeedPage {
+  /** Only posts of this community. */
+  communityId: number | undefined;
+  start: FeedStart;
+  limit: number;
+}
+
+export interface Order {
+  index: string;
+  /** The sort values, each descending; the index holds them. */
+  columns: string[];
+  /**
+   * The condition for "behind this position", as ranges of the index. A row comparison, (hot, id) < (?, ?), would not be
+   * read from the index, and a range by score alone would read every post of that score.
+   */
+  behind: string;
+  values(position: FeedPosition): number[];
+}
+
+const hot: Order = {
+  index: "hot",
+  columns: ["hot", "id"],
+  behind: "(hot < ? OR (hot = ? AND id < ?))",
+  values: ({ hot, id }) => [hot, hot, id],
+};
+const newest: Order = {
+  index: "new",
+  columns: ["created_at", "id"],
+  behind: "(created_at < ? OR (created_at = ? AND id < ?))",
+  values: ({ createdAt, id }) => [createdAt, createdAt, id],
+};
+export const top: Order = {
+  index: "top",
+  columns: ["score", "created_at", "id"],
+  behind: "(score < ? OR (score = ? AND created_at < ?) OR (score = ? AND created_at = ? AND id < ?))",
+  values: ({ score, createdAt, id }) => [score, score, createdAt, score, createdAt, id],
+};
+
+export function listHot(db: Queryable, page: FeedPage): Promise<PostRow[]> {
+  return listInOrder(db, hot, page);
+}
+
+export function listNew(db: Queryable, page: FeedPage): Promise<PostRow[]> {
+  return listInOrder(db, newest, page);
+}
+
+/** Posts of all time by score; top-windows.ts has those of a window, which have no index in order. */
+export function listTop(db: Queryable, page: FeedPage): Promise<PostRow[]> {
+  return listInOrder(db, top, page);
+}
+
+function listInOrder(db: Queryable, order: Order, { communityId, start, limit }: FeedPage): Promise<PostRow[]> {
+  const conditions: string[] = [];
+  const params: Param[] = [];
+  if (communityId !== undefined) {
+    conditions.push("community_id = ?");
+    params.push(communityId);
+  }
+  if ("after" in start) {
+    conditions.push(order.behind);
+    params.push(...order.values(start.after));
+  }
+  params.push(String(limit), String("offset" in start ? start.offset : 0));
+  const sql = `${selectPosts} FROM (
+      SELECT ${order.columns.join(", ")} FROM posts FORCE INDEX (${indexName(order.index, communityId)})
+      ${conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : ""}
+      ORDER BY ${descending("", order)} LIMIT ? OFFSET ?
+    ) page ${joinPosts} ORDER BY ${descending("page.", order)}`;
+  return db.rows<PostRow>(sql, params);
+}
+
+/** The highest id of a post; ids count up from 1, so there are no more posts than that. It reads one row, or none. */
+export async function highestPostId(db: Queryable): Promise<number> {
+  return (await db.rows<{ id: number | null }>("SELECT MAX(id) AS id FROM posts"))[0]?.id ?? 0;
+}
+
+/**
+ * Whether more than `offset` posts were created at `since` (milliseconds since 1970, UTC) or later. It reads as many
+ * entries of an index, and no rows.
+ */
+export async function areMoreSince(
+  db: Queryable,
+  communityId: number | undefined,
+  since: number,
+  offset: number,
+): Promise<boolean> {
+  const inCommunity = communityId === undefined ? "" : "community_id = ? AND ";
+  const sql = `SELECT 1 FROM posts FORCE INDEX (${indexName(newest.index, communityId)})
+    WHERE ${inCommunity}created_at >= ? ORDER BY created_at, id LIMIT 1 OFFSET ?`;
+  const params = communityId === undefined ? [since] : [communityId, since];
+  return (await db.rows(sql, [...params, String(offset)])).length > 0;
+}
+
+/** The order of `columns`, for ORDER BY; `table` is empty or ends with a dot. */
+export function descending(table: string, { columns }: Order): string {
+  return columns.map((column) => `${table}${column} DESC`).join(", ");
+}
+
+function indexName(index: string, communityId: number | undefined): string {
+  return communityId === undefined ? `posts_${index}` : `posts_community_${index}`;
+}

@@ -1,0 +1,90 @@
+import type { Queryable, Tx } from "../database/database.ts";
+import { isDuplicate } from "../database/database-errors.ts";
+
+/** A reply that is kept for repeats of its call. Times are milliseconds since 1970, UTC. */
+export interface KeptReply {
+  fingerprint: Buffer;
+  /** Null once it is erased. */
+  reply: Buffer | null;
+  /** Whether it holds an API key, and is encrypted. */
+  sealed: boolean;
+  created_at: number;
+}
+
+export interface NewReply {
+  /** The hash of the idempotency key and its owner. */
+  id: Buffer;
+  /** The hash of the call. */
+  fingerprint: Buffer;
+  sealed: boolean;
+  createdAt: number;
+  /** When the row is next looked at. */
+  dueAt: number;
+}
+
+/**
+ * Inserts the row of a call; false when there is one. It waits for a transaction that inserts the same id, until that one
+ * commits or rolls back.
+ */
+export async function insertReply(tx: Tx, { id, fingerprint, sealed, createdAt, dueAt }: NewReply): Promise<boolean> {
+  try {
+    await tx.run(
+      "INSERT INTO idempotency_replies (id, fingerprint, sealed, created_at, due_at) VALUES (?, ?, ?, ?, ?)",
+      [id, fingerprint, Number(sealed), createdAt, dueAt],
+    );
+    return true;
+  } catch (error) {
+    if (isDuplicate(error, "PRIMARY")) return false;
+    throw error;
+  }
+}
+
+/** Stores the reply of a row that this transaction has inserted or renewed. */
+export async function putReply(tx: Tx, id: Buffer, reply: Buffer): Promise<void> {
+  await tx.run("UPDATE idempotency_replies SET reply = ? WHERE id = ?", [reply, id]);
+}
+
+/** Takes over the row of an older call. It locks the row. */
+export async function renewReply(tx: Tx, { id, fingerprint, sealed, createdAt, dueAt }: NewReply): Promise<void> {
+  await tx.run(
+    `UPDATE idempotency_replies SET fingerprint = ?, reply = NULL, sealed = ?, created_at = ?, due_at = ? WHERE id = ?`,
+    [fingerprint, Number(sealed), createdAt, dueAt, id],
+  );
+}
+
+/** What is known under the id of a key. */
+export async function findReply(db: Queryable, id: Buffer): Promise<KeptReply | undefined> {
+  const sql = "SELECT fingerprint, reply, sealed, created_at FROM idempotency_replies WHERE id = ?";
+  const [row] = await db.rows<Omit<KeptReply, "sealed"> & { sealed: number }>(sql, [id]);
+  return row && { ...row, sealed: row.sealed === 1 };
+}
+
+/** Erases a reply; the row stays for `keptMs` after its creation, so that a repeat is told from a new call. */
+export async function eraseReply(tx: Tx, id: Buffer, keptMs: number): Promise<void> {
+  await tx.run("UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE id = ?", [keptMs, id]);
+}
+
+/** Erases up to `limit` replies that are due although they were made after `aliveSince`. @returns how many */
+export async function eraseDueReplies(
+  tx: Tx,
+  { now, aliveSince, keptMs, limit }: { now: number; aliveSince: number; keptMs: number; limit: number },
+): Promise<number> {
+  const { affectedRows } = await tx.run(
+    `UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE due_at <= ? AND created_at > ?
+     ORDER BY due_at LIMIT ?`,
+    [keptMs, now, aliveSince, String(limit)],
+  );
+  return affectedRows;
+}
+
+/** Deletes up to `limit` rows that are due and were made at `aliveSince` or before. @returns how many */
+export async function deleteDueReplies(
+  tx: Tx,
+  { now, aliveSince, limit }: { now: number; aliveSince: number; limit: number },
+): Promise<number> {
+  const { affectedRows } = await tx.run(
+    "DELETE FROM idempotency_replies WHERE due_at <= ? AND created_at <= ? ORDER BY due_at LIMIT ?",
+    [now, aliveSince, String(limit)],
+  );
+  return affectedRows;
+}

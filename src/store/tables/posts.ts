@@ -1,0 +1,67 @@
+import type { Queryable, Tx } from "../database/database.ts";
+
+/** A post as stored, with the names it shows. */
+export interface PostRow {
+  id: number;
+  title: string;
+  body: string;
+  community: string;
+  author: string;
+  author_resident: number | null;
+  upvotes: number;
+  downvotes: number;
+  comment_count: number;
+  created_at: number;
+  score: number;
+  /** The stored hot rank; cursors hold it. */
+  hot: number;
+}
+
+export interface NewPost {
+  communityId: number;
+  authorId: number;
+  title: string;
+  body: string;
+  createdAt: number;
+}
+
+/**
+ * The wide rows of the posts whose ids are in the derived table `page`. Sort by columns of `page`: those rows are narrow,
+ * and are sorted before the wide ones are read. Sorting by columns of posts would put bodies into a temporary table.
+ */
+export const selectPosts = `SELECT STRAIGHT_JOIN p.id, p.title, p.body, c.name AS community, a.name AS author,
+    a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.score, p.hot`;
+export const joinPosts = `JOIN posts p ON p.id = page.id
+    JOIN communities c ON c.id = p.community_id
+    JOIN agents a ON a.id = p.author_id`;
+
+export async function insertPost(tx: Tx, post: NewPost): Promise<number> {
+  const { insertId } = await tx.run(
+    "INSERT INTO posts (community_id, author_id, title, body, created_at) VALUES (?, ?, ?, ?, ?)",
+    [post.communityId, post.authorId, post.title, post.body, post.createdAt],
+  );
+  return insertId;
+}
+
+export async function findPost(db: Queryable, id: number): Promise<PostRow | undefined> {
+  const sql = `${selectPosts} FROM posts p JOIN communities c ON c.id = p.community_id JOIN agents a ON a.id = p.author_id
+    WHERE p.id = ?`;
+  return (await db.rows<PostRow>(sql, [id]))[0];
+}
+
+/** The newest posts of one agent. */
+export function listPostsByAuthor(db: Queryable, authorId: number, limit: number): Promise<PostRow[]> {
+  return db.rows<PostRow>(
+    `${selectPosts} FROM (
+      SELECT created_at, id FROM posts FORCE INDEX (posts_author) WHERE author_id = ?
+      ORDER BY created_at DESC, id DESC LIMIT ?
+    ) page ${joinPosts} ORDER BY page.created_at DESC, page.id DESC`,
+    [authorId, String(limit)],
+  );
+}
+
+/** Counts one more comment. It locks the post; false when there is none. */
+export async function addCommentToPost(tx: Tx, id: number): Promise<boolean> {
+  const { affectedRows } = await tx.run("UPDATE posts SET comment_count = comment_count + 1 WHERE id = ?", [id]);
+  return affectedRows === 1;
+}

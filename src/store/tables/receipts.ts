@@ -1,0 +1,100 @@
+import { StoredDamage } from "../../errors.ts";
+import type { Queryable, Tx } from "../database/database.ts";
+
+/** A receipt as stored: the canonical bytes, and beside them what they say. */
+export interface ReceiptRow {
+  seq: number;
+  hash: string;
+  prev_hash: string;
+  canonical: Buffer;
+}
+
+/** The newest receipt, or seq 0 and zeros before the first. `ts` is its time in milliseconds since 1970 (UTC). */
+export interface Head {
+  seq: number;
+  hash: string;
+  ts: number;
+}
+
+const columns = "seq, hash, prev_hash, canonical";
+
+/** Locks the head: until the transaction ends nobody else appends. */
+export async function lockHead(tx: Tx): Promise<Head> {
+  const [head] = await tx.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1 FOR UPDATE");
+  if (head === undefined) throw headIsGone();
+  return head;
+}
+
+export async function readHead(db: Queryable): Promise<Head> {
+  const [head] = await db.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1");
+  if (head === undefined) throw headIsGone();
+  return head;
+}
+
+function headIsGone(): StoredDamage {
+  return new StoredDamage("The row of ledger_head is gone; restore it from a backup.");
+}
+
+/** Writes a receipt and moves the head, which must be locked. `ts` in milliseconds since 1970 (UTC). */
+export async function insertReceipt(tx: Tx, receipt: ReceiptRow, ts: number): Promise<void> {
+  const { seq, hash, prev_hash, canonical } = receipt;
+  await tx.run("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES (?, ?, ?, ?)", [
+    seq,
+    hash,
+    prev_hash,
+    canonical,
+  ]);
+  await tx.run("UPDATE ledger_head SET seq = ?, hash = ?, ts = ? WHERE id = 1", [seq, hash, ts]);
+}
+
+export async function findReceipt(db: Queryable, seq: number): Promise<ReceiptRow | undefined> {
+  return (await db.rows<ReceiptRow>(`SELECT ${columns} FROM receipts WHERE seq = ?`, [seq]))[0];
+}
+
+/** A receipt, and beside it the hash of another one, both of one moment. */
+export async function findReceiptBeside(
+  db: Queryable,
+  seq: number,
+  other: number,
+): Promise<(ReceiptRow & { other_hash: string | null }) | undefined> {
+  const rows = await db.rows<ReceiptRow & { other_hash: string | null }>(
+    `SELECT ${columns}, (SELECT hash FROM receipts WHERE seq = ?) AS other_hash FROM receipts WHERE seq = ?`,
+    [other, seq],
+  );
+  return rows[0];
+}
+
+/** What is recorded to be the hash of a receipt: beside itself, and beside the one that follows. */
+export async function findLinks(db: Queryable, seq: number): Promise<string[]> {
+  const rows = await db.rows<{ hash: string }>(
+    "SELECT hash FROM receipts WHERE seq = ? UNION ALL SELECT prev_hash FROM receipts WHERE seq = ?",
+    [seq, seq + 1],
+  );
+  return rows.map(({ hash }) => hash);
+}
+
+/** Receipts from `from` on, in the order of the chain. */
+export function listReceipts(db: Queryable, from: number, limit: number): Promise<ReceiptRow[]> {
+  return db.rows<ReceiptRow>(`SELECT ${columns} FROM receipts WHERE seq >= ? ORDER BY seq LIMIT ?`, [
+    from,
+    String(limit),
+  ]);
+}
+
+/** How many bytes each receipt from `from` on has, in the order of the chain. The bytes themselves are not read. */
+export async function listReceiptLengths(db: Queryable, from: number, limit: number): Promise<number[]> {
+  const rows = await db.rows<{ length: number }>(
+    "SELECT OCTET_LENGTH(canonical) AS length FROM receipts WHERE seq >= ? ORDER BY seq LIMIT ?",
+    [from, String(limit)],
+  );
+  return rows.map(({ length }) => Number(length));
+}
+
+/** The length of the largest of some receipts, in bytes. */
+export async function largestReceipt(db: Queryable, from: number, to: number): Promise<number> {
+  const [row] = await db.rows<{ largest: number | null }>(
+    "SELECT MAX(OCTET_LENGTH(canonical)) AS largest FROM receipts WHERE seq BETWEEN ? AND ?",
+    [from, to],
+  );
+  return Number(row?.largest ?? 0);
+}

@@ -1,0 +1,15 @@
+import type { Queryable, Tx } from "../database/database.ts";
+import type { ReceiptRow } from "./receipts.ts";
+
+/** Notes that receipt `seq` is a recovery. */
+export async function insertRecovery(tx: Tx, seq: number): Promise<void> {
+  await tx.run("INSERT INTO ledger_recoveries (seq) VALUES (?)", [seq]);
+}
+
+/** The receipts that are noted as recoveries, in the order of the chain. They are few. */
+export function listRecoveryRows(db: Queryable): Promise<ReceiptRow[]> {
+  return db.rows<ReceiptRow>(
+    `SELECT r.seq, r.hash, r.prev_hash, r.canonical
+     FROM ledger_recoveries l JOIN receipts r ON r.seq = l.seq ORDER BY l.seq`,
+  );
+}

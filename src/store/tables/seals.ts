@@ -1,0 +1,46 @@
+import type { Queryable, Tx } from "../database/database.ts";
+import { isDuplicate } from "../database/database-errors.ts";
+
+/** Notes that a day is sealed by receipt `seq`; false when it was sealed before. */
+export function insertSealedDay(tx: Tx, date: string, seq: number): Promise<boolean> {
+  return insertOnce(tx, "INSERT INTO ledger_days (date, seq) VALUES (?, ?)", [date, seq]);
+}
+
+/** Notes that a session of a book is sealed by receipt `seq`; false when it was sealed before. */
+export function insertSealedSession(tx: Tx, book: string, session: string, seq: number): Promise<boolean> {
+  // As bytes: no two books are equal but for their case, accents or trailing spaces.
+  const params = [Buffer.from(book), session, seq];
+  return insertOnce(tx, "INSERT INTO ledger_sessions (book, session, seq) VALUES (?, ?, ?)", params);
+}
+
+async function insertOnce(tx: Tx, sql: string, params: (string | number | Buffer)[]): Promise<boolean> {
+  try {
+    await tx.run(sql, params);
+    return true;
+  } catch (error) {
+    if (isDuplicate(error, "PRIMARY")) return false;
+    throw error;
+  }
+}
+
+/** The sealed days from `from` on, in order. */
+export async function listSealedDays(db: Queryable, from: string): Promise<string[]> {
+  const rows = await db.rows<{ date: string }>("SELECT date FROM ledger_days WHERE date >= ? ORDER BY date", [from]);
+  return rows.map(({ date }) => date);
+}
+
+/** What the first start settles for good; dates are YYYY-MM-DD. */
+export interface Calendar {
+  /** The date that is city_day 1. */
+  epoch: string;
+  /** The date of the first receipt. */
+  first_day: string;
+}
+
+export async function readCalendar(db: Queryable): Promise<Calendar | undefined> {
+  return (await db.rows<Calendar>("SELECT epoch, first_day FROM ledger_epoch WHERE id = 1"))[0];
+}
+
+export async function insertCalendar(tx: Tx, { epoch, first_day }: Calendar): Promise<void> {
+  await tx.run("INSERT INTO ledger_epoch (id, epoch, first_day) VALUES (1, ?, ?)", [epoch, first_day]);
+}

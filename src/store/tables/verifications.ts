@@ -1,0 +1,88 @@
+import type { Queryable, Tx } from "../database/database.ts";
+
+/** What is known of the chain. Times are milliseconds since 1970 (UTC). */
+export interface VerificationRecord {
+  /** The newest receipt up to which the chain was found good; 0 where that is not known. */
+  verifiedSeq: number;
+  verifiedHash: string;
+  verifiedAt: number;
+  /** Grows with each finding. */
+  round: number;
+  alarm: StoredAlarm | undefined;
+}
+
+/** The first receipt that did not verify. */
+export interface StoredAlarm {
+  seq: number;
+  fault: string;
+  message: string;
+  foundAt: number;
+}
+
+interface Row {
+  verified_seq: number;
+  verified_hash: string;
+  verified_at: number;
+  round: number;
+  alarm_seq: number | null;
+  alarm_fault: string | null;
+  alarm_message: string | null;
+  alarm_at: number | null;
+}
+
+/** The longest message that is stored, in characters. */
+const maxMessageLength = 1000;
+const select = `SELECT verified_seq, verified_hash, verified_at, round, alarm_seq, alarm_fault, alarm_message, alarm_at
+  FROM ledger_verification WHERE id = 1`;
+const unknown: VerificationRecord = {
+  verifiedSeq: 0,
+  verifiedHash: "0".repeat(64),
+  verifiedAt: 0,
+  round: 0,
+  alarm: undefined,
+};
+
+/** A lost row is as good as one that says that nothing was verified. */
+export async function readVerification(db: Queryable): Promise<VerificationRecord> {
+  const [row] = await db.rows<Row>(select);
+  return row === undefined ? unknown : toRecord(row);
+}
+
+/** The same, locked until the transaction ends. */
+export async function lockVerification(tx: Tx): Promise<VerificationRecord> {
+  const [row] = await tx.rows<Row>(`${select} FOR UPDATE`);
+  return row === undefined ? unknown : toRecord(row);
+}
+
+export async function putVerification(tx: Tx, record: VerificationRecord): Promise<void> {
+  const { verifiedSeq, verifiedHash, verifiedAt, round, alarm } = record;
+  const values = [
+    verifiedSeq,
+    verifiedHash,
+    verifiedAt,
+    round,
+    alarm?.seq ?? null,
+    alarm?.fault ?? null,
+    alarm?.message.slice(0, maxMessageLength) ?? null,
+    alarm?.foundAt ?? null,
+  ];
+  await tx.run(
+    `INSERT INTO ledger_verification
+       (id, verified_seq, verified_hash, verified_at, round, alarm_seq, alarm_fault, alarm_message, alarm_at)
+     VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON DUPLICATE KEY UPDATE verified_seq = ?, verified_hash = ?, verified_at = ?, round = ?,
+       alarm_seq = ?, alarm_fault = ?, alarm_message = ?, alarm_at = ?`,
+    [...values, ...values],
+  );
+}
+
+function toRecord(row: Row): VerificationRecord {
+  const { alarm_seq: seq, alarm_fault: fault, alarm_message: message, alarm_at: foundAt } = row;
+  return {
+    verifiedSeq: row.verified_seq,
+    verifiedHash: row.verified_hash,
+    verifiedAt: row.verified_at,
+    round: row.round,
+    alarm: seq === null ? undefined : { seq, fault: fault ?? "unknown", message: message ?? "", foundAt: foundAt ?? 0 },
+  };
+}

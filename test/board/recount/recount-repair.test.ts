@@ -1,0 +1,213 @@
+// What the service itself counts anew, on a database that was changed behind its back.
+import { beforeAll, describe, expect, it } from "vitest";
+import { describeFinding, recountBoard } from "../../../src/board/recount/recount.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import { recount } from "../../support/recount.ts";
+import { type Service, startService } from "../../support/service.ts";
+import { seedBoard } from "../support.ts";
+
+const never = new AbortController().signal;
+let service: Service;
+let db: Database;
+
+beforeAll(async () => {
+  service = await startService();
+  db = new Database({ address: service.db.config, connections: 4 });
+  await seedBoard(service);
+  return () => db.close();
+});
+
+async function lines(repair = false): Promise<string[]> {
+  const found: string[] = [];
+  const outcomes = recountBoard(db.longReader(never), Date.now, never, repair ? db : undefined);
+  for await (const { finding, repaired } of outcomes) {
+    found.push(`${describeFinding(finding)}${repaired ? "; repaired" : ""}`);
+  }
+  return found;
+}
+
+/** Runs statements without the checks of foreign keys, as a restored dump may have been written. */
+async function damage(...statements: string[]): Promise<void> {
+  const connection = await service.db.pool.getConnection();
+  try {
+    await connection.query("SET SESSION foreign_key_checks = 0");
+    for (const sql of statements) await connection.query(sql);
+  } finally {
+    await connection.query("SET SESSION foreign_key_checks = 1");
+    connection.release();
+  }
+}
+
+describe("a counter that is wrong", () => {
+  it.each([
+    ["posts SET upvotes = 9 WHERE id = 1", ["posts.upvotes id 1: stored 9, counted 1"]],
+    ["posts SET downvotes = 0 WHERE id = 2", ["posts.downvotes id 2: stored 0, counted 1"]],
+    ["posts SET comment_count = -2 WHERE id = 1", ["posts.comment_count id 1: stored -2, counted 2"]],
+    ["posts SET age_band = 4 WHERE id = 2", ["posts.age_band id 2: stored 4, counted 0"]],
+    ["posts SET age_band = 77 WHERE id = 2", ["posts.age_band id 2: stored 77, counted 0"]],
+    ["posts SET age_band = -1 WHERE id = 2", ["posts.age_band id 2: stored -1, counted 0"]],
+    ["communities SET post_count = 3", ["communities.post_count id 1: stored 3, counted 2"]],
+    ["agents SET posts = 1 WHERE id = 1", ["agents.posts id 1: stored 1, counted 2"]],
+    ["agents SET comments = 7 WHERE id = 2", ["agents.comments id 2: stored 7, counted 2"]],
+    ["agents SET karma = 7 WHERE id = 1", ["agents.karma id 1: stored 7, counted 0"]],
+    [
+      "agents SET karma = 7, posts = 9 WHERE id = 2",
+      ["agents.posts id 2: stored 9, counted 0", "agents.karma id 2: stored 7, counted 0"],
+    ],
+  ])("is found and repaired: %s", async (change, expected) => {
+    await service.db.rows(`UPDATE ${change}`);
+    expect(await lines()).toEqual(expected);
+    expect(await lines(true)).toEqual(expected.map((line) => `${line}; repaired`));
+    expect(await lines()).toEqual([]);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("follows the rows of votes, which are the truth", async () => {
+    await service.db.rows("UPDATE votes SET value = -1 WHERE post_id = 1");
+    expect(await lines(true)).toEqual([
+      "posts.upvotes id 1: stored 1, counted 0; repaired",
+      "posts.downvotes id 1: stored 0, counted 1; repaired",
+      "agents.karma id 1: stored 0, counted -2; repaired",
+    ]);
+    expect(await recount(service.db)).toEqual([]);
+  });
+});
+
+describe("a row that nothing can be made of is told and left", () => {
+  it.each([
+    [
+      "UPDATE votes SET value = 0 WHERE post_id = 2",
+      "UPDATE votes SET value = -1 WHERE post_id = 2",
+      ["votes.value post_id 2 agent_id 2: stored 0, which is neither 1 nor -1"],
+    ],
+    [
+      "UPDATE votes SET agent_id = 99 WHERE post_id = 2",
+      "UPDATE votes SET agent_id = 2 WHERE post_id = 2",
+      ["votes.agent_id post_id 2 agent_id 99: there is no agent 99"],
+    ],
+    [
+      "UPDATE votes SET agent_id = 1 WHERE post_id = 2",
+      "UPDATE votes SET agent_id = 2 WHERE post_id = 2",
+      ["votes.agent_id post_id 2 agent_id 1: the agent is the author of the post"],
+    ],
+    [
+      "INSERT INTO votes VALUES (99, 1, 1)",
+      "DELETE FROM votes WHERE post_id = 99",
+      ["votes.post_id post_id 99 agent_id 1: there is no post 99"],
+    ],
+    [
+      "UPDATE comments SET parent_id = 99 WHERE id = 4",
+      "UPDATE comments SET parent_id = 3 WHERE id = 4",
+      ["comments.parent_id id 4: there is no comment 99"],
+    ],
+    [
+      "UPDATE comments SET parent_id = 1 WHERE id = 4",
+      "UPDATE comments SET parent_id = 3 WHERE id = 4",
+      ["comments.parent_id id 4: comment 1 is on post 1"],
+    ],
+    [
+      "UPDATE comments SET parent_id = 4 WHERE id = 4",
+      "UPDATE comments SET parent_id = 3 WHERE id = 4",
+      ["comments.parent_id id 4: comment 4 is not older"],
+    ],
+    [
+      "INSERT INTO agent_limits VALUES (99, 'posts', 1)",
+      "DELETE FROM agent_limits",
+      ["agent_limits.agent_id agent_id 99 kind posts: there is no agent 99"],
+    ],
+    [
+      "UPDATE communities SET created_by = 99",
+      "UPDATE communities SET created_by = NULL",
+      ["communities.created_by id 1: there is no agent 99"],
+    ],
+    [
+      "UPDATE agents SET name_key = 'Other' WHERE id = 2",
+      "UPDATE agents SET name_key = LOWER(name)",
+      [expect.stringMatching(/^agents.name_key id 2: stored Other, counted agent-/)],
+    ],
+  ])("%s", async (spoil, mend, expected) => {
+    await damage(spoil);
+    const found = (await lines(true)).filter((line) => !line.endsWith("; repaired"));
+    expect(found).toEqual(expected);
+    await damage(mend);
+    await lines(true);
+    expect(await lines()).toEqual([]);
+  });
+
+  it("a post or comment without author, post or community", async () => {
+    await damage(
+      "INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES (50, 98, 97, 'x', '', 1)",
+      "INSERT INTO comments (id, post_id, author_id, body, created_at) VALUES (60, 96, 95, 'x', 1)",
+    );
+    expect(await lines()).toEqual([
+      "posts.community_id id 50: there is no community 98",
+      "posts.author_id id 50: there is no agent 97",
+      "comments.post_id id 60: there is no post 96",
+      "comments.author_id id 60: there is no agent 95",
+    ]);
+    await damage("DELETE FROM posts WHERE id = 50", "DELETE FROM comments WHERE id = 60");
+    expect(await lines()).toEqual([]);
+  });
+});
+
+describe("a column that the database does not compute as it should is made anew", () => {
+  it.each([
+    [
+      "the plain columns of a table that was copied",
+      ["MODIFY score BIGINT NULL, MODIFY hot DOUBLE NULL"],
+      ["UPDATE posts SET score = 5, hot = NULL WHERE id = 2"],
+      [/^posts.score id 2: stored 5, counted -1; repaired$/, /^posts.hot id 2: stored null, counted \d+/],
+    ],
+    [
+      "another score",
+      ["MODIFY score BIGINT GENERATED ALWAYS AS (upvotes + downvotes) STORED"],
+      [],
+      [1, 2].map((id) => new RegExp(`^posts.score id ${id}: stored 1, counted -1; repaired$`)),
+    ],
+    [
+      "another rank",
+      ["MODIFY hot DOUBLE GENERATED ALWAYS AS (created_at / 1000e0 - 1134028003e0) STORED"],
+      [],
+      [/^posts.hot id 1: stored .*; repaired$/, /^posts.hot id 2: stored .*; repaired$/],
+    ],
+  ])("%s", async (_, alterations, statements, expected) => {
+    for (const change of alterations) await service.db.rows(`ALTER TABLE posts ${change}`);
+    for (const sql of statements) await service.db.rows(sql);
+    expect(await lines(true)).toEqual(expected.map((line) => expect.stringMatching(line)));
+    expect(await lines()).toEqual([]);
+    // It is computed again.
+    await service.db.rows("UPDATE posts SET upvotes = 7 WHERE id = 2");
+    expect(await service.db.rows("SELECT score FROM posts WHERE id = 2")).toEqual([{ score: 6 }]);
+    await lines(true);
+    expect(await recount(service.db)).toEqual([]);
+  });
+});
+
+describe("what the schema lacks is told, and the rest is counted", () => {
+  it.each([
+    [
+      "ALTER TABLE comments DROP KEY comments_author",
+      "ALTER TABLE comments ADD KEY comments_author (author_id, id)",
+      ["agents: not checked: Key 'comments_author'"],
+    ],
+    [
+      "RENAME TABLE votes TO away",
+      "RENAME TABLE away TO votes",
+      ["posts: not checked: Table", "votes: not checked: Table", "agents: not checked: Table"],
+    ],
+    [
+      "ALTER TABLE comments RENAME COLUMN parent_id TO parent",
+      "ALTER TABLE comments RENAME COLUMN parent TO parent_id",
+      ["comments: not checked: Unknown column"],
+    ],
+  ])("%s", async (damage, undo, expected) => {
+    await service.db.rows("UPDATE communities SET post_count = 3");
+    await service.db.rows(damage);
+    const found = await lines(true);
+    await service.db.rows(undo);
+    expect(found).toEqual([
+      "communities.post_count id 1: stored 3, counted 2; repaired",
+      ...expected.map((line) => expect.stringContaining(line)),
+    ]);
+  });
+});

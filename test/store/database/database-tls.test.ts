@@ -1,0 +1,158 @@
+// TLS to the database: a MariaDB of the test's own, with certificates of an authority of the test's own.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createConnection } from "mysql2/promise";
+import { generate } from "selfsigned";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp } from "../../../src/app/app.ts";
+import { readConfig } from "../../../src/config/config.ts";
+import { type PrivateServer, startPrivateServer } from "../../../src/private-database/server/private-server.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+const never = new AbortController().signal;
+const folder = mkdtempSync(join(tmpdir(), "stoa-tls-"));
+// The server does not run as root, and reads its certificate there.
+chmodSync(folder, 0o755);
+const file = (name: string, text?: string) => {
+  const path = join(folder, name);
+  if (text !== undefined) writeFileSync(path, text);
+  return path;
+};
+let server: PrivateServer;
+let port: number;
+
+async function authority(name: string) {
+  return generate([{ name: "commonName", value: name }], {
+    extensions: [
+      { name: "basicConstraints", cA: true, critical: true },
+      { name: "keyUsage", keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+beforeAll(async () => {
+  const [ca, other] = await Promise.all([authority("Our authority"), authority("Another authority")]);
+  const issuer = { ca: { key: ca.private, cert: ca.cert } };
+  const subject = [{ name: "commonName", value: "database" }];
+  const altNames = [
+    { type: 2, value: "localhost" },
+    { type: 7, ip: "127.0.0.1" },
+  ] as const;
+  const { cert, private: key } = await generate(subject, {
+    ...issuer,
+    extensions: [{ name: "subjectAltName", altNames: [...altNames] }],
+  });
+  file("ca.pem", ca.cert);
+  file("other.pem", other.cert);
+  port = await freePort();
+  server = await startPrivateServer({
+    dataDir: join(folder, "data"),
+    log: () => {},
+    extraArgs: [
+      "--skip-networking=0",
+      `--port=${port}`,
+      "--bind-address=*",
+      `--ssl-ca=${file("ca.pem")}`,
+      `--ssl-cert=${file("cert.pem", cert)}`,
+      `--ssl-key=${file("key.pem", key)}`,
+    ],
+  });
+  const admin = await createConnection({ socketPath: server.socketPath, user: server.user });
+  await admin.query("CREATE DATABASE stoa");
+  await admin.query("CREATE USER 'tls'@'%' IDENTIFIED BY 'secret' REQUIRE SSL");
+  await admin.query("GRANT ALL ON stoa.* TO 'tls'@'%'");
+  await admin.end();
+});
+afterAll(async () => {
+  await (server as PrivateServer | undefined)?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const urlTo = (host: string, query: string) => `mysql://tls:secret@${host}:${port}/stoa${query}`;
+const ca = (name: string) => `?ssl=true&ssl_ca=${encodeURIComponent(file(name))}`;
+
+/** The cipher of a connection by this address; "" without TLS. */
+async function cipher(url: string): Promise<string | undefined> {
+  const { database: address } = readConfig({ STOA_DATABASE_URL: url });
+  const db = new Database({ address: address as NonNullable<typeof address>, connections: 1 });
+  try {
+    const sql = "SHOW SESSION STATUS LIKE 'Ssl_cipher'";
+    return (await db.reader(never).rows<{ Value: string }>(sql))[0]?.Value;
+  } finally {
+    await db.close();
+  }
+}
+
+/** The line by which a start with this address fails. */
+async function failure(url: string): Promise<string> {
+  const config = readConfig({ STOA_DATABASE_URL: url, STOA_PORT: "0", STOA_LOG_LEVEL: "silent" });
+  return startApp(config).then(
+    async (app) => {
+      await app.close();
+      return "it started";
+    },
+    (error: Error) => error.message,
+  );
+}
+
+describe("a server with a certificate of an authority of our own", () => {
+  it.each(["localhost", "127.0.0.1"])("is connected to by TLS, as %s", async (host) => {
+    expect(await cipher(urlTo(host, ca("ca.pem")))).toMatch(/^TLS_|_|-/);
+    expect(await cipher(urlTo(host, `?ssl_ca=${file("ca.pem")}`))).toMatch(/./);
+  });
+
+  it("may close a connection that is idle: the next call has another, and the goodbye takes no time", async () => {
+    const { database: address } = readConfig({ STOA_DATABASE_URL: urlTo("localhost", ca("ca.pem")) });
+    const db = new Database({ address: address as NonNullable<typeof address>, connections: 1 });
+    const id = async () => (await db.reader(never).rows<{ id: number }>("SELECT CONNECTION_ID() AS id"))[0]?.id;
+    const first = await id();
+    const admin = await createConnection({ socketPath: server.socketPath, user: server.user });
+    await admin.query(`KILL ${first}`);
+    await admin.end();
+    await waitUntil("another connection", async () => (await id().catch(() => first)) !== first);
+    const begun = performance.now();
+    await db.close();
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+
+  it("serves", async () => {
+    expect(await failure(urlTo("localhost", ca("ca.pem")))).toBe("it started");
+  });
+
+  it.each([
+    ["localhost", "?ssl=true", /^The database cannot be used: TLS failed: .*certificate.*\.$/],
+    ["localhost", ca("other.pem"), /^The database cannot be used: TLS failed: .*certificate.*\.$/],
+    ["127.0.0.1", ca("other.pem"), /^The database cannot be used: TLS failed: .*certificate.*\.$/],
+    [
+      "127.0.0.2",
+      ca("ca.pem"),
+      /^The database cannot be used: TLS failed: .*does not match certificate's altnames.*127\.0\.0\.2/,
+    ],
+    [
+      "localhost.localdomain",
+      ca("ca.pem"),
+      /^The database cannot be used: TLS failed: .*altnames.*localhost\.localdomain/,
+    ],
+  ])("is refused with one line: %s %s", async (host, query, expected) => {
+    // Some machines do not know the last name.
+    const line = await failure(urlTo(host, query));
+    if (host === "localhost.localdomain" && line.includes("cannot be reached")) return;
+    expect(line).toMatch(expected);
+    expect(line).not.toContain("\n");
+  });
+
+  it("is not connected to without TLS where the account asks for it", async () => {
+    expect(await failure(urlTo("127.0.0.1", ""))).toMatch(/denied/);
+  });
+});

@@ -1,0 +1,142 @@
+// What a start and readiness find out about a database server. The server is one of the test's own, for its settings are changed.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPool, type PoolConnection } from "mysql2/promise";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import type { DatabaseConfig } from "../../../src/config/config.ts";
+import { type PrivateServer, startPrivateServer } from "../../../src/private-database/server/private-server.ts";
+import { ensureDatabase } from "../../../src/private-database/setup/ensure-database.ts";
+import { DatabaseWatch } from "../../../src/store/database/database-watch.ts";
+import type { TestDatabase } from "../../support/database.ts";
+import { type Service, startService } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+let folder: string;
+let server: PrivateServer;
+let db: TestDatabase;
+let service: Service;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "stoa-watch-"));
+  server = await startPrivateServer({ dataDir: folder, log: () => {} });
+  const account = { socketPath: server.socketPath, user: server.user };
+  await ensureDatabase(account, "stoa");
+  const config: DatabaseConfig = { ...account, database: "stoa" };
+  const pool = createPool({ ...config, connectionLimit: 1 });
+  db = { config, pool, rows: async <Row>(sql: string) => (await pool.query(sql))[0] as Row[] };
+  service = await startService({ db, overrides: { databaseLookMs: 50 } });
+});
+
+afterAll(async () => {
+  await service.app.close();
+  await db.pool.end();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const ready = () => service.rest("/readyz");
+
+/** Waits for a warning, which says `text`, and for its end once `mend` is done; reads are served all the while. */
+async function warns(text: string, mend: () => Promise<unknown>): Promise<void> {
+  await waitUntil(`a warning: ${text}`, async () => (await ready()).body.warning?.includes(text));
+  expect((await ready()).status).toBe(200);
+  expect((await service.rest("posts")).status).toBe(200);
+  expect(service.log.filter(({ level, msg }) => level === 40 && String(msg).includes(text))).toHaveLength(1);
+  await mend();
+  await waitUntil("the warning to go", async () => !("warning" in (await ready()).body));
+}
+
+it("warns of a node that is read-only", async () => {
+  await db.rows("SET GLOBAL read_only = 1");
+  await warns("The database takes no writes: this node is read-only (read_only).", () =>
+    db.rows("SET GLOBAL read_only = 0"),
+  );
+  expect(service.log.map(({ msg }) => msg)).toContain("the database takes writes again");
+});
+
+it("warns of writes that fail", async () => {
+  await db.rows(
+    "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
+  );
+  await warns("The database takes no writes: error 1644.", () => db.rows("DROP TRIGGER refuse"));
+});
+
+it("warns of new connections that fail while those that are open serve", async () => {
+  await service.rest("posts");
+  await ready();
+  await db.rows("SET GLOBAL max_connections = 10");
+  const held = createPool({ ...db.config, connectionLimit: 30 });
+  const open: PoolConnection[] = [];
+  // A look may hold the last connection, and leaves it to the next look.
+  await waitUntil("the warning", async () => {
+    const more = await held.getConnection().catch(() => undefined);
+    if (more !== undefined) open.push(more);
+    return "warning" in (await ready()).body;
+  });
+  await warns("The database takes no new connection: too many connections.", async () => {
+    for (const connection of open) connection.release();
+    await held.end();
+    await db.rows("SET GLOBAL max_connections = 100");
+  });
+});
+
+it.each([
+  ["a table that is gone", "RENAME TABLE posts TO posts_away", "RENAME TABLE posts_away TO posts", /lacks posts,/],
+  [
+    "a head that is gone",
+    "UPDATE ledger_head SET id = 2",
+    "UPDATE ledger_head SET id = 1",
+    /row of ledger_head is gone/,
+  ],
+])("is not ready with %s, and neither is gRPC's health", async (_, spoil, mend, message) => {
+  await db.rows(spoil);
+  try {
+    const { status, body } = await ready();
+    expect([status, body]).toEqual([
+      503,
+      expect.objectContaining({ error: "unavailable", message: expect.stringMatching(message) }),
+    ]);
+    const { Health } = await import("../../../gen/grpc/health/v1/health_pb.js");
+    expect((await service.connect(Health, "grpc").check({})).status).toBe(2);
+  } finally {
+    await db.rows(mend);
+  }
+  expect((await ready()).body).toEqual({ ok: true });
+});
+
+it("a start ends with one line where the server takes small packets alone", async () => {
+  await db.rows("SET GLOBAL max_allowed_packet = 65536");
+  try {
+    await expect(startService({ db })).rejects.toThrow(
+      /^The database's max_allowed_packet is 65536 bytes, and Stoa needs 1048576: /,
+    );
+  } finally {
+    await db.rows("SET GLOBAL max_allowed_packet = 16777216");
+  }
+});
+
+it("tries no write while writes are refused for a full disk", async () => {
+  await db.rows(
+    "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
+  );
+  let refuses = true;
+  let looks = 0;
+  const watch = new DatabaseWatch({
+    address: db.config,
+    log: { info() {}, warn() {} },
+    lookMs: 20,
+    refusesWrites: () => refuses,
+    onLook: async () => void looks++,
+  });
+  onTestFinished(async () => {
+    await watch.stop();
+    await db.rows("DROP TRIGGER refuse");
+  });
+  await waitUntil("three looks", () => looks >= 3);
+  expect(watch.writeWarning).toBeUndefined();
+  refuses = false;
+  await waitUntil("a try", () => watch.writeWarning !== undefined);
+});

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { StoaError } from "../../../src/errors.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+const never = new AbortController().signal;
+let test: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
+  await test.rows("INSERT INTO t VALUES (1, 0), (2, 0)");
+  db = new Database({ address: test.config, connections: 8 });
+});
+afterAll(() => db.close());
+
+const numberAt = async (id: number) => (await test.rows<{ n: number }>("SELECT n FROM t WHERE id = ?", [id]))[0]?.n;
+
+describe("a transaction", () => {
+  it("commits what its work did, and returns its result", async () => {
+    const result = await db.transaction(never, async (tx) => {
+      await tx.run("UPDATE t SET n = ? WHERE id = ?", [5, 1]);
+      return "done";
+    });
+    expect([result, await numberAt(1)]).toEqual(["done", 5]);
+  });
+
+  it("rolls back whatever its work did when it throws", async () => {
+    const before = await numberAt(1);
+    const work = db.transaction(never, async (tx) => {
+      await tx.run("UPDATE t SET n = n + 100 WHERE id = ?", [1]);
+      throw new StoaError("not_found", "no");
+    });
+    await expect(work).rejects.toMatchObject({ code: "not_found" });
+    expect(await numberAt(1)).toBe(before);
+  });
+
+  it("starts no further statement once its signal aborts, and rolls back", async () => {
+    const before = await numberAt(1);
+    const controller = new AbortController();
+    let ranAfter = false;
+    const work = db.transaction(controller.signal, async (tx) => {
+      await tx.run("UPDATE t SET n = n + 100 WHERE id = ?", [1]);
+      controller.abort(new Error("given up"));
+      await tx.run("UPDATE t SET n = n + 100 WHERE id = ?", [2]);
+      ranAfter = true;
+    });
+    await expect(work).rejects.toThrow("given up");
+    expect([ranAfter, await numberAt(1)]).toEqual([false, before]);
+  });
+
+  it("does not commit when its signal aborts after the last statement", async () => {
+    const before = await numberAt(1);
+    const controller = new AbortController();
+    const work = db.transaction(controller.signal, async (tx) => {
+      await tx.run("UPDATE t SET n = n + 100 WHERE id = ?", [1]);
+      controller.abort(new Error("given up"));
+    });
+    await expect(work).rejects.toThrow("given up");
+    expect(await numberAt(1)).toBe(before);
+  });
+
+  it("is run anew after a deadlock, and both sides of it take effect", async () => {
+    await test.rows("UPDATE t SET n = 0");
+    let runs = 0;
+    let firstLocks = 0;
+    const both = Promise.withResolvers<void>();
+    const crossing = (first: number, second: number) =>
+      db.transaction(never, async (tx) => {
+        runs++;
+        await tx.run("UPDATE t SET n = n + 1 WHERE id = ?", [first]);
+        if (++firstLocks === 2) both.resolve();
+        await both.promise;
+        await tx.run("UPDATE t SET n = n + 1 WHERE id = ?", [second]);
+      });
+    await Promise.all([crossing(1, 2), crossing(2, 1)]);
+    expect(runs).toBe(3);
+    expect([await numberAt(1), await numberAt(2)]).toEqual([2, 2]);
+  });
+
+  it("reads what others have committed meanwhile (READ COMMITTED)", async () => {
+    await test.rows("UPDATE t SET n = 1 WHERE id = 1");
+    await db.transaction(never, async (tx) => {
+      await tx.rows("SELECT n FROM t WHERE id = 1");
+      await test.rows("UPDATE t SET n = 2 WHERE id = 1");
+      expect(await tx.rows("SELECT n FROM t WHERE id = 1")).toEqual([{ n: 2 }]);
+    });
+  });
+});
+
+describe("a reader", () => {
+  it("starts no statement once its signal has aborted", async () => {
+    const reader = db.reader(AbortSignal.abort(new Error("given up")));
+    await expect(reader.rows("SELECT 1")).rejects.toThrow("given up");
+  });
+});
+
+describe("a database that is away", () => {
+  it("is `unavailable`, with a time to wait", async () => {
+    const away = new Database({ address: { host: "127.0.0.1", port: 9, user: "root", database: "x" }, connections: 1 });
+    const expected = { code: "unavailable", retryAfterSeconds: 1 };
+    await expect(away.reader(never).rows("SELECT 1")).rejects.toMatchObject(expected);
+    await expect(away.transaction(never, async () => {})).rejects.toMatchObject(expected);
+    await away.close();
+  });
+
+  it("is `unavailable` for the call whose connection is cut, nothing of which has happened; the next call works", async () => {
+    const before = await numberAt(1);
+    const work = db.transaction(never, async (tx) => {
+      await tx.run("UPDATE t SET n = n + 100 WHERE id = ?", [1]);
+      const [{ id } = { id: 0 }] = await tx.rows<{ id: number }>("SELECT CONNECTION_ID() AS id");
+      await test.rows(`KILL ${id}`);
+      await tx.run("UPDATE t SET n = n + 100 WHERE id = ?", [2]);
+    });
+    await expect(work).rejects.toMatchObject({ code: "unavailable" });
+    await waitUntil("the rollback", async () => (await numberAt(1)) === before);
+    await expect(db.reader(never).rows("SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);
+  });
+});

@@ -1,0 +1,269 @@
+// The database is silent in one way or another: every call ends in its time, and no connection stays lost.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Database } from "../../../src/store/database/database.ts";
+import { type CuttingProxy, startCuttingProxy } from "../../support/cutting-proxy.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { serverOf } from "../../support/database-link.ts";
+import { type Relay, startRelay } from "../../support/relay.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+const never = new AbortController().signal;
+const timeoutMs = 1_500;
+let test: TestDatabase;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
+});
+beforeEach(async () => {
+  await test.rows("REPLACE INTO t VALUES (1, 0), (2, 0)");
+});
+
+const numberAt = async (id: number) => (await test.rows<{ n: number }>("SELECT n FROM t WHERE id = ?", [id]))[0]?.n;
+const add = (db: Database, id = 1, signal = never) =>
+  db.transaction(signal, (tx) => tx.run("UPDATE t SET n = n + 1 WHERE id = ?", [id]));
+const read = (db: Database, signal = never) => db.reader(signal).rows("SELECT n FROM t WHERE id = 1");
+const idle = { inUse: 0, waiting: 0 };
+
+/** How a promise fails, and after how many milliseconds. */
+async function failure(promise: Promise<unknown>): Promise<{ error: unknown; ms: number }> {
+  const begun = performance.now();
+  return promise.then(
+    (value) => {
+      throw new Error(`it gave ${JSON.stringify(value)}`);
+    },
+    (error) => ({ error, ms: performance.now() - begun }),
+  );
+}
+
+/** The statements that run in this test's database, other than this look at them. */
+async function running(): Promise<string[]> {
+  const rows = await test.rows<{ db: string | null; Info: string | null; Command: string }>("SHOW FULL PROCESSLIST");
+  return rows.flatMap(({ db, Info, Command }) =>
+    db === test.config.database && Command !== "Sleep" && Info !== null && !Info.startsWith("SHOW") ? [Info] : [],
+  );
+}
+
+describe("connections on which nothing comes any more", () => {
+  let relay: Relay;
+  let db: Database;
+  beforeAll(async () => {
+    relay = await startRelay(serverOf(test.config), (client, server) => {
+      client.pipe(server);
+      server.pipe(client);
+    });
+    const { socketPath: _socketPath, ...account } = test.config;
+    const address = { ...account, host: "127.0.0.1", port: relay.port };
+    db = new Database({ address, connections: 4, timeoutMs });
+  });
+  afterAll(() => db.close());
+
+  it("end every call in its time, are closed, and are replaced once there is an answer again", async () => {
+    await Promise.all(Array.from({ length: 8 }, () => read(db)));
+    relay.freeze();
+    const failures = await Promise.all(Array.from({ length: 12 }, (_, i) => failure(i % 2 === 0 ? read(db) : add(db))));
+    for (const { error, ms } of failures) {
+      expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+      expect(ms).toBeLessThan(timeoutMs + 500);
+    }
+    // Some waited for a connection: they had their time, and left the queue.
+    expect(db.load.waiting).toBe(0);
+    relay.thaw();
+    expect(await read(db)).toHaveLength(1);
+    await waitUntil("the lost connections to be closed", () => relay.clients <= 4);
+    await waitUntil("the calls to be forgotten", () => db.load.inUse === 0);
+  });
+
+  it("are closed within a bound when the pool closes", async () => {
+    const closing = new Database({
+      address: { ...test.config, socketPath: undefined, host: "127.0.0.1", port: relay.port } as never,
+      connections: 4,
+      timeoutMs: 60_000,
+    });
+    await Promise.all(Array.from({ length: 3 }, () => read(closing)));
+    relay.freeze();
+    const call = failure(read(closing));
+    const begun = performance.now();
+    await closing.close();
+    expect(performance.now() - begun).toBeLessThan(6_000);
+    expect((await call).error).toMatchObject({ code: "unavailable" });
+    expect(closing.load).toEqual(idle);
+    await expect(read(closing)).rejects.toMatchObject({ code: "unavailable" });
+    relay.thaw();
+  });
+
+  it("leave no trace of a thousand callers who gave up", async () => {
+    relay.freeze();
+    const calls = Array.from({ length: 1_000 }, (_, i) => {
+      const leaving = new AbortController();
+      const call = failure(i % 2 === 0 ? read(db, leaving.signal) : add(db, 1, leaving.signal));
+      return { leaving, call };
+    });
+    expect(db.load.waiting).toBeGreaterThan(900);
+    for (const { leaving } of calls) leaving.abort(new Error("given up"));
+    expect(db.load.waiting).toBe(0);
+    for (const { call } of calls) {
+      const { error, ms } = await call;
+      expect(error).toMatchObject({ message: "given up" });
+      expect(ms).toBeLessThan(1_000);
+    }
+    relay.thaw();
+    expect(await read(db)).toHaveLength(1);
+    await waitUntil("no call to be left", () => db.load.inUse === 0 && db.load.waiting === 0);
+    expect(await numberAt(1)).toBe(0);
+  });
+});
+
+describe("a connection that freezes in the middle of a call", () => {
+  let proxy: CuttingProxy;
+  let db: Database;
+  beforeAll(async () => {
+    proxy = await startCuttingProxy(test.config);
+    db = new Database({ address: proxy.config, connections: 2, timeoutMs });
+    await add(db);
+  });
+  afterAll(() => db.close());
+
+  it.each([
+    ["START TRANSACTION", "before", 0],
+    ["START TRANSACTION", "after", 0],
+    ["UPDATE", "before", 0],
+    ["UPDATE", "after", 0],
+    ["COMMIT", "before", 0],
+    ["COMMIT", "after", 1],
+  ] as const)("at %s, %s the server has it, fails the call in its time", async (text, when, expected) => {
+    // Prepared anew: its text is in no later command.
+    const update = (tx: { run(sql: string, params: number[]): Promise<unknown> }) =>
+      tx.run(`UPDATE t SET n = n + 1 WHERE id = 1 /* ${text.toLowerCase()} ${when} */`, []);
+    proxy.cutAtText(text, when, "freeze");
+    const { error, ms } = await failure(db.transaction(never, update));
+    expect(proxy.wasCut()).toBe(true);
+    expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    if (text === "COMMIT") expect((error as Error).message).toContain("did not say whether this call took effect");
+    expect(ms).toBeLessThan(timeoutMs + 500);
+    // The next call has a connection at once, and waits for no lock of the lost one longer than that one lives.
+    await waitUntil("the lost connection to be rolled back", async () => (await read(db)).length === 1);
+    await waitUntil("the number", async () => (await numberAt(1)) === expected);
+    await waitUntil("the next write", () =>
+      add(db).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await numberAt(1)).toBe(expected + 1);
+  });
+});
+
+describe("a statement whose caller gives up", () => {
+  let db: Database;
+  beforeAll(() => {
+    db = new Database({ address: test.config, connections: 2, timeoutMs: 20_000 });
+  });
+  afterAll(() => db.close());
+
+  it("is ended in the server, a read", async () => {
+    const leaving = new AbortController();
+    const call = failure(db.reader(leaving.signal).rows("SELECT SLEEP(15) /* left */"));
+    await waitUntil("the statement to run", async () => (await running()).some((sql) => sql.includes("left")));
+    leaving.abort(new Error("given up"));
+    expect((await call).error).toMatchObject({ message: "given up" });
+    await waitUntil("the statement to end", async () => (await running()).length === 0, 2_000);
+    await waitUntil("the connection to be free", () => db.load.inUse === 0, 2_000);
+  });
+
+  it("is ended in the server, a write that waits for a lock, whose transaction is rolled back", async () => {
+    const holder = await test.pool.getConnection();
+    await holder.beginTransaction();
+    await holder.query("SELECT n FROM t WHERE id = 2 FOR UPDATE");
+    const leaving = new AbortController();
+    const call = failure(
+      db.transaction(leaving.signal, async (tx) => {
+        await tx.run("UPDATE t SET n = n + 1 WHERE id = 1");
+        await tx.run("UPDATE t SET n = n + 1 WHERE id = 2 /* left */");
+      }),
+    );
+    await waitUntil("the statement to run", async () => (await running()).some((sql) => sql.includes("left")));
+    leaving.abort(new Error("given up"));
+    expect((await call).error).toMatchObject({ message: "given up" });
+    await waitUntil("the statement to end", async () => (await running()).length === 0, 2_000);
+    // It holds no lock any more.
+    await add(db, 1);
+    expect(await numberAt(1)).toBe(1);
+    await holder.rollback();
+    holder.release();
+  });
+
+  it("leaves its connection to others, who are not interrupted", async () => {
+    for (let i = 0; i < 20; i++) {
+      const leaving = new AbortController();
+      const call = failure(db.reader(leaving.signal).rows("SELECT SLEEP(15)"));
+      setTimeout(() => leaving.abort(new Error("given up")), i * 7);
+      await call;
+      await Promise.all([read(db), read(db), add(db)]);
+    }
+    await waitUntil("the connections to be free", () => db.load.inUse === 0);
+  });
+});
+
+describe("a statement that takes too long", () => {
+  let db: Database;
+  beforeAll(() => {
+    db = new Database({ address: test.config, connections: 2, timeoutMs });
+  });
+  afterAll(() => db.close());
+
+  it("is ended by the server before the caller's time is over, and the connection goes on", async () => {
+    const ids = async () => (await db.reader(never).rows<{ id: number }>("SELECT CONNECTION_ID() AS id"))[0]?.id;
+    const id = await ids();
+    const tables = Array.from({ length: 6 }, (_, i) => `information_schema.columns c${i}`).join(", ");
+    const { error, ms } = await failure(db.reader(never).rows(`SELECT COUNT(*) FROM ${tables} /* long */`));
+    expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    expect((error as Error).message).toContain("the statement took too long");
+    expect(ms).toBeLessThan(timeoutMs);
+    expect(await ids()).toBe(id);
+  });
+
+  it("waits for a lock no longer than the caller's time, retries included", async () => {
+    const holder = await test.pool.getConnection();
+    await holder.beginTransaction();
+    await holder.query("SELECT n FROM t WHERE id = 1 FOR UPDATE");
+    const { error, ms } = await failure(add(db));
+    expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    expect(ms).toBeLessThan(timeoutMs + 500);
+    await holder.rollback();
+    holder.release();
+    await waitUntil("the next write", () =>
+      add(db).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await numberAt(1)).toBe(1);
+  });
+
+  it("may take its time where there is no limit, as in a migration", async () => {
+    const unlimited = new Database({ address: test.config, connections: 1, timeoutMs: Number.POSITIVE_INFINITY });
+    await test.rows("DROP TABLE IF EXISTS u");
+    await unlimited.define(never, "CREATE TABLE u AS SELECT SLEEP(2) AS n");
+    const rows = await unlimited.reader(never).rows<{ value: number }>("SELECT COUNT(*) AS value FROM u");
+    expect(rows).toEqual([{ value: 1 }]);
+    await unlimited.close();
+  });
+});
+
+describe("a call that has waited for others", () => {
+  it("has one time for all: what it waited is not given again", async () => {
+    const db = new Database({ address: test.config, connections: 1, timeoutMs });
+    const first = failure(db.reader(never).rows("SELECT SLEEP(1)")).catch(() => {});
+    const second = db.reader(never);
+    const { error, ms } = await failure(
+      (async () => {
+        for (;;) await second.rows("SELECT SLEEP(0.2)");
+      })(),
+    );
+    expect(error).toMatchObject({ code: "unavailable" });
+    expect(ms).toBeLessThan(timeoutMs + 500);
+    await first;
+    await db.close();
+  });
+});

@@ -1,0 +1,85 @@
+import { afterEach, expect, it } from "vitest";
+import { defaultMinFree, FreeSpace, type Space } from "../../../src/store/database/free-space.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+const MIB = 1024 * 1024;
+const log: string[] = [];
+const watched: FreeSpace[] = [];
+
+afterEach(() => {
+  for (const space of watched.splice(0)) space.stop();
+  log.length = 0;
+});
+
+it.each([
+  ["64 MiB", 64, 128],
+  ["1 GiB", 1024, 128],
+  ["4 GiB", 4096, 204.8],
+  ["16 GiB", 16_384, 256],
+  ["4 TiB", 4 * 1024 * 1024, 256],
+])("keeps a reserve that fits a disk of %s", (_, total, reserve) => {
+  expect(defaultMinFree(total * MIB) / MIB).toBeCloseTo(reserve);
+});
+
+it("refuses writes below the minimum, and lets them back a tenth above it", async () => {
+  const disk = { freeBytes: 101 * MIB, totalBytes: 1000 * MIB };
+  const space = await watch(async () => ({ ...disk }));
+  expect(space.refusal).toBeUndefined();
+  expect(space.warning).toBeUndefined();
+
+  disk.freeBytes = 99 * MIB;
+  await waitUntil("writes to be refused", () => space.refusal !== undefined);
+  expect(space.refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 10 });
+  expect(space.warning).toBe(
+    "The disk of the private database has 99 MiB free, and writes need 110 MiB to come back: they are refused.",
+  );
+
+  disk.freeBytes = 105 * MIB;
+  await waitUntil("another look", () => space.freeBytes === disk.freeBytes);
+  expect(space.refusal).toBeDefined();
+
+  disk.freeBytes = 111 * MIB;
+  await waitUntil("writes to be back", () => space.refusal === undefined);
+  expect(log).toEqual([
+    "The disk of the private database has 99 MiB free, and writes need 110 MiB to come back: they are refused. Free space on the disk of /data.",
+    "the disk of /data has 111 MiB free; writes go on",
+  ]);
+});
+
+it("keeps what it knew where the disk cannot be read, and says so", async () => {
+  let failure: Error | undefined;
+  const space = await watch(async () => {
+    if (failure !== undefined) throw failure;
+    return { freeBytes: 99 * MIB, totalBytes: 1000 * MIB };
+  });
+  expect(space.refusal).toBeDefined();
+  failure = new Error("EIO");
+  await waitUntil("the failure", () => log.length === 2);
+  expect(space.refusal).toBeDefined();
+  expect(log[1]).toBe("the free space of /data cannot be read: EIO");
+});
+
+it("refuses nothing on a disk that could never be read, and warns", async () => {
+  const space = await watch(() => Promise.reject(new Error("EACCES")));
+  expect(space.refusal).toBeUndefined();
+  expect(space.warning).toBe("The free space of the private database's disk cannot be read: EACCES.");
+});
+
+it("looks at the disk of a real folder", async () => {
+  const space = await FreeSpace.watch({ folder: "/", minFreeMiB: "default", log: { warn() {}, info() {} } });
+  watched.push(space);
+  expect(space.freeBytes).toBeGreaterThan(0);
+  expect(space.minFreeBytes).toBeGreaterThanOrEqual(128 * MIB);
+});
+
+async function watch(read: () => Promise<Space>): Promise<FreeSpace> {
+  const tell = (message: string) => void log.push(message);
+  const space = await FreeSpace.watch({
+    folder: "/data",
+    minFreeMiB: 100,
+    log: { warn: tell, info: tell },
+    read,
+  });
+  watched.push(space);
+  return space;
+}

@@ -1,0 +1,220 @@
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { expect, it, onTestFinished } from "vitest";
+import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
+import { startPrivateServer } from "../../../src/private-database/server/private-server.ts";
+import { ensureDatabase } from "../../../src/private-database/setup/ensure-database.ts";
+import { operateWith } from "../../operator/support.ts";
+import { ServiceProcess, urlOf } from "../../support/process.ts";
+import { askRest } from "../../support/service.ts";
+import { maySkipSmallDisk, mountSmallDisk } from "../../support/tmpfs.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+const MIB = 1024 * 1024;
+const skipsSmallDisk = maySkipSmallDisk();
+const operatorToken = "test-operator-token-0123456789-abcdef";
+const refusedMessage =
+  "The disk of the service is almost full: it takes no writes until there is space again. Reads go on.";
+const refused = { ok: false, error: "unavailable", message: refusedMessage, retry_after_seconds: 10 };
+const session = { book: "ledger", session: "2026-01-01", note: "A note.", source: "test" };
+
+it("refuses every write and serves every read while there is less space than the minimum", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "stoa-full-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const asked = {
+    body: { title: "Before the disk was full" },
+    headers: { "Idempotency-Key": "before-the-disk-was-full" },
+  };
+
+  // No disk has so much space: the first start has nothing to serve and says why it ends.
+  const hopeless = start(dataDir, { STOA_MIN_FREE_MIB: "1000000" });
+  await hopeless.exited;
+  expect(hopeless.output).toMatch(
+    /The database cannot be migrated\. The disk of the private database has \d+ MiB free, and writes need 1100000 MiB/,
+  );
+
+  const before = start(dataDir, { STOA_MIN_FREE_MIB: "off" });
+  const { key, post } = await fill(await before.url(), asked);
+  await before.end("SIGINT");
+
+  const service = start(dataDir, { STOA_MIN_FREE_MIB: "1000000" });
+  const url = await service.url();
+  expect(await askRest(url, `posts/${post.id}`)).toMatchObject({ status: 200, body: { post: { title: post.title } } });
+  expect((await askRest(url, "agents/me", { key })).status).toBe(200);
+  expect((await askRest(url, "/house/verify")).body.verify_ok).toBe(true);
+  const { status, body } = await askRest(url, "/readyz");
+  expect([status, body]).toEqual([200, { ok: true, warning: expect.stringContaining("MiB free, and writes need") }]);
+  const metrics = await (
+    await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${operatorToken}` } })
+  ).text();
+  expect(metrics).toContain('stoa_warning{name="disk"} 1');
+  expect(metrics).toMatch(/^stoa_disk_free_bytes \d+$/m);
+  expect(metrics).toContain(`stoa_disk_min_free_bytes ${1_000_000 * MIB}`);
+
+  for (const [path, content] of [
+    ["agents/register", { name: "newcomer" }],
+    ["posts", { title: "After the disk was full" }],
+    [`posts/${post.id}/comments`, { body: "A comment" }],
+    [`posts/${post.id}/upvote`, {}],
+    ["communities", { name: "place", title: "A place" }],
+    ["agents/me/key", {}],
+  ] as const) {
+    const reply = await askRest(url, path, { key, body: content });
+    expect([path, reply.status, reply.body, reply.headers.get("retry-after")]).toEqual([path, 503, refused, "10"]);
+  }
+  // What was done before is told again; what was not, is not done under a key either.
+  const replayed = await askRest(url, "posts", { ...asked, key });
+  expect(replayed).toMatchObject({ status: 201, body: { post: { id: post.id } } });
+  expect(replayed.headers.get("idempotency-replayed")).toBe("true");
+  const fresh = await askRest(url, "posts", {
+    ...asked,
+    key,
+    headers: { "Idempotency-Key": "after-the-disk-was-full" },
+  });
+  expect(fresh).toMatchObject({ status: 503, body: refused });
+
+  for (const transport of [
+    createConnectTransport({ baseUrl: url, httpVersion: "1.1" }),
+    createGrpcTransport({ baseUrl: url }),
+  ]) {
+    const asAgent = { headers: { authorization: `Bearer ${key}` } };
+    const asOperator = { headers: { authorization: `Bearer ${operatorToken}` } };
+    const post = createClient(PostService, transport).createPost({ title: "Over RPC" }, asAgent);
+    await expect(post).rejects.toThrow(`[unavailable] ${refusedMessage}`);
+    const seal = createClient(LedgerOperatorService, transport).sealSession(session, asOperator);
+    await expect(seal).rejects.toThrow(`[unavailable] ${refusedMessage}`);
+  }
+  // Beside the service, and alone.
+  await expectCommandsRefused(dataDir);
+  await service.end("SIGINT");
+  const file = await expectCommandsRefused(dataDir);
+  const restored = await operateWith({ STOA_DATA_DIR: dataDir, STOA_MIN_FREE_MIB: "1000000" }, ["restore", file]);
+  expect([restored.status, restored.notes.at(-1)]).toEqual([3, expect.stringContaining("Nothing is written while")]);
+});
+
+it.skipIf(skipsSmallDisk)("survives a disk that others fill to its last byte, and writes again", async () => {
+  const disk = mountSmallDisk(384);
+  const dataDir = join(disk.folder, "data");
+  const service = start(dataDir, {});
+  onTestFinished(async () => {
+    await service.end("SIGINT");
+    disk.remove();
+  });
+  const url = await service.url();
+  const { key, post } = await fill(url, { body: { title: "Before the disk was full" }, headers: {} });
+  const write = () => askRest(url, "posts", { key, body: { title: "A post", body: "x".repeat(10_000) } });
+  const pid = () => readFileSync(join(dataDir, "mysql/server.pid"), "utf8");
+  const first = pid();
+
+  disk.fillTo(100);
+  await waitUntil("writes to be refused", async () => (await write()).status === 503);
+  // The reserve is there still.
+  expect(statfsSync(disk.folder).bavail * statfsSync(disk.folder).bsize).toBeGreaterThan(90 * MIB);
+  expect((await write()).body).toEqual(refused);
+
+  disk.fillTo(0);
+  expect((await askRest(url, `posts/${post.id}`)).status).toBe(200);
+  expect((await askRest(url, "posts?sort=top&t=day")).status).toBe(200);
+  expect((await askRest(url, "/readyz")).status).toBe(200);
+  expect((await write()).body).toEqual(refused);
+
+  disk.empty();
+  await waitUntil("writes to be back", async () => (await write()).status === 201, 5_000);
+  expect((await askRest(url, "/readyz")).body).toEqual({ ok: true });
+  expect(pid()).toBe(first);
+
+  // A start needs little: it serves what is there.
+  await service.end("SIGINT");
+  disk.fillTo(30);
+  const next = start(dataDir, {});
+  onTestFinished(() => next.end("SIGINT"));
+  expect((await askRest(await next.url(), `posts/${post.id}`)).status).toBe(200);
+  expect((await askRest(await next.url(), "posts", { key, body: { title: "A post" } })).body).toEqual(refused);
+});
+
+it.skipIf(skipsSmallDisk)("answers a full disk of another database server as unavailable", async () => {
+  const disk = mountSmallDisk(256);
+  const server = await startPrivateServer({ dataDir: join(disk.folder, "data"), log() {} });
+  const address = { socketPath: server.socketPath, user: server.user, database: "stoa" };
+  await ensureDatabase({ socketPath: server.socketPath, user: server.user }, "stoa");
+  const service = start(disk.folder, { STOA_DATABASE_URL: urlOf(address) });
+  onTestFinished(async () => {
+    await service.end("SIGINT");
+    await server.stop();
+    disk.remove();
+  });
+  const url = await service.url();
+  const { key, post } = await fill(url, { body: { title: "Before the disk was full" }, headers: {} });
+  const write = () => askRest(url, "posts", { key, body: { title: "A post", body: "x".repeat(1_000) } });
+
+  disk.fillTo(0);
+  // Short posts: MariaDB 10.11 ends itself where a row that needs pages of its own meets a full disk.
+  const replies: string[] = [];
+  await waitUntil("a table that cannot grow", async () => {
+    const { status, body } = await write();
+    if (status !== 201) replies.push(`${status} ${body.error}: ${body.message}`);
+    return replies.length === 5;
+  });
+  expect(new Set(replies)).toEqual(new Set(["503 unavailable: The database does not answer: the disk is full."]));
+  expect((await askRest(url, `posts/${post.id}`)).status).toBe(200);
+  expect((await askRest(url, "/readyz")).status).toBe(200);
+  disk.empty();
+  expect((await write()).status).toBe(201);
+});
+
+it.skipIf(skipsSmallDisk)("says that a disk has no room for a new database", async () => {
+  const disk = mountSmallDisk(64);
+  onTestFinished(() => disk.remove());
+  const service = start(join(disk.folder, "data"), {});
+  await service.exited;
+  expect(service.output).toMatch(
+    /^a new \w+ database takes \d+ MiB, and the disk of \S+ has 6\d MiB free; free some or set STOA_DATA_DIR/m,
+  );
+});
+
+/** The commands of an operator: those that write are refused, the others are not. @returns the backup that was made */
+async function expectCommandsRefused(dataDir: string): Promise<string> {
+  const run = (...args: string[]) => operateWith({ STOA_DATA_DIR: dataDir, STOA_MIN_FREE_MIB: "1000000" }, args);
+  for (const args of [
+    ["fsck", "--repair"],
+    ["seal", "--catch-up"],
+    ["recover", "--abandon", `1:${"0".repeat(64)}`, "--note", "A note."],
+  ]) {
+    const { status, notes } = await run(...args);
+    expect([args, status]).toEqual([args, 3]);
+    expect(notes).toContainEqual(expect.stringMatching(/^The disk of the private database has \d+ MiB free/));
+    expect(notes.at(-1)).toBe(
+      `stoa ${args[0]}: Nothing is written while the disk is almost full. Free some and run the command again.`,
+    );
+  }
+  const file = `${dataDir}.sql`;
+  onTestFinished(() => rmSync(file, { force: true }));
+  for (const args of [["fsck"], ["seal"], ["recover"], ["backup", file]]) {
+    expect([args, (await run(...args)).status]).toEqual([args, 0]);
+  }
+  return file;
+}
+
+function start(dataDir: string, environment: Record<string, string>): ServiceProcess {
+  const service = new ServiceProcess({
+    STOA_DATA_DIR: dataDir,
+    STOA_OPERATOR_TOKEN: operatorToken,
+    STOA_METRICS_PORT: "none",
+    STOA_METRICS_TOKEN: operatorToken,
+    STOA_RATE_LIMITS: "off",
+    ...environment,
+  });
+  // Before the folder of the test goes, whatever becomes of it; once more is nothing.
+  onTestFinished(() => service.end("SIGINT"));
+  return service;
+}
+
+async function fill(url: string, asked: { body: object; headers: Record<string, string> }) {
+  const key: string = (await askRest(url, "agents/register", { body: { name: "early-bird" } })).body.api_key;
+  const { body } = await askRest(url, "posts", { ...asked, key });
+  return { key, post: body.post as { id: number; title: string } };
+}

@@ -1,0 +1,52 @@
+// A restore may leave out the triggers that keep receipts from being changed.
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { Database } from "../../../src/store/database/database.ts";
+import { restoreTriggers } from "../../../src/store/schema/append-only.ts";
+import { startService } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+const never = new AbortController().signal;
+
+it("missing triggers are told by readiness while the service runs, and put back by the next start", async () => {
+  const service = await startService({ overrides: { triggerLookMs: 50 } });
+  const { db } = service;
+  expect((await service.rest("/readyz")).body).toEqual({ ok: true });
+  await db.rows("DROP TRIGGER receipts_are_not_deleted");
+  const ready = () => service.rest("/readyz");
+  await waitUntil("the warning", async () => "warning" in (await ready()).body);
+  const { status, body } = await ready();
+  expect(status).toBe(200);
+  expect(body.warning).toMatch(
+    /^The database does not keep receipts from being changed: the triggers receipts_are_not_deleted/,
+  );
+  expect(body.warning).toContain("STOA_MIGRATION_DATABASE_URL");
+
+  const replica = await startService({ db });
+  expect(replica.log.map(({ msg }) => msg)).toContain(
+    "the trigger receipts_are_not_deleted was missing and has been put back",
+  );
+  expect((await replica.rest("/readyz")).body).toEqual({ ok: true });
+  await expect(db.rows("DELETE FROM receipts WHERE seq = 1")).rejects.toThrow("receipts are append-only");
+  await waitUntil("the warning to go", async () => !("warning" in (await ready()).body));
+});
+
+it("an account that sees the triggers but may not create them is told what to do", async () => {
+  const { db } = await startService();
+  const [row] = await db.rows<{ refused: number }>(
+    "SELECT @@log_bin AND NOT @@global.log_bin_trust_function_creators AS refused",
+  );
+  if (row?.refused === 0) return; // Only a server with a binary log refuses it.
+  const user = `trigger_${randomBytes(4).toString("hex")}`;
+  await db.rows(`CREATE USER '${user}'@'%' IDENTIFIED BY 'secret'`);
+  try {
+    await db.rows(`GRANT SELECT, TRIGGER ON ${db.config.database}.* TO '${user}'@'%'`);
+    await db.rows("DROP TRIGGER receipts_are_not_updated");
+    const account = new Database({ address: { ...db.config, user, password: "secret" }, connections: 1 });
+    const told = await restoreTriggers(account, never, () => {});
+    expect(told).toMatch(/receipts_are_not_updated.*They could not be put back: .*log_bin_trust_function_creators = 1/);
+    await account.close();
+  } finally {
+    await db.rows(`DROP USER '${user}'@'%'`);
+  }
+});

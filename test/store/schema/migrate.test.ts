@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { Database } from "../../../src/store/database/database.ts";
+import { migrate, schemaState, splitStatements } from "../../../src/store/schema/migrate.ts";
+import { describeSchema } from "../../../src/store/schema/schema-dump.ts";
+import { afterFile } from "../../support/after-file.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+
+const signal = new AbortController().signal;
+const log = () => {};
+
+describe("migrations", () => {
+  let test: TestDatabase;
+  let db: Database;
+
+  beforeEach(async () => {
+    test = await createTestDatabase();
+    db = new Database({ address: test.config, connections: 2 });
+    const opened = db;
+    afterFile(() => opened.close());
+  });
+
+  it("make the schema that is on record, on either engine", async () => {
+    await migrate(db, { log });
+    const expected = readFileSync(new URL("../../../src/store/schema/schema.txt", import.meta.url), "utf8");
+    expect(await describeSchema(db.reader(signal))).toBe(expected);
+  });
+
+  it("run once when five replicas start at once", async () => {
+    const replicas = Array.from({ length: 5 }, () => new Database({ address: test.config, connections: 2 }));
+    const lines: string[] = [];
+    await Promise.all(replicas.map((replica) => migrate(replica, { log: (line) => lines.push(line) })));
+    await Promise.all(replicas.map((replica) => replica.close()));
+    const files = readdirSync(new URL("../../../src/store/schema/migrations/", import.meta.url)).sort();
+    const migrated = lines.filter((line) => line.startsWith("migrating"));
+    expect(migrated).toEqual(files.map((file) => `migrating the database: ${file.replace(".sql", "")}`));
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+    expect(await test.rows("SELECT name FROM communities")).toEqual([{ name: "general" }]);
+    expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);
+  });
+
+  it("change nothing the second time", async () => {
+    await migrate(db, { log });
+    const before = await test.rows("SELECT * FROM communities");
+    const lines: string[] = [];
+    await migrate(db, { log: (line) => lines.push(line) });
+    expect(lines).toEqual([]);
+    expect(await test.rows("SELECT * FROM communities")).toEqual(before);
+  });
+
+  it("go on where a process died in the middle", async () => {
+    await migrate(db, { log });
+    // As if it had died while the third statement ran, which may or may not have taken effect.
+    await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = 3");
+    await test.rows("DROP TABLE votes");
+    expect(await schemaState(db)).toEqual({ kind: "behind" });
+    await migrate(db, { log });
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+    expect(await test.rows("SELECT * FROM votes")).toEqual([]);
+  });
+
+  it.each([1, 2])("go on where a process died after statement %i of an ALTER TABLE took effect", async (begun) => {
+    await migrate(db, { log });
+    await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = ? WHERE version = 3", [begun]);
+    if (begun === 1) {
+      await test.rows(
+        "ALTER TABLE posts DROP KEY posts_band, DROP KEY posts_band_top, DROP KEY posts_community_band_top",
+      );
+    }
+    await migrate(db, { log });
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+    const expected = readFileSync(new URL("../../../src/store/schema/schema.txt", import.meta.url), "utf8");
+    expect(await describeSchema(db.reader(signal))).toBe(expected);
+  });
+
+  it("refuse an ALTER TABLE whose column somebody else has made", async () => {
+    await migrate(db, { log });
+    await test.rows("DELETE FROM schema_migrations WHERE version >= 3");
+    await expect(migrate(db, { log })).rejects.toThrow(/0003_top_windows failed at statement 1 of 2.*age_band/);
+  });
+
+  it("say which statement failed and how to go on, and do go on", async () => {
+    // A foreign key of the same name: the engines take each name once in a database.
+    await test.rows("CREATE TABLE parent (id BIGINT PRIMARY KEY)");
+    await test.rows(
+      "CREATE TABLE other (id BIGINT, CONSTRAINT comments_on_post FOREIGN KEY (id) REFERENCES parent (id))",
+    );
+    await expect(migrate(db, { log })).rejects.toThrow(/0001_board failed at statement 5 of 6.*start again/s);
+    await test.rows("DROP TABLE other");
+    await migrate(db, { log });
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+  });
+
+  it("refuse a database of a newer program, and one made by another file", async () => {
+    await migrate(db, { log });
+    await test.rows(
+      "INSERT INTO schema_migrations (version, name, checksum, finished) VALUES (999, '0999_future', '', 1)",
+    );
+    await expect(migrate(db, { log })).rejects.toThrow("newer version of Stoa (0999_future)");
+    expect(await schemaState(db)).toMatchObject({ kind: "other" });
+    await test.rows("DELETE FROM schema_migrations WHERE version = 999");
+    await test.rows("UPDATE schema_migrations SET checksum = REPEAT('0', 64)");
+    await expect(migrate(db, { log })).rejects.toThrow("0001_board is not the one that this database was made with");
+  });
+
+  it("wait for a replica that migrates, and take over from one that died when its lease runs out", async () => {
+    await migrate(db, { log });
+    await test.rows("UPDATE schema_migrations SET finished = 0");
+    await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 2");
+    let done = false;
+    const lines: string[] = [];
+    const migrated = migrate(db, { log: (line) => lines.push(line) }).then(() => {
+      done = true;
+    });
+    const [{ held } = { held: 0 }] = await test.rows<{ held: number }>(
+      "SELECT holder = 'another' AS held FROM schema_lease",
+    );
+    expect([held, done]).toEqual([1, false]);
+    await migrated;
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+    expect(lines[0]).toBe(
+      "waiting for another replica that migrates the database; if it has died, its lease runs out within 15 s",
+    );
+  });
+
+  it("take over a lease that nobody renews, even if a wrong clock has made it end in years", async () => {
+    await migrate(db, { log });
+    await test.rows("UPDATE schema_migrations SET finished = 0");
+    await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 94608000");
+    // 15 s pass within one.
+    const real = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => real() * 15);
+    onTestFinished(() => clock.mockRestore());
+    await migrate(db, { log });
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+    expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);
+  });
+});
+
+describe("a migration file", () => {
+  it("is split at semicolons at the ends of lines, without its comments", () => {
+    expect(splitStatements("-- one; two\nSELECT ';' ;\n\nSELECT\n  2;")).toEqual(["SELECT ';'", "SELECT\n  2"]);
+  });
+});

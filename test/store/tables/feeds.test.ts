@@ -1,0 +1,170 @@
+// What feed queries cost, in rows that the engine reads. EXPLAIN differs between the engines; these counters do not.
+import { beforeAll, describe, expect, it } from "vitest";
+import { Database, type Queryable } from "../../../src/store/database/database.ts";
+import { migrate } from "../../../src/store/schema/migrate.ts";
+import { findAgentByName, findKeyHolders } from "../../../src/store/tables/agents.ts";
+import { listComments } from "../../../src/store/tables/comments.ts";
+import { findCommunity, findCommunityId, listCommunities } from "../../../src/store/tables/communities.ts";
+import { type FeedPage, type FeedPosition, listHot, listNew, listTop } from "../../../src/store/tables/feeds.ts";
+import { findPost, listPostsByAuthor, type PostRow } from "../../../src/store/tables/posts.ts";
+import { type Cost, measure } from "../../support/cost.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { randomNumbers } from "../../support/posts.ts";
+
+const size = 100_000;
+const agents = 200;
+const day = 86_400_000;
+const now = Date.UTC(2026, 5, 1);
+const start = now - 730 * day;
+const limit = 26; // What a page of 25 asks for.
+/** The communities' shares in the posts, added up; `general` is the largest. */
+const upTo = [0.6, 0.8, 0.9, 0.97, 1];
+
+let db: Database;
+let reader: Queryable;
+let smallId: number;
+let test: TestDatabase;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  db = new Database({ address: test.config, connections: 1 });
+  reader = db.longReader(new AbortController().signal);
+  await migrate(db, { log: () => {} });
+  await fill(test);
+  smallId = (await findCommunityId(reader, "place-3")) as number;
+  return () => db.close();
+}, 120_000);
+
+async function fill({ pool }: TestDatabase): Promise<void> {
+  const next = randomNumbers(7);
+  const names = Array.from({ length: agents }, (_, i) => [`Agent-${i}`, `agent-${i}`, "", Buffer.alloc(32, i), start]);
+  await pool.query("INSERT INTO agents (name, name_key, bio, key_hash, created_at) VALUES ?", [names]);
+  const places = upTo.slice(1).map((_, i) => [`place-${i + 1}`, "Place", "", start]);
+  await pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ?", [places]);
+  for (let first = 0; first < size; first += 5_000) {
+    const rows = Array.from({ length: 5_000 }, (_, i) => {
+      const share = next();
+      const community = 1 + upTo.findIndex((bound) => share < bound);
+      // Most posts get a few votes, some get hundreds.
+      const upvotes = Math.floor(1 / (1 - next()) ** 1.1) - 1;
+      const downvotes = Math.floor(next() * next() * 8);
+      const createdAt = start + Math.floor(((first + i) / size) * (now - start));
+      return [community, 1 + Math.floor(next() * agents), `Post ${first + i}`, "Body", upvotes, downvotes, createdAt];
+    });
+    await pool.query(
+      "INSERT INTO posts (community_id, author_id, title, body, upvotes, downvotes, created_at) VALUES ?",
+      [rows],
+    );
+  }
+}
+
+const orders = {
+  hot: { list: listHot, sql: "hot DESC, id DESC" },
+  new: { list: listNew, sql: "created_at DESC, id DESC" },
+  top: { list: listTop, sql: "score DESC, created_at DESC, id DESC" },
+};
+type Sort = keyof typeof orders;
+const feeds = (["hot", "new", "top"] as const).flatMap((sort) =>
+  (["all", "general", "a small community"] as const).map((place) => ({ sort, place })),
+);
+
+function communityOf(place: (typeof feeds)[number]["place"]): number | undefined {
+  return place === "all" ? undefined : place === "general" ? 1 : smallId;
+}
+
+function positionOf(row: PostRow): FeedPosition {
+  return { hot: row.hot, score: row.score, createdAt: row.created_at, id: row.id };
+}
+
+/** The position of the last post before the one at `offset`, found the slow way. */
+async function positionBefore(sort: Sort, communityId: number | undefined, offset: number): Promise<FeedPosition> {
+  const [row] = await reader.rows<PostRow>(
+    `SELECT id, hot, score, created_at FROM posts WHERE community_id = ? OR ? IS NULL
+     ORDER BY ${orders[sort].sql} LIMIT 1 OFFSET ?`,
+    [communityId ?? null, communityId ?? null, String(offset - 1)],
+  );
+  return positionOf(row as PostRow);
+}
+
+async function idsInOrder(sort: Sort, communityId: number | undefined, offset: number): Promise<number[]> {
+  const rows = await reader.rows<{ id: number }>(
+    `SELECT id FROM posts WHERE community_id = ? OR ? IS NULL
+     ORDER BY ${orders[sort].sql} LIMIT ${limit} OFFSET ${offset}`,
+    [communityId ?? null, communityId ?? null],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Five reads a row: the index, the narrow rows of the page, post, community and author; MariaDB one more, for the sort of
+ * the narrow rows. Descents of the indexes come on top.
+ */
+const readsOfPage = 6 * limit + 5;
+/** An author or community is not read again for the next post by the same: how often that is differs from page to page. */
+const luck = 10;
+
+describe("the cost of a page, on 100,000 posts", () => {
+  it.each(feeds)("by $sort of $place is a few reads a post, on page 1 and 2 by offset", async ({ sort, place }) => {
+    const communityId = communityOf(place);
+    for (const offset of [0, 25]) {
+      const page: FeedPage = { communityId, start: { offset }, limit };
+      const { reads, sorted, result } = await measure(reader, () => orders[sort].list(reader, page));
+      expect(result.map(({ id }) => id)).toEqual(await idsInOrder(sort, communityId, offset));
+      expect(reads, `page at ${offset}`).toBeLessThanOrEqual(readsOfPage + offset);
+      expect(sorted).toBeLessThanOrEqual(limit);
+    }
+  });
+
+  it.each(feeds)("by $sort of $place is the same on page 2,000 as on page 2, by cursor", async ({ sort, place }) => {
+    const communityId = communityOf(place);
+    const deepest = place === "all" ? 2000 * 25 : place === "general" ? 2000 * 25 : 80 * 25;
+    const costs: Cost[] = [];
+    for (const offset of [25, deepest]) {
+      const page: FeedPage = {
+        communityId,
+        start: { after: await positionBefore(sort, communityId, offset) },
+        limit,
+      };
+      const { reads, sorted, result } = await measure(reader, () => orders[sort].list(reader, page));
+      expect(result.map(({ id }) => id)).toEqual(await idsInOrder(sort, communityId, offset));
+      costs.push({ reads, sorted });
+    }
+    const [second, deep] = costs as [Cost, Cost];
+    expect(second.reads).toBeLessThanOrEqual(readsOfPage);
+    expect(deep.reads).toBeLessThanOrEqual(second.reads + luck);
+    expect(deep.sorted).toBeLessThanOrEqual(limit);
+  });
+});
+
+describe("the cost of a look-up, on 100,000 posts", () => {
+  const lookUps: { name: string; most: number; rows: number; run: () => Promise<unknown> }[] = [
+    { name: "an agent by name", most: 1, rows: 1, run: () => findAgentByName(reader, "agent-77") },
+    { name: "a name that nobody has", most: 1, rows: 0, run: () => findAgentByName(reader, "nobody") },
+    { name: "an agent by its key", most: 2, rows: 1, run: () => findKeyHolders(reader, [Buffer.alloc(32, 9)]) },
+    { name: "a key that nobody has", most: 2, rows: 0, run: () => findKeyHolders(reader, [Buffer.alloc(32, 255)]) },
+    { name: "a community by name", most: 2, rows: 1, run: () => findCommunity(reader, "place-2") },
+    { name: "the communities", most: 20, rows: 5, run: () => listCommunities(reader, "", 1001) },
+    { name: "a post", most: 3, rows: 1, run: () => findPost(reader, 50_000) },
+    { name: "an agent's newest posts", most: 70, rows: 10, run: () => listPostsByAuthor(reader, 5, 10) },
+    {
+      name: "a post's comments from the middle",
+      most: 6 * 50 + 5,
+      rows: 50,
+      run: async () => (await listComments(reader, 70_000, 1_500, 50))?.comments,
+    },
+  ];
+
+  beforeAll(async () => {
+    for (const post of [69_999, 70_000, 70_001]) {
+      const comments = Array.from({ length: 1_000 }, (_, i) => [post, 1 + (i % agents), "Comment", now]);
+      await test.pool.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES ?", [comments]);
+    }
+  });
+
+  it.each(lookUps)("of $name is at most $most reads", async ({ most, rows, run }) => {
+    const { reads, sorted, result } = await measure(reader, run);
+    expect(Array.isArray(result) ? result.length : result === undefined ? 0 : 1).toBe(rows);
+    expect(reads).toBeLessThanOrEqual(most);
+    expect(sorted).toBeLessThanOrEqual(rows);
+  });
+});

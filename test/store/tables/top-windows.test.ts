@@ -1,0 +1,163 @@
+// What the top feeds of windows cost, in rows that the engine reads, where scores do not hang on age and where they do.
+import { beforeAll, describe, expect, it } from "vitest";
+import { moveAgedPosts } from "../../../src/board/aging.ts";
+import { Board } from "../../../src/board/board.ts";
+import { Database, type Queryable } from "../../../src/store/database/database.ts";
+import { migrate } from "../../../src/store/schema/migrate.ts";
+import { bandEndsMs } from "../../../src/store/tables/age-bands.ts";
+import type { FeedPage, FeedPosition } from "../../../src/store/tables/feeds.ts";
+import type { PostRow } from "../../../src/store/tables/posts.ts";
+import { listTopSince } from "../../../src/store/tables/top-windows.ts";
+import { measure } from "../../support/cost.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { type BarePost, insertCommunities, insertPosts, randomNumbers } from "../../support/posts.ts";
+
+const size = 100_000;
+const hour = 3_600_000;
+const day = 24 * hour;
+const now = Date.UTC(2026, 5, 1);
+const spanMs = 730 * day;
+const limit = 26; // What a page of 25 asks for.
+const signal = new AbortController().signal;
+
+const windows = ["day", "week", "month", "year"].map((name, band) => ({
+  name,
+  band,
+  lengthMs: bandEndsMs[band] as number,
+}));
+const places = [
+  { place: "all", communityId: undefined },
+  { place: "general", communityId: 1 },
+  { place: "a small community", communityId: 2 },
+];
+const cases = windows.flatMap((window) => places.map((place) => ({ ...window, ...place })));
+
+/** Upvotes by age in milliseconds and a random number. */
+const distributions: { name: string; upvotes: (age: number, random: number) => number }[] = [
+  { name: "hang on nothing", upvotes: (_, random) => Math.floor(1 / (1 - random) ** 1.1) - 1 },
+  { name: "are by far the highest for the oldest posts", upvotes: (age) => Math.floor(age / 60_000) },
+  {
+    name: "are highest just outside each window",
+    upvotes(age, random) {
+      const justOutside = windows.findIndex(({ lengthMs }) => age > lengthMs && age <= lengthMs * 1.5);
+      return Math.floor(random * 1_000) + 1_000 * (1 + justOutside);
+    },
+  },
+];
+
+/**
+ * The most rows read for a page, of a board of any size: from each band within the window as many as are asked for, from
+ * the index and again where they are brought in order; six for each row returned, as in every feed; and the descents.
+ */
+function mostReads(band: number, wanted: number): number {
+  return 2 * (band + 1) * (wanted + 1) + 6 * limit + 20;
+}
+
+describe.each(distributions)("the cost of a page where scores $name, on 100,000 posts", ({ upvotes }) => {
+  let test: TestDatabase;
+  let db: Database;
+  let reader: Queryable;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    db = new Database({ address: test.config, connections: 1 });
+    reader = db.longReader(signal);
+    await migrate(db, { log: () => {} });
+    const next = randomNumbers(7);
+    await insertCommunities(test, ["small"]);
+    const posts = Array.from({ length: size }, (_, i): BarePost => {
+      const age = Math.floor((1 - i / size) * spanMs);
+      const band = bandEndsMs.filter((end) => age > end).length;
+      const communityId = next() < 0.95 ? 1 : 2;
+      return { communityId, upvotes: upvotes(age, next()), downvotes: 0, createdAt: now - age, band };
+    });
+    await insertPosts(test, posts);
+    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(0);
+    return () => db.close();
+  }, 120_000);
+
+  async function expected(communityId: number | undefined, since: number): Promise<PostRow[]> {
+    return test.rows<PostRow>(
+      `SELECT id, hot, score, created_at FROM posts WHERE (community_id = ? OR ? IS NULL) AND created_at >= ?
+       ORDER BY score DESC, created_at DESC, id DESC`,
+      [communityId ?? null, communityId ?? null, since],
+    );
+  }
+
+  async function read(page: Omit<FeedPage, "limit">, window: { band: number; since: number }) {
+    const { reads, sorted, result } = await measure(reader, () => listTopSince(reader, { ...page, limit }, window));
+    return { reads, sorted, ids: result.map(({ id }) => id) };
+  }
+
+  it.each(cases)("of a $name of $place is a few reads a post, by offset", async ({ band, lengthMs, communityId }) => {
+    const window = { band, since: now - lengthMs };
+    const ids = (await expected(communityId, window.since)).map(({ id }) => id);
+    for (const offset of [0, 25]) {
+      const { reads, sorted, ids: shown } = await read({ communityId, start: { offset } }, window);
+      expect(shown).toEqual(ids.slice(offset, offset + limit));
+      expect(reads, `page at ${offset}`).toBeLessThanOrEqual(mostReads(band, limit + offset));
+      expect(sorted).toBeLessThanOrEqual((band + 1) * (limit + offset) + limit);
+    }
+  });
+
+  it.each(cases)(
+    "of a $name of $place is the same at any depth, by cursor",
+    async ({ band, lengthMs, communityId }) => {
+      const window = { band, since: now - lengthMs };
+      const posts = await expected(communityId, window.since);
+      for (const share of [0.1, 0.5, 0.9]) {
+        const offset = Math.ceil(posts.length * share);
+        const after = positionOf(posts[offset - 1] as PostRow);
+        const { reads, sorted, ids } = await read({ communityId, start: { after } }, window);
+        expect(ids).toEqual(posts.slice(offset, offset + limit).map(({ id }) => id));
+        expect(reads, `page behind ${offset}`).toBeLessThanOrEqual(mostReads(band, limit));
+        expect(sorted).toBeLessThanOrEqual((band + 1) * limit + limit);
+      }
+    },
+  );
+});
+
+describe("the cost of a page while posts are not in the band of their age", () => {
+  const minute = 60_000;
+  const late = 2_000;
+  let test: TestDatabase;
+  let db: Database;
+  let reader: Queryable;
+  const page: FeedPage = { communityId: undefined, start: { offset: 0 }, limit };
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    db = new Database({ address: test.config, connections: 1 });
+    reader = db.longReader(signal);
+    await migrate(db, { log: () => {} });
+    // One each minute for ten days; the older, the higher.
+    const posts = Array.from({ length: 10 * 24 * 60 }, (_, age): BarePost => {
+      return { communityId: 1, upvotes: age, downvotes: 0, createdAt: now - age * minute };
+    });
+    await insertPosts(test, posts);
+    await moveAgedPosts(new Board(db, () => now), signal);
+    return () => db.close();
+  });
+
+  it("is one read more for each that has left the window and was not moved on yet", async () => {
+    const later = now + late * minute;
+    const window = { band: 1, since: later - 7 * day };
+    const { reads, result } = await measure(reader, () => listTopSince(reader, page, window));
+    // A week ago, and then one younger by a minute each.
+    expect(result.map(({ score }) => score)).toEqual(Array.from({ length: limit }, (_, i) => 7 * 24 * 60 - late - i));
+    expect(reads).toBeGreaterThan(late);
+    expect(reads).toBeLessThanOrEqual(mostReads(1, limit) + late);
+  });
+
+  it("is a few reads more for each that has left the window since the first page, and none for others", async () => {
+    const pastHour = 60;
+    const window = { band: 0, since: now - day - hour };
+    const { reads, result } = await measure(reader, () => listTopSince(reader, page, window));
+    expect(result.map(({ score }) => score)).toEqual(Array.from({ length: limit }, (_, i) => 25 * 60 - i));
+    expect(reads).toBeLessThanOrEqual(mostReads(0, limit) + 3 * pastHour);
+  });
+});
+
+function positionOf(row: PostRow): FeedPosition {
+  return { hot: row.hot, score: row.score, createdAt: row.created_at, id: row.id };
+}
