@@ -1,6 +1,6 @@
 // A long valid chain, sealed by the service's own functions on a transaction that stores nothing.
-import { dateOf, dayMs } from "../../src/ledger/chain.ts";
-import { type SessionInput, sealGenesis, sealSession } from "../../src/ledger/seals.ts";
+import { dateOf, dayMs } from "../../src/ledger/sealing/append.ts";
+import { type SessionInput, sealGenesis, sealSession } from "../../src/ledger/sealing/seals.ts";
 import { zeroHash } from "../../src/receipt/document.ts";
 import type { Tx } from "../../src/store/database/database.ts";
 import type { Head, ReceiptRow } from "../../src/store/tables/receipts.ts";

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from "fastify";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { clocksOf, TrustedClock } from "../ledger/clock/trusted-clock.ts";
-import type { SealHolds } from "../ledger/seal-holds.ts";
+import type { SealHolds } from "../ledger/sealing/seal-checks.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Warnings } from "../warnings.ts";
 import type { Overrides } from "./overrides.ts";

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
-import { type GuardOptions, HeadGuard } from "../ledger/guard/guard.ts";
-import { headFolder } from "../ledger/guard/head-folder.ts";
-import type { SealHolds } from "../ledger/seal-holds.ts";
+import { headFolder } from "../ledger/head-guard/head-folder-of.ts";
+import { type GuardOptions, HeadGuard } from "../ledger/head-guard/head-guard.ts";
+import type { SealHolds } from "../ledger/sealing/seal-checks.ts";
 import type { Warnings } from "../warnings.ts";
 
 /** The guard of the ledger's head: it may hold every seal, and has a warning of its own. */

@@ -3,9 +3,9 @@
 import type { Json } from "../receipt/canonical.ts";
 import { parseJson } from "../receipt/parse.ts";
 import { chainStart, type Finding, type Link, verifyNext } from "../receipt/verify.ts";
-import { toClaim } from "./claims.ts";
 import { StoaError } from "./error.ts";
 import { getBytes, getObject } from "./http.ts";
+import { toClaim } from "./received-receipt.ts";
 import { sha256 } from "./sha256.ts";
 
 /** Where a service says that its chain ends. */

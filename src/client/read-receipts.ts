@@ -1,9 +1,9 @@
-import { type ReceiptClaim, readClaim } from "./claims.ts";
+import { sleep, waitBefore } from "./backoff.ts";
 import { StoaError } from "./error.ts";
 import { open, rootAddress } from "./http.ts";
 import { receiptsPath } from "./ledger.ts";
 import { readLines } from "./lines.ts";
-import { sleep, waitBefore } from "./wait.ts";
+import { type ReceiptClaim, readClaim } from "./received-receipt.ts";
 
 export interface ReadOptions {
   /** The root address of the service. */

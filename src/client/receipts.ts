@@ -1,9 +1,10 @@
 /** What a program imports to read and verify the receipts of a service. */
-export type { ReceiptClaim } from "./claims.ts";
+
 export { StoaError, type StoaErrorCode, type StoaErrorKind } from "./error.ts";
 export { rootAddress } from "./http.ts";
 export { type Head, readHead } from "./ledger.ts";
 export { type ReadOptions, readReceipts } from "./read-receipts.ts";
+export type { ReceiptClaim } from "./received-receipt.ts";
 export {
   BeyondHead,
   DoesNotVerify,

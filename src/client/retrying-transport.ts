@@ -2,9 +2,9 @@ import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Level } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
 import { idempotent_by_key } from "../../gen/stoa/v1/options_pb.js";
+import { sleep, waitBefore } from "./backoff.ts";
 import { fromTransport } from "./connect-error.ts";
 import type { StoaError } from "./error.ts";
-import { sleep, waitBefore } from "./wait.ts";
 
 export interface RetryOptions {
   /** How often a call is tried at most; 1 means once and not again. Default: 8, which takes about half a minute. */

@@ -2,11 +2,11 @@ import { CanonicalError, canonicalize } from "../receipt/canonical.ts";
 import type { ReceiptDocument } from "../receipt/document.ts";
 import { abandonedBy, contradiction, rivalOf } from "../receipt/recovery.ts";
 import { chainStart, type Fault, type Link, verifyEnd, verifyNext } from "../receipt/verify.ts";
-import { hashed, type ReceiptClaim } from "./claims.ts";
 import { StoaError } from "./error.ts";
 import { rootAddress } from "./http.ts";
 import { type Head, isBeyondHead, readHead, readLink, readPlace } from "./ledger.ts";
 import { type ReadOptions, readReceipts } from "./read-receipts.ts";
+import { hashed, type ReceiptClaim } from "./received-receipt.ts";
 
 /** What a verifier of a service finds besides the faults of a chain. */
 export type ServiceFault =

@@ -5,8 +5,8 @@ import type { WriteLimits } from "../board/write-limits.ts";
 import { callerKey, callerOf, limitsKey } from "../calls/context.ts";
 import { limitOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
-import type { Sealing } from "../ledger/chain.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { Sealing } from "../ledger/sealing/append.ts";
 import { type Claim, claimReply, damagedReply, findRepeat, keepReply } from "./claims.ts";
 import { readClaim } from "./idempotency-key.ts";
 

@@ -2,22 +2,22 @@ import { notFound, StoaError } from "../errors.ts";
 import type { Database, Queryable } from "../store/database/database.ts";
 import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/tables/receipts.ts";
 import { type Calendar, insertCalendar, readCalendar } from "../store/tables/seals.ts";
-import { dateOf, type Sealing } from "./chain.ts";
-import { type CaughtUp, DaySeals } from "./day-seals.ts";
-import type { HeadGuard } from "./guard/guard.ts";
-import { findGuarded, sealGuarded } from "./guard/sealing.ts";
-import { HeadWatch } from "./head-watch.ts";
+import { findGuarded, sealGuarded } from "./head-guard/guarded-sealing.ts";
+import type { HeadGuard } from "./head-guard/head-guard.ts";
 import type { LedgerLog } from "./log.ts";
-import { NewestReceipts } from "./newest-receipts.ts";
-import type { SealHolds } from "./seal-holds.ts";
-import { sealGenesis } from "./seals.ts";
-import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
-import type { Report } from "./verification/queue.ts";
+import { HeadWatch } from "./reading/head-watch.ts";
+import { NewestReceipts } from "./reading/newest-receipts.ts";
+import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./reading/stream.ts";
+import { dateOf, type Sealing } from "./sealing/append.ts";
+import { type CaughtUp, DaySeals } from "./sealing/day-sealer.ts";
+import type { SealHolds } from "./sealing/seal-checks.ts";
+import { sealGenesis } from "./sealing/seals.ts";
 import type { Verified } from "./verification/verification.ts";
+import type { Report } from "./verification/verification-queue.ts";
 import { Verifier } from "./verification/verifier.ts";
 
 export type { ReceiptRow } from "../store/tables/receipts.ts";
-export type { Report } from "./verification/queue.ts";
+export type { Report } from "./verification/verification-queue.ts";
 
 export interface LedgerOptions {
   db: Database;

@@ -1,10 +1,10 @@
 import { UsageError } from "../cli/arguments.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
-import { headFolder } from "../ledger/guard/head-folder.ts";
-import { LedgerRecovery, type Survey } from "../ledger/guard/recover.ts";
-import { newestOf } from "../ledger/guard/texts.ts";
-import { SealHolds } from "../ledger/seal-holds.ts";
+import { headFolder } from "../ledger/head-guard/head-folder-of.ts";
+import { newestOf } from "../ledger/head-guard/missing-heads.ts";
+import { LedgerRecovery, type Survey } from "../ledger/head-guard/recovery.ts";
+import { SealHolds } from "../ledger/sealing/seal-checks.ts";
 import type { Head } from "../receipt/recovery.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";

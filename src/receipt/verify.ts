@@ -1,7 +1,7 @@
 import { CanonicalError, canonicalize, type Json } from "./canonical.ts";
 import { findMalformedMember, isHash, type ReceiptDocument, zeroHash } from "./document.ts";
+import { PlainReader } from "./fast-path/canonical-scanner.ts";
 import { parseJson } from "./parse.ts";
-import { PlainReader } from "./plain-reader.ts";
 import { abandonedBy, contradiction } from "./recovery.ts";
 
 /** Why a receipt does not verify. */

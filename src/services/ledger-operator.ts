@@ -7,7 +7,7 @@ import {
 } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import type { Writes } from "../idempotency/writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { sealSession } from "../ledger/seals.ts";
+import { sealSession } from "../ledger/sealing/seals.ts";
 import { checkNamesAsRead } from "./json-names.ts";
 import type { ReceiptMessages } from "./receipts.ts";
 

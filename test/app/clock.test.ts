@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { startClock } from "../../src/app/clock.ts";
 import { CleanUp } from "../../src/app/shutdown.ts";
-import { SealHolds } from "../../src/ledger/seal-holds.ts";
+import { SealHolds } from "../../src/ledger/sealing/seal-checks.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { Warnings } from "../../src/warnings.ts";
 import { startGuarded } from "../ledger/clock/times.ts";

@@ -10,8 +10,8 @@ import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import type { SealHolds } from "../../src/ledger/seal-holds.ts";
-import { sealSession } from "../../src/ledger/seals.ts";
+import type { SealHolds } from "../../src/ledger/sealing/seal-checks.ts";
+import { sealSession } from "../../src/ledger/sealing/seals.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { afterFile } from "../support/after-file.ts";
 import type { TestDatabase } from "../support/database.ts";

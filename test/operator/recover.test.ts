@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { verifyReceipts } from "../../src/client/receipts.ts";
-import { HeadFolder } from "../../src/ledger/guard/head-files.ts";
-import { headsIn, rewind, startGuarded, storedAt, warningOf } from "../ledger/guard/support.ts";
+import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
+import { headsIn, rewind, startGuarded, storedAt, warningOf } from "../ledger/head-guard/support.ts";
 import { fill, type LedgerUnderTest, verifyLedger } from "../ledger/support.ts";
 import { urlOf } from "../support/process.ts";
 import { waitUntil } from "../support/wait.ts";

@@ -4,7 +4,7 @@ import { Meter } from "../../src/rate-limits/meter.ts";
 import { pace } from "../../src/rate-limits/pacing.ts";
 import { createPolicies } from "../../src/rate-limits/policy.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
-import { drain, forms, receive, receiveParts, take } from "../ledger/followers.ts";
+import { drain, forms, receive, receiveParts, take } from "../ledger/reading/followers.ts";
 import { fill } from "../ledger/support.ts";
 import { startService } from "../support/service.ts";
 

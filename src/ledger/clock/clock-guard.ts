@@ -1,9 +1,9 @@
 import type { Database } from "../../store/database/database.ts";
 import { type KnownTimes, readKnownTimes } from "../../store/tables/clock-words.ts";
 import { Ticker } from "../../timing/ticker.ts";
-import { dateOf, dayMs, startOf } from "../chain.ts";
-import { dueDays } from "../day-seals.ts";
-import { describeSpan } from "./span.ts";
+import { dateOf, dayMs, startOf } from "../sealing/append.ts";
+import { dueDays } from "../sealing/day-sealer.ts";
+import { describeSpan } from "./duration.ts";
 import { toleranceMs } from "./tolerance.ts";
 import type { TrustedClock } from "./trusted-clock.ts";
 

@@ -12,9 +12,9 @@ import {
   putHeadTime,
 } from "../../store/recount/ledger.ts";
 import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
-import { cityDay, dateOf, dayMs, sha256, startOf } from "../chain.ts";
+import { cityDay, dateOf, dayMs, sha256, startOf } from "../sealing/append.ts";
 import { firstPortion, isInChain, portionAfter } from "../verification/verification.ts";
-import { findWrongWords } from "./clock-word-check.ts";
+import { findWrongWords } from "./clock-approval-check.ts";
 import { findUnfounded, findUnnoted, noteChecks } from "./note-check.ts";
 
 /** A finding, and what sets it right. */

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import type { Link } from "../../receipt/verify.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
-import type { PageOutcome } from "./page.ts";
+import type { PageOutcome } from "./batch.ts";
 import { firstPortion, isInChain, portionAfter, type Verified, verifyFrom } from "./verification.ts";
 import { VerificationCrew } from "./worker-pool.ts";
 

@@ -2,7 +2,7 @@ import { contradiction, rivalOf } from "../../receipt/recovery.ts";
 import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../../receipt/verify.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
-import { sha256 } from "../chain.ts";
+import { sha256 } from "../sealing/append.ts";
 
 /** The most receipts that are read at once. */
 export const portion = 500;

@@ -3,8 +3,8 @@ import type { Database, Queryable } from "../../store/database/database.ts";
 import type { LedgerLog } from "../log.ts";
 import { Alarm, type Beginning } from "./alarm.ts";
 import { verifyInParallel } from "./parallel-verification.ts";
-import { VerificationDesk } from "./queue.ts";
 import { startBefore, type Verified } from "./verification.ts";
+import { VerificationDesk } from "./verification-queue.ts";
 
 /** How often reads of damaged receipts may have the whole chain verified, in milliseconds. */
 const suspicionMs = 60_000;

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { ReceiptRow } from "../../store/tables/receipts.ts";
-import { type Page, type PageOutcome, packPage } from "./page.ts";
+import { type Page, type PageOutcome, packPage } from "./batch.ts";
 
 /** What the heap of a thread may take, in MiB: several times what the largest page and all that is read of it do. */
 const resourceLimits = { maxOldGenerationSizeMb: 48, maxYoungGenerationSizeMb: 8 };

@@ -1,6 +1,6 @@
 // A thread that verifies pages of receipts; see VerificationCrew. It reads nothing and remembers nothing between pages.
 import { parentPort } from "node:worker_threads";
-import { type Page, verifyPage } from "./page.ts";
+import { type Page, verifyPage } from "./batch.ts";
 
 parentPort?.on("message", (page: Page) => {
   const outcome = verifyPage(page);

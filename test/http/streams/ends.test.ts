@@ -2,7 +2,7 @@
 import { connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { drain, type Form, forms, receive, type StreamFailure } from "../../ledger/followers.ts";
+import { drain, type Form, forms, receive, type StreamFailure } from "../../ledger/reading/followers.ts";
 import { fill } from "../../ledger/support.ts";
 import { createLinkedDatabase } from "../../support/database-link.ts";
 import type { Service } from "../../support/service.ts";

@@ -1,0 +1,128 @@
+import type { Head } from "../../receipt/recovery.ts";
+import type { HeadFile, HeadFolder, KeptHead } from "./head-folder.ts";
+
+/** Brings the newest head into a file, one write at a time: heads that come meanwhile share the next one. */
+export class HeadKeeper {
+  readonly #folder: HeadFolder;
+  readonly #log: { warn(fields: object, message: string): void };
+  /** The hash of receipt 1, once it is known. */
+  ledger: string | undefined;
+  /** Why files of this ledger cannot be understood; nothing may be sealed then. */
+  damage: string | undefined;
+  /** Why the newest head is not in a file. */
+  fault: string | undefined;
+  /** What is to be in a file, and how often that has changed. */
+  #wanted: KeptHead | undefined;
+  #version = 0;
+  #writtenVersion = 0;
+  /** What is in a file. */
+  #held: Head | undefined;
+  /** The files that the next one replaces. */
+  #files: readonly string[] = [];
+  #writing: Promise<boolean> | undefined;
+
+  constructor(folder: HeadFolder, log: { warn(fields: object, message: string): void }) {
+    this.#folder = folder;
+    this.#log = log;
+  }
+
+  /** The head that is in a file; undefined before the first is. */
+  get held(): Head | undefined {
+    return this.#held;
+  }
+
+  /**
+   * Reads the files of a ledger.
+   * @param ids what the hash of its receipt 1 may be
+   * @returns the heads in them, and those of other ledgers in the same database
+   */
+  async load(ids: readonly string[]): Promise<KeptHead[]> {
+    await this.#folder.sweep();
+    const { heads, damaged } = await this.#read();
+    const own = heads.filter(({ ledger }) => ids.includes(ledger));
+    this.ledger ??= own[0]?.ledger ?? ids[0];
+    const bad = damaged.filter((path) => ids.some((id) => this.#folder.isNamedFor(path, id)));
+    this.damage =
+      bad.length === 0
+        ? undefined
+        : `${bad.join(" and ")} cannot be read, and may name a receipt that was served: restore it, or move it away.`;
+    const others = heads.filter(({ ledger, database }) => !ids.includes(ledger) && database === this.#folder.database);
+    const found = [...own, ...others];
+    this.#files = found.map(({ path }) => path);
+    // A file that is alone stays until there is a newer head, and is not written again.
+    if (found.length === 1) this.#held ??= own[0];
+    return found;
+  }
+
+  /** @throws Error when this database has had a ledger, and has none now */
+  async refuseEmpty(): Promise<void> {
+    const { heads } = await this.#read();
+    const [lost] = heads.filter(({ database }) => database === this.#folder.database).sort((a, b) => b.seq - a.seq);
+    if (lost === undefined) return;
+    throw new Error(
+      `The database is empty, and has had a ledger of ${lost.seq} receipts. Restore it from a backup; or remove` +
+        ` ${lost.path} to begin a new ledger.`,
+    );
+  }
+
+  /** Has a head written by the next `keep`. */
+  take(head: KeptHead): void {
+    this.#wanted = head;
+    this.#version += 1;
+  }
+
+  /** Resolves when what was taken is in a file, or could not be written: `fault` then says why. */
+  async keep(): Promise<void> {
+    const version = this.#version;
+    while (this.#writtenVersion < version) {
+      this.#writing ??= this.#write().finally(() => {
+        this.#writing = undefined;
+      });
+      if (!(await this.#writing)) return;
+    }
+  }
+
+  /** Resolves when nothing is being written. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(): Promise<boolean> {
+    const { ledger } = this;
+    const head = this.#wanted;
+    const version = this.#version;
+    if (ledger === undefined || head === undefined) return false;
+    try {
+      const { path } = await this.#folder.write({ ...head, ledger, database: this.#folder.database });
+      this.#held = head;
+      this.#writtenVersion = version;
+      this.fault = undefined;
+      const old = this.#files.filter((each) => each !== path);
+      this.#files = [path];
+      await this.#folder.remove(old);
+      return true;
+    } catch (error) {
+      this.#fail("written", error);
+      return this.#writtenVersion === version;
+    }
+  }
+
+  async #read(): Promise<{ heads: HeadFile[]; damaged: string[] }> {
+    try {
+      return await this.#folder.read();
+    } catch (error) {
+      this.#fail("read", error);
+      return { heads: [], damaged: [] };
+    }
+  }
+
+  #fail(what: "read" | "written", error: unknown): void {
+    // Without the name of the file, which is another one each time: the same fault is told once.
+    const [reason] = (error as Error).message.split(",");
+    const text =
+      "The newest receipt that was served is not remembered, so that a restored backup may go unnoticed:" +
+      ` the head files in ${this.#folder.path} cannot be ${what} (${reason}).`;
+    if (text !== this.fault) this.#log.warn({}, text);
+    this.fault = text;
+  }
+}

@@ -1,0 +1,43 @@
+import { vi } from "vitest";
+import { Database, type Param } from "../../../src/store/database/database.ts";
+
+/** What the services in this process have read of the ledger since the file began. */
+export interface QueryCount {
+  /** Rows of receipts that came in pages, as streams and verifications read them. */
+  receipts: number;
+  /** Looks at the head. */
+  heads: number;
+}
+
+/** Counts, without changing anything, what is read through any Database of this process. */
+export function countQueries(): QueryCount {
+  const count: QueryCount = { receipts: 0, heads: 0 };
+  for (const name of ["reader", "longReader"] as const) {
+    const original = Database.prototype[name];
+    vi.spyOn(Database.prototype, name).mockImplementation(function (this: Database, signal: AbortSignal) {
+      const reader = original.call(this, signal);
+      return {
+        ...reader,
+        rows: async <Row>(sql: string, params?: readonly Param[]) => {
+          const rows = await reader.rows<Row>(sql, params);
+          if (sql.includes("FROM receipts WHERE seq >=")) count.receipts += rows.length;
+          if (sql.includes("FROM ledger_head")) count.heads += 1;
+          return rows;
+        },
+      };
+    });
+  }
+  return count;
+}
+
+/** Resolves with a value once it has stayed the same for `ms`. */
+export async function settled(read: () => number, ms: number): Promise<number> {
+  let value = read();
+  for (let since = performance.now(); performance.now() - since < ms; ) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (read() === value) continue;
+    value = read();
+    since = performance.now();
+  }
+  return value;
+}

@@ -1,0 +1,229 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { fill, type LedgerUnderTest, openLedger, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
+import { drain, forms, receive, receiveParts, StreamFailure, take } from "./followers.ts";
+
+const backlog = 300;
+
+let a: LedgerUnderTest;
+let b: LedgerUnderTest;
+beforeAll(async () => {
+  a = await startLedger();
+  b = await startLedger({ db: a.db });
+  await fill(a.db, backlog - 1);
+});
+
+async function headSeq(): Promise<number> {
+  return (await a.db.rows<{ seq: number }>("SELECT seq FROM ledger_head"))[0]?.seq as number;
+}
+
+function seqs(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+async function failureOf(action: Promise<unknown>): Promise<{ code: string; status: number | undefined }> {
+  const error = await action.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  if (!(error instanceof StreamFailure)) throw error ?? new Error("it did not fail");
+  return { code: error.code, status: error.status };
+}
+
+const rest = (form: string) => form === "ndjson" || form === "sse";
+
+describe.each(forms)("a stream over %s", (form) => {
+  it("gives what there is, then what is sealed", async () => {
+    const head = await headSeq();
+    const leave = new AbortController();
+    const stream = receive(a, form, { follow: true }, leave.signal);
+    const old = await take(stream, head);
+    const sealed = [await a.seal(), await a.seal(), await a.seal()];
+    const all = [...old, ...(await take(stream, 3))];
+    expect(all.map(({ seq }) => seq)).toEqual(seqs(1, head + 3));
+    expect(all.slice(-3).map(({ hash }) => hash)).toEqual(sealed.map(({ hash }) => hash));
+    const rows = await a.db.rows<{ hash: string; prev_hash: string; canonical: Buffer }>(
+      "SELECT hash, prev_hash, canonical FROM receipts ORDER BY seq",
+    );
+    for (const [index, { hash, prevHash, canonical }] of all.entries()) {
+      const row = rows[index];
+      expect([hash, prevHash, canonical]).toEqual([row?.hash, row?.prev_hash, row?.canonical.toString("utf8")]);
+    }
+    leave.abort();
+  });
+
+  it("ends at the head when it does not follow", async () => {
+    const head = await headSeq();
+    expect((await drain(receive(a, form, { from: 250 }))).map(({ seq }) => seq)).toEqual(seqs(250, head));
+    expect((await drain(receive(a, form, { from: head, follow: false }))).map(({ seq }) => seq)).toEqual([head]);
+    expect(await drain(receive(a, form, { from: head + 1 }))).toEqual([]);
+  });
+
+  it("may begin one beyond the head, and no further", async () => {
+    const head = await headSeq();
+    const leave = new AbortController();
+    const stream = receive(a, form, { from: head + 1, follow: true }, leave.signal);
+    const next = take(stream, 1);
+    await a.seal();
+    expect((await next).map(({ seq }) => seq)).toEqual([head + 1]);
+    leave.abort();
+    for (const follow of [true, false]) {
+      const failure = await failureOf(drain(receive(a, form, { from: head + 3, follow })));
+      expect(failure).toEqual(
+        rest(form) ? { code: "not_found", status: 404 } : { code: "NotFound", status: undefined },
+      );
+    }
+  });
+
+  it("cannot begin before the first receipt", async () => {
+    const refused = rest(form) ? { code: "bad_input", status: 400 } : { code: "InvalidArgument", status: undefined };
+    for (const from of [0, -1]) expect(await failureOf(drain(receive(a, form, { from })))).toEqual(refused);
+  });
+
+  it("brings what another instance seals within a second", async () => {
+    const head = await headSeq();
+    const leave = new AbortController();
+    const stream = receive(b, form, { from: head, follow: true }, leave.signal);
+    await take(stream, 1);
+    for (let number = 1; number <= 3; number++) {
+      const { hash } = await a.seal();
+      const sealed = performance.now();
+      expect((await take(stream, 1))[0]).toMatchObject({ seq: head + number, hash });
+      expect(performance.now() - sealed).toBeLessThan(1000);
+    }
+    leave.abort();
+  });
+
+  it("misses none and repeats none for a client that comes and goes while sealing goes on", async () => {
+    const first = (await headSeq()) + 1;
+    const last = first + 59;
+    const sealing = (async () => {
+      for (let seq = first; seq <= last; seq++) await (seq % 2 ? a : b).seal();
+    })();
+    const seen: number[] = [];
+    for (let next = first; next <= last; next = first + seen.length) {
+      const leave = new AbortController();
+      const stream = receive(next % 2 ? a : b, form, { from: next, follow: true }, leave.signal);
+      const count = Math.min(1 + ((next * 7) % 11), last - next + 1);
+      for (const { seq } of await take(stream, count)) seen.push(seq);
+      leave.abort();
+    }
+    await sealing;
+    expect(seen).toEqual(seqs(first, last));
+    await verifyLedger(a.db);
+  });
+});
+
+it.each(["application/x-ndjson", "text/event-stream"])(
+  "a stream of %s begins where there is nothing yet",
+  async (accept) => {
+    const leave = new AbortController();
+    const from = (await headSeq()) + 1;
+    const signal = AbortSignal.any([leave.signal, AbortSignal.timeout(10_000)]);
+    const response = await fetch(`${a.url}/api/v1/house/receipts/stream?from=${from}&follow=true`, {
+      headers: { accept },
+      signal,
+    });
+    expect(response.status).toBe(200);
+    leave.abort();
+  },
+);
+
+describe("newline-delimited JSON", () => {
+  it("is one receipt a line, as GetReceipt gives it", async () => {
+    const response = await fetch(`${a.url}/api/v1/house/receipts/stream?from=2`);
+    expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const [line = ""] = (await response.text()).split("\n");
+    expect(JSON.parse(line)).toEqual((await a.rest("house/receipts/2")).body.receipt);
+  });
+
+  it.each(["from=x", "from=1.5", "from=9007199254740992", "follow=maybe", "from=1&from=2"])(
+    "refuses %s",
+    async (query) => {
+      const { status, body } = await a.rest(`house/receipts/stream?${query}`);
+      expect([status, body]).toMatchObject([400, { ok: false, error: "bad_input", field: query.split("=")[0] }]);
+    },
+  );
+});
+
+describe("server-sent events", () => {
+  it("carry the seq as id, and Last-Event-ID resumes behind it", async () => {
+    const never = new AbortController().signal;
+    const head = await headSeq();
+    const all = await drain(receiveParts(a, "sse", { from: 1 }, never));
+    expect(all.map(({ id }) => Number(id))).toEqual(seqs(1, head));
+    expect(JSON.parse(all[1]?.data as string)).toEqual((await a.rest("house/receipts/2")).body.receipt);
+    const resumed = await drain(receiveParts(a, "sse", { from: 1 }, never, { "last-event-id": `${head - 2}` }));
+    expect(resumed.map(({ id }) => Number(id))).toEqual([head - 1, head]);
+    const done = await drain(receiveParts(a, "sse", { from: 1 }, never, { "last-event-id": `${head}` }));
+    expect(done).toEqual([]);
+    const response = await fetch(`${a.url}/api/v1/house/receipts/stream`, { headers: { accept: "text/event-stream" } });
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    await response.body?.cancel();
+  });
+
+  it("tell a failure before the first event by its status, and later as an event", async () => {
+    const never = new AbortController().signal;
+    const head = await headSeq();
+    const beyond = receiveParts(a, "sse", {}, never, { "last-event-id": `${head + 5}` });
+    expect(await failureOf(drain(beyond))).toEqual({ code: "not_found", status: 404 });
+  });
+});
+
+describe("followers of one instance", () => {
+  it("are served at once, 50 of them", async () => {
+    const head = await headSeq();
+    const leave = new AbortController();
+    const followers = Array.from({ length: 50 }, (_, index) => {
+      const form = forms[index % forms.length] as (typeof forms)[number];
+      return receive(b, form, { from: head - 20, follow: true }, leave.signal);
+    });
+    const received = Promise.all(followers.map((each) => take(each, 41)));
+    for (let number = 0; number < 20; number++) await (number % 2 ? a : b).seal();
+    for (const each of await received) expect(each.map(({ seq }) => seq)).toEqual(seqs(head - 20, head + 20));
+    leave.abort();
+  });
+
+  it("keep up with a burst of another instance", async () => {
+    const head = await headSeq();
+    const leave = new AbortController();
+    const stream = receive(a, "ndjson", { from: head, follow: true }, leave.signal);
+    await take(stream, 1);
+    await fill(a.db, 1_000);
+    const begun = performance.now();
+    expect((await take(stream, 1_000)).at(-1)?.seq).toBe(head + 1_000);
+    // 16 portions: had each waited for the next look at the head, this would take 4 seconds.
+    expect(performance.now() - begun).toBeLessThan(3_000);
+    leave.abort();
+  });
+
+  it("are not woken for nothing by a unit of work that seals nothing", async () => {
+    const { ledger } = await openLedger(a.db);
+    const never = new AbortController().signal;
+    const head = await headSeq();
+    const stream = ledger.stream(never, { from: head + 1, follow: true });
+    const next = stream.next();
+    await ledger.write(never, async () => {});
+    await ledger.write(never, async () => {});
+    await a.seal();
+    expect((await next).value).toMatchObject({ seq: head + 1 });
+    await stream.return();
+  });
+});
+
+describe("a chain that has lost a row", () => {
+  it.each(forms)("ends a stream over %s with an error at the gap", async (form) => {
+    const service = await startLedger();
+    await fill(service.db, 20);
+    await unlockReceipts(service.db);
+    await service.db.rows("DELETE FROM receipts WHERE seq = 12");
+    const stream = receive(service, form, { from: 1, follow: true });
+    expect((await take(stream, 11)).map(({ seq }) => seq)).toEqual(seqs(1, 11));
+    expect((await failureOf(stream.next())).code).toBe(rest(form) ? "unavailable" : "Unavailable");
+    expect(service.log.filter(({ level }) => level === 50)).toEqual([
+      expect.objectContaining({
+        err: expect.objectContaining({ message: "Receipt 12 is missing from the database." }),
+      }),
+    ]);
+  });
+});

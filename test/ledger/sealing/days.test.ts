@@ -1,0 +1,210 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { askRest } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+import { type LedgerUnderTest, refusal, startLedger, TestClock, unlockReceipts, verifyLedger } from "../support.ts";
+
+const clerk = { agent: "stoa", seat: "clerk" };
+const inTime = "Sealed by the service's clock at the end of the day.";
+const late = expect.stringMatching(/^Sealed late/);
+
+/** Resolves once the day is sealed. */
+function sealed(db: TestDatabase, date: string): Promise<void> {
+  return waitUntil(`the seal of ${date}`, async () => {
+    return (await db.rows("SELECT 1 FROM ledger_days WHERE date = ?", [date])).length > 0;
+  });
+}
+
+async function dailies(db: TestDatabase) {
+  return (await verifyLedger(db)).filter(({ body }) => body.type === "daily");
+}
+
+describe("the daily seal", () => {
+  it("is made after midnight, and holds what the contract says", async () => {
+    const clock = new TestClock("2026-03-01T13:30:00Z");
+    const { db, seal } = await startLedger({ clock });
+    await seal({ session: "2026-03-01" });
+    clock.set("2026-03-01T23:59:59.999Z");
+    await seal({ session: "2026-03-01" });
+    clock.set("2026-03-02T00:00:04.120Z");
+    await sealed(db, "2026-03-01");
+    const documents = await verifyLedger(db);
+    expect(documents).toHaveLength(4);
+    const [, , before, daily] = documents;
+    const { prev_hash } = daily;
+    expect(daily).toEqual({
+      v: 1,
+      seq: 4,
+      kind: "seal",
+      ts: "2026-03-02T00:00:04.120Z",
+      city_day: 2,
+      book: null,
+      actor: clerk,
+      prev_hash,
+      refs: [],
+      evidence: { note: inTime, source: "/house/verify?from=0" },
+      body: { type: "daily", count: 3, date: "2026-03-01", head: prev_hash, head_seq: 3, verify_ok: true },
+    });
+    expect(before.body.type).toBe("session");
+  });
+
+  it("is one for each date, with three instances at each midnight", async () => {
+    const clock = new TestClock("2026-03-01T12:00:00Z");
+    const first = await startLedger({ clock });
+    const others = await Promise.all([1, 2].map(() => startLedger({ clock, db: first.db })));
+    const instances = [first, ...others];
+    for (const [today, yesterday] of [
+      ["2026-03-02", "2026-03-01"],
+      ["2026-03-03", "2026-03-02"],
+    ] as const) {
+      clock.set(`${today}T00:00:01Z`);
+      await sealed(first.db, yesterday);
+    }
+    // Each instance has finished whatever it was about.
+    await Promise.all(instances.map(({ app }) => app.close()));
+    const documents = await dailies(first.db);
+    expect(documents.map(({ body }) => body.date)).toEqual(["2026-03-01", "2026-03-02"]);
+    const told = instances.flatMap(({ log }) => log.filter(({ msg }) => msg === "sealed a day"));
+    expect(told.map(({ date }) => date).sort()).toEqual(["2026-03-01", "2026-03-02"]);
+    expect(instances.flatMap(({ log }) => log.filter(({ level }) => Number(level) >= 50))).toEqual([]);
+  });
+
+  it("is made up for, in order and with a note, when three instances start after days of silence", async () => {
+    const db = await createTestDatabase();
+    const clock = new TestClock("2026-02-28T18:00:00Z");
+    const before = await startLedger({ clock, db });
+    await before.app.close();
+    clock.set("2026-03-03T00:02:00Z");
+    const instances = await Promise.all([1, 2, 3].map(() => startLedger({ clock, db })));
+    await sealed(db, "2026-03-02");
+    await Promise.all(instances.map(({ app }) => app.close()));
+    const documents = await dailies(db);
+    expect(documents.map(({ body, evidence }) => [body.date, evidence.note])).toEqual([
+      ["2026-02-28", late],
+      ["2026-03-01", late],
+      ["2026-03-02", inTime],
+    ]);
+    expect(documents.every(({ body }) => body.verify_ok)).toBe(true);
+    expect(instances.flatMap(({ log }) => log.filter(({ level }) => Number(level) >= 50))).toEqual([]);
+  });
+
+  it("is made once and never back in time when the clock jumps back", async () => {
+    const clock = new TestClock("2026-03-01T12:00:00Z");
+    const { db, seal } = await startLedger({ clock });
+    clock.set("2026-03-03T10:00:00Z");
+    await sealed(db, "2026-03-02");
+    clock.set("2026-03-03T09:59:00Z");
+    const receipt = await seal({ session: "2026-03-01" });
+    expect(receipt.document?.ts).toBe("2026-03-03T10:00:00.000Z");
+    expect(receipt.document?.city_day).toBe(3);
+    // Further back than clocks differ, nothing is sealed. The days come again; only the one that is new is sealed.
+    clock.set("2026-03-02T00:00:30Z");
+    expect(await refusal(seal({ session: "2026-03-01" }))).toEqual({ code: "Unavailable", error: "unavailable" });
+    clock.set("2026-03-04T00:00:30Z");
+    await sealed(db, "2026-03-03");
+    expect((await dailies(db)).map(({ body }) => body.date)).toEqual(["2026-03-01", "2026-03-02", "2026-03-03"]);
+  });
+});
+
+describe("SealDaily", () => {
+  let service: LedgerUnderTest;
+  const clock = new TestClock("2026-03-10T12:00:00Z");
+  beforeAll(async () => {
+    service = await startLedger({ clock });
+  });
+
+  it("seals a finished day before the service's clock looks", async () => {
+    // The clock looks each second, so that now and then it is first; that is a different, honest answer.
+    for (let day = 11; ; day++) {
+      clock.set(`2026-03-${day}T00:00:00.000Z`);
+      const date = `2026-03-${day - 1}`;
+      const outcome = await service.sealDaily(date).catch((error) => refusal(Promise.reject(error)));
+      if ("error" in outcome) {
+        expect(outcome).toEqual({ code: "AlreadyExists", error: "exists", field: "date" });
+        expect(day).toBeLessThan(16);
+        continue;
+      }
+      expect(outcome).toMatchObject({
+        document: { actor: clerk, book: null, body: { type: "daily", date, verify_ok: true } },
+      });
+      break;
+    }
+    await verifyLedger(service.db);
+  });
+
+  it.each(["grpc", "grpc-web", "connect"] as const)("refuses what cannot be sealed (%s)", async (protocol) => {
+    const bad = { code: "InvalidArgument", error: "bad_input", field: "date" };
+    await sealed(service.db, "2026-03-10");
+    const today = new Date(clock.ms).toISOString().slice(0, 10);
+    for (const date of [
+      "",
+      "2026-3-1",
+      "2026-02-30",
+      "0000-01-01",
+      "2026-03-01 ",
+      today,
+      "2026-03-09",
+      "2026-12-01",
+      "9999-12-31",
+    ]) {
+      expect([date, await refusal(service.sealDaily(date, protocol))]).toEqual([date, bad]);
+    }
+    expect(await refusal(service.sealDaily("2026-03-10", protocol))).toEqual({
+      code: "AlreadyExists",
+      error: "exists",
+      field: "date",
+    });
+  });
+
+  it("is made by one of many who ask at once", async () => {
+    const date = (days: number) => new Date(clock.ms + days * 86_400_000).toISOString().slice(0, 10);
+    const [second, last] = [date(1), date(2)];
+    clock.set(`${date(3)}T00:00:00Z`);
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, () => service.sealDaily(second).catch((error) => refusal(Promise.reject(error)))),
+    );
+    for (const outcome of outcomes) if (!("seq" in outcome)) expect(outcome).toMatchObject({ error: "exists" });
+    await sealed(service.db, last);
+    await verifyLedger(service.db);
+  });
+});
+
+describe("a chain that does not verify", () => {
+  it("is sealed as such, raises the alarm, and does not stop the board; restored and verified, it is well again", async () => {
+    const clock = new TestClock("2026-03-01T12:00:00Z");
+    const service = await startLedger({ clock });
+    const { db, rest, log } = service;
+    for (let number = 0; number < 3; number++) await service.seal();
+    await unlockReceipts(db);
+    const [{ canonical }] = (await db.rows<{ canonical: Buffer }>("SELECT canonical FROM receipts WHERE seq = 3")) as [
+      { canonical: Buffer },
+    ];
+    const forged = canonical.toString("utf8").replace("a note", "A note");
+    await db.rows("UPDATE receipts SET canonical = ? WHERE seq = 3", [Buffer.from(forged)]);
+    expect((await rest("/readyz")).body).toEqual({ ok: true });
+
+    clock.set("2026-03-03T00:00:02Z");
+    await sealed(db, "2026-03-02");
+    await waitUntil("the alarm", async () => (await rest("/readyz")).body.warning !== undefined);
+    const bodies = await db.rows<{ canonical: Buffer }>("SELECT canonical FROM receipts WHERE seq > 4 ORDER BY seq");
+    expect(bodies.map((row) => JSON.parse(row.canonical.toString()).body)).toMatchObject([
+      { type: "daily", date: "2026-03-01", head_seq: 4, verify_ok: false },
+      { type: "daily", date: "2026-03-02", head_seq: 5, verify_ok: false },
+    ]);
+    const alarm = log.find(({ level, seq }) => level === 50 && seq === 3);
+    expect(alarm).toMatchObject({ seq: 3, fault: "wrong_hash", lastGood: 2 });
+    const ready = await rest("/readyz");
+    expect(ready.status).toBe(200);
+    expect(ready.body).toEqual({ ok: true, warning: expect.stringMatching(/receipt 3\b.*wrong_hash/) });
+    const { key } = await service.register();
+    expect((await rest("posts", { key, body: { title: "The board goes on" } })).status).toBe(201);
+    expect((await service.seal()).seq).toBe(7n);
+
+    await db.rows("UPDATE receipts SET canonical = ? WHERE seq = 3", [canonical]);
+    expect((await rest("/house/verify?from=4")).body.verify_ok).toBe(true);
+    expect((await rest("/readyz")).body.warning).toContain("receipt 3");
+    expect((await askRest(service.url, "/house/verify?from=0")).body).toMatchObject({ verify_ok: true, count: 7 });
+    expect((await rest("/readyz")).body).toEqual({ ok: true });
+    await verifyLedger(db);
+  });
+});

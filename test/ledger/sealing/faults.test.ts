@@ -1,0 +1,117 @@
+import { pino } from "pino";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Ledger } from "../../../src/ledger/ledger.ts";
+import { Database, type Param, type Tx } from "../../../src/store/database/database.ts";
+import { afterFile } from "../../support/after-file.ts";
+import type { TestDatabase } from "../../support/database.ts";
+import { sealBook, startLedger, TestClock, verifyLedger } from "../support.ts";
+
+type Fault = (number: number, id: number, when: "before" | "after") => Promise<void>;
+
+/** The real database, whose transactions meet with a fault around each of their statements. */
+class FaultyDatabase extends Database {
+  fault: Fault = async () => {};
+  /** Seals run there. */
+  override readonly vital: Database["vital"] = {
+    reader: (signal) => this.reader(signal),
+    transaction: (signal, work) => this.transaction(signal, work),
+  };
+
+  override transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return super.transaction(signal, async (tx) => {
+      const [{ id }] = (await tx.rows<{ id: number }>("SELECT CONNECTION_ID() AS id")) as [{ id: number }];
+      let statements = 0;
+      const around = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+        const number = ++statements;
+        await this.fault(number, id, "before");
+        const result = await run();
+        await this.fault(number, id, "after");
+        return result;
+      };
+      return work({
+        rows: <Row>(sql: string, params?: readonly Param[]) => around(() => tx.rows<Row>(sql, params)),
+        run: (sql, params) => around(() => tx.run(sql, params)),
+      });
+    });
+  }
+}
+
+describe("a sealing transaction that fails at any of its statements", () => {
+  let db: TestDatabase;
+  let database: FaultyDatabase;
+  let ledger: Ledger;
+  const clock = new TestClock("2026-03-01T12:00:00Z");
+  const never = new AbortController().signal;
+  beforeAll(async () => {
+    const service = await startLedger({ clock });
+    db = service.db;
+    // Its clock shall not seal what is to be sealed here.
+    await service.app.close();
+    database = new FaultyDatabase({ address: db.config, connections: 2 });
+    afterFile(() => database.close());
+    ledger = await Ledger.open({ db: database, now: clock.now, log: pino({ level: "silent" }) });
+  });
+
+  const session = (book: string) => () => sealBook(ledger, book, "2026-03-01");
+  const daily = (date: string) => () => ledger.sealDaily(never, date, ({ seq }) => ({ seq }));
+
+  /** Fails `seal` before and after each statement in turn, until none is left. @returns how many there are */
+  async function failAtEach(seal: () => Promise<{ seq: number }>): Promise<number> {
+    const before = (await verifyLedger(db)).length;
+    for (let number = 1; ; number++) {
+      for (const when of ["before", "after"]) {
+        let killed = false;
+        database.fault = async (at, id, moment) => {
+          if (at !== number || moment !== when) return;
+          await db.rows(`KILL ${id}`);
+          killed = true;
+        };
+        const outcome = await seal().catch((error) => error);
+        if (!killed) {
+          expect(outcome).toMatchObject({ seq: before + 1 });
+          expect(await verifyLedger(db)).toHaveLength(before + 1);
+          return number - 1;
+        }
+        expect(outcome).toMatchObject({ code: "unavailable" });
+        expect(await verifyLedger(db)).toHaveLength(before);
+      }
+    }
+  }
+
+  it("leaves nothing of a session behind, and seals it once when it is asked again", async () => {
+    expect(await failAtEach(session("fails"))).toBe(4);
+    await expect(session("fails")()).rejects.toMatchObject({ code: "exists" });
+  });
+
+  it("leaves nothing of a daily behind, and seals it once when it is asked again", async () => {
+    clock.set("2026-03-02T12:00:00Z");
+    expect(await failAtEach(daily("2026-03-01"))).toBeGreaterThanOrEqual(5);
+    await expect(daily("2026-03-01")()).rejects.toMatchObject({ code: "exists" });
+  });
+
+  it.each([1213, 1205])("seals it once where the server asks for another try (error %i)", async (errno) => {
+    const before = (await verifyLedger(db)).length;
+    let faults = 0;
+    database.fault = async (number, _id, when) => {
+      if (when === "after" && number === 1 + faults && faults < 4) {
+        faults += 1;
+        throw Object.assign(new Error("try again"), { errno });
+      }
+    };
+    expect(await session(`tries ${errno}`)()).toMatchObject({ seq: before + 1 });
+    expect(faults).toBe(4);
+    expect(await verifyLedger(db)).toHaveLength(before + 1);
+  });
+
+  it("seals nothing for a caller that goes away in its midst", async () => {
+    const before = (await verifyLedger(db)).length;
+    for (const number of [1, 2, 3, 4]) {
+      const leave = new AbortController();
+      database.fault = async (at, _id, when) => {
+        if (at === number && when === "after") leave.abort(new Error("left"));
+      };
+      await expect(sealBook(ledger, "left", "2026-03-01", leave.signal)).rejects.toThrow("left");
+      expect(await verifyLedger(db)).toHaveLength(before);
+    }
+  });
+});

@@ -1,0 +1,87 @@
+import { pino } from "pino";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startDailyClock } from "../../../src/ledger/sealing/day-clock.ts";
+import { SealHolds } from "../../../src/ledger/sealing/seal-checks.ts";
+import { createTestDatabase } from "../../support/database.ts";
+import { startService } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+import { openLedger, sealBook, TestClock, verifyLedger } from "../support.ts";
+
+const { signal } = new AbortController();
+
+/** A ledger of one receipt, whose clock a test moves and whose seals it holds. */
+async function startHeld() {
+  const clock = new TestClock("2026-03-01T12:00:00Z");
+  const { app, db } = await startService({ overrides: { now: clock.now } });
+  await app.close();
+  const state: { reasons: (string | undefined)[]; looks: number } = { reasons: [undefined, undefined], looks: 0 };
+  const holds = new SealHolds();
+  for (const index of state.reasons.keys()) holds.add(async () => state.reasons[index]);
+  holds.add(async () => void state.looks++);
+  const { ledger } = await openLedger(db, clock.now, holds);
+  const session = (book: string) => sealBook(ledger, book, "2026-03-01");
+  return { clock, db, ledger, session, state };
+}
+
+describe("seal holds", () => {
+  it("refuse sessions and days with every reason, and nothing that needs no new receipt", async () => {
+    const { clock, db, ledger, session, state } = await startHeld();
+    await session("sealed before");
+    clock.set("2026-03-02T00:00:01Z");
+    state.reasons = ["The first reason.", "The second reason."];
+    const held = {
+      code: "unavailable",
+      message: "Nothing is sealed now: The first reason. The second reason.",
+      retryAfterSeconds: 60,
+    };
+    await expect(session("another")).rejects.toMatchObject(held);
+    await expect(ledger.sealDaily(signal, "2026-03-01", ({ seq }) => seq)).rejects.toMatchObject(held);
+    await expect(ledger.sealDueDays(signal)).rejects.toMatchObject(held);
+    await expect(session("sealed before")).rejects.toMatchObject({ code: "exists" });
+    expect((await ledger.get(signal, 2)).seq).toBe(2);
+    expect(await verifyLedger(db)).toHaveLength(2);
+
+    state.reasons = [undefined, undefined];
+    expect(await ledger.sealDaily(signal, "2026-03-01", ({ seq }) => seq)).toBe(3);
+    expect((await session("another")).seq).toBe(4);
+    await verifyLedger(db);
+  });
+
+  it("make the daily clock wait; it logs each reason once, and seals when there is none", async () => {
+    const { clock, db, ledger, state } = await startHeld();
+    state.reasons[0] = "The first reason.";
+    clock.set("2026-03-02T00:00:01Z");
+    const lines: { msg: string; reason?: string }[] = [];
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const daily = startDailyClock(ledger, clock.now, log);
+    onTestFinished(() => daily.stop());
+    await waitUntil("the first reason", () => lines.length === 1);
+    const { looks } = state;
+    await waitUntil("another look", () => state.looks > looks);
+    state.reasons[0] = "Another reason.";
+    await waitUntil("the second reason", () => lines.length === 2);
+    state.reasons[0] = undefined;
+    await waitUntil("the seal", () => lines.some(({ msg }) => msg === "sealing goes on"));
+    await waitUntil("the day", async () => (await db.rows("SELECT 1 FROM ledger_days")).length === 1);
+    expect(lines.map(({ msg, reason }) => [msg, reason]).slice(0, 3)).toEqual([
+      ["nothing is sealed", "The first reason."],
+      ["nothing is sealed", "Another reason."],
+      ["sealing goes on", undefined],
+    ]);
+    await verifyLedger(db);
+  });
+
+  it("keep receipt 1 from being sealed", async () => {
+    const { db } = await startService();
+    const empty = await createTestDatabase();
+    // The tables as they are before the first start.
+    for (const table of ["receipts", "ledger_head", "ledger_epoch", "ledger_days", "ledger_sessions"]) {
+      await empty.rows(`CREATE TABLE ${table} LIKE ${db.config.database}.${table}`);
+    }
+    await empty.rows("INSERT INTO ledger_head SELECT 1, 0, REPEAT('0', 64), 0");
+    const holds = new SealHolds();
+    holds.add(async () => "The reason.");
+    await expect(openLedger(empty, Date.now, holds)).rejects.toThrow("Nothing is sealed now: The reason.");
+    expect(await empty.rows("SELECT seq FROM receipts")).toEqual([]);
+  });
+});

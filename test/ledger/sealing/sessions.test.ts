@@ -1,0 +1,292 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { beforeAll, describe, expect, it } from "vitest";
+import { LedgerOperatorService, SealSessionRequestSchema } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { startService } from "../../support/service.ts";
+import {
+  asOperator,
+  type LedgerUnderTest,
+  operatorToken,
+  protocols,
+  refusal,
+  type SessionSeed,
+  startLedger,
+  TestClock,
+  verifyLedger,
+} from "../support.ts";
+
+const clock = new TestClock("2026-03-05T13:37:00.250Z");
+let service: LedgerUnderTest;
+beforeAll(async () => {
+  service = await startLedger({ clock, config: { ledgerEpoch: "2026-03-01" } });
+});
+
+/** Seals over Connect JSON, as a bare HTTP client does: what the other encodings cannot even express. */
+async function sealJson(body: unknown, token: string | undefined = operatorToken) {
+  const response = await fetch(`${service.url}/stoa.v1.LedgerOperatorService/SealSession`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  const reply = (await response.json()) as { code?: string; details?: { debug?: { error: string; field?: string } }[] };
+  const detail = reply.details?.[0]?.debug;
+  return { status: response.status, code: reply.code, error: detail?.error, field: detail?.field };
+}
+
+const good = { book: "json", session: "2026-03-01", note: "", source: "feed:test" };
+
+/** How many receipts there are, without the dailies, which the clock seals meanwhile. */
+async function count(): Promise<number> {
+  const sql = "SELECT (SELECT COUNT(*) FROM receipts) - (SELECT COUNT(*) FROM ledger_days) AS n";
+  return (await service.db.rows<{ n: number }>(sql))[0]?.n as number;
+}
+
+describe.each(protocols)("a session sealed over %s", (protocol) => {
+  it("is the receipt of the contract, field for field", async () => {
+    const book = `The Book of ${protocol}`;
+    const evidence = { rows: 12, digest: "ab12", nested: { list: [1, null, true] } };
+    const receipt = await service.seal(
+      { book, session: "2026-03-05", note: "closed", source: "feed:prices/1", evidence },
+      protocol,
+    );
+    const documents = await verifyLedger(service.db);
+    const prev_hash = receipt.prevHash;
+    expect(receipt.document).toEqual({
+      v: 1,
+      seq: documents.length,
+      kind: "seal",
+      ts: "2026-03-05T13:37:00.250Z",
+      city_day: 5,
+      book,
+      actor: { agent: "operator", seat: "desk" },
+      prev_hash,
+      refs: [],
+      evidence: { ...evidence, session: "2026-03-05", source: "feed:prices/1" },
+      body: { type: "session", count: documents.length - 1, head: prev_hash, note: "closed", session: "2026-03-05" },
+    });
+    expect(documents.at(-1)).toEqual(receipt.document);
+    const { body } = await service.rest(`house/receipts/${receipt.seq}`);
+    expect(body.receipt).toMatchObject({ hash: receipt.hash, canonical: receipt.canonical, url: receipt.url });
+  });
+
+  it("is sealed once for its book and date", async () => {
+    const seed: SessionSeed = { book: `once ${protocol}`, session: "2026-03-04" };
+    await service.seal(seed, protocol);
+    const before = await count();
+    for (const again of [seed, { ...seed, note: "another" }]) {
+      expect(await refusal(service.seal(again, protocol))).toEqual({
+        code: "AlreadyExists",
+        error: "exists",
+        field: "session",
+      });
+    }
+    expect(await count()).toBe(before);
+    await service.seal({ ...seed, session: "2026-03-03" }, protocol);
+    await verifyLedger(service.db);
+  });
+
+  it("is sealed by whom the caller names", async () => {
+    const receipt = await service.seal({ actorAgent: "auditor", actorSeat: "gallery" }, protocol);
+    expect(receipt.document?.actor).toEqual({ agent: "auditor", seat: "gallery" });
+    const half = await service.seal({ actorSeat: "gallery" }, protocol);
+    expect(half.document?.actor).toEqual({ agent: "operator", seat: "gallery" });
+  });
+
+  it("needs the operator token itself", async () => {
+    const { key } = await service.register();
+    const client = service.connect(LedgerOperatorService, protocol);
+    const before = await count();
+    const wrong = [
+      undefined,
+      "",
+      "Bearer",
+      "Bearer ",
+      `Basic ${operatorToken}`,
+      operatorToken,
+      `Bearer ${operatorToken}x`,
+      `Bearer ${operatorToken.slice(0, -1)}`,
+      `Bearer ${operatorToken.slice(0, -1)}g`,
+      `Bearer ${operatorToken.toUpperCase()}`,
+      `Bearer ${key}`,
+      `Bearer ${operatorToken} ${operatorToken}`,
+    ];
+    for (const authorization of wrong) {
+      const options = authorization === undefined ? {} : { headers: { authorization } };
+      const refused = { code: "Unauthenticated", error: "unauthorized" };
+      expect([authorization, await refusal(client.sealSession(good, options))]).toEqual([authorization, refused]);
+      expect([authorization, await refusal(client.sealDaily({ date: "2026-03-04" }, options))]).toEqual([
+        authorization,
+        refused,
+      ]);
+      // Who has no token learns nothing of the faults of the message either.
+      expect(await refusal(client.sealSession({}, options))).toEqual(refused);
+    }
+    expect(await count()).toBe(before);
+  });
+
+  it("does not exist where no token is configured", async () => {
+    const closed = await startService({ db: service.db, overrides: { now: clock.now } });
+    const client = closed.connect(LedgerOperatorService, protocol);
+    for (const options of [asOperator, {}]) {
+      expect(await refusal(client.sealSession(good, options))).toEqual({ code: "Unimplemented" });
+      expect(await refusal(client.sealDaily({ date: "2026-03-04" }, options))).toEqual({ code: "Unimplemented" });
+    }
+  });
+});
+
+describe("books", () => {
+  it("are the same only when each byte is", async () => {
+    const before = await count();
+    const names = ["Book", "book", "book ", " book", "bóok", "bo\u0301ok", "book\u0000", "ﬁ", "fi", "ß", "ss"];
+    for (const book of names) await service.seal({ book, session: "2026-03-02" });
+    expect(await count()).toBe(before + names.length);
+    for (const book of names) {
+      expect(await refusal(service.seal({ book, session: "2026-03-02" }))).toMatchObject({ error: "exists" });
+    }
+    await verifyLedger(service.db);
+  });
+});
+
+describe("a session is refused", () => {
+  const bad = (field: string) => ({ code: "InvalidArgument", error: "bad_input", field });
+
+  it.each([
+    "",
+    "2026-02-30",
+    "2026-13-01",
+    "2026-00-10",
+    "2025-02-29",
+    "0000-01-01",
+    "2026-3-5",
+    "20260305",
+    "2026-03-05\n",
+    " 2026-03-05",
+    "2026-03-06",
+    "9999-12-31",
+  ])("for the date %j", async (session) => {
+    expect(await refusal(service.seal({ session }))).toEqual(bad("session"));
+  });
+
+  it("for tomorrow by UTC, and no more once it is today", async () => {
+    clock.set("2026-03-05T23:59:59.999Z");
+    expect(await refusal(service.seal({ session: "2026-03-06" }))).toEqual(bad("session"));
+    clock.set("2026-03-06T00:00:00.000Z");
+    expect((await service.seal({ session: "2026-03-06" })).document?.city_day).toBe(6);
+  });
+
+  it.each<[string, SessionSeed]>([
+    ["book", { book: "" }],
+    ["book", { book: "🏛".repeat(65) }],
+    ["book", { book: "a\u007f" }],
+    ["note", { note: "x".repeat(1001) }],
+    ["note", { note: "\u007f" }],
+    ["source", { source: "" }],
+    ["source", { source: "x".repeat(501) }],
+    ["source", { source: "\u007f" }],
+    ["actor_agent", { actorAgent: "" }],
+    ["actor_agent", { actorAgent: "x".repeat(65) }],
+    ["actor_agent", { actorAgent: "\u007f" }],
+    ["actor_seat", { actorSeat: "" }],
+    ["actor_seat", { actorSeat: "x".repeat(65) }],
+    ["actor_seat", { actorSeat: "\u007f" }],
+  ])("for a bad %s", async (field, seed) => {
+    const before = await count();
+    expect(await refusal(service.seal(seed))).toEqual(bad(field));
+    expect(await count()).toBe(before);
+  });
+
+  it("for nothing that is just within the limits", async () => {
+    const seed = {
+      book: "🏛".repeat(64),
+      note: "🏛".repeat(1000),
+      source: "🏛".repeat(500),
+      actorAgent: "🏛".repeat(64),
+      actorSeat: "é",
+    };
+    expect((await service.seal(seed)).document).toMatchObject({ book: seed.book, body: { note: seed.note } });
+  });
+
+  const deep = (levels: number) => JSON.parse(`${"[".repeat(levels)}1${"]".repeat(levels)}`);
+
+  it.each<[string, JsonObject]>([
+    ["evidence.a", { a: 1.5 }],
+    ["evidence.a", { a: 2 ** 53 }],
+    ["evidence.a", { a: -(2 ** 53) }],
+    ["evidence.a", { a: 1e300 }],
+    ["evidence.a.b[1].c", { a: { b: [0, { c: 0.1 }] } }],
+    ["evidence.list[2][0]", { list: [1, 2, ["a\u007fb"]] }],
+    ["evidence.naïve", { naïve: 1 }],
+    ["evidence.a.\u007f", { a: { "\u007f": 1 } }],
+    ["evidence.session", { session: "2026-03-01" }],
+    ["evidence.source", { source: "mine" }],
+    [`evidence.a${"[0]".repeat(16)}`, { a: deep(16) }],
+    ["evidence", { a: "x".repeat(64 * 1024) }],
+    ["evidence", { a: "é".repeat(32 * 1024) }],
+  ])("for the evidence at %s", async (field, evidence) => {
+    for (const protocol of protocols) expect(await refusal(service.seal({ evidence }, protocol))).toEqual(bad(field));
+    expect(await sealJson({ ...good, evidence })).toMatchObject({ status: 400, error: "bad_input", field });
+  });
+
+  it("for no evidence that is just within the limits, and that every client can read", async () => {
+    const { session, source } = { session: "2026-01-05", source: "feed:test" };
+    const around = JSON.stringify({ a: "", session, source }).length;
+    const full = await service.seal({ session, source, evidence: { a: "x".repeat(64 * 1024 - around) } });
+    expect(JSON.stringify(full.document?.evidence)).toHaveLength(64 * 1024);
+    let objects: JsonObject = {};
+    for (let level = 1; level < 16; level++) objects = { a: objects };
+    const nested = await service.seal({ evidence: { a: deep(15), objects, session_: "", Session: 1 } });
+    for (const protocol of protocols) {
+      const { LedgerService } = await import("../../../gen/stoa/v1/ledger_service_pb.js");
+      const read = await service.connect(LedgerService, protocol).getReceipt({ seq: nested.seq });
+      expect(read.receipt?.document).toEqual(nested.document);
+    }
+    await expect(refusal(service.seal({ evidence: { objects: { a: objects } } }))).resolves.toMatchObject({
+      error: "bad_input",
+    });
+  });
+
+  it("for none of the names that objects have anyway", async () => {
+    const evidence = JSON.parse('{"__proto__": {"a": 1}, "constructor": 1, "toString": "x"}');
+    for (const protocol of protocols) {
+      const { seq, canonical } = await service.seal({ evidence }, protocol);
+      expect(canonical).toContain('"evidence":{"__proto__":{"a":1},"constructor":1,"session":"2026-01-05",');
+      expect(canonical).toContain('"toString":"x"}');
+      const { body } = await service.rest(`house/receipts/${seq}`);
+      expect(Object.keys(body.receipt.document.evidence).sort()[0]).toBe("__proto__");
+    }
+  });
+
+  it.each([
+    ["a list", []],
+    ["a text", "text"],
+    ["a number", 1],
+    ["true", true],
+  ])("for evidence that is %s", async (_, evidence) => {
+    expect(await sealJson({ ...good, evidence })).toMatchObject({ status: 400, code: "invalid_argument" });
+  });
+
+  it.each(["book", "note", "source", "actor_agent", "actor_seat"])("for a lone surrogate in %s", async (field) => {
+    const body = JSON.stringify({ ...good, [field]: "@" }).replace("@", "\\ud800");
+    expect(await sealJson(body)).toMatchObject({ status: 400, code: "invalid_argument" });
+    const inEvidence = JSON.stringify({ ...good, evidence: { [field]: "@" } }).replace("@", "\\ud800");
+    expect(await sealJson(inEvidence)).toMatchObject({ status: 400, code: "invalid_argument" });
+  });
+
+  it("for a token that is missing, before anything else", async () => {
+    expect(await sealJson({ ...good, evidence: { a: 0.5 } }, "wrong")).toMatchObject({
+      status: 401,
+      code: "unauthenticated",
+      error: "unauthorized",
+    });
+  });
+
+  it("without a trace", async () => {
+    await verifyLedger(service.db);
+    expect(service.log.filter(({ level }) => level === 50)).toEqual([]);
+    expect(JSON.stringify(service.log)).not.toContain(operatorToken);
+    expect(create(SealSessionRequestSchema).evidence).toBeUndefined();
+  });
+});

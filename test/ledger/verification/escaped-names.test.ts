@@ -1,0 +1,110 @@
+// Names that are written with an escape in JSON, in an engine that was misled about each (src/receipt/parse.ts).
+import type { JsonObject } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import canonicalize from "canonicalize";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { parseJson } from "../../../src/receipt/parse.ts";
+import { misleadEngine } from "../../receipt/misread-names.ts";
+import { asOperator, type LedgerUnderTest, ledgerClient, protocols, refusal, startLedger } from "../support.ts";
+
+let service: LedgerUnderTest;
+beforeAll(async () => {
+  service = await startLedger();
+});
+
+const own = { session: "2026-01-05", source: "feed:test" };
+
+/** The evidence of the newest receipt, as it is stored. */
+async function storedEvidence(): Promise<string> {
+  const sql = "SELECT CAST(canonical AS CHAR) AS text FROM receipts ORDER BY seq DESC LIMIT 1";
+  const text = (await service.db.rows<{ text: string }>(sql))[0]?.text as string;
+  return text.slice(text.indexOf('"evidence":') + '"evidence":'.length, text.indexOf(',"kind":"seal","prev_hash"'));
+}
+
+const cases: JsonObject[] = [
+  { a: 1, "x\\": 1 },
+  { a: 1, 'x"': 1 },
+  { a: 1, "x\n": 1 },
+  { list: [{ b: { "\u0000y": "z" } }, { b: { '"': ["\\"] } }] },
+  { '"__proto__': { "\t": { "\u001f": null } } },
+];
+
+describe.each(protocols)("over %s, in binary form", (protocol) => {
+  it.each(cases)("%j is sealed and shown as it was sent", async (evidence) => {
+    misleadEngine(evidence);
+    const { seq, document, canonical } = await service.seal({ evidence }, protocol);
+    const sealed = { ...evidence, ...own };
+    expect(await storedEvidence()).toBe(canonicalize(sealed));
+    expect(document).toEqual(parseJson(canonical));
+    expect(document?.evidence).toEqual(sealed);
+
+    const rest = parseJson(await (await fetch(`${service.url}/api/v1/house/receipts/${seq}`)).text());
+    expect(rest).toMatchObject({ receipt: { document: { evidence: sealed } } });
+    const read = await ledgerClient(service, protocol).getReceipt({ seq });
+    expect(read.receipt?.document?.evidence).toEqual(sealed);
+  });
+});
+
+describe.each(protocols)("over %s, in JSON", (protocol) => {
+  async function seal(evidence: JsonObject, book: string): Promise<void> {
+    const options = { baseUrl: service.url, useBinaryFormat: false };
+    const transport =
+      protocol === "grpc"
+        ? createGrpcTransport(options)
+        : (protocol === "grpc-web" ? createGrpcWebTransport : createConnectTransport)({
+            ...options,
+            httpVersion: "1.1",
+          });
+    await createClient(LedgerOperatorService, transport).sealSession({ book, note: "", ...own, evidence }, asOperator);
+  }
+
+  it.each<[field: string, evidence: JsonObject]>([
+    ["evidence.x\\", { "x\\": 1 }],
+    ["evidence.a.x\\", { a: { b: 1, "x\\": 1 } }],
+    ["evidence.list[1].\\y", { list: [1, { "\\y": 1 }] }],
+  ])("a name with a backslash is refused at %s", async (field, evidence) => {
+    await expect(refusal(seal(evidence, `refused ${protocol}`))).resolves.toEqual({
+      code: "InvalidArgument",
+      error: "bad_input",
+      field,
+    });
+  });
+
+  it("texts with backslashes, and names without escapes, are sealed as over any other", async () => {
+    const evidence = { "a/b c": 'a\\"b\n\u0000', list: ["\\"] };
+    await seal(evidence, `sealed ${protocol}`);
+    expect(await storedEvidence()).toBe(canonicalize({ ...evidence, ...own }));
+  });
+
+  it("no name is sealed that was not sent", async () => {
+    const name = fc.string({ unit: fc.constantFrom("x", "u", "0", '"', "\n", "\u0000"), maxLength: 4 });
+    const evidences = fc.array(fc.tuple(name, fc.constantFrom<JsonObject[string]>(1, { '"': 1 })), { maxLength: 4 });
+    let books = 0;
+    await fc.assert(
+      fc.asyncProperty(evidences, async (members) => {
+        const evidence = Object.fromEntries(members);
+        misleadEngine(evidence);
+        books += 1;
+        try {
+          await seal(evidence, `${protocol} ${books}`);
+        } catch (error) {
+          const refused = await refusal(Promise.reject(error));
+          expect(refused).toMatchObject({ code: "InvalidArgument", error: "bad_input" });
+          expect(refused.field).toMatch(/^evidence\..*\\/s);
+          return;
+        }
+        expect(await storedEvidence()).toBe(canonicalize({ ...evidence, ...own }));
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+it("a chain of all these verifies", async () => {
+  const { body } = await service.rest("/house/verify?from=0");
+  expect(body).toMatchObject({ ok: true, verify_ok: true, broken_at: null });
+  expect(body.count).toBeGreaterThan(cases.length * protocols.length);
+});
