@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
-import type { Feed } from "../../gen/stoa/v1/feed_pb.js";
+import { type Feed, FeedSort } from "../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Community, Post } from "../../gen/stoa/v1/resources_pb.js";
 import { cancellation } from "../http/requests/cancellation.ts";
@@ -9,6 +9,8 @@ import { escapeText, raw } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
 import { sendText } from "./reply.ts";
 import { segment } from "./target.ts";
+
+const newest = { sort: FeedSort.NEW };
 
 /** New posts as Atom: of all communities, and of each. */
 export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteUrl }: PageContext): void {
@@ -25,8 +27,8 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
     );
 
   app.get("/feed.xml", { config }, async (request, reply) => {
-    const { posts } = (await listPosts("/api/v1/posts", "sort=new", request, reply)).feed as Feed;
-    const { community } = await getCommunity("/api/v1/communities/general", "", request, reply);
+    const { posts } = (await listPosts(request, reply, { fields: newest })).output.feed as Feed;
+    const { community } = (await getCommunity(request, reply, { fields: { name: "general" } })).output;
     const feed = {
       title: "Stoa",
       subtitle: "New posts on a board for software agents",
@@ -40,9 +42,9 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
   });
 
   app.get("/c/:name/feed.xml", { config }, async (request, reply) => {
-    const path = `/api/v1/communities/${segment(request, 2)}`;
-    const community = (await getCommunity(path, "", request, reply)).community as Community;
-    const { posts } = (await listCommunityPosts(`${path}/posts`, "sort=new", request, reply)).feed as Feed;
+    const path = { name: segment(request, 2) };
+    const community = (await getCommunity(request, reply, { path })).output.community as Community;
+    const { posts } = (await listCommunityPosts(request, reply, { path, fields: newest })).output.feed as Feed;
     const { name, title, createdAt } = community;
     const feed = {
       title: `${title} (c/${name})`,

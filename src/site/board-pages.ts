@@ -2,17 +2,19 @@ import type { FastifyInstance } from "fastify";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { type Feed, FeedSort } from "../../gen/stoa/v1/feed_pb.js";
-import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { type ListPostsRequest, PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Agent, Community } from "../../gen/stoa/v1/resources_pb.js";
 import type { PageContext } from "./page-context.ts";
-import { parameterOf, pick, segment } from "./target.ts";
+import { pick, segment, toSearch } from "./target.ts";
 import { agentView } from "./views/agent.ts";
 import { communitiesView, communityView } from "./views/communities.ts";
-import { type FeedPlace, readWindow } from "./views/feed.ts";
+import type { FeedPlace } from "./views/feed.ts";
 import { homeView } from "./views/home.ts";
 
 /** The parameters of feeds that pages take; the others of the API are for programs. */
 const feedParameters = ["sort", "t", "cursor"];
+
+type FeedRequest = Pick<ListPostsRequest, "t" | "cursor">;
 
 /** The board: home, communities and agents. */
 export function addBoardPages(app: FastifyInstance, context: PageContext): void {
@@ -23,36 +25,38 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
   const listCommunityPosts = read(CommunityService.method.listCommunityPosts);
   const getAgent = read(AgentService.method.getAgent);
 
-  const feedPlace = (path: string, feed: Feed, query: string): FeedPlace => ({
+  const placeOf = (path: string, feed: Feed, { t, cursor }: FeedRequest): FeedPlace => ({
     path,
-    window: feed.sort === FeedSort.TOP ? readWindow(parameterOf(query, "t")) : undefined,
-    isLater: parameterOf(query, "cursor") !== undefined,
+    window: feed.sort === FeedSort.TOP ? t : undefined,
+    isLater: cursor !== undefined,
     now: now(),
   });
 
   app.get("/", { config }, async (request, reply) => {
     const query = pick(request, feedParameters);
-    const feed = (await listPosts("/api/v1/posts", query, request, reply)).feed as Feed;
-    const page = homeView(feed, feedPlace("/", feed, query), siteUrl());
-    return send(request, reply, { ...page, json: `/api/v1/feed${query === "" ? "" : `?${query}`}` });
+    const { input, output } = await listPosts(request, reply, { query });
+    const feed = output.feed as Feed;
+    const page = homeView(feed, placeOf("/", feed, input), siteUrl());
+    return send(request, reply, { ...page, json: `/api/v1/feed${toSearch(query)}` });
   });
 
   app.get("/communities", { config }, async (request, reply) => {
     const query = pick(request, ["cursor"]);
-    const { communities, nextCursor } = await listCommunities("/api/v1/communities", query, request, reply);
-    return send(request, reply, communitiesView(communities, nextCursor, query !== ""));
+    const { input, output } = await listCommunities(request, reply, { query });
+    return send(request, reply, communitiesView(output.communities, output.nextCursor, input.cursor !== undefined));
   });
 
   app.get("/c/:name", { config }, async (request, reply) => {
     const query = pick(request, feedParameters);
-    const path = `/api/v1/communities/${segment(request, 2)}`;
-    const community = (await getCommunity(path, "", request, reply)).community as Community;
-    const feed = (await listCommunityPosts(`${path}/posts`, query, request, reply)).feed as Feed;
-    return send(request, reply, communityView(community, feed, feedPlace(`/c/${community.name}`, feed, query)));
+    const path = { name: segment(request, 2) };
+    const community = (await getCommunity(request, reply, { path })).output.community as Community;
+    const { input, output } = await listCommunityPosts(request, reply, { path, query });
+    const feed = output.feed as Feed;
+    return send(request, reply, communityView(community, feed, placeOf(`/c/${community.name}`, feed, input)));
   });
 
   app.get("/agents/:name", { config }, async (request, reply) => {
-    const { agent, recentPosts } = await getAgent(`/api/v1/agents/${segment(request, 2)}`, "", request, reply);
+    const { agent, recentPosts } = (await getAgent(request, reply, { path: { name: segment(request, 2) } })).output;
     return send(request, reply, agentView(agent as Agent, recentPosts, now()));
   });
 }

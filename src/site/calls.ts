@@ -1,4 +1,4 @@
-import type { DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import type { DescMethodUnary, Message, MessageShape } from "@bufbuild/protobuf";
 import { ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { toStoaError } from "../calls/error-mapping.ts";
@@ -6,29 +6,45 @@ import { logKey } from "../calls/log.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import { createUnaryCall } from "../calls/unary-call.ts";
 import { bindingsOf } from "../contract/bindings.ts";
-import { notFound } from "../errors.ts";
 import { cancellation } from "../http/requests/cancellation.ts";
-import { readRequest } from "../transcoding/request.ts";
+import { type QueryParameter, readUrlFields } from "../transcoding/url-fields.ts";
+
+type Input<Rpc extends DescMethodUnary> = MessageShape<Rpc["input"]>;
+type Output<Rpc extends DescMethodUnary> = MessageShape<Rpc["output"]>;
+type Fields<Rpc extends DescMethodUnary> = Omit<Input<Rpc>, keyof Message>;
+
+/** The input of a call. `path` and `query` are as the page's address has them: still percent-encoded. */
+export interface CallInput<Rpc extends DescMethodUnary> {
+  /** The variables of the path in the contract. */
+  path?: { readonly [Name in keyof Fields<Rpc>]?: string };
+  query?: readonly QueryParameter[];
+  /** What the page sets itself; it overrides the query. */
+  fields?: Readonly<Partial<Fields<Rpc>>>;
+}
+
+/** A call that was made: its decoded request, and the response. */
+export interface Call<Rpc extends DescMethodUnary> {
+  input: Input<Rpc>;
+  output: Output<Rpc>;
+}
 
 /**
- * Makes a call of the API in this process: the request is given as one of the API's own addresses, and is read, checked
- * and answered as it would be there.
+ * Makes a call of the API in this process. The input is decoded and checked, and the call is limited and answered, as a
+ * request to the API would be.
  * @throws StoaError
  */
 export type Read<Rpc extends DescMethodUnary> = (
-  path: string,
-  query: string,
   request: FastifyRequest,
   reply: FastifyReply,
-) => Promise<MessageShape<Rpc["output"]>>;
+  input?: CallInput<Rpc>,
+) => Promise<Call<Rpc>>;
 
-/** What makes the calls of an RPC. It throws an Error for an RPC that there is not: the service does not start then. */
-export interface Readers {
-  read<Rpc extends DescMethodUnary>(rpc: Rpc): Read<Rpc>;
-}
+/** Prepares the calls of an RPC. @throws Error for an RPC that REST does not serve: the service does not start then */
+export type CreateRead = <Rpc extends DescMethodUnary>(rpc: Rpc) => Read<Rpc>;
 
-export function createReaders(table: ServiceTable, interceptors: readonly Interceptor[]): Readers {
-  return { read: (rpc) => createRead(rpc, table, interceptors) };
+/** Makes what prepares the calls of the pages. */
+export function createReads(table: ServiceTable, interceptors: readonly Interceptor[]): CreateRead {
+  return (rpc) => createRead(rpc, table, interceptors);
 }
 
 function createRead<Rpc extends DescMethodUnary>(
@@ -37,24 +53,22 @@ function createRead<Rpc extends DescMethodUnary>(
   interceptors: readonly Interceptor[],
 ): Read<Rpc> {
   const found = services.find(({ service }) => service.typeName === rpc.parent.typeName);
-  const [binding] = bindingsOf(rpc.parent).filter((each) => each.rpc.name === rpc.name);
+  const binding = bindingsOf(rpc.parent).find((each) => each.rpc.name === rpc.name);
   if (found === undefined || binding === undefined) throw new Error(`${rpc.name} is not served over REST.`);
   const call = createUnaryCall(rpc, found.implementation, interceptors);
-  return async (path, query, request, reply) => {
-    const captured = binding.path.match(path);
-    if (captured === undefined) throw notFound("There is nothing at this address.");
-    const message = readRequest(binding, { captured, query, body: undefined });
+  return async (request, reply, { path = {}, query = [], fields = {} } = {}) => {
+    const input: Input<Rpc> = Object.assign(readUrlFields(rpc.input as Rpc["input"], binding, { path, query }), fields);
     try {
-      const response = await call(message, {
+      const { message } = await call(input, {
         method: request.method,
         url: request.originalUrl,
         headers: () => new Headers(),
         signal: cancellation(request, reply),
         values: createContextValues().set(logKey, request.log).set(limitsKey, request.callLimits),
       });
-      return response.message as MessageShape<Rpc["output"]>;
+      return { input, output: message as Output<Rpc> };
     } catch (error) {
-      // What the chain lets out has been logged.
+      // The interceptors have logged their errors, which are Connect errors.
       throw error instanceof ConnectError ? toStoaError(error) : error;
     }
   };

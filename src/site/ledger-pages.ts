@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt, VerifyCommands } from "../../gen/stoa/v1/receipt_pb.js";
 import { badInput } from "../errors.ts";
@@ -14,18 +14,19 @@ export function addLedgerPages(app: FastifyInstance, context: PageContext): void
   const { read, config, siteUrl, receiptModules, send } = context;
   const getReceipt = read(LedgerService.method.getReceipt);
   const listReceipts = read(LedgerService.method.listReceipts);
+  const headSeqOf = async (request: FastifyRequest, reply: FastifyReply) =>
+    (await listReceipts(request, reply, { fields: { limit: 1n } })).output.headSeq;
 
   app.get("/house/receipts", { config }, async (request, reply) => {
     const { to } = request.query as { to?: string | string[] };
-    const path = "/api/v1/house/receipts";
     if (to !== undefined && (typeof to !== "string" || !/^[1-9]\d{0,15}$/.test(to))) {
       throw badInput("to", "to: value must be the number of a receipt.");
     }
-    const newest = BigInt(to ?? (await listReceipts(path, "limit=1", request, reply)).headSeq);
+    const newest = to === undefined ? await headSeqOf(request, reply) : BigInt(to);
     for (let count = receiptsAPage; ; count = Math.ceil(count / 2)) {
       const from = newest > count ? newest - BigInt(count) + 1n : 1n;
-      const query = `from=${from}&limit=${newest - from + 1n}`;
-      const { receipts, headSeq, nextFrom } = await listReceipts(path, query, request, reply);
+      const fields = { from, limit: newest - from + 1n };
+      const { receipts, headSeq, nextFrom } = (await listReceipts(request, reply, { fields })).output;
       // A list of large receipts ends early; the page then begins later.
       if (nextFrom !== undefined && nextFrom <= newest && from < newest) continue;
       return send(request, reply, receiptsView(receipts.toReversed(), headSeq));
@@ -33,10 +34,9 @@ export function addLedgerPages(app: FastifyInstance, context: PageContext): void
   });
 
   app.get("/house/receipts/:seq", { config }, async (request, reply) => {
-    const path = "/api/v1/house/receipts";
-    const found = await getReceipt(`${path}/${segment(request, 3)}`, "", request, reply);
+    const found = (await getReceipt(request, reply, { path: { seq: segment(request, 3) } })).output;
     const receipt = found.receipt as Receipt;
-    const { headSeq } = await listReceipts(path, "limit=1", request, reply);
+    const headSeq = await headSeqOf(request, reply);
     const page = receiptView({
       receipt,
       commands: found.verify as VerifyCommands,

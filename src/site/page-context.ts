@@ -2,7 +2,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { Bodies } from "./bodies.ts";
-import type { Readers } from "./calls.ts";
+import type { CreateRead } from "./calls.ts";
 import type { Page } from "./layout.ts";
 
 export interface PagesOptions {
@@ -18,7 +18,8 @@ export interface PagesOptions {
 }
 
 /** What every page is made with. */
-export interface PageContext extends Omit<PagesOptions, "table" | "interceptors">, Readers {
+export interface PageContext extends Omit<PagesOptions, "table" | "interceptors"> {
+  read: CreateRead;
   bodies: Bodies;
   /** Of the routes: their failures are pages as well. */
   config: { page: true };

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { addAtomFeeds } from "./atom-feeds.ts";
 import { addBoardPages } from "./board-pages.ts";
 import { Bodies } from "./bodies.ts";
-import { createReaders } from "./calls.ts";
+import { createReads } from "./calls.ts";
 import { addLedgerPages } from "./ledger-pages.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
 import { addPostPage } from "./post-page.ts";
@@ -18,7 +18,7 @@ declare module "fastify" {
 export function addPages(app: FastifyInstance, { table, interceptors, ...options }: PagesOptions): void {
   const context: PageContext = {
     ...options,
-    ...createReaders(table, interceptors),
+    read: createReads(table, interceptors),
     bodies: new Bodies(),
     config: { page: true },
   };

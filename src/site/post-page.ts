@@ -27,10 +27,12 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
 
   const makePage = async (request: FastifyRequest, reply: FastifyReply): Promise<PostPage> => {
     const query = pick(request, ["cursor"]);
-    const path = `/api/v1/posts/${segment(request, 2)}`;
-    const list = (limit: number) => listComments(`${path}/comments`, `${query}&limit=${limit}`, request, reply);
-    const found = await getPost(path, "", request, reply);
-    let page = query === "" ? found : await list(maxComments);
+    const isLater = query.length > 0;
+    const path = { id: segment(request, 2) };
+    const list = async (limit: number) =>
+      (await listComments(request, reply, { path, query, fields: { limit: BigInt(limit) } })).output;
+    const found = (await getPost(request, reply, { path })).output;
+    let page = isLater ? await list(maxComments) : found;
     const fitting = countFitting(page.comments);
     // The cursor of a shorter page is the API's to give.
     if (fitting < page.comments.length) page = await list(fitting);
@@ -48,7 +50,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
       comments: threaded.map((each, index) => ({ threaded: each, body: rendered[index] as Html })),
       next:
         nextCursor === undefined ? undefined : `/posts/${post.id}?cursor=${encodeURIComponent(nextCursor)}#comments`,
-      isLater: query !== "",
+      isLater,
       site: siteUrl(),
       now: now(),
     };

@@ -1,28 +1,28 @@
 import type { FastifyRequest } from "fastify";
 import { decodeQuery, splitTarget } from "../transcoding/request.ts";
+import type { QueryParameter } from "../transcoding/url-fields.ts";
 
 /**
- * The parameters of a request that are named. Names are written plainly, as the API's codec reads them; values stay as they
- * came, so that the codec finds their faults.
+ * The parameters of a page's query with these names. Names are decoded; values stay percent-encoded, so that the API's
+ * codec finds their faults.
  */
-export function pick({ originalUrl }: FastifyRequest, names: string[]): string {
+export function pick({ originalUrl }: FastifyRequest, names: readonly string[]): QueryParameter[] {
   const { query } = splitTarget(originalUrl);
-  const picked: string[] = [];
+  const picked: QueryParameter[] = [];
   for (const pair of query.split("&")) {
-    const [, name = "", value = ""] = /^([^=]*)=?(.*)$/s.exec(pair) as RegExpExecArray;
-    const decoded = decodeQuery(name);
-    if (decoded !== undefined && names.includes(decoded)) picked.push(`${decoded}=${value}`);
+    const [, rawName = "", rawValue = ""] = /^([^=]*)=?(.*)$/s.exec(pair) as RegExpExecArray;
+    const name = decodeQuery(rawName);
+    if (name !== undefined && names.includes(name)) picked.push([name, rawValue]);
   }
-  return picked.join("&");
+  return picked;
 }
 
-/** The decoded value of a parameter in what `pick` returned; undefined where it is not there. */
-export function parameterOf(query: string, name: string): string | undefined {
-  const pair = query.split("&").find((each) => each.startsWith(`${name}=`));
-  return pair === undefined ? undefined : decodeQuery(pair.slice(name.length + 1));
+/** The query of an address that has these parameters, with its question mark; nothing for none. */
+export function toSearch(parameters: readonly QueryParameter[]): string {
+  return parameters.length === 0 ? "" : `?${parameters.map(([name, rawValue]) => `${name}=${rawValue}`).join("&")}`;
 }
 
-/** A segment of the path as it came, counted from 1: the API's codec decodes it, and finds its faults. */
+/** A segment of the page's path, counted from 1, still percent-encoded: the API's codec decodes it, and finds its faults. */
 export function segment({ originalUrl }: FastifyRequest, index: number): string {
   return splitTarget(originalUrl).path.split("/")[index] ?? "";
 }

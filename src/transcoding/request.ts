@@ -49,7 +49,8 @@ export function resumingField({ rpc }: Binding): DescField | undefined {
   return rpc.input.fields.find((each) => hasOption(each, resumes_stream) && getOption(each, resumes_stream));
 }
 
-function decodeVariable(captured: Captured): string {
+/** The decoded value of a path variable. @throws StoaError `bad_input` */
+export function decodeVariable(captured: Captured): string {
   try {
     return decodeCaptured(captured);
   } catch (error) {

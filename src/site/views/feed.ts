@@ -30,11 +30,6 @@ export interface FeedPlace {
   now: number;
 }
 
-/** The window of this name; the API has refused the names that there are not. */
-export function readWindow(name: string | undefined): FeedWindow | undefined {
-  return windows.find((each) => each.name === name)?.window;
-}
-
 /** The address of a feed's page, with its order but for the one that is meant without. */
 export function feedPath(path: string, sort: FeedSort, window: FeedWindow | undefined, cursor?: string): string {
   const query: string[] = [];

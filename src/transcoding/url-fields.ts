@@ -1,0 +1,43 @@
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { Binding } from "../contract/bindings.ts";
+import { badInput, notFound } from "../errors.ts";
+import { decodeMessage } from "./decode.ts";
+import { type Input, UrlText } from "./input.ts";
+import { decodeQuery, decodeVariable } from "./request.ts";
+
+/** A parameter of a query: its decoded name, and its value as it came, still percent-encoded. */
+export type QueryParameter = readonly [name: string, rawValue: string];
+
+/** The fields of a message that an address gives. All values are still percent-encoded, so that their faults are found here. */
+export interface UrlFields {
+  /** The raw values of variables of the binding's path. */
+  path: Readonly<Record<string, string | undefined>>;
+  /** The parameters in the order of the address. A field that comes more than once is refused. */
+  query: readonly QueryParameter[];
+}
+
+/**
+ * Reads a message from the fields of an address, as `readRequest` reads it from a request.
+ * @throws StoaError `bad_input` that names the field at fault; `not_found` where a variable of the path is empty
+ */
+export function readUrlFields<Desc extends DescMessage>(
+  desc: Desc,
+  { path: { fields } }: Binding,
+  { path, query }: UrlFields,
+): MessageShape<Desc> {
+  const input: Input = new Map();
+  for (const field of fields) {
+    const raw = path[field.join(".")];
+    if (raw === undefined) continue;
+    if (raw === "") throw notFound("There is nothing at this address.");
+    input.set(field.join("."), new UrlText([decodeVariable({ field, segments: [raw], isSingle: true })]));
+  }
+  for (const [name, raw] of query) {
+    const value = decodeQuery(raw);
+    if (value === undefined) throw badInput(name, `The percent-encoding of ${name} is broken.`);
+    const known = input.get(name);
+    if (known instanceof UrlText) known.values.push(value);
+    else input.set(name, new UrlText([value]));
+  }
+  return decodeMessage(desc, input);
+}
