@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: [...configDefaults.exclude, ...(process.env.STOA_TEST_ATTACKS === "1" ? [] : [heavyAttacks])],
-    globalSetup: ["test/support/database-server.ts"],
+    globalSetup: ["test/support/scratch-folder.ts", "test/support/database-server.ts"],
     setupFiles: ["test/support/openapi/check-replies.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
