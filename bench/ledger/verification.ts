@@ -1,4 +1,4 @@
-import { portion } from "../../src/ledger/verification/verification.ts";
+import { maxBatchSize } from "../../src/ledger/verification/verification.ts";
 import { median, type Sides } from "../measure.ts";
 import type { Line } from "../report.ts";
 
@@ -23,7 +23,7 @@ export async function measureVerification(
   rounds: number,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const bare = () => timed(`${sides.baseline.child.url}/bare-loop?portion=${portion}`, receipts, signal);
+  const bare = () => timed(`${sides.baseline.child.url}/bare-loop?portion=${maxBatchSize}`, receipts, signal);
   const verify = () => timed(`${sides.service.child.url}/house/verify?from=1`, receipts, signal);
   const { memory } = sides.service;
   await bare();
@@ -56,7 +56,7 @@ export async function measureVerification(
     ],
     notes: [
       `verify: the service grew by ${growth?.toFixed(0) ?? "an unknown number of"} MiB (under ${mostGrowthMiB} is asked), ` +
-        `${portion} rows at once`,
+        `${maxBatchSize} rows at once`,
     ],
     missed,
   };

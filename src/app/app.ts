@@ -13,9 +13,9 @@ import { reservePort } from "../http/port/reserve-port.ts";
 import { createServer } from "../http/server.ts";
 import { sweepReplies } from "../idempotency/reply-sweep.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import { startDailyClock } from "../ledger/sealing/day-clock.ts";
-import { SealHolds } from "../ledger/sealing/seal-checks.ts";
-import { startCatchUp } from "../ledger/verification/startup-verification.ts";
+import { startDailySealing } from "../ledger/sealing/daily-sealing.ts";
+import { SealChecks } from "../ledger/sealing/seal-checks.ts";
+import { startVerification } from "../ledger/verification/verify-at-start.ts";
 import { readFileLimit, warnOfFileLimit } from "../process/file-limit.ts";
 import { LogOutput } from "../process/log-output.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
@@ -93,7 +93,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await own?.migrated();
     const triggers = new TriggerWatch(db, migrating, unguarded, overrides.triggerLookMs);
 
-    const holds = new SealHolds();
+    const holds = new SealChecks();
     holds.add(async () => own?.space?.refusal?.message);
     const warnings = new Warnings();
     const { now, even, expiryNow } = await startClock(overrides, db, log, { holds, warnings, cleanUp });
@@ -107,7 +107,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
       holds,
       guard,
       epoch: config.ledgerEpoch,
-      mostWaitMs: overrides.verificationWaitMs,
+      maxWaitMs: overrides.verificationWaitMs,
       maxReportAgeMs: overrides.verificationAgeMs,
       signal,
     });
@@ -117,9 +117,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     const refusesWrites = () => db.refusal !== undefined;
     const lookMs = overrides.databaseLookMs;
     watchDatabase({ address: database, log, lookMs, refusesWrites }, { ledger, warnings, cleanUp });
-    const catchUp = startCatchUp(ledger, log);
+    const catchUp = startVerification(ledger, log);
     cleanUp.push(() => catchUp.stop(), "days that were missed");
-    const clock = startDailyClock(ledger, now, log);
+    const clock = startDailySealing(ledger, now, log);
     cleanUp.push(() => clock.stop(), "the daily clock");
     // Apart, for posts can take a minute when a large board has just been migrated.
     for (const tasks of [[moveAgedPosts], [sweepReplies, forgetAddresses]]) {

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from "fastify";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { clocksOf, TrustedClock } from "../ledger/clock/trusted-clock.ts";
-import type { SealHolds } from "../ledger/sealing/seal-checks.ts";
+import type { SealChecks } from "../ledger/sealing/seal-checks.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Warnings } from "../warnings.ts";
 import type { Overrides } from "./overrides.ts";
@@ -25,7 +25,7 @@ export async function startClock(
   { now, clocks, databaseNow }: Overrides,
   db: Database,
   log: FastifyBaseLogger,
-  { holds, warnings, cleanUp }: { holds: SealHolds; warnings: Warnings; cleanUp: CleanUp },
+  { holds, warnings, cleanUp }: { holds: SealChecks; warnings: Warnings; cleanUp: CleanUp },
 ): Promise<ServiceTimes> {
   const clock = new TrustedClock(clocks ?? (now && clocksOf(now)));
   const guard = new ClockGuard({ db, clock, log, databaseNow: databaseNow ?? clocks?.wall ?? now });

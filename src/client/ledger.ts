@@ -5,7 +5,7 @@ import { parseJson } from "../receipt/parse.ts";
 import { chainStart, type Finding, type Link, verifyNext } from "../receipt/verify.ts";
 import { StoaError } from "./error.ts";
 import { getBytes, getObject } from "./http.ts";
-import { toClaim } from "./received-receipt.ts";
+import { toReceivedReceipt } from "./received-receipt.ts";
 import { sha256 } from "./sha256.ts";
 
 /** Where a service says that its chain ends. */
@@ -40,7 +40,7 @@ export async function readPlace(
   if (!Array.isArray(receipts) || !Number.isSafeInteger(headSeq) || (headSeq as number) < 0) {
     throw new StoaError("unusable", "the answer is no page of receipts");
   }
-  return { found: receipts.length === 0 ? undefined : toClaim(receipts[0]), headSeq: headSeq as number };
+  return { found: receipts.length === 0 ? undefined : toReceivedReceipt(receipts[0]), headSeq: headSeq as number };
 }
 
 /** Whether the service says that the chain ends before the place that was asked for. */

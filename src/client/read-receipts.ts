@@ -3,7 +3,7 @@ import { StoaError } from "./error.ts";
 import { open, rootAddress } from "./http.ts";
 import { receiptsPath } from "./ledger.ts";
 import { readLines } from "./lines.ts";
-import { type ReceiptClaim, readClaim } from "./received-receipt.ts";
+import { parseLine, type ReceivedReceipt } from "./received-receipt.ts";
 
 export interface ReadOptions {
   /** The root address of the service. */
@@ -33,7 +33,7 @@ const goodConnectionMs = 10_000;
  * interruption, once the service has answered for the first time.
  * @throws StoaError when the service cannot be read; the signal's reason when it aborts; TypeError for a bad address
  */
-export async function* readReceipts(options: ReadOptions): AsyncGenerator<ReceiptClaim, void> {
+export async function* readReceipts(options: ReadOptions): AsyncGenerator<ReceivedReceipt, void> {
   const { from = 1, follow = false, signal, silenceMs, onInterruption } = options;
   const stream = `${rootAddress(options.url)}${receiptsPath}/stream`;
   let next = from;
@@ -49,7 +49,7 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receip
       for await (const line of readLines(body)) {
         // An empty line keeps the connection alive.
         if (line === "") continue;
-        const claim = readClaim(line);
+        const claim = parseLine(line);
         yield claim;
         next = claim.seq + 1;
         attempt = 0;

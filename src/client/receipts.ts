@@ -4,7 +4,7 @@ export { StoaError, type StoaErrorCode, type StoaErrorKind } from "./error.ts";
 export { rootAddress } from "./http.ts";
 export { type Head, readHead } from "./ledger.ts";
 export { type ReadOptions, readReceipts } from "./read-receipts.ts";
-export type { ReceiptClaim } from "./received-receipt.ts";
+export type { ReceivedReceipt } from "./received-receipt.ts";
 export {
   BeyondHead,
   DoesNotVerify,

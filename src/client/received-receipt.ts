@@ -1,11 +1,11 @@
 import type { Json } from "../receipt/canonical.ts";
 import { parseJson } from "../receipt/parse.ts";
-import type { Claim } from "../receipt/verify.ts";
+import type { UntrustedReceipt } from "../receipt/verify.ts";
 import { isObject, printable, readErrorShape, StoaError } from "./error.ts";
 import { sha256 } from "./sha256.ts";
 
 /** A receipt as a service shows it. The types are right, and nothing else of it is believed. */
-export interface ReceiptClaim {
+export interface ReceivedReceipt {
   seq: number;
   hash: string;
   prevHash: string;
@@ -19,7 +19,7 @@ export interface ReceiptClaim {
  * Reads one line of the stream.
  * @throws StoaError with what an Error shape says, or `unusable` when the line is neither that nor a receipt
  */
-export function readClaim(line: string): ReceiptClaim {
+export function parseLine(line: string): ReceivedReceipt {
   let value: unknown;
   try {
     value = parseJson(line);
@@ -28,11 +28,11 @@ export function readClaim(line: string): ReceiptClaim {
   }
   const failure = readErrorShape(value);
   if (failure !== undefined) throw failure;
-  return toClaim(value);
+  return toReceivedReceipt(value);
 }
 
 /** @throws StoaError `unusable` */
-export function toClaim(value: unknown): ReceiptClaim {
+export function toReceivedReceipt(value: unknown): ReceivedReceipt {
   if (!isObject(value)) throw malformed("it is not an object");
   const { seq, hash, prev_hash: prevHash, canonical, document } = value;
   if (!Number.isSafeInteger(seq)) throw malformed("seq is missing or not an integer up to 2^53-1");
@@ -49,7 +49,12 @@ function malformed(message: string): StoaError {
 const utf8 = new TextEncoder();
 
 /** What the rules are checked on, with the hash recomputed from the bytes. */
-export async function hashed({ seq, hash: recorded, prevHash, canonical }: ReceiptClaim): Promise<Claim> {
+export async function withComputedHash({
+  seq,
+  hash: recorded,
+  prevHash,
+  canonical,
+}: ReceivedReceipt): Promise<UntrustedReceipt> {
   const bytes = utf8.encode(canonical);
   return { bytes, computedHash: await sha256(bytes), seq, hash: recorded, prevHash };
 }

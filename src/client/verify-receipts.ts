@@ -6,7 +6,7 @@ import { StoaError } from "./error.ts";
 import { rootAddress } from "./http.ts";
 import { type Head, isBeyondHead, readHead, readLink, readPlace } from "./ledger.ts";
 import { type ReadOptions, readReceipts } from "./read-receipts.ts";
-import { hashed, type ReceiptClaim } from "./received-receipt.ts";
+import { type ReceivedReceipt, withComputedHash } from "./received-receipt.ts";
 
 /** What a verifier of a service finds besides the faults of a chain. */
 export type ServiceFault =
@@ -83,7 +83,7 @@ async function* verifyEach(options: VerifyOptions): AsyncGenerator<VerifiedRecei
     const begun = link.seq;
     try {
       for await (const claim of readReceipts({ ...options, from: link.seq + 1 })) {
-        const verified = await verifyClaim(link, claim);
+        const verified = await verifyReceived(link, claim);
         await checkRecovery(root, verified, signal);
         link = verified.link;
         checkKnown(link, known);
@@ -99,9 +99,9 @@ async function* verifyEach(options: VerifyOptions): AsyncGenerator<VerifiedRecei
   }
 }
 
-async function verifyClaim(previous: Link, claim: ReceiptClaim): Promise<VerifiedReceipt> {
+async function verifyReceived(previous: Link, claim: ReceivedReceipt): Promise<VerifiedReceipt> {
   const due = previous.seq + 1;
-  const verdict = verifyNext(previous, await hashed(claim));
+  const verdict = verifyNext(previous, await withComputedHash(claim));
   if (!verdict.ok) throw new DoesNotVerify(verdict.finding);
   // Encoding replaces lone surrogates, so that the bytes could be good, but are not those of this string.
   if (!claim.canonical.isWellFormed()) {
@@ -125,7 +125,7 @@ async function checkRecovery(root: string, { link, document }: VerifiedReceipt, 
 }
 
 /** Two JSON values are equal when their canonical texts are. */
-function isSame({ document, canonical }: ReceiptClaim): boolean {
+function isSame({ document, canonical }: ReceivedReceipt): boolean {
   if (document === undefined) return false;
   try {
     return canonicalize(document) === canonical;

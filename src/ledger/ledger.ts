@@ -2,7 +2,7 @@ import { notFound, StoaError } from "../errors.ts";
 import type { Database, Queryable } from "../store/database/database.ts";
 import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/tables/receipts.ts";
 import { type Calendar, insertCalendar, readCalendar } from "../store/tables/seals.ts";
-import { findGuarded, sealGuarded } from "./head-guard/guarded-sealing.ts";
+import { findWithGuard, sealWithGuard } from "./head-guard/guarded-sealing.ts";
 import type { HeadGuard } from "./head-guard/head-guard.ts";
 import type { LedgerLog } from "./log.ts";
 import { HeadWatch } from "./reading/head-watch.ts";
@@ -10,7 +10,7 @@ import { NewestReceipts } from "./reading/newest-receipts.ts";
 import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./reading/stream.ts";
 import { dateOf, type Sealing } from "./sealing/append.ts";
 import { type CaughtUp, DaySeals } from "./sealing/day-sealer.ts";
-import type { SealHolds } from "./sealing/seal-checks.ts";
+import type { SealChecks } from "./sealing/seal-checks.ts";
 import { sealGenesis } from "./sealing/seals.ts";
 import type { Verified } from "./verification/verification.ts";
 import type { Report } from "./verification/verification-queue.ts";
@@ -25,13 +25,13 @@ export interface LedgerOptions {
   now: () => number;
   log: LedgerLog;
   /** What may forbid to seal; by default nothing does. */
-  holds?: SealHolds | undefined;
+  holds?: SealChecks | undefined;
   /** What remembers the newest receipt outside the database; its check belongs to `holds`. */
   guard?: HeadGuard | undefined;
   /** The date that is city_day 1; by default the date of the first start. */
   epoch?: string | undefined;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
-  mostWaitMs?: number | undefined;
+  maxWaitMs?: number | undefined;
   /** How long a good report of a verification is given again, in milliseconds. */
   maxReportAgeMs?: number | undefined;
   /** Gives up the opening. */
@@ -59,7 +59,7 @@ export interface ReceiptPage {
 export class Ledger {
   readonly #db: Database;
   readonly #now: () => number;
-  readonly #holds: SealHolds | undefined;
+  readonly #holds: SealChecks | undefined;
   readonly #days: DaySeals;
   readonly #guard: HeadGuard | undefined;
   readonly #calendar: Calendar;
@@ -67,7 +67,7 @@ export class Ledger {
   readonly #verifier: Verifier;
   readonly #stopping = new AbortController();
 
-  private constructor({ db, now, log, holds, guard, mostWaitMs, maxReportAgeMs }: LedgerOptions, calendar: Calendar) {
+  private constructor({ db, now, log, holds, guard, maxWaitMs, maxReportAgeMs }: LedgerOptions, calendar: Calendar) {
     this.#db = db;
     this.#now = now;
     this.#holds = holds;
@@ -76,7 +76,7 @@ export class Ledger {
     const reader = db.longReader(this.#stopping.signal);
     const saw = (head: Head) => guard?.saw(head);
     this.#followers = { watch: new HeadWatch(reader, saw), newest: new NewestReceipts(reader), backfills: 0, saw };
-    this.#verifier = new Verifier({ db, now, log, stopping: this.#stopping.signal, mostWaitMs, maxReportAgeMs });
+    this.#verifier = new Verifier({ db, now, log, stopping: this.#stopping.signal, maxWaitMs, maxReportAgeMs });
     this.#days = new DaySeals({
       db,
       now,
@@ -90,7 +90,7 @@ export class Ledger {
 
   /**
    * Opens the ledger; the first time it settles the epoch and seals receipt 1.
-   * @throws Error when the configured epoch is not the one that the ledger began with; SealsHeld when receipt 1 may not be
+   * @throws Error when the configured epoch is not the one that the ledger began with; SealingBlocked when receipt 1 may not be
    * sealed
    */
   static async open(options: LedgerOptions): Promise<Ledger> {
@@ -158,13 +158,13 @@ export class Ledger {
   /**
    * Runs one unit of work that seals; its followers hear of it once it is committed.
    * @param catchUp whether an operator has given the word to seal what was missed
-   * @throws SealsHeld where it comes to seal while nothing may be sealed; what needs no new receipt still works
+   * @throws SealingBlocked where it comes to seal while nothing may be sealed; what needs no new receipt still works
    */
   async write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>, catchUp = false): Promise<Reply> {
     // Outside the transaction: a check may read the database, and must not wait for a second connection.
     const hold = await this.held(signal, catchUp);
     const guard = this.#guard;
-    const { reply, kept } = await sealGuarded(
+    const { reply, kept } = await sealWithGuard(
       { db: this.#db, guard, signal },
       (tx) => ({ tx, now: this.#now(), epoch: this.#calendar.epoch, hold, guard }),
       work,
@@ -178,13 +178,13 @@ export class Ledger {
    * @returns the receipt, and whether it may be relied on never to be another
    * @throws StoaError `not_found` beyond the head; `unavailable` for one that is missing from the database
    */
-  async get(signal: AbortSignal, seq: number): Promise<ReceiptRow & { isKept: boolean }> {
+  async get(signal: AbortSignal, seq: number): Promise<ReceiptRow & { isFinal: boolean }> {
     const db = this.#db.reader(signal);
-    const row = await findGuarded(db, this.#guard, seq);
+    const row = await findWithGuard(db, this.#guard, seq);
     if (row !== undefined) return row;
     if (seq > (await this.#readHead(db)).seq) throw notFound("There is no receipt of this seq.");
     // It may have been sealed between the two reads.
-    const sealed = await findGuarded(db, this.#guard, seq);
+    const sealed = await findWithGuard(db, this.#guard, seq);
     if (sealed !== undefined) return sealed;
     this.suspect();
     throw missingReceipt(seq);
@@ -227,7 +227,7 @@ export class Ledger {
 
   /**
    * Seals one day that is over, by hand; `reply` makes the reply within the unit of work.
-   * @throws StoaError `bad_input` for a day that cannot be sealed, `exists` for one that is; SealsHeld while nothing may be
+   * @throws StoaError `bad_input` for a day that cannot be sealed, `exists` for one that is; SealingBlocked while nothing may be
    * sealed
    */
   async sealDaily<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
@@ -237,7 +237,7 @@ export class Ledger {
   /**
    * Seals, in order, every day since the first receipt's that is over and not sealed. Of any number of replicas that do
    * this at once, one seals each day.
-   * @throws SealsHeld while nothing may be sealed
+   * @throws SealingBlocked while nothing may be sealed
    */
   async sealDueDays(signal: AbortSignal): Promise<void> {
     return this.#days.sealDueDays(signal);
@@ -246,7 +246,7 @@ export class Ledger {
   /**
    * Seals, in order, the days up to `through` that were missed, however many: an operator's word. Where the newest receipt's
    * time is ahead of the clock it also says that the clock is right, and sealing goes on at that time.
-   * @throws StoaError `bad_input` for a day that is not over; SealsHeld while something else forbids to seal
+   * @throws StoaError `bad_input` for a day that is not over; SealingBlocked while something else forbids to seal
    */
   async sealMissed(signal: AbortSignal, through: string): Promise<CaughtUp> {
     return this.#days.sealMissed(signal, through);

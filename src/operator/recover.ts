@@ -2,9 +2,9 @@ import { UsageError } from "../cli/arguments.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { headFolder } from "../ledger/head-guard/head-folder-of.ts";
-import { newestOf } from "../ledger/head-guard/missing-heads.ts";
-import { LedgerRecovery, type Survey } from "../ledger/head-guard/recovery.ts";
-import { SealHolds } from "../ledger/sealing/seal-checks.ts";
+import { newestMissing } from "../ledger/head-guard/missing-heads.ts";
+import { type Inspection, LedgerRecovery } from "../ledger/head-guard/recovery.ts";
+import { SealChecks } from "../ledger/sealing/seal-checks.ts";
 import type { Head } from "../receipt/recovery.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
@@ -38,11 +38,11 @@ export const recover: OperatorCommand = {
     return withDatabase(context, { writes, connections: 2, timeoutMs }, async (db) => {
       const { config, note: warn, signal } = context;
       await checkMigrated(db, signal);
-      const holds = new SealHolds();
+      const holds = new SealChecks();
       const clock = new ClockGuard({ db, clock: new TrustedClock(), log: { info: () => {}, error: () => {} } });
       holds.add((signal) => clock.check(signal, true));
       const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, holds, warn });
-      if (abandoned === undefined || note === undefined) return report(await recovery.survey(signal), context);
+      if (abandoned === undefined || note === undefined) return report(await recovery.inspect(signal), context);
       const { seq, hash } = await recovery.seal(signal, { abandoned, note });
       context.out(`sealed receipt ${seq}, a recovery that abandons receipt ${abandoned.seq}: hash ${hash}`);
       return exitStatus.done;
@@ -58,17 +58,17 @@ function parseHead(text: string): Head {
   return { seq: Number(seq), hash };
 }
 
-function report({ head, remembered, objections, damage }: Survey, { out }: OperatorContext): number {
+function report({ head, remembered, missing, damage }: Inspection, { out }: OperatorContext): number {
   out(`The ledger in the database ends at receipt ${head.seq}, hash ${head.hash}.`);
   if (damage !== undefined) out(damage);
   if (remembered === undefined) out("This data folder remembers no receipt of it.");
-  else if (objections.length === 0) out(describeRemembered(remembered));
-  for (const { kept, kind } of objections) {
+  else if (missing.length === 0) out(describeRemembered(remembered));
+  for (const { kept, kind } of missing) {
     const where = kind === "below" ? "is missing" : "is another one in the database";
     out(`Receipt ${kept.seq}, hash ${kept.hash}, was served, and ${where}.`);
   }
-  if (objections.length === 0) return damage === undefined ? exitStatus.done : exitStatus.found;
-  const { seq, hash } = newestOf(objections).kept;
+  if (missing.length === 0) return damage === undefined ? exitStatus.done : exitStatus.found;
+  const { seq, hash } = newestMissing(missing).kept;
   out(
     "If a database that has it still exists, serve that one. Else let the ledger go on without it; nobody can undo this:",
   );
@@ -77,7 +77,7 @@ function report({ head, remembered, objections, damage }: Survey, { out }: Opera
 }
 
 /** To be said where the chain, or a recovery in it, accounts for everything that is remembered. */
-function describeRemembered({ seq, isInChain }: NonNullable<Survey["remembered"]>): string {
+function describeRemembered({ seq, isInChain }: NonNullable<Inspection["remembered"]>): string {
   if (isInChain) return `It has receipt ${seq}, the newest that this replica remembers.`;
   return `A recovery in it accounts for receipt ${seq}, the newest that this replica remembers.`;
 }

@@ -51,8 +51,8 @@ async function verifyRestored(db: Database, signal: AbortSignal): Promise<Verifi
   // A backup of an older version may have no place for it; a start of the service verifies then.
   if ((await schemaState(db, signal)).kind !== "current") return verifyFrom(reader, chainStart);
   const alarm = new Alarm(db, Date.now, { info: () => {}, error: () => {} });
-  const beginning = await alarm.refresh(reader);
+  const prior = await alarm.refresh(reader);
   const { finding, link, count } = await verifyFrom(reader, chainStart);
-  await alarm.note({ finding, link, isWhole: true, beginning });
+  await alarm.note({ finding, link, isWhole: true, prior });
   return { finding, link, count };
 }

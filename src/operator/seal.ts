@@ -2,12 +2,12 @@ import type { Config } from "../config/config.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { headFolder } from "../ledger/head-guard/head-folder-of.ts";
-import { describeObjections } from "../ledger/head-guard/missing-heads.ts";
+import { describeMissingHeads } from "../ledger/head-guard/missing-heads.ts";
 import { LedgerRecovery } from "../ledger/head-guard/recovery.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { dateOf, dayMs, startOf } from "../ledger/sealing/append.ts";
 import { dueDays } from "../ledger/sealing/day-sealer.ts";
-import { type SealCheck, SealHolds } from "../ledger/sealing/seal-checks.ts";
+import { type SealCheck, SealChecks } from "../ledger/sealing/seal-checks.ts";
 import { checkOver } from "../ledger/sealing/seals.ts";
 import type { Database } from "../store/database/database.ts";
 import { readCalendar } from "../store/tables/seals.ts";
@@ -50,7 +50,7 @@ async function sealMissed(
   const clock = new TrustedClock();
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const guard = new ClockGuard({ db, clock, log });
-  const holds = new SealHolds();
+  const holds = new SealChecks();
   holds.add((signal, catchUp) => guard.check(signal, catchUp));
   holds.add(headCheck(db, config, note));
   const ledger = await Ledger.open({ db, now: clock.now, log, holds, signal });
@@ -75,8 +75,8 @@ async function sealMissed(
 function headCheck(db: Database, config: Config, warn: (line: string) => void): SealCheck {
   const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, warn });
   return async (signal) => {
-    const { damage, head, objections } = await recovery.survey(signal);
-    return damage ?? (objections.length === 0 ? undefined : describeObjections(objections, head));
+    const { damage, head, missing } = await recovery.inspect(signal);
+    return damage ?? (missing.length === 0 ? undefined : describeMissingHeads(missing, head));
   };
 }
 

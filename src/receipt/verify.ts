@@ -1,6 +1,6 @@
 import { CanonicalError, canonicalize, type Json } from "./canonical.ts";
 import { findMalformedMember, isHash, type ReceiptDocument, zeroHash } from "./document.ts";
-import { PlainReader } from "./fast-path/canonical-scanner.ts";
+import { CanonicalScanner } from "./fast-path/canonical-scanner.ts";
 import { parseJson } from "./parse.ts";
 import { abandonedBy, contradiction } from "./recovery.ts";
 
@@ -56,7 +56,7 @@ export interface Link {
 export const chainStart: Link = { seq: 0, hash: zeroHash };
 
 /** A receipt as it comes from a store or a stream: nothing of it is believed yet. */
-export interface Claim {
+export interface UntrustedReceipt {
   /** The canonical bytes. */
   bytes: Uint8Array;
   /** SHA-256 of `bytes`, computed by the verifier itself, in lower-case hexadecimal. */
@@ -74,7 +74,7 @@ export type Verdict = { ok: true; link: Link; document: ReceiptDocument } | { ok
  * WebCrypto's alike. Every rule of FORMAT.md is here and nowhere else, but for those that need more than the receipt before:
  * a recovery is compared with an older one by whoever can look that up (`rivalOf`). The first that is broken is the finding.
  */
-export function verifyNext(previous: Link, claim: Claim): Verdict {
+export function verifyNext(previous: Link, claim: UntrustedReceipt): Verdict {
   const expected = previous.seq + 1;
   const fail = (fault: Fault, message: string): Verdict => ({ ok: false, finding: { seq: expected, fault, message } });
 
@@ -159,7 +159,7 @@ function readDocument(
   }
   try {
     // JSON.parse keeps the last of two members with one name, so a key that comes twice does not survive this either.
-    if (!isPlainlyCanonical(bytes) && canonicalize(value) !== text)
+    if (!isCertainlyCanonical(bytes) && canonicalize(value) !== text)
       return { fault: "not_canonical", message: "the bytes are not in canonical form" };
   } catch (error) {
     if (!(error instanceof CanonicalError)) throw error;
@@ -171,8 +171,8 @@ function readDocument(
 }
 
 /** Finds most canonical texts to be so without writing them anew. @param bytes UTF-8 */
-function isPlainlyCanonical(bytes: Uint8Array): boolean {
-  const reader = new PlainReader(bytes);
+function isCertainlyCanonical(bytes: Uint8Array): boolean {
+  const reader = new CanonicalScanner(bytes);
   return reader.value() && reader.isAtEnd;
 }
 

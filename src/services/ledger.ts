@@ -35,8 +35,8 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
     return receipt;
   };
   /** Whether the chain verifies up to here, and the guard has it in its file: it cannot be lost unnoticed. */
-  const isProved = ({ seq, isKept }: { seq: number; isKept: boolean }) =>
-    isKept && (ledger.failsAt === undefined || seq < ledger.failsAt);
+  const isProved = ({ seq, isFinal }: { seq: number; isFinal: boolean }) =>
+    isFinal && (ledger.failsAt === undefined || seq < ledger.failsAt);
   return {
     async getReceipt({ seq }, context) {
       const row = await ledger.get(context.signal, Number(seq));

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { startClock } from "../../src/app/clock.ts";
 import { CleanUp } from "../../src/app/shutdown.ts";
-import { SealHolds } from "../../src/ledger/sealing/seal-checks.ts";
+import { SealChecks } from "../../src/ledger/sealing/seal-checks.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { Warnings } from "../../src/warnings.ts";
 import { startGuarded } from "../ledger/clock/times.ts";
@@ -15,7 +15,7 @@ it("has compared the clocks once it has started: what starts after it sweeps not
   const cleanUp = new CleanUp(() => {});
   cleanUp.push(() => db.close(), "the database");
   onTestFinished(() => cleanUp.run(0));
-  const [holds, warnings] = [new SealHolds(), new Warnings()];
+  const [holds, warnings] = [new SealChecks(), new Warnings()];
   const { expiryNow } = await startClock(times.overrides, db, pino({ level: "silent" }), { holds, warnings, cleanUp });
   expect(expiryNow()).toBe(0);
   expect(warnings.text).toContain("ahead of the database's");

@@ -10,7 +10,7 @@ import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import type { SealHolds } from "../../src/ledger/sealing/seal-checks.ts";
+import type { SealChecks } from "../../src/ledger/sealing/seal-checks.ts";
 import { sealSession } from "../../src/ledger/sealing/seals.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { afterFile } from "../support/after-file.ts";
@@ -102,7 +102,7 @@ export async function refusal(call: Promise<unknown>): Promise<{ code: string; e
 }
 
 /** The ledger itself on a database that a service has migrated, without a server or a clock around it. */
-export async function openLedger(db: TestDatabase, now: () => number = Date.now, holds?: SealHolds) {
+export async function openLedger(db: TestDatabase, now: () => number = Date.now, holds?: SealChecks) {
   const database = new Database({ address: db.config, connections: 4 });
   afterFile(() => database.close());
   const ledger = await Ledger.open({ db: database, now, log: pino({ level: "silent" }), holds, maxReportAgeMs: 0 });

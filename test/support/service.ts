@@ -9,7 +9,7 @@ import { pino } from "pino";
 
 import { type App, type Overrides, startApp } from "../../src/app/app.ts";
 import type { Config } from "../../src/config/config.ts";
-import { verifiedAtStart } from "../../src/ledger/verification/startup-verification.ts";
+import { verifiedAtStart } from "../../src/ledger/verification/verify-at-start.ts";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { afterFile } from "./after-file.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";

@@ -1,9 +1,9 @@
 import type { Database } from "../../store/database/database.ts";
-import { type KnownTimes, readKnownTimes } from "../../store/tables/clock-words.ts";
+import { type KnownTimes, readKnownTimes } from "../../store/tables/clock-approvals.ts";
 import { Ticker } from "../../timing/ticker.ts";
 import { dateOf, dayMs, startOf } from "../sealing/append.ts";
 import { dueDays } from "../sealing/day-sealer.ts";
-import { describeSpan } from "./duration.ts";
+import { describeDuration } from "./duration.ts";
 import { toleranceMs } from "./tolerance.ts";
 import type { TrustedClock } from "./trusted-clock.ts";
 
@@ -101,7 +101,7 @@ function joined(reasons: (string | undefined)[]): string | undefined {
 function describeJump(jumpMs: number): string | undefined {
   if (jumpMs === 0) return undefined;
   const way = jumpMs > 0 ? "ahead" : "back";
-  return `The service's clock jumped ${way} by ${describeSpan(jumpMs)}; set it right, or restart the service if it is right now.`;
+  return `The service's clock jumped ${way} by ${describeDuration(jumpMs)}; set it right, or restart the service if it is right now.`;
 }
 
 /** The database's clock was read between two readings of the service's. */
@@ -109,11 +109,11 @@ function describeDifference(before: number, after: number, databaseNow: number):
   const aheadMs = before > databaseNow ? before - databaseNow : Math.min(after - databaseNow, 0);
   if (Math.abs(aheadMs) <= toleranceMs) return undefined;
   const way = aheadMs > 0 ? "ahead of" : "behind";
-  return `The service's clock is ${describeSpan(aheadMs)} ${way} the database's; one of them is wrong.`;
+  return `The service's clock is ${describeDuration(aheadMs)} ${way} the database's; one of them is wrong.`;
 }
 
-function describeHead({ headTs, acceptedTs }: KnownTimes, now: number): string | undefined {
-  if (headTs - now <= toleranceMs || headTs <= acceptedTs) return undefined;
+function describeHead({ headTs, approvedTs }: KnownTimes, now: number): string | undefined {
+  if (headTs - now <= toleranceMs || headTs <= approvedTs) return undefined;
   const time = new Date(headTs).toISOString();
   return `The newest receipt's time, ${time}, is ahead of the service's clock; if that is right, sealing ${catchUpHelp}.`;
 }

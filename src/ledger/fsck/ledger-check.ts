@@ -13,12 +13,12 @@ import {
 } from "../../store/recount/ledger.ts";
 import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { cityDay, dateOf, dayMs, sha256, startOf } from "../sealing/append.ts";
-import { firstPortion, isInChain, portionAfter } from "../verification/verification.ts";
-import { findWrongWords } from "./clock-approval-check.ts";
+import { firstBatchSize, isInChain, nextBatchSize } from "../verification/verification.ts";
+import { findWrongApprovals } from "./clock-approval-check.ts";
 import { findUnfounded, findUnnoted, noteChecks } from "./note-check.ts";
 
 /** A finding, and what sets it right. */
-export interface Mendable {
+export interface Repairable {
   finding: Finding;
   mend?: ((tx: Tx) => Promise<void>) | undefined;
 }
@@ -58,7 +58,7 @@ export async function* checkLedger(
 class LedgerCheck {
   readonly #db: Queryable;
   /** What can be set right waits here until all of the chain is known to verify. */
-  readonly #waiting: Mendable[] = [];
+  readonly #waiting: Repairable[] = [];
   /** What the schema keeps from being checked, by table. */
   readonly #leftOut = new Map<string, Finding>();
   /** The last receipt that was looked at. */
@@ -72,7 +72,7 @@ class LedgerCheck {
     this.#db = db;
   }
 
-  async *run(): AsyncGenerator<Mendable, void> {
+  async *run(): AsyncGenerator<Repairable, void> {
     try {
       yield* this.#checkChain();
     } catch (error) {
@@ -87,12 +87,12 @@ class LedgerCheck {
         if (!told.has(JSON.stringify(found.finding.key))) yield found;
       }
     }
-    yield* this.#goThrough("ledger_clock_words", findWrongWords(this.#db));
+    yield* this.#goThrough("ledger_clock_words", findWrongApprovals(this.#db));
     for (const finding of this.#leftOut.values()) yield { finding };
   }
 
-  async *#checkChain(): AsyncGenerator<Mendable, void> {
-    for (let limit = firstPortion; ; ) {
+  async *#checkChain(): AsyncGenerator<Repairable, void> {
+    for (let limit = firstBatchSize; ; ) {
       const rows = await listReceipts(this.#db, this.#link.seq + 1, limit);
       const documents: ReceiptDocument[] = [];
       for (const row of rows) {
@@ -106,7 +106,7 @@ class LedgerCheck {
         this.#await((await this.#attempt(check.name, () => findUnnoted(this.#db, check, documents))) ?? []);
       }
       if (rows.length > 0) {
-        limit = portionAfter(rows);
+        limit = nextBatchSize(rows);
         continue;
       }
       const heads = await this.#attempt("ledger_head", () => listHeads(this.#db));
@@ -131,7 +131,7 @@ class LedgerCheck {
   }
 
   /** The same for a walk through a table. */
-  async *#goThrough(table: string, walk: AsyncGenerator<Mendable, void>): AsyncGenerator<Mendable, void> {
+  async *#goThrough(table: string, walk: AsyncGenerator<Repairable, void>): AsyncGenerator<Repairable, void> {
     for (;;) {
       const step = await this.#attempt(table, () => walk.next());
       if (step === undefined || step.done) return;
@@ -161,7 +161,7 @@ class LedgerCheck {
   }
 
   /** Receipt 1 has settled the calendar: its time is of the first day, and its city day says when day 1 was. */
-  async #checkCalendar({ seq, ts, city_day }: ReceiptDocument): Promise<Mendable[]> {
+  async #checkCalendar({ seq, ts, city_day }: ReceiptDocument): Promise<Repairable[]> {
     const date = ts.slice(0, 10);
     if (seq > 1) {
       const counted = this.#epoch === undefined ? city_day : cityDay(Date.parse(ts), this.#epoch);
@@ -173,7 +173,7 @@ class LedgerCheck {
     return epochs === undefined ? [] : this.#compareEpochs(epochs, right);
   }
 
-  #compareEpochs([stored, ...more]: EpochRow[], right: Omit<EpochRow, "id">): Mendable[] {
+  #compareEpochs([stored, ...more]: EpochRow[], right: Omit<EpochRow, "id">): Repairable[] {
     const key = { id: stored?.id ?? 1 };
     const findings =
       stored === undefined
@@ -192,7 +192,7 @@ class LedgerCheck {
    * Compares the head with the last receipt; undefined when something was sealed since that was read. The head is read after
    * the receipts, and moves with them: it can be ahead of what was read, and is never behind it.
    */
-  async #checkHead([head, ...more]: HeadRow[]): Promise<Mendable[] | undefined> {
+  async #checkHead([head, ...more]: HeadRow[]): Promise<Repairable[] | undefined> {
     if (head === undefined) return [this.#break("ledger_head", { id: 1 }, "the row is missing")];
     const fault = verifyEnd(this.#link, head);
     const isAhead = fault?.fault === "truncated" && (await findReceipt(this.#db, this.#link.seq + 1)) !== undefined;
@@ -210,12 +210,12 @@ class LedgerCheck {
     ];
   }
 
-  #break(subject: string, key: Finding["key"], problem: string): Mendable {
+  #break(subject: string, key: Finding["key"], problem: string): Repairable {
     this.isIntact = false;
     return { finding: { subject, key, problem } };
   }
 
-  #await(found: readonly Mendable[]): void {
+  #await(found: readonly Repairable[]): void {
     this.#waiting.push(...found.slice(0, maxWaiting - this.#waiting.length));
   }
 }

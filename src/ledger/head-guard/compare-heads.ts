@@ -5,17 +5,17 @@ import type { Queryable } from "../../store/database/database.ts";
 import { findLinks, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { listRecoveryRows } from "../../store/tables/recoveries.ts";
 import { sha256 } from "../sealing/append.ts";
-import type { KeptHead } from "./head-folder.ts";
+import type { ServedHead } from "./head-folder.ts";
 
 /** A head that was served and that the chain does not have. */
-export interface Objection {
-  kept: KeptHead;
+export interface MissingHead {
+  kept: ServedHead;
   /** The chain ends before it; or it has another receipt in its place. */
   kind: "below" | "beside";
 }
 
-export interface Judgement {
-  objections: Objection[];
+export interface HeadComparison {
+  missing: MissingHead[];
   /** The hashes of the recoveries in the chain. */
   recoveries: string[];
 }
@@ -24,15 +24,15 @@ export interface Judgement {
  * Whether a chain still has the heads that were served, or has a recovery that explains why not.
  * @param head the newest receipt of the chain
  */
-export async function judge(db: Queryable, head: Head, heads: readonly KeptHead[]): Promise<Judgement> {
+export async function compareHeads(db: Queryable, head: Head, heads: readonly ServedHead[]): Promise<HeadComparison> {
   const recoveries = (await listRecoveryRows(db)).flatMap(readRecovery);
-  const objections: Objection[] = [];
+  const missing: MissingHead[] = [];
   for (const kept of heads) {
     if (await contains(db, head, kept)) continue;
     if (recoveries.some((recovery) => covers(recovery, kept))) continue;
-    objections.push({ kept, kind: kept.seq > head.seq ? "below" : "beside" });
+    missing.push({ kept, kind: kept.seq > head.seq ? "below" : "beside" });
   }
-  return { objections, recoveries: recoveries.map(({ hash }) => hash) };
+  return { missing, recoveries: recoveries.map(({ hash }) => hash) };
 }
 
 /** Whether the chain that ends at `head` has this receipt. */
@@ -51,7 +51,7 @@ interface Recovery {
  * Whether a recovery explains that a head is not in its chain; FORMAT.md says the same. It explains nothing about heads that
  * came after it in its own chain.
  */
-function covers({ hash, abandoned }: Recovery, kept: KeptHead): boolean {
+function covers({ hash, abandoned }: Recovery, kept: ServedHead): boolean {
   if (kept.recoveries.includes(hash)) return false;
   return kept.seq < abandoned.seq || (kept.seq === abandoned.seq && kept.hash === abandoned.hash);
 }

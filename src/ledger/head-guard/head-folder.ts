@@ -8,14 +8,14 @@ import { isHash } from "../../receipt/document.ts";
 import { parseHead } from "../../receipt/head-text.ts";
 import type { Head } from "../../receipt/recovery.ts";
 
-/** A head that was served, and what must be known of its chain to judge it later. */
-export interface KeptHead extends Head {
+/** A head that was served, and what must be known of its chain to compareHeads it later. */
+export interface ServedHead extends Head {
   /** The hashes of the recoveries that its chain had, up to it. */
   recoveries: readonly string[];
 }
 
 /** What a file holds. */
-export interface HeadRecord extends KeptHead {
+export interface HeadRecord extends ServedHead {
   /** The hash of receipt 1. */
   ledger: string;
   /** Where the database was, for people, and to notice a database that was replaced by an empty one. */

@@ -4,10 +4,10 @@ import type { Database, Queryable, Tx } from "../../store/database/database.ts";
 import { findReceipt, lockHead, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { Ticker } from "../../timing/ticker.ts";
 import { sha256 } from "../sealing/append.ts";
-import { judge, type Objection } from "./compare-heads.ts";
-import type { HeadFolder, KeptHead } from "./head-folder.ts";
-import { HeadKeeper } from "./head-store.ts";
-import { describeObjections } from "./missing-heads.ts";
+import { compareHeads, type MissingHead } from "./compare-heads.ts";
+import type { HeadFolder, ServedHead } from "./head-folder.ts";
+import { HeadStore } from "./head-store.ts";
+import { describeMissingHeads } from "./missing-heads.ts";
 
 export interface GuardOptions {
   db: Database;
@@ -35,8 +35,8 @@ const confirmDelaysMs = [0, 100, 300, 600];
 const maxKeepMs = 1_000;
 
 /** A head that was served is not in the chain that was about to be continued. */
-export class NotOurChain extends Error {
-  override readonly name = "NotOurChain";
+export class ServedHeadMissing extends Error {
+  override readonly name = "ServedHeadMissing";
 }
 
 /**
@@ -47,9 +47,9 @@ export class HeadGuard {
   readonly #db: Database;
   readonly #log: GuardLog;
   readonly #lookMs: number;
-  readonly #keeper: HeadKeeper;
+  readonly #keeper: HeadStore;
   /** The heads that the chain must have: the newest one served, or at first those of the files. */
-  #bound: readonly KeptHead[] = [];
+  #bound: readonly ServedHead[] = [];
   #objection: string | undefined;
   readonly #stopping = new AbortController();
   #looking: Promise<void> | undefined;
@@ -62,7 +62,7 @@ export class HeadGuard {
     this.#db = db;
     this.#log = log;
     this.#lookMs = lookMs;
-    this.#keeper = new HeadKeeper(folder, log);
+    this.#keeper = new HeadStore(folder, log);
   }
 
   /** Reads the files, compares the chain with them and begins to watch it. The ledger has its first receipt. */
@@ -92,7 +92,7 @@ export class HeadGuard {
     return this.#objection === undefined && this.#keeper.damage === undefined ? this.#keeper.held : undefined;
   }
 
-  /** Why nothing may be sealed; to be added to the `SealHolds`. */
+  /** Why nothing may be sealed; to be added to the `SealChecks`. */
   readonly check = async (signal: AbortSignal): Promise<string | undefined> => {
     if (this.#objection !== undefined) await this.#confirm(signal, [0]);
     return this.#objection ?? this.#keeper.damage;
@@ -101,19 +101,19 @@ export class HeadGuard {
   /**
    * Decides whether a receipt may follow `head`, which the transaction has locked.
    * @returns the hashes of the recoveries that the chain has
-   * @throws NotOurChain when it may not; Error when the database is empty and was not, which is for a start to end with
+   * @throws ServedHeadMissing when it may not; Error when the database is empty and was not, which is for a start to end with
    */
   async admit(tx: Tx, head: Head): Promise<readonly string[]> {
     if (head.seq === 0 && this.#bound.length === 0) await this.#keeper.refuseEmpty();
     const [only] = this.#bound;
     if (only !== undefined && this.#bound.length === 1 && isSame(only, head)) return only.recoveries;
-    const { objections, recoveries } = await judge(tx, head, this.#bound);
-    if (objections.length > 0) throw new NotOurChain(describeObjections(objections, head));
+    const { missing, recoveries } = await compareHeads(tx, head, this.#bound);
+    if (missing.length > 0) throw new ServedHeadMissing(describeMissingHeads(missing, head));
     return recoveries;
   }
 
   /** Keeps a receipt that was sealed here and is committed; resolves when it is in the file, or that takes too long. */
-  async sealed(head: KeptHead): Promise<void> {
+  async sealed(head: ServedHead): Promise<void> {
     if (!this.#advance(head)) return;
     const timeout = new AbortController();
     const late = pause(maxKeepMs, undefined, { signal: timeout.signal, ref: false }).catch(() => {});
@@ -161,13 +161,13 @@ export class HeadGuard {
   async #confirm(signal: AbortSignal, delaysMs: readonly number[]): Promise<void> {
     for (const [index, ms] of delaysMs.entries()) {
       if (ms > 0) await pause(ms, undefined, { signal });
-      const { head, objections, recoveries } = await this.#db.vital.transaction(signal, async (tx) => {
+      const { head, missing, recoveries } = await this.#db.vital.transaction(signal, async (tx) => {
         const head = await lockHead(tx);
-        return { head, ...(await judge(tx, head, this.#bound)) };
+        return { head, ...(await compareHeads(tx, head, this.#bound)) };
       });
-      if (objections.length === 0) return this.#accept(this.#db.vital.reader(signal), head, recoveries);
+      if (missing.length === 0) return this.#accept(this.#db.vital.reader(signal), head, recoveries);
       const isLast = index === delaysMs.length - 1;
-      if (isLast || objections.every(({ kind }) => kind === "beside")) return this.#object(objections, head);
+      if (isLast || missing.every(({ kind }) => kind === "beside")) return this.#object(missing, head);
     }
   }
 
@@ -183,16 +183,16 @@ export class HeadGuard {
     const db = this.#db.vital.reader(signal);
     const head = await readHead(db);
     const [only] = this.#bound;
-    if (this.#objection === undefined && this.#bound.length === 1 && isSame(only as KeptHead, head)) {
+    if (this.#objection === undefined && this.#bound.length === 1 && isSame(only as ServedHead, head)) {
       // It may still have to be written, after the disk was full.
       return this.#keeper.keep();
     }
-    const { objections, recoveries } = await judge(db, head, this.#bound);
-    if (objections.length === 0) return this.#accept(db, head, recoveries);
+    const { missing, recoveries } = await compareHeads(db, head, this.#bound);
+    if (missing.length === 0) return this.#accept(db, head, recoveries);
     await this.#confirm(signal, this.#objection === undefined ? confirmDelaysMs : [0]).catch((error) => {
       if (signal.aborted) throw error;
       // What the reader shows is enough to be careful where the writer does not answer.
-      this.#object(objections, head);
+      this.#object(missing, head);
     });
   }
 
@@ -212,14 +212,14 @@ export class HeadGuard {
     await this.#keeper.keep();
   }
 
-  #object(objections: readonly Objection[], head: Head): void {
-    const text = describeObjections(objections, head);
+  #object(missing: readonly MissingHead[], head: Head): void {
+    const text = describeMissingHeads(missing, head);
     if (text !== this.#objection) this.#log.error({ head: head.seq }, text);
     this.#objection = text;
   }
 
   /** Moves on to a head of the chain, unless something newer of it is known already. @returns whether it did */
-  #advance(head: KeptHead): boolean {
+  #advance(head: ServedHead): boolean {
     if (this.#bound.some((each) => !isSuperseded(each, head))) return false;
     this.#bound = [head];
     this.#keeper.take(head);
@@ -228,7 +228,7 @@ export class HeadGuard {
 }
 
 /** Whether a head of the chain says all that an earlier known one says, which the chain has or a recovery explains. */
-function isSuperseded(known: KeptHead, head: KeptHead): boolean {
+function isSuperseded(known: ServedHead, head: ServedHead): boolean {
   return head.seq >= known.seq || head.recoveries.some((hash) => !known.recoveries.includes(hash));
 }
 

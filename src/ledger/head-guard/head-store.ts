@@ -1,8 +1,8 @@
 import type { Head } from "../../receipt/recovery.ts";
-import type { HeadFile, HeadFolder, KeptHead } from "./head-folder.ts";
+import type { HeadFile, HeadFolder, ServedHead } from "./head-folder.ts";
 
 /** Brings the newest head into a file, one write at a time: heads that come meanwhile share the next one. */
-export class HeadKeeper {
+export class HeadStore {
   readonly #folder: HeadFolder;
   readonly #log: { warn(fields: object, message: string): void };
   /** The hash of receipt 1, once it is known. */
@@ -12,7 +12,7 @@ export class HeadKeeper {
   /** Why the newest head is not in a file. */
   fault: string | undefined;
   /** What is to be in a file, and how often that has changed. */
-  #wanted: KeptHead | undefined;
+  #wanted: ServedHead | undefined;
   #version = 0;
   #writtenVersion = 0;
   /** What is in a file. */
@@ -36,7 +36,7 @@ export class HeadKeeper {
    * @param ids what the hash of its receipt 1 may be
    * @returns the heads in them, and those of other ledgers in the same database
    */
-  async load(ids: readonly string[]): Promise<KeptHead[]> {
+  async load(ids: readonly string[]): Promise<ServedHead[]> {
     await this.#folder.sweep();
     const { heads, damaged } = await this.#read();
     const own = heads.filter(({ ledger }) => ids.includes(ledger));
@@ -66,7 +66,7 @@ export class HeadKeeper {
   }
 
   /** Has a head written by the next `keep`. */
-  take(head: KeptHead): void {
+  take(head: ServedHead): void {
     this.#wanted = head;
     this.#version += 1;
   }

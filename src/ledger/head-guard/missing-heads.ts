@@ -1,9 +1,9 @@
 import type { Head } from "../../receipt/recovery.ts";
-import type { Objection } from "./compare-heads.ts";
+import type { MissingHead } from "./compare-heads.ts";
 
 /** What an operator is told about heads that are missing in the chain which ends at `head`, in a few sentences. */
-export function describeObjections(objections: readonly Objection[], head: Head): string {
-  const highest = newestOf(objections);
+export function describeMissingHeads(missing: readonly MissingHead[], head: Head): string {
+  const highest = newestMissing(missing);
   const { seq, hash } = highest.kept;
   const what =
     highest.kind === "below"
@@ -16,6 +16,6 @@ export function describeObjections(objections: readonly Objection[], head: Head)
 }
 
 /** The objection about the newest receipt. */
-export function newestOf(objections: readonly Objection[]): Objection {
-  return objections.reduce((one, other) => (other.kept.seq > one.kept.seq ? other : one));
+export function newestMissing(missing: readonly MissingHead[]): MissingHead {
+  return missing.reduce((one, other) => (other.kept.seq > one.kept.seq ? other : one));
 }

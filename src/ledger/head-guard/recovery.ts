@@ -6,12 +6,12 @@ import { insertRecovery } from "../../store/tables/recoveries.ts";
 import { readCalendar } from "../../store/tables/seals.ts";
 import { append, sha256, verificationPath } from "../sealing/append.ts";
 import { checkPlain } from "../sealing/evidence.ts";
-import type { SealHolds } from "../sealing/seal-checks.ts";
+import type { SealChecks } from "../sealing/seal-checks.ts";
 import { verifyInParallel } from "../verification/parallel-verification.ts";
-import { contains, judge, type Objection } from "./compare-heads.ts";
-import type { HeadFolder, KeptHead } from "./head-folder.ts";
-import { HeadKeeper } from "./head-store.ts";
-import { newestOf } from "./missing-heads.ts";
+import { compareHeads, contains, type MissingHead } from "./compare-heads.ts";
+import type { HeadFolder, ServedHead } from "./head-folder.ts";
+import { HeadStore } from "./head-store.ts";
+import { newestMissing } from "./missing-heads.ts";
 
 export interface RecoveryOptions {
   db: Database;
@@ -19,24 +19,24 @@ export interface RecoveryOptions {
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   /** What else may forbid to seal. */
-  holds?: SealHolds | undefined;
+  holds?: SealChecks | undefined;
   /** Told what went wrong with the files. */
   warn(text: string): void;
 }
 
 /** What the database has and what the head files say. */
-export interface Survey {
+export interface Inspection {
   head: Head;
   /** The newest head of the files, and whether the chain has it; undefined when there is none. */
   remembered: (Head & { isInChain: boolean }) | undefined;
   /** The heads that the chain does not have, and that no recovery explains. */
-  objections: Objection[];
+  missing: MissingHead[];
   /** Files that cannot be understood. */
   damage: string | undefined;
 }
 
 /** What an operator says about a chain that has lost receipts. */
-export interface Statement {
+export interface RecoveryInput {
   /** The newest receipt that was served and is lost. */
   abandoned: Head;
   note: string;
@@ -45,23 +45,23 @@ export interface Statement {
 /** Compares the ledger with what this replica remembers, and seals what an operator says about the difference. */
 export class LedgerRecovery {
   readonly #options: RecoveryOptions;
-  readonly #keeper: HeadKeeper;
+  readonly #keeper: HeadStore;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    this.#keeper = new HeadKeeper(options.folder, { warn: (_, text) => options.warn(text) });
+    this.#keeper = new HeadStore(options.folder, { warn: (_, text) => options.warn(text) });
   }
 
   /** @throws Error when the database has no ledger */
-  async survey(signal: AbortSignal): Promise<Survey> {
+  async inspect(signal: AbortSignal): Promise<Inspection> {
     const { db } = this.#options;
     const remembered = await this.#load(signal);
     return db.transaction(signal, async (tx) => {
       const head = await lockHead(tx);
-      const { objections } = await judge(tx, head, remembered);
+      const { missing } = await compareHeads(tx, head, remembered);
       const [newest] = remembered.toSorted((a, b) => b.seq - a.seq);
       const found = newest && { seq: newest.seq, hash: newest.hash, isInChain: await contains(tx, head, newest) };
-      return { head, remembered: found, objections, damage: this.#keeper.damage };
+      return { head, remembered: found, missing, damage: this.#keeper.damage };
     });
   }
 
@@ -69,7 +69,7 @@ export class LedgerRecovery {
    * Seals a recovery, and remembers it as the newest head.
    * @throws Error with one line when the statement does not fit, or something else forbids to seal
    */
-  async seal(signal: AbortSignal, { abandoned, note }: Statement): Promise<ReceiptRow> {
+  async seal(signal: AbortSignal, { abandoned, note }: RecoveryInput): Promise<ReceiptRow> {
     const { db, now, holds } = this.#options;
     if (note.trim() === "" || note.length > maxNote) throw new Error(`the note must have 1 to ${maxNote} characters`);
     checkPlain(note, "note");
@@ -80,8 +80,8 @@ export class LedgerRecovery {
       const head = await lockHead(tx);
       const calendar = await readCalendar(tx);
       if (calendar === undefined) throw new Error("the row of ledger_epoch is gone; restore it from a backup");
-      const judgement = await judge(tx, head, remembered);
-      checkFits(abandoned, judgement.objections);
+      const judgement = await compareHeads(tx, head, remembered);
+      checkFits(abandoned, judgement.missing);
       if (await contains(tx, head, abandoned)) {
         throw new Error(`receipt ${abandoned.seq} is part of the ledger as it is: nothing is abandoned`);
       }
@@ -110,8 +110,8 @@ export class LedgerRecovery {
         }),
       });
       await insertRecovery(tx, row.seq);
-      const { objections } = await judge(tx, row, remembered);
-      return { row, appended: objections.length === 0 ? sealing.appended : undefined };
+      const { missing } = await compareHeads(tx, row, remembered);
+      return { row, appended: missing.length === 0 ? sealing.appended : undefined };
     });
     // What is still not explained keeps its files, for the operator to decide about as well.
     if (appended !== undefined) {
@@ -121,7 +121,7 @@ export class LedgerRecovery {
     return row;
   }
 
-  async #load(signal: AbortSignal): Promise<KeptHead[]> {
+  async #load(signal: AbortSignal): Promise<ServedHead[]> {
     const first = await findReceipt(this.#options.db.reader(signal), 1);
     if (first === undefined) throw new Error("the database has no ledger; restore a backup, or start the service");
     return this.#keeper.load([first.hash, sha256(first.canonical)]);
@@ -132,9 +132,9 @@ export class LedgerRecovery {
 const maxNote = 1_000;
 
 /** Where this replica misses a receipt, that one is what is abandoned: nobody abandons another one by mistake. */
-function checkFits(abandoned: Head, objections: readonly Objection[]): void {
-  if (objections.length === 0) return;
-  const { kept } = newestOf(objections);
+function checkFits(abandoned: Head, missing: readonly MissingHead[]): void {
+  if (missing.length === 0) return;
+  const { kept } = newestMissing(missing);
   if (kept.seq === abandoned.seq && kept.hash === abandoned.hash) return;
   throw new Error(`the newest receipt that was served and is lost is ${kept.seq}:${kept.hash}; name that one`);
 }

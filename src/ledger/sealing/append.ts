@@ -3,8 +3,8 @@ import { canonicalize, type Json } from "../../receipt/canonical.ts";
 import type { ReceiptBody, ReceiptDocument } from "../../receipt/document.ts";
 import type { Tx } from "../../store/database/database.ts";
 import { type Head, insertReceipt, type ReceiptRow } from "../../store/tables/receipts.ts";
-import type { KeptHead } from "../head-guard/head-folder.ts";
-import { SealsHeld } from "./seal-checks.ts";
+import type { ServedHead } from "../head-guard/head-folder.ts";
+import { SealingBlocked } from "./seal-checks.ts";
 
 /** One sealing in progress: the receipt and all that goes with it commit together or not at all. */
 export interface Sealing {
@@ -13,12 +13,12 @@ export interface Sealing {
   now: number;
   /** The date that is city_day 1. */
   epoch: string;
-  /** Why nothing may be sealed, as `SealHolds` said when this began: `append` refuses then. */
+  /** Why nothing may be sealed, as `SealChecks` said when this began: `append` refuses then. */
   hold: string | undefined;
   /** Decides whether the chain may be continued. */
   guard?: { admit(tx: Tx, head: Head): Promise<readonly string[]> } | undefined;
   /** The newest receipt that was appended, for the guard to keep once it is committed. */
-  appended?: KeptHead;
+  appended?: ServedHead;
 }
 
 /** What a caller decides of a receipt; the rest follows from the head, the clock and the epoch. */
@@ -56,11 +56,11 @@ export function startOf(date: string): number {
 /**
  * Appends a receipt to the head, which this transaction must have locked. Its time is `now`, or the head's where the clock
  * has jumped back: no receipt is older than the one before it.
- * @throws SealsHeld while nothing may be sealed; NotOurChain when the guard does not know this head
+ * @throws SealingBlocked while nothing may be sealed; ServedHeadMissing when the guard does not know this head
  */
 export async function append(sealing: Sealing, head: Head, seal: Seal): Promise<ReceiptRow> {
   const { tx, now, epoch, hold, guard, appended } = sealing;
-  if (hold !== undefined) throw new SealsHeld(hold);
+  if (hold !== undefined) throw new SealingBlocked(hold);
   const recoveries = appended?.recoveries ?? (await guard?.admit(tx, head)) ?? [];
   const ts = Math.max(now, head.ts);
   const seq = head.seq + 1;

@@ -3,12 +3,12 @@ import { chainStart } from "../../receipt/verify.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import type { ReceiptRow } from "../../store/tables/receipts.ts";
 import { listSealedDays } from "../../store/tables/seals.ts";
-import { acceptHead } from "../clock/approve-head-time.ts";
+import { approveHeadTime } from "../clock/approve-head-time.ts";
 import type { LedgerLog } from "../log.ts";
 import type { Verified } from "../verification/verification.ts";
 import type { Verifier } from "../verification/verifier.ts";
 import { dateOf, dayMs, type Sealing, startOf } from "./append.ts";
-import { SealsHeld } from "./seal-checks.ts";
+import { SealingBlocked } from "./seal-checks.ts";
 import { checkOver, checkSealable, sealDay } from "./seals.ts";
 
 export interface DaySealsOptions {
@@ -49,15 +49,15 @@ export class DaySeals {
     const sealed = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
     if ((await listSealedDays(reader, date))[0] === date) throw sealed();
     const hold = await held(signal);
-    if (hold !== undefined) throw new SealsHeld(hold);
-    const beginning = await verifier.alarm.refresh(reader);
+    if (hold !== undefined) throw new SealingBlocked(hold);
+    const prior = await verifier.alarm.refresh(reader);
     const before = await verifier.after(reader, chainStart, signal);
     const { made, verified } = await write(signal, async (sealing) => {
       const outcome = await sealDay(sealing, date, before);
       if (outcome.receipt === undefined) throw sealed();
       return { made: reply(outcome.receipt), verified: outcome.verified };
     });
-    await verifier.note(verified, true, beginning);
+    await verifier.note(verified, true, prior);
     return made;
   }
 
@@ -70,7 +70,7 @@ export class DaySeals {
   async sealMissed(signal: AbortSignal, through: string): Promise<CaughtUp> {
     const { now, log, write } = this.#options;
     checkOver(through, now());
-    await write(signal, acceptHead, true);
+    await write(signal, approveHeadTime, true);
     const sealed = await this.#seal(signal, dateOf(startOf(through) + dayMs), true);
     log.info({ through, days: sealed.dates.length }, "an operator had the missed days sealed");
     return sealed;
@@ -82,13 +82,13 @@ export class DaySeals {
     const reader = db.longReader(signal);
     let verified = unverified;
     const sealed: CaughtUp = { dates: [], newest: undefined };
-    const beginning = await verifier.alarm.refresh(reader);
+    const prior = await verifier.alarm.refresh(reader);
     for (const date of await dueDays(reader, firstDay, end)) {
       if (verified.finding === undefined) verified = await verifier.after(reader, verified.link, signal);
       const before = verified;
       const outcome = await write(signal, (sealing) => sealDay(sealing, date, before), catchUp);
       verified = outcome.verified;
-      await verifier.note(verified, true, beginning);
+      await verifier.note(verified, true, prior);
       const { receipt } = outcome;
       if (receipt === undefined) continue;
       log.info({ seq: receipt.seq, hash: receipt.hash, date }, "sealed a day");

@@ -9,8 +9,8 @@ export type SealCheck = (signal: AbortSignal, catchUp: boolean) => Promise<strin
 /** How soon a caller may try again, in seconds. */
 const retryAfterSeconds = 60;
 
-/** A seal was refused because a check of `SealHolds` gave a reason. */
-export class SealsHeld extends StoaError {
+/** A seal was refused because a check of `SealChecks` gave a reason. */
+export class SealingBlocked extends StoaError {
   constructor(reason: string) {
     super("unavailable", `Nothing is sealed now: ${reason}`, { retryAfterSeconds });
   }
@@ -20,7 +20,7 @@ export class SealsHeld extends StoaError {
  * The checks that the ledger makes before it seals anything: receipt 1, sessions and days alike. While any of them gives a
  * reason, nothing is sealed; reading, verifying and the board go on.
  */
-export class SealHolds {
+export class SealChecks {
   readonly #checks: SealCheck[] = [];
 
   /** To be called before the ledger is opened, so that the check also decides about receipt 1. */

@@ -33,7 +33,7 @@ export interface SessionInput {
 
 /**
  * Seals a session of a book; `input` has passed the field rules.
- * @throws StoaError `bad_input`; `exists` when this session of the book is sealed; SealsHeld while nothing may be sealed
+ * @throws StoaError `bad_input`; `exists` when this session of the book is sealed; SealingBlocked while nothing may be sealed
  */
 export async function sealSession(sealing: Sealing, input: SessionInput): Promise<ReceiptRow> {
   const { tx, now } = sealing;
@@ -76,7 +76,7 @@ export function checkOver(date: string, now: number): void {
  * Seals a day that is over. `verified` is what verifying the chain gave a moment ago; what was appended since is verified
  * here, under the lock.
  * @returns the receipt, or undefined when the day is sealed already; and what the chain was found to be
- * @throws SealsHeld while nothing may be sealed
+ * @throws SealingBlocked while nothing may be sealed
  */
 export async function sealDay(
   sealing: Sealing,

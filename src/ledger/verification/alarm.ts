@@ -11,13 +11,13 @@ import type { LedgerLog } from "../log.ts";
 import type { Verified } from "./verification.ts";
 
 /** A verification that begins: what was known of the chain then. */
-export type Beginning = VerificationRecord;
+export type PriorRecord = VerificationRecord;
 
 /** The outcome of a verification that is to be noted. */
 export interface Outcome extends Pick<Verified, "finding" | "link"> {
   /** Whether it began at the start of the chain. */
   isWhole: boolean;
-  beginning: Beginning;
+  prior: PriorRecord;
 }
 
 /**
@@ -57,14 +57,14 @@ export class Alarm {
    * Stores what could not be stored before, where that is possible now, and reads what is stored. To be called before each
    * verification, whose outcome then names it.
    */
-  async refresh(db: Queryable): Promise<Beginning> {
+  async refresh(db: Queryable): Promise<PriorRecord> {
     const unstored = this.#unstored;
     if (unstored !== undefined) await this.#store(unstored);
     return this.read(db);
   }
 
   /** Reads what is stored, by this or any replica; it writes nothing, and so waits for no lock. */
-  async read(db: Queryable): Promise<Beginning> {
+  async read(db: Queryable): Promise<PriorRecord> {
     const record = await readVerification(db);
     this.#show(record.alarm);
     return record;
@@ -75,10 +75,10 @@ export class Alarm {
    * it can.
    */
   async note(outcome: Outcome): Promise<void> {
-    const { finding, link, beginning } = outcome;
+    const { finding, link, prior } = outcome;
     if (finding === undefined) {
       // Most verifications change nothing, and write nothing.
-      if (beginning.alarm !== undefined || beginning.verifiedSeq < link.seq) await this.#store(outcome);
+      if (prior.alarm !== undefined || prior.verifiedSeq < link.seq) await this.#store(outcome);
       return;
     }
     this.#unstored = outcome;
@@ -119,12 +119,12 @@ function keyOf({ seq, fault }: { seq: number; fault: string }): string {
 
 /** What is known after a verification, by the rules that `Alarm` states. */
 function afterwards(before: VerificationRecord, outcome: Outcome, now: number): VerificationRecord {
-  const { finding, link, isWhole, beginning } = outcome;
+  const { finding, link, isWhole, prior } = outcome;
   if (finding === undefined) {
-    const takesBack = isWhole && before.round === beginning.round;
+    const takesBack = isWhole && before.round === prior.round;
     const alarm = takesBack ? undefined : before.alarm;
     // A finding may have come in between.
-    return before.round === beginning.round && link.seq > before.verifiedSeq
+    return before.round === prior.round && link.seq > before.verifiedSeq
       ? { ...before, alarm, ...verifiedUpTo(link, now) }
       : { ...before, alarm };
   }

@@ -1,6 +1,6 @@
 // Receipts that are verified at once, in a form that is cheap to hand to a thread: few objects, and one buffer that is moved.
-import { PlainReader } from "../../receipt/fast-path/canonical-scanner.ts";
-import { readPlainSession } from "../../receipt/fast-path/session.ts";
+import { CanonicalScanner } from "../../receipt/fast-path/canonical-scanner.ts";
+import { scanSession } from "../../receipt/fast-path/session.ts";
 import { type Head, rivalOf } from "../../receipt/recovery.ts";
 import { type Link, verifyNext } from "../../receipt/verify.ts";
 import type { ReceiptRow } from "../../store/tables/receipts.ts";
@@ -20,7 +20,7 @@ export interface Page {
  * What verifying a page gave: undefined when any of it is not good. None of `rivals`, which recoveries abandon, may be in the
  * chain; that remains to be checked.
  */
-export type PageOutcome = { firstTs: string; last: Link; rivals: Head[] } | undefined;
+export type BatchOutcome = { firstTs: string; last: Link; rivals: Head[] } | undefined;
 
 const hashLength = 64;
 
@@ -30,7 +30,7 @@ const hashLength = 64;
  * @returns undefined for rows of which one is seen not to be good as it is: its recorded prev_hash is not the recorded hash
  * of the receipt before, which is what a good document's must be
  */
-export function packPage(
+export function packBatch(
   previous: Page["previous"],
   rows: readonly ReceiptRow[],
   buffer?: ArrayBuffer,
@@ -56,8 +56,8 @@ export function packPage(
 }
 
 /** Verifies the receipts of a page, one after another. Whether the first is older than the one before is not seen here. */
-export function verifyPage({ previous, hashes, ends, bytes }: Page): PageOutcome {
-  const reader = new PlainReader(bytes);
+export function verifyBatch({ previous, hashes, ends, bytes }: Page): BatchOutcome {
+  const reader = new CanonicalScanner(bytes);
   let link: Link = previous;
   let firstTs: string | undefined;
   const rivals: Head[] = [];
@@ -84,12 +84,12 @@ function verifyReceipt(
   previous: Link,
   bytes: Uint8Array,
   hash: string,
-  reader: PlainReader,
+  reader: CanonicalScanner,
   rivals: Head[],
 ): Link | undefined {
   const seq = previous.seq + 1;
   const computedHash = sha256(bytes);
-  const ts = computedHash === hash ? readPlainSession(reader, previous) : undefined;
+  const ts = computedHash === hash ? scanSession(reader, previous) : undefined;
   if (ts !== undefined && (previous.ts === undefined || ts >= previous.ts)) return { seq, hash: computedHash, ts };
   const verdict = verifyNext(previous, { bytes, computedHash, seq, hash, prevHash: previous.hash });
   if (!verdict.ok) return undefined;

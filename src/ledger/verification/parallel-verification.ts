@@ -2,9 +2,9 @@ import { availableParallelism } from "node:os";
 import type { Link } from "../../receipt/verify.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
-import type { PageOutcome } from "./batch.ts";
-import { firstPortion, isInChain, portionAfter, type Verified, verifyFrom } from "./verification.ts";
-import { VerificationCrew } from "./worker-pool.ts";
+import type { BatchOutcome } from "./batch.ts";
+import { firstBatchSize, isInChain, nextBatchSize, type Verified, verifyFrom } from "./verification.ts";
+import { WorkerPool } from "./worker-pool.ts";
 
 export interface ParallelOptions {
   /** Ends the threads; `db` must read no more then. */
@@ -16,7 +16,7 @@ export interface ParallelOptions {
   /** Where fewer receipts than this are left, this thread verifies alone. */
   least?: number;
   /** The most receipts that a page has. */
-  portion?: number;
+  maxBatchSize?: number;
   /** The threads' program. */
   program?: URL;
 }
@@ -30,7 +30,7 @@ const readsAtOnce = 2;
 
 /**
  * Verifies as `verifyFrom` does, with the same outcome, in less time. Threads verify whole pages, each after what the last
- * receipt before it is recorded to be; that gives the longest beginning of good pages. Whatever comes then, the first bad
+ * receipt before it is recorded to be; that gives the longest prior of good pages. Whatever comes then, the first bad
  * receipt or the end of the chain, is told by `verifyFrom` and by nothing else. So a thread that fails costs time, and
  * never the outcome.
  */
@@ -44,12 +44,12 @@ export async function verifyInParallel(db: Queryable, start: Link, options: Para
 
 /** @returns the last receipt of the last page up to which all pages are good */
 async function passGoodPages(db: Queryable, start: Link, options: ParallelOptions): Promise<Link> {
-  const { signal, onFailure, threads = Math.min(availableParallelism(), 2), portion, program } = options;
+  const { signal, onFailure, threads = Math.min(availableParallelism(), 2), maxBatchSize, program } = options;
   signal.throwIfAborted();
-  const crew = new VerificationCrew({ size: threads, onFailure, program });
+  const crew = new WorkerPool({ size: threads, onFailure, program });
   const end = () => void crew.end();
   signal.addEventListener("abort", end, { once: true });
-  const underWay: Promise<PageOutcome>[] = [];
+  const underWay: Promise<BatchOutcome>[] = [];
   let good = start;
   /** Waits for the oldest page; false where it is not good. */
   const settle = async () => {
@@ -62,7 +62,7 @@ async function passGoodPages(db: Queryable, start: Link, options: ParallelOption
   };
   try {
     let previous: { seq: number; hash: string } = start;
-    for await (const rows of readFullPages(db, start.seq, portion)) {
+    for await (const rows of readFullPages(db, start.seq, maxBatchSize)) {
       underWay.push(crew.verify(previous, rows));
       previous = rows.at(-1) as ReceiptRow;
       if (underWay.length >= threads * pagesAThread && !(await settle())) return good;
@@ -79,7 +79,7 @@ async function passGoodPages(db: Queryable, start: Link, options: ParallelOption
  * Reads pages of receipts that follow `after` without a gap, up to the first page that is not full or has one: there the
  * chain ends or breaks. Some pages are asked for before they are due; when this ends none of them is under way any more.
  */
-async function* readFullPages(db: Queryable, after: number, portion?: number): AsyncGenerator<ReceiptRow[], void> {
+async function* readFullPages(db: Queryable, after: number, maxBatchSize?: number): AsyncGenerator<ReceiptRow[], void> {
   interface Reading {
     /** The seq of its last row, where it is full. */
     last: number;
@@ -87,7 +87,7 @@ async function* readFullPages(db: Queryable, after: number, portion?: number): A
   }
   const underWay: Reading[] = [];
   let asked = after;
-  let limit = Math.min(firstPortion, portion ?? firstPortion);
+  let limit = Math.min(firstBatchSize, maxBatchSize ?? firstBatchSize);
   try {
     for (;;) {
       while (underWay.length < readsAtOnce) {
@@ -100,7 +100,7 @@ async function* readFullPages(db: Queryable, after: number, portion?: number): A
       const rows = await due;
       if (rows.at(-1)?.seq !== last || rows.length !== last - after) return;
       after = last;
-      limit = portionAfter(rows, portion);
+      limit = nextBatchSize(rows, maxBatchSize);
       yield rows;
     }
   } finally {

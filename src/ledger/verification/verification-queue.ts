@@ -1,7 +1,7 @@
 import { StoaError } from "../../errors.ts";
 import type { Link } from "../../receipt/verify.ts";
 import type { Queryable } from "../../store/database/database.ts";
-import type { Beginning } from "./alarm.ts";
+import type { PriorRecord } from "./alarm.ts";
 import { startBefore, type Verified } from "./verification.ts";
 
 /** What a verification found. */
@@ -21,17 +21,17 @@ export interface Report {
   ageMs: number;
 }
 
-export interface DeskOptions {
+export interface VerificationQueueOptions {
   /** A reader that reads no more once the signal has aborted. */
   read(signal: AbortSignal): Queryable;
   /** Called before each verification; `tell` gets what it gives. */
-  begin(db: Queryable): Promise<Beginning>;
+  begin(db: Queryable): Promise<PriorRecord>;
   /** Verifies the receipts after a good one. */
   verify(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified>;
   /** Hears of every finding, and of good verifications of the whole chain. */
-  tell(verified: Verified, isWhole: boolean, beginning: Beginning): Promise<void>;
+  tell(verified: Verified, isWhole: boolean, prior: PriorRecord): Promise<void>;
   /** How long a caller waits for a verification of another part of the chain, in milliseconds. */
-  mostWaitMs?: number | undefined;
+  maxWaitMs?: number | undefined;
   /** How long a good report is given again, in milliseconds. Default: 5 s. */
   maxReportAgeMs?: number | undefined;
 }
@@ -55,13 +55,13 @@ interface Run {
  * Verifications, one at a time: a second caller joins the one that runs, or waits for its turn. A good report is given again
  * for some seconds, while the head is the one that it ended with; one that found a fault is not.
  */
-export class VerificationDesk {
-  readonly #options: DeskOptions;
+export class VerificationQueue {
+  readonly #options: VerificationQueueOptions;
   #running: Run | undefined;
   /** Good reports by their `from`, with the time on the monotonic clock when they ended; the oldest first. */
   readonly #remembered = new Map<number, { report: Report; endedAt: number }>();
 
-  constructor(options: DeskOptions) {
+  constructor(options: VerificationQueueOptions) {
     this.#options = options;
   }
 
@@ -72,7 +72,7 @@ export class VerificationDesk {
   async verify(from: number, head: Head, signal: AbortSignal): Promise<Report> {
     const known = this.#recall(from, head);
     if (known !== undefined) return known;
-    const end = performance.now() + (this.#options.mostWaitMs ?? 30_000);
+    const end = performance.now() + (this.#options.maxWaitMs ?? 30_000);
     let run = this.#running;
     while (run !== undefined && (run.from !== from || run.leaving.signal.aborted)) {
       const turn = run.report.then(
@@ -130,14 +130,14 @@ export class VerificationDesk {
   async #run(from: number, signal: AbortSignal): Promise<Report> {
     const begun = performance.now();
     const db = this.#options.read(signal);
-    const beginning = await this.#options.begin(db);
+    const prior = await this.#options.begin(db);
     const start = await startBefore(db, from);
     const verified: Verified =
       "fault" in start
         ? { link: { seq: from - 1, hash: "" }, count: 0, finding: start }
         : await this.#options.verify(db, start, signal);
     const { finding, link, count } = verified;
-    if (finding !== undefined || from === 1) await this.#options.tell(verified, from === 1, beginning);
+    if (finding !== undefined || from === 1) await this.#options.tell(verified, from === 1, prior);
     return {
       verifyOk: finding === undefined,
       from,

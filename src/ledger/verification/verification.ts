@@ -5,18 +5,18 @@ import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../../stor
 import { sha256 } from "../sealing/append.ts";
 
 /** The most receipts that are read at once. */
-export const portion = 500;
+export const maxBatchSize = 500;
 /** As many as are read before it is known how long they are. */
-export const firstPortion = 16;
+export const firstBatchSize = 16;
 /** About how many bytes are read at once: memory stays constant, however long the chain and its receipts. */
-const portionBytes = 512 * 1024;
+const batchBytes = 512 * 1024;
 
 /** How many receipts to read after those of `rows`, by their length. */
-export function portionAfter(rows: readonly ReceiptRow[], most = portion): number {
+export function nextBatchSize(rows: readonly ReceiptRow[], most = maxBatchSize): number {
   let bytes = 0;
   for (const { canonical } of rows) bytes += canonical.length;
-  const fitting = bytes === 0 ? most : Math.floor((rows.length * portionBytes) / bytes);
-  return Math.min(Math.max(fitting, firstPortion), most);
+  const fitting = bytes === 0 ? most : Math.floor((rows.length * batchBytes) / bytes);
+  return Math.min(Math.max(fitting, firstBatchSize), most);
 }
 
 /** The outcome of verifying receipts one after another from a good link on. */
@@ -34,7 +34,7 @@ export interface Verified {
  */
 export async function verifyFrom(db: Queryable, start: Link): Promise<Verified> {
   let link = start;
-  for (let limit = firstPortion; ; ) {
+  for (let limit = firstBatchSize; ; ) {
     const rows = await listReceipts(db, link.seq + 1, limit);
     for (const { seq, hash, prev_hash, canonical } of rows) {
       const claim = { bytes: canonical, computedHash: sha256(canonical), seq, hash, prevHash: prev_hash };
@@ -47,7 +47,7 @@ export async function verifyFrom(db: Queryable, start: Link): Promise<Verified> 
       link = verdict.link;
     }
     if (rows.length > 0) {
-      limit = portionAfter(rows);
+      limit = nextBatchSize(rows);
       continue;
     }
     // The head is read after the rows, and moves with them: it can be ahead of what was read, and is never behind it.

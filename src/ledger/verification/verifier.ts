@@ -1,10 +1,10 @@
 import { chainStart, type Finding, type Link } from "../../receipt/verify.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import type { LedgerLog } from "../log.ts";
-import { Alarm, type Beginning } from "./alarm.ts";
+import { Alarm, type PriorRecord } from "./alarm.ts";
 import { verifyInParallel } from "./parallel-verification.ts";
 import { startBefore, type Verified } from "./verification.ts";
-import { VerificationDesk } from "./verification-queue.ts";
+import { VerificationQueue } from "./verification-queue.ts";
 
 /** How often reads of damaged receipts may have the whole chain verified, in milliseconds. */
 const suspicionMs = 60_000;
@@ -17,7 +17,7 @@ export interface VerifierOptions {
   /** Aborts when the service stops. */
   stopping: AbortSignal;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
-  mostWaitMs?: number | undefined;
+  maxWaitMs?: number | undefined;
   /** How long a good report of a verification is given again, in milliseconds. */
   maxReportAgeMs?: number | undefined;
 }
@@ -25,7 +25,7 @@ export interface VerifierOptions {
 /** Verifies the chain for everybody who asks, and keeps the alarm. */
 export class Verifier {
   readonly alarm: Alarm;
-  readonly desk: VerificationDesk;
+  readonly desk: VerificationQueue;
   readonly #db: Database;
   readonly #now: () => number;
   readonly #log: LedgerLog;
@@ -34,18 +34,18 @@ export class Verifier {
   /** When a suspicion was last looked into, by `performance.now()`. */
   #suspectedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ db, now, log, stopping, mostWaitMs, maxReportAgeMs }: VerifierOptions) {
+  constructor({ db, now, log, stopping, maxWaitMs, maxReportAgeMs }: VerifierOptions) {
     this.#db = db;
     this.#now = now;
     this.#log = log;
     this.#stopping = stopping;
     this.alarm = new Alarm(db, now, log);
-    this.desk = new VerificationDesk({
+    this.desk = new VerificationQueue({
       read: (signal) => db.longReader(this.#orStopping(signal)),
       begin: (reader) => this.alarm.refresh(reader),
       verify: (reader, start, signal) => this.after(reader, start, this.#orStopping(signal)),
-      tell: (verified, isWhole, beginning) => this.note(verified, isWhole, beginning),
-      mostWaitMs,
+      tell: (verified, isWhole, prior) => this.note(verified, isWhole, prior),
+      maxWaitMs,
       maxReportAgeMs,
     });
   }
@@ -67,11 +67,11 @@ export class Verifier {
   /**
    * Notes what a verification found, for `alarm`.
    * @param isWhole whether it began at the start of the chain
-   * @param beginning what `alarm.refresh` gave before it began
+   * @param prior what `alarm.refresh` gave before it began
    */
-  async note({ finding, link }: Verified, isWhole: boolean, beginning: Beginning): Promise<void> {
+  async note({ finding, link }: Verified, isWhole: boolean, prior: PriorRecord): Promise<void> {
     if (isWhole || finding !== undefined) this.#verifiedAt = this.#now();
-    await this.alarm.note({ finding, link, isWhole, beginning });
+    await this.alarm.note({ finding, link, isWhole, prior });
   }
 
   /**
@@ -81,11 +81,11 @@ export class Verifier {
   async catchUp(signal: AbortSignal): Promise<Verified> {
     const either = this.#orStopping(signal);
     const db = this.#db.longReader(either);
-    const beginning = await this.alarm.refresh(db);
-    const { verifiedSeq, verifiedHash } = beginning;
+    const prior = await this.alarm.refresh(db);
+    const { verifiedSeq, verifiedHash } = prior;
     const start = verifiedSeq === 0 ? chainStart : await startAt(db, verifiedSeq, verifiedHash);
     const verified = "fault" in start ? found(start) : await this.after(db, start, either);
-    await this.note(verified, verifiedSeq === 0, beginning);
+    await this.note(verified, verifiedSeq === 0, prior);
     return verified;
   }
 
@@ -101,8 +101,8 @@ export class Verifier {
 
   async #verifyWhole(): Promise<void> {
     const db = this.#db.longReader(this.#stopping);
-    const beginning = await this.alarm.refresh(db);
-    await this.note(await this.after(db, chainStart, this.#stopping), true, beginning);
+    const prior = await this.alarm.refresh(db);
+    await this.note(await this.after(db, chainStart, this.#stopping), true, prior);
   }
 
   #orStopping(signal: AbortSignal): AbortSignal {

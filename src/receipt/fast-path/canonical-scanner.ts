@@ -42,7 +42,7 @@ const literalNull = new Literal("null");
  * for and return true; once one has returned false the reader stands anywhere. What is not plain may still be canonical.
  * Bytes from 0x80 on are taken as they are; `isUtf8` tells whether they may be.
  */
-export class PlainReader {
+export class CanonicalScanner {
   /** The index of the byte that comes next. */
   at = 0;
   readonly #bytes: Uint8Array;

@@ -1,5 +1,5 @@
 import { daysOf } from "../document.ts";
-import { Literal, type PlainReader } from "./canonical-scanner.ts";
+import { type CanonicalScanner, Literal } from "./canonical-scanner.ts";
 
 // A session as the service writes it, between what differs from one to the next.
 const beforeAgent = new Literal('{"actor":{"agent":');
@@ -30,7 +30,7 @@ const letterZ = 0x5a;
  * @param previous the seq and hash of the receipt before
  * @returns its ts; undefined for any other receipt
  */
-export function readPlainSession(reader: PlainReader, previous: { seq: number; hash: string }): string | undefined {
+export function scanSession(reader: CanonicalScanner, previous: { seq: number; hash: string }): string | undefined {
   const { seq, hash } = previous;
   const isBegun =
     seq >= 1 && // receipt 1 is no session
@@ -64,7 +64,7 @@ export function readPlainSession(reader: PlainReader, previous: { seq: number; h
 }
 
 /** Passes a date that exists, as YYYY-MM-DD. */
-function passDate(reader: PlainReader): boolean {
+function passDate(reader: CanonicalScanner): boolean {
   const year = reader.digits(4);
   if (year < 1 || !reader.byte(hyphen)) return false;
   const month = reader.digits(2);
@@ -74,7 +74,7 @@ function passDate(reader: PlainReader): boolean {
 }
 
 /** Passes a time that exists, in UTC with milliseconds: no leap second, no hour 24. */
-function passTime(reader: PlainReader): boolean {
+function passTime(reader: CanonicalScanner): boolean {
   return (
     passDate(reader) &&
     reader.byte(letterT) &&

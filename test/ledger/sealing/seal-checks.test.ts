@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startDailyClock } from "../../../src/ledger/sealing/day-clock.ts";
-import { SealHolds } from "../../../src/ledger/sealing/seal-checks.ts";
+import { startDailySealing } from "../../../src/ledger/sealing/daily-sealing.ts";
+import { SealChecks } from "../../../src/ledger/sealing/seal-checks.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -15,7 +15,7 @@ async function startHeld() {
   const { app, db } = await startService({ overrides: { now: clock.now } });
   await app.close();
   const state: { reasons: (string | undefined)[]; looks: number } = { reasons: [undefined, undefined], looks: 0 };
-  const holds = new SealHolds();
+  const holds = new SealChecks();
   for (const index of state.reasons.keys()) holds.add(async () => state.reasons[index]);
   holds.add(async () => void state.looks++);
   const { ledger } = await openLedger(db, clock.now, holds);
@@ -53,7 +53,7 @@ describe("seal holds", () => {
     clock.set("2026-03-02T00:00:01Z");
     const lines: { msg: string; reason?: string }[] = [];
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-    const daily = startDailyClock(ledger, clock.now, log);
+    const daily = startDailySealing(ledger, clock.now, log);
     onTestFinished(() => daily.stop());
     await waitUntil("the first reason", () => lines.length === 1);
     const { looks } = state;
@@ -79,7 +79,7 @@ describe("seal holds", () => {
       await empty.rows(`CREATE TABLE ${table} LIKE ${db.config.database}.${table}`);
     }
     await empty.rows("INSERT INTO ledger_head SELECT 1, 0, REPEAT('0', 64), 0");
-    const holds = new SealHolds();
+    const holds = new SealChecks();
     holds.add(async () => "The reason.");
     await expect(openLedger(empty, Date.now, holds)).rejects.toThrow("Nothing is sealed now: The reason.");
     expect(await empty.rows("SELECT seq FROM receipts")).toEqual([]);

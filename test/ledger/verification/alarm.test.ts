@@ -114,22 +114,22 @@ describe("the alarm", () => {
     try {
       const reader = database.reader(never);
       const [slow, quick] = [1, 2].map(() => new Alarm(database, () => 1_000, pino({ level: "silent" })));
-      const beginning = await (slow as Alarm).refresh(reader);
+      const prior = await (slow as Alarm).refresh(reader);
       const finding = { seq: 2, fault: "wrong_hash" as const, message: "it was changed" };
       const isWhole = true;
       await (quick as Alarm).note({
         finding,
         link: chainStart,
         isWhole,
-        beginning: await (quick as Alarm).refresh(reader),
+        prior: await (quick as Alarm).refresh(reader),
       });
       const good = { finding: undefined, link: { seq: 4, hash: "f".repeat(64) }, isWhole };
-      await (slow as Alarm).note({ ...good, beginning });
+      await (slow as Alarm).note({ ...good, prior });
       expect(await (slow as Alarm).refresh(reader)).toMatchObject({
         alarm: { ...finding, foundAt: 1_000 },
-        verifiedSeq: beginning.verifiedSeq,
+        verifiedSeq: prior.verifiedSeq,
       });
-      await (slow as Alarm).note({ ...good, beginning: await (slow as Alarm).refresh(reader) });
+      await (slow as Alarm).note({ ...good, prior: await (slow as Alarm).refresh(reader) });
       expect((await (quick as Alarm).refresh(reader)).alarm).toBeUndefined();
     } finally {
       await database.close();

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ParallelOptions, verifyInParallel } from "../../../src/ledger/verification/parallel-verification.ts";
 import {
-  firstPortion,
-  portion,
-  portionAfter,
+  firstBatchSize,
+  maxBatchSize,
+  nextBatchSize,
   startBefore,
   verifyFrom,
 } from "../../../src/ledger/verification/verification.ts";
@@ -39,7 +39,7 @@ beforeAll(async () => {
 const onFailure = (error: unknown) => {
   throw error;
 };
-const small: ParallelOptions = { signal: never, onFailure, threads: 2, least: 0, portion: 7 };
+const small: ParallelOptions = { signal: never, onFailure, threads: 2, least: 0, maxBatchSize: 7 };
 
 async function insert(stored: StoredRow[]): Promise<void> {
   for (let begin = 0; begin < stored.length; begin += 100) {
@@ -99,7 +99,7 @@ describe("verification in threads", () => {
         fc.integer({ min: 1, max: length }),
         fc.integer({ min: 1, max: 60 }),
         fc.integer({ min: 1, max: 3 }),
-        async (broken, from, portion, threads) => {
+        async (broken, from, maxBatchSize, threads) => {
           const good = rows.filter((row) => broken.some(({ seq }) => seq === row.seq));
           const stored = good.flatMap((row) => {
             const changed = broken
@@ -112,7 +112,7 @@ describe("verification in threads", () => {
               const start = await startBefore(reader, begin);
               if ("fault" in start) continue;
               const expected = await verifyFrom(reader, start);
-              expect(await verifyInParallel(reader, start, { ...small, portion, threads })).toEqual(expected);
+              expect(await verifyInParallel(reader, start, { ...small, maxBatchSize, threads })).toEqual(expected);
             }
           });
         },
@@ -153,7 +153,7 @@ describe("verification in threads", () => {
         await withRows(stored, rows, async () => {
           const expected = await verifyFrom(reader, chainStart);
           expect(expected.finding?.seq).toBe(seq);
-          expect(await verifyInParallel(reader, chainStart, { ...small, portion: 4 })).toEqual(expected);
+          expect(await verifyInParallel(reader, chainStart, { ...small, maxBatchSize: 4 })).toEqual(expected);
         });
       }
     }
@@ -166,7 +166,7 @@ describe("verification in threads", () => {
       await withRows(moved, good, async () => {
         const expected = await verifyFrom(reader, chainStart);
         expect(expected.finding).toMatchObject({ seq: length - count + 1, fault: "gap" });
-        expect(await verifyInParallel(reader, chainStart, { ...small, portion: 4 })).toEqual(expected);
+        expect(await verifyInParallel(reader, chainStart, { ...small, maxBatchSize: 4 })).toEqual(expected);
       });
     }
   });
@@ -180,7 +180,7 @@ describe("verification in threads", () => {
         return found;
       },
     };
-    const { link, count, finding } = await verifyInParallel(counting, chainStart, { ...small, portion: 20 });
+    const { link, count, finding } = await verifyInParallel(counting, chainStart, { ...small, maxBatchSize: 20 });
     expect({ link, count, finding }).toEqual({
       link: { seq: length, hash: rows.at(-1)?.hash, ts: expect.any(String) },
       count: length,
@@ -244,10 +244,10 @@ describe("the size of a page", () => {
   it("follows the length of the receipts", () => {
     const page = (count: number, size: number) =>
       Array.from({ length: count }, () => ({ seq: 1, hash: "", prev_hash: "", canonical: Buffer.alloc(size) }));
-    expect(portionAfter(page(16, 700))).toBe(portion);
-    expect(portionAfter(page(500, 0))).toBe(portion);
-    expect(portionAfter(page(16, 4_096))).toBe(128);
-    expect(portionAfter(page(500, 65_536))).toBe(firstPortion);
-    expect(portionAfter(page(16, 700), 20)).toBe(20);
+    expect(nextBatchSize(page(16, 700))).toBe(maxBatchSize);
+    expect(nextBatchSize(page(500, 0))).toBe(maxBatchSize);
+    expect(nextBatchSize(page(16, 4_096))).toBe(128);
+    expect(nextBatchSize(page(500, 65_536))).toBe(firstBatchSize);
+    expect(nextBatchSize(page(16, 700), 20)).toBe(20);
   });
 });

@@ -356,7 +356,7 @@ describe("verifications at the same time", () => {
 
   it("end when nobody waits for them any more", async () => {
     const target = await startLedger({ db: await createTestDatabase() });
-    // Longer than one portion, so that there is something left to read.
+    // Longer than one maxBatchSize, so that there is something left to read.
     await fill(target.db, 40);
     await withHeldBack(target, async (release) => {
       const leave = new AbortController();

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalize, type Json } from "../../../src/receipt/canonical.ts";
-import { Literal, PlainReader } from "../../../src/receipt/fast-path/canonical-scanner.ts";
+import { CanonicalScanner, Literal } from "../../../src/receipt/fast-path/canonical-scanner.ts";
 import { parseJson } from "../../../src/receipt/parse.ts";
 import { nested, values } from "../values.ts";
 
 /** Whether the reader passes over the whole as one value. */
 function isPassed(text: string): boolean {
-  const reader = new PlainReader(new TextEncoder().encode(text));
+  const reader = new CanonicalScanner(new TextEncoder().encode(text));
   return reader.value() && reader.isAtEnd && reader.isUtf8();
 }
 
@@ -47,7 +47,7 @@ const plainValues = fc.letrec<{ value: Json }>((tie) => ({
   ),
 })).value;
 
-describe("PlainReader.value", () => {
+describe("CanonicalScanner.value", () => {
   it("passes over every canonical text that is plain", () => {
     fc.assert(
       fc.property(plainValues, (value) => {
@@ -163,11 +163,11 @@ describe("PlainReader.value", () => {
 
   it("stays within the bytes it is moved to", () => {
     const bytes = new TextEncoder().encode('[true,"ab",-12,{"a":[]}]');
-    const reader = new PlainReader(bytes);
+    const reader = new CanonicalScanner(bytes);
     for (let begin = 0; begin < bytes.length; begin++) {
       for (let end = begin; end <= bytes.length; end++) {
         reader.moveTo(begin, end);
-        const alone = new PlainReader(bytes.slice(begin, end));
+        const alone = new CanonicalScanner(bytes.slice(begin, end));
         const passed = reader.value();
         expect(passed).toBe(alone.value());
         if (passed) expect([reader.at, reader.isAtEnd]).toEqual([begin + alone.at, alone.isAtEnd]);
@@ -176,7 +176,7 @@ describe("PlainReader.value", () => {
   });
 });
 
-describe("PlainReader.isUtf8", () => {
+describe("CanonicalScanner.isUtf8", () => {
   it.each([
     ["ASCII", [0x61], true],
     ["two bytes", [0xc3, 0xa9], true],
@@ -187,7 +187,7 @@ describe("PlainReader.isUtf8", () => {
     ["a character cut short", [0xe2, 0x82], false],
     ["above U+10FFFF", [0xf4, 0x90, 0x80, 0x80], false],
   ])("%s: %j is %s", (_, content, isUtf8) => {
-    const reader = new PlainReader(Uint8Array.from([0x22, ...content, 0x22]));
+    const reader = new CanonicalScanner(Uint8Array.from([0x22, ...content, 0x22]));
     expect(reader.value() && reader.isAtEnd).toBe(true);
     expect(reader.isUtf8()).toBe(isUtf8);
     reader.moveTo(0, 1);
@@ -195,13 +195,13 @@ describe("PlainReader.isUtf8", () => {
   });
 });
 
-describe("PlainReader.literal", () => {
+describe("CanonicalScanner.literal", () => {
   it("passes the same text of any length from four bytes on, and no other", () => {
     for (const text of ["abcd", "abcde", "abcdef", "abcdefg", "abcdefgh", "abcdefghi"]) {
       const literal = new Literal(text);
       const bytes = new TextEncoder().encode(`-${text}-`);
       const passes = (changed: Uint8Array, end: number) => {
-        const reader = new PlainReader(changed);
+        const reader = new CanonicalScanner(changed);
         reader.moveTo(1, end);
         return reader.literal(literal) && reader.at === 1 + text.length;
       };

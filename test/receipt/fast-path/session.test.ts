@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PlainReader } from "../../../src/receipt/fast-path/canonical-scanner.ts";
-import { readPlainSession } from "../../../src/receipt/fast-path/session.ts";
+import { CanonicalScanner } from "../../../src/receipt/fast-path/canonical-scanner.ts";
+import { scanSession } from "../../../src/receipt/fast-path/session.ts";
 import { verifyNext } from "../../../src/receipt/verify.ts";
 import { buildChain, type Change, type LooseDocument, type Receipt, sha256 } from "../chain.ts";
 
@@ -15,7 +15,7 @@ const session = chain[3] as Receipt;
  * @returns whether it was read, and whether it is good
  */
 function compare(bytes: Uint8Array, after: { seq: number; hash: string } = previous): { read: boolean; good: boolean } {
-  const ts = readPlainSession(new PlainReader(bytes), after);
+  const ts = scanSession(new CanonicalScanner(bytes), after);
   const computedHash = sha256(bytes);
   const verdict = verifyNext(after, { bytes, computedHash });
   if (ts !== undefined && !(verdict.ok && verdict.link.ts === ts)) {
@@ -31,7 +31,7 @@ const withDocument = (document: (document: LooseDocument) => void) => changed({ 
 const both = { read: true, good: true };
 const neither = { read: false, good: false };
 
-describe("readPlainSession", () => {
+describe("scanSession", () => {
   it("reads sessions, and leaves a genesis and dailies to verifyNext", () => {
     const read = chain.map((receipt, index) =>
       compare(receipt.bytes, chain[index - 1] ?? { seq: 0, hash: "0".repeat(64) }),
@@ -165,9 +165,9 @@ describe("readPlainSession", () => {
   it("reads a receipt that stands among others", () => {
     const bytes = Buffer.concat(chain.map((receipt) => receipt.bytes));
     const begin = bytes.indexOf(session.bytes);
-    const reader = new PlainReader(bytes);
+    const reader = new CanonicalScanner(bytes);
     reader.moveTo(begin, begin + session.bytes.length);
-    expect(readPlainSession(reader, previous)).toBe(JSON.parse(Buffer.from(session.bytes).toString()).ts);
+    expect(scanSession(reader, previous)).toBe(JSON.parse(Buffer.from(session.bytes).toString()).ts);
     for (const [from, to] of [
       [0, 1],
       [0, -1],
@@ -175,7 +175,7 @@ describe("readPlainSession", () => {
       [-1, 0],
     ] as const) {
       reader.moveTo(begin + from, begin + session.bytes.length + to);
-      expect(readPlainSession(reader, previous)).toBeUndefined();
+      expect(scanSession(reader, previous)).toBeUndefined();
     }
   });
 });

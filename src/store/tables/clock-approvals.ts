@@ -1,14 +1,16 @@
 import type { Queryable, Tx } from "../database/database.ts";
 import type { Head } from "./receipts.ts";
 
+// An operator approves a receipt whose time is ahead of the clock. The table ledger_clock_words stores these approvals.
+
 /** What the database knows of the time. Times are in milliseconds since 1970 (UTC). */
 export interface KnownTimes {
   /** The database's own clock. */
   databaseNow: number;
   /** The newest receipt's; 0 before the first. */
   headTs: number;
-  /** The newest ts of which an operator has said that it is ahead of a clock that is right; 0 where none is. */
-  acceptedTs: number;
+  /** The newest ts that an operator approved although it is ahead of the clock; 0 if there is none. */
+  approvedTs: number;
   /** The date of the first receipt; undefined before it. */
   firstDay: string | undefined;
   /** How many days before the one that was asked about are sealed. */
@@ -36,39 +38,39 @@ export async function readKnownTimes(db: Queryable, today: string): Promise<Know
   return {
     databaseNow: Number(row.micros) / 1000,
     headTs: Number(row.ts),
-    acceptedTs: Number(row.accepted ?? 0),
+    approvedTs: Number(row.accepted ?? 0),
     firstDay: row.first_day ?? undefined,
     sealedDays: Number(row.sealed),
   };
 }
 
-/** The newest ts that was noted by `insertClockWord`; 0 where none was. */
-export async function readAcceptedTs(db: Queryable): Promise<number> {
+/** The newest ts that an operator approved; 0 if there is none. */
+export async function readApprovedTs(db: Queryable): Promise<number> {
   const [row] = await db.rows<{ ts: number | null }>("SELECT MAX(ts) AS ts FROM ledger_clock_words");
   return Number(row?.ts ?? 0);
 }
 
-/** What an operator has said of the time of a receipt. */
-export interface ClockWord {
+/** An operator's approval of a receipt whose time is ahead of the clock. */
+export interface ClockApproval {
   seq: number;
   /** The receipt's, in milliseconds since 1970 (UTC). */
   ts: number;
 }
 
-/** Some of the words, in the order of their receipts: those after receipt `after`. */
-export function listClockWords(db: Queryable, after: number): Promise<ClockWord[]> {
-  return db.rows<ClockWord>("SELECT seq, ts FROM ledger_clock_words WHERE seq > ? ORDER BY seq LIMIT 50", [after]);
+/** Lists some approvals of receipts after receipt `after`, in the order of their receipts. */
+export function listClockApprovals(db: Queryable, after: number): Promise<ClockApproval[]> {
+  return db.rows<ClockApproval>("SELECT seq, ts FROM ledger_clock_words WHERE seq > ? ORDER BY seq LIMIT 50", [after]);
 }
 
-export async function putClockWordTime(tx: Tx, { seq, ts }: ClockWord): Promise<void> {
+export async function putClockApprovalTime(tx: Tx, { seq, ts }: ClockApproval): Promise<void> {
   await tx.run("UPDATE ledger_clock_words SET ts = ? WHERE seq = ?", [ts, seq]);
 }
 
-export async function deleteClockWord(tx: Tx, seq: number): Promise<void> {
+export async function deleteClockApproval(tx: Tx, seq: number): Promise<void> {
   await tx.run("DELETE FROM ledger_clock_words WHERE seq = ?", [seq]);
 }
 
-/** Notes that the ts of `head`, which is locked, may be ahead of the clock. It must not have been noted before. */
-export async function insertClockWord(tx: Tx, head: Head, givenAt: number): Promise<void> {
+/** Stores the approval of the ts of `head`. The head is locked and was not approved before. */
+export async function insertClockApproval(tx: Tx, head: Head, givenAt: number): Promise<void> {
   await tx.run("INSERT INTO ledger_clock_words (seq, ts, given_at) VALUES (?, ?, ?)", [head.seq, head.ts, givenAt]);
 }

@@ -2,7 +2,7 @@ import { Ticker } from "../../timing/ticker.ts";
 import type { Ledger } from "../ledger.ts";
 import type { LedgerLog } from "../log.ts";
 import { dateOf } from "./append.ts";
-import { SealsHeld } from "./seal-checks.ts";
+import { SealingBlocked } from "./seal-checks.ts";
 
 /** How often the clock is looked at, in milliseconds. */
 const tickMs = 1_000;
@@ -12,7 +12,7 @@ const tickMs = 1_000;
  * and logs why each time the reason changes.
  * @param now gives the time in milliseconds since 1970 (UTC)
  */
-export function startDailyClock(ledger: Ledger, now: () => number, log: LedgerLog): Ticker {
+export function startDailySealing(ledger: Ledger, now: () => number, log: LedgerLog): Ticker {
   /** The day on which everything due was last seen to be sealed. */
   let settled = "";
   /** Why nothing could be sealed, as it was logged last. */
@@ -31,7 +31,7 @@ export function startDailyClock(ledger: Ledger, now: () => number, log: LedgerLo
       await ledger.sealDueDays(signal);
     } catch (error) {
       // A reason that came up meanwhile: the next tick looks again, and logs it.
-      if (error instanceof SealsHeld) return;
+      if (error instanceof SealingBlocked) return;
       throw error;
     }
     settled = today;

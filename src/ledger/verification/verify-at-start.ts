@@ -9,7 +9,7 @@ const retryMs = 30_000;
 export const verifiedAtStart = "verified what was sealed since the last verification";
 
 /** Verifies, beside the service, what was sealed since the last verification; once, but for failures of the database. */
-export function startCatchUp(ledger: Ledger, log: LedgerLog): Ticker {
+export function startVerification(ledger: Ledger, log: LedgerLog): Ticker {
   let done = false;
   const verify = async (signal: AbortSignal) => {
     if (done) return;
