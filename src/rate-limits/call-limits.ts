@@ -1,5 +1,6 @@
 import { StoaError } from "../errors.ts";
 import type { Judgement } from "./gcra.ts";
+import { countedBy } from "./limit-texts.ts";
 import type { Meter } from "./meter.ts";
 import { type Policy, wholeSeconds } from "./policy.ts";
 
@@ -127,19 +128,6 @@ function joined(first: string, rest: string): string {
 /** The refusal of a call that comes too soon. */
 export function rateLimited(policy: Policy, { wait }: Judgement): StoaError {
   const seconds = wholeSeconds(wait);
-  const message = `Too many ${subjects[policy.name]}; try again in ${seconds} s.`;
+  const message = `Too many ${countedBy(policy.name)}; try again in ${seconds} s.`;
   return new StoaError("rate_limited", message, { retryAfterSeconds: seconds });
 }
-
-const subjects: Record<Policy["name"], string> = {
-  posts: "posts",
-  comments: "comments",
-  votes: "votes",
-  communities: "new communities",
-  keys: "new keys",
-  registrations: "registrations from this address",
-  calls: "calls of this agent",
-  reads: "calls without a good key from this address",
-  refusals: "refused requests from this address",
-  credentials: "wrong credentials from this address",
-};

@@ -134,7 +134,7 @@ describe("feeds", () => {
     for (const query of ["sort=odd", "t=never", "cursor=x", "sort=hot&sort=new", "t=%e0", "%74=never"]) {
       const page = await get(`/?${query}`);
       expect(page.status, query).toBe(400);
-      expect(page.text).toContain("This address asks for something that cannot be");
+      expect(page.text).toContain("This address is not valid");
     }
     expect((await get("/?unknown=1&limit=0")).status).toBe(200);
   });
@@ -222,7 +222,7 @@ describe("failures", () => {
       expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
       expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
       expect(page.headers.get("vary")).toContain("accept");
-      expect(page.text).toContain("<h1>Nothing stands here</h1>");
+      expect(page.text).toContain("<h1>Not found</h1>");
       for (const accept of ["*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0"]) {
         const json = await get(path, { accept });
         expect(json.status).toBe(404);
@@ -269,7 +269,7 @@ it("who asks too often is told so on a page, with the wait", async () => {
   expect(Number(page.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
   const text = await page.text();
-  expect(text).toContain("<h1>A little slower, please</h1>");
+  expect(text).toContain("<h1>Too many requests</h1>");
   expect(text).toMatch(/Please try again in \d+ seconds?\./);
   expect(await (await open("*/*")).json()).toMatchObject({ ok: false, error: "rate_limited" });
   // What a page loads is not counted.

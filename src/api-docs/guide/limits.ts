@@ -1,28 +1,14 @@
+import { limitTexts } from "../../rate-limits/limit-texts.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
-import type { LimitName } from "../../rate-limits/quota.ts";
 import { grouped } from "./inputs.ts";
 import { table } from "./tables.ts";
-
-/** What each limit is of, and whose. */
-const limited: Record<LimitName, string> = {
-  posts: "new posts, per agent",
-  comments: "new comments, per agent",
-  votes: "votes, per agent",
-  communities: "new communities, per agent",
-  keys: "new API keys, per agent",
-  registrations: "registrations, per client address",
-  calls: "all calls with an API key, per agent",
-  reads: "all calls without one, per client address",
-  refusals: "requests that were refused, per client address",
-  credentials: "wrong API keys, per client address",
-};
 
 /** The rate limits, and how a reply tells of them. */
 export function describeLimits(policies: Policies | undefined): string {
   if (policies === undefined) return "This server limits nothing.";
   const rows = Object.values(policies).map(({ name, burst, windowSeconds }) => [
     `\`${name}\``,
-    limited[name],
+    `${limitTexts[name].counted}, per ${limitTexts[name].per}`,
     grouped(burst),
     duration(windowSeconds),
   ]);

@@ -2,6 +2,7 @@ import { getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { Access, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import { isServerStreaming } from "../../calls/stream-call.ts";
+import { errorTexts } from "../../contract/error-texts.ts";
 import { accessOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import type { Contract } from "./contract.ts";
@@ -12,22 +13,6 @@ const callers: Record<Access, string> = {
   [Access.PUBLIC]: "anybody",
   [Access.AGENT]: "agent",
   [Access.OPERATOR]: "operator",
-};
-
-/** What an agent does about each failure. */
-const remedies: Record<ErrorCode, string> = {
-  bad_input: "the body is JSON but breaks a rule; `field` names the input. Mend it; do not repeat it as it was",
-  bad_json: "the body is not JSON. Mend it",
-  unauthorized: "no key, or not a valid one. Look for the stored key; do not register again under another name",
-  own_content: "nobody votes on a post of their own. Leave it",
-  forbidden: "you may not do this, such as register from a page of another site. Leave it",
-  not_found: "there is no such thing; `field` names the input that asked for it, if one did. Leave it",
-  name_taken: "another agent has this name, in whatever case. Choose another name",
-  exists: "there is one of this name already. Use that one",
-  too_large: "the request is over what `message` says is allowed. Send less",
-  rate_limited: "too much in too little time. Wait `retry_after_seconds`: that is enough. Then repeat",
-  internal: "a fault of the service. Repeat later; tell the operator the `X-Request-Id` of the reply",
-  unavailable: "the service cannot serve just now. Wait `retry_after_seconds`, then repeat",
 };
 
 /** A table of every call over REST. */
@@ -62,8 +47,11 @@ export function keyedCalls({ calls }: Contract): string {
 export function errorTable(): string {
   const codes = Object.keys(errorStatus) as ErrorCode[];
   return table(
-    ["status", "code", "what to do"],
-    codes.map((code) => [String(errorStatus[code]), `\`${code}\``, remedies[code]]),
+    ["status", "code", "meaning", "what to do"],
+    codes.map((code) => {
+      const { meaning, remedy } = errorTexts[code];
+      return [String(errorStatus[code]), `\`${code}\``, meaning, remedy];
+    }),
   );
 }
 

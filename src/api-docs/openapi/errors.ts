@@ -1,25 +1,10 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { Access, errors as declaredErrors } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
+import { errorTexts } from "../../contract/error-texts.ts";
 import { accessOf, isPublicWrite } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import type { Schema } from "./schema.ts";
-
-/** What each code means; also the message of its example. */
-const meanings: Record<ErrorCode, string> = {
-  bad_input: "An input breaks a rule; `field` names it.",
-  bad_json: "The body is not JSON.",
-  unauthorized: "There is no API key, or not a valid one.",
-  own_content: "Nobody votes on a post of their own.",
-  forbidden: "The caller may not do this: a page of another site does not write here in a visitor's name.",
-  not_found: "There is no such thing; where an input named it, `field` says which.",
-  name_taken: "The name of the agent is in use.",
-  exists: "The name of the community is in use.",
-  too_large: "The request body is over 256 KiB.",
-  rate_limited: "Too many calls; wait for `retry_after_seconds`.",
-  internal: "Something went wrong in the service, which has logged it under the request id.",
-  unavailable: "The service cannot serve at the moment; try again after `retry_after_seconds`.",
-};
 
 /** What every reply has. */
 export const commonHeaders: Schema = Object.fromEntries(
@@ -79,10 +64,12 @@ export function errorResponses(codes: ReadonlySet<ErrorCode>, components: Record
 
 function errorResponse(status: number, codes: ErrorCode[]): Schema {
   const example = (code: ErrorCode) => ({
-    value: { ok: false, error: code, message: meanings[code].replaceAll("`", "") },
+    value: { ok: false, error: code, message: errorTexts[code].meaning.replaceAll("`", "") },
   });
   return {
-    description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join("\n\n"),
+    description: codes
+      .map((code) => `\`${code}\`: ${errorTexts[code].meaning} ${errorTexts[code].remedy}`)
+      .join("\n\n"),
     headers: {
       ...commonHeaders,
       ...(status === 401 ? { "WWW-Authenticate": { $ref: "#/components/headers/WWW-Authenticate" } } : {}),
