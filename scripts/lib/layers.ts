@@ -19,7 +19,7 @@ const layers: Record<string, string> = {
   timing: "errors",
   warnings: "",
   receipt: "",
-  "rate-limits": "errors",
+  "rate-limits": "errors timing",
   process: "",
   config: "rate-limits",
   // The contract, and REST's way to its messages and back.

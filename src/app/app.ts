@@ -24,6 +24,7 @@ import { Site } from "../site/routes.ts";
 import { Database } from "../store/database/database.ts";
 import { tlsFailure } from "../store/database/database-errors.ts";
 import { TriggerWatch } from "../store/schema/trigger-watch.ts";
+import { untilAborted, waitFor } from "../timing/wait.ts";
 import { Warnings } from "../warnings.ts";
 import { startClock } from "./clock.ts";
 import { migrateAs, type OwnDatabase, startOwnDatabase } from "./databases.ts";
@@ -203,17 +204,11 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
  * @throws the signal's reason
  */
 async function orGivenUp<Result>(starting: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const { promise: givenUp, reject } = Promise.withResolvers<never>();
-  let timer: NodeJS.Timeout | undefined;
-  const giveUp = () => {
-    timer = setTimeout(() => reject(signal.reason), givenUpMs);
-  };
-  signal.addEventListener("abort", giveUp, { once: true });
   try {
-    return await Promise.race([starting, givenUp]);
-  } finally {
-    signal.removeEventListener("abort", giveUp);
-    clearTimeout(timer);
+    return await untilAborted(starting, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return await waitFor(starting, { ms: givenUpMs, onTimeout: ({ reject }) => reject(signal.reason) });
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { withTimeout } from "../timing/wait.ts";
 
 /** How long a stop may take besides the time in which running calls may finish, in milliseconds. */
 const graceMs = 8_500;
@@ -66,17 +66,11 @@ export class CleanUp {
     for (const { name, step, isLast } of this.#steps.splice(0).reverse()) {
       const endsAt = isLast ? this.#endsAt : drainedAt + stepsMs;
       const ms = Math.max(endsAt - performance.now(), leastMs);
-      const done = step(this.#endsAt).catch((error) => failures.push(error));
-      if (!(await isDoneWithin(done, ms))) this.#warn(`the stop goes on without waiting any longer for: ${name}`);
+      const done = step(this.#endsAt)
+        .catch((error) => failures.push(error))
+        .then(() => true);
+      if (!(await withTimeout(done, ms))) this.#warn(`the stop goes on without waiting any longer for: ${name}`);
     }
     if (failures.length > 0) throw failures[0];
   }
-}
-
-async function isDoneWithin(done: Promise<unknown>, ms: number): Promise<boolean> {
-  const timer = new AbortController();
-  const late = sleep(ms, false, { signal: timer.signal }).catch(() => false);
-  const isDone = await Promise.race([done.then(() => true), late]);
-  timer.abort();
-  return isDone;
 }

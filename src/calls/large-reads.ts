@@ -2,6 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { createTextLength } from "../contract/text-length.ts";
 import { StoaError } from "../errors.ts";
+import { createDeferred, type Deferred } from "../timing/wait.ts";
 import type { ServiceTable } from "./service-table.ts";
 
 /** How many reads of lists run at a time, as long as their replies are small. */
@@ -18,11 +19,6 @@ const expectedMs = 5_000;
 /** How many such reads may wait. */
 const maxWaiting = 5_000;
 
-interface Waiter {
-  /** Lets the read begin. */
-  begin(): void;
-}
-
 /** Begins the time of a call and says how long it is, in milliseconds. */
 type BeginCall = (signal: AbortSignal) => number;
 
@@ -36,7 +32,7 @@ export class LargeReads {
   /** Until when large replies are expected, by `performance.now()`. */
   #largeUntil = 0;
   /** The waiting reads of each caller; the caller whose turn is next comes first. */
-  readonly #waiting = new Map<unknown, Set<Waiter>>();
+  readonly #waiting = new Map<unknown, Set<Deferred<void>>>();
   readonly #beginCall: BeginCall;
 
   /** @param beginCall is called for a read that has to wait: waiting is part of its time */
@@ -79,38 +75,25 @@ export class LargeReads {
     // The caller's next turn comes after those of all others.
     this.#waiting.delete(caller);
     if (waiters.size > 1) this.#waiting.set(caller, waiters);
-    waiter?.begin();
+    waiter?.resolve();
   }
 
   #wait(caller: unknown, signal: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiters = this.#waiting.get(caller) ?? new Set();
-    const leave = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", abort);
-      this.#size -= 1;
-      waiters.delete(waiter);
-      if (waiters.size === 0 && this.#waiting.get(caller) === waiters) this.#waiting.delete(caller);
-    };
-    const abort = () => {
-      leave();
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      leave();
-      reject(tooMany());
-    }, this.#beginCall(signal));
-    const waiter: Waiter = {
-      begin() {
-        leave();
-        resolve();
+    const turn = createDeferred<void>({
+      signal,
+      ms: this.#beginCall(signal),
+      onTimeout: ({ reject }) => reject(tooMany()),
+      onSettled: () => {
+        this.#size -= 1;
+        waiters.delete(turn);
+        if (waiters.size === 0 && this.#waiting.get(caller) === waiters) this.#waiting.delete(caller);
       },
-    };
-    signal.addEventListener("abort", abort);
+    });
     this.#size += 1;
-    waiters.add(waiter);
+    waiters.add(turn);
     if (!this.#waiting.has(caller)) this.#waiting.set(caller, waiters);
-    return promise;
+    return turn.promise;
   }
 }
 

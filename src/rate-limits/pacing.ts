@@ -1,3 +1,4 @@
+import { sleep } from "../timing/wait.ts";
 import type { CallLimits } from "./call-limits.ts";
 
 /**
@@ -5,17 +6,5 @@ import type { CallLimits } from "./call-limits.ts";
  * @throws the signal's reason when it aborts
  */
 export async function pace(limits: CallLimits, signal: AbortSignal): Promise<void> {
-  for (let waitMs = limits.spendMore(); waitMs > 0; waitMs = limits.spendMore()) {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const abort = () => reject(signal.reason);
-    const timer = setTimeout(resolve, waitMs);
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", abort);
-    }
-  }
+  for (let waitMs = limits.spendMore(); waitMs > 0; waitMs = limits.spendMore()) await sleep(waitMs, signal);
 }

@@ -1,4 +1,5 @@
 import { StoaError } from "../errors.ts";
+import { createDeferred } from "../timing/wait.ts";
 
 /**
  * A bounded number of places for work that holds much memory. Whoever finds none waits in line; a caller that goes away
@@ -37,18 +38,8 @@ export class Places {
       throw new StoaError("unavailable", "Too many readers want a page at this moment.", { retryAfterSeconds: 1 });
     }
     signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const take = () => {
-        this.#waiting.delete(take);
-        signal.removeEventListener("abort", leave);
-        resolve();
-      };
-      const leave = () => {
-        this.#waiting.delete(take);
-        reject(signal.reason);
-      };
-      this.#waiting.add(take);
-      signal.addEventListener("abort", leave, { once: true });
-    });
+    const place = createDeferred<void>({ signal, onSettled: () => this.#waiting.delete(place.resolve) });
+    this.#waiting.add(place.resolve);
+    return place.promise;
   }
 }

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { isSchemaFault } from "../../store/database/database-errors.ts";
 import { describeFinding, type Finding, type TableCheck } from "../../store/recount/finding.ts";
 import { tableChecks } from "../../store/recount/tables.ts";
+import { sleep } from "../../timing/wait.ts";
 import type { Board } from "../board.ts";
 import { RecountWalk } from "./walk.ts";
 
@@ -152,7 +152,7 @@ export class RecountWatch {
     return this.#pause((performance.now() - begun) * (1 / this.#pace.share - 1));
   }
 
-  async #pause(ms: number): Promise<void> {
-    await pause(ms, undefined, { signal: this.#stopping.signal, ref: false });
+  #pause(ms: number): Promise<void> {
+    return sleep(ms, this.#stopping.signal);
   }
 }

@@ -8,6 +8,7 @@ import type {
 import { StoaError } from "../../errors.ts";
 import type { CallLimits } from "../../rate-limits/call-limits.ts";
 import { pace } from "../../rate-limits/pacing.ts";
+import { waitFor } from "../../timing/wait.ts";
 import { type Descriptors, withImports } from "./descriptors.ts";
 
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
@@ -87,6 +88,10 @@ function tooManyRequests(): StoaError {
   return new StoaError("rate_limited", message, { retryAfterSeconds: 1 });
 }
 
+function idle(): StoaError {
+  return new StoaError("unavailable", "No request came for a while.", { retryAfterSeconds: 1 });
+}
+
 function failure(errorCode: Code, errorMessage: string): Answer {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
@@ -95,24 +100,8 @@ function failure(errorCode: Code, errorMessage: string): Answer {
 async function* until<Item>(signal: AbortSignal, items: AsyncIterable<Item>, idleMs: number): AsyncGenerator<Item> {
   const iterator = items[Symbol.asyncIterator]();
   while (true) {
-    const next = await orAborted(signal, iterator.next(), idleMs);
+    const next = await waitFor(iterator.next(), { signal, ms: idleMs, onTimeout: ({ reject }) => reject(idle()) });
     if (next.done) return;
     yield next.value;
-  }
-}
-
-/** The promise that the signal breaks is made for this one alone: one for all would keep what each of them gave. */
-async function orAborted<T>(signal: AbortSignal, promise: Promise<T>, idleMs: number): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  const idle = () => reject(new StoaError("unavailable", "No request came for a while.", { retryAfterSeconds: 1 }));
-  const timer = setTimeout(idle, idleMs).unref();
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([aborted, promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
   }
 }

@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
+import { createDeferred } from "../../timing/wait.ts";
 
 const path = `/${Health.typeName}/${Health.method.watch.name}`;
 /** How long a stop waits for them to end, in milliseconds: a watcher that reads nothing does not hold it up. */
-const patienceMs = 500;
+const timeoutMs = 500;
 
 /** The replies to those who watch the service's health, as far as they are still going out. */
 export class WatchReplies {
@@ -25,13 +26,9 @@ export class WatchReplies {
   /** Resolves when the last of them is on the wire to its end, soon at the latest. */
   async ended(): Promise<void> {
     if (this.#open.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, patienceMs);
-      this.#lastEnded = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    const ended = createDeferred<void>({ ms: timeoutMs, onTimeout: ({ resolve }) => resolve() });
+    this.#lastEnded = ended.resolve;
+    await ended.promise;
   }
 
   #add(response: ServerResponse): void {

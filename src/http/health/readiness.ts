@@ -1,12 +1,11 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoaError } from "../../errors.ts";
+import { forEachInBatches } from "../../timing/event-loop.ts";
+import { createDeferred, waitFor } from "../../timing/wait.ts";
 
 /** How often readiness is looked at while somebody watches, in milliseconds. */
 const pollMs = 500;
 /** A check that takes longer than this has failed, in milliseconds: a database that is silent is away. */
 const timeoutMs = 5_000;
-/** How many watchers are told at a time: what each then does would hold up the event loop for all the others. */
-const batch = 32;
 
 export interface ReadinessLog {
   info(fields: object, message: string): void;
@@ -97,15 +96,15 @@ export class Readiness {
   }
 
   #look(): Promise<string | undefined> {
-    const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
     const checking = new AbortController();
-    const late = new StoaError("unavailable", "The database does not answer.", { retryAfterSeconds: 1 });
-    const timer = setTimeout(() => {
-      reject(late);
-      checking.abort(late);
-    }, timeoutMs);
-    this.#checkReady(checking.signal).then(resolve, reject);
-    return promise.finally(() => clearTimeout(timer));
+    return waitFor(this.#checkReady(checking.signal), {
+      ms: timeoutMs,
+      onTimeout({ reject }) {
+        const late = new StoaError("unavailable", "The database does not answer.", { retryAfterSeconds: 1 });
+        reject(late);
+        checking.abort(late);
+      },
+    });
   }
 
   async #found(): Promise<boolean> {
@@ -133,31 +132,21 @@ export class Readiness {
   }
 
   async #pause(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, pollMs);
-    this.#endPause = resolve;
-    await promise;
-    clearTimeout(timer);
+    const pause = createDeferred<void>({ ms: pollMs, onTimeout: ({ resolve }) => resolve() });
+    this.#endPause = pause.resolve;
+    await pause.promise;
     this.#endPause = undefined;
   }
 
   #change(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    this.#waiters.add(resolve);
-    return promise.finally(() => {
-      signal.removeEventListener("abort", abort);
-      this.#waiters.delete(resolve);
-    });
+    const change = createDeferred<void>({ signal, onSettled: () => this.#waiters.delete(change.resolve) });
+    this.#waiters.add(change.resolve);
+    return change.promise;
   }
 
   async #wake(): Promise<void> {
     if (this.stopping.aborted) this.#endPause?.();
-    for (const [index, resolve] of [...this.#waiters].entries()) {
-      if (index > 0 && index % batch === 0) await nextTurn();
-      resolve();
-    }
+    await forEachInBatches([...this.#waiters], (resolve) => resolve());
   }
 }

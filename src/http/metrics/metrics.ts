@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { ServiceTable } from "../../calls/service-table.ts";
-import { inTime } from "../../timing/with-timeout.ts";
+import { withTimeout } from "../../timing/wait.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 
 /** A value that is read when somebody asks for the metrics. With a label: a value for each value of the label. */
@@ -94,7 +94,7 @@ export class Metrics {
           running ??= readOnce(source.read).finally(() => {
             running = undefined;
           });
-          const value = await inTime(running, patienceMs);
+          const value = await withTimeout(running, patienceMs);
           this.reset();
           if (label === undefined) this.set((value as number | undefined) ?? Number.NaN);
           else for (const [of, each] of (value as ReadonlyMap<string, number>) ?? []) this.set({ [label]: of }, each);

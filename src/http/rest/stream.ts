@@ -5,7 +5,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
 import { toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
-import { inTime } from "../../timing/with-timeout.ts";
+import { withTimeout } from "../../timing/wait.ts";
 import { encodeMessage } from "../../transcoding/encode.ts";
 import { recordFailure } from "../metrics/outcome.ts";
 
@@ -40,7 +40,7 @@ export async function sendStream(
   const first = iterator.next();
   // Where the client goes away before anything is sent, nobody reads this.
   first.catch(() => {});
-  await inTime(first, headMs);
+  await withTimeout(first, headMs);
 
   const describe = (error: unknown) => {
     // What the chain lets out has been logged, and is a Connect error.

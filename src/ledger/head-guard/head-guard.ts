@@ -1,8 +1,8 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { Head } from "../../receipt/recovery.ts";
 import type { Database, Queryable, Tx } from "../../store/database/database.ts";
 import { findReceipt, lockHead, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { Ticker } from "../../timing/ticker.ts";
+import { sleep, withTimeout } from "../../timing/wait.ts";
 import { sha256 } from "../sealing/append.ts";
 import { compareHeads, type MissingHead } from "./compare-heads.ts";
 import type { HeadFolder, ServedHead } from "./head-folder.ts";
@@ -115,10 +115,7 @@ export class HeadGuard {
   /** Keeps a receipt that was sealed here and is committed; resolves when it is in the file, or that takes too long. */
   async sealed(head: ServedHead): Promise<void> {
     if (!this.#advance(head)) return;
-    const timeout = new AbortController();
-    const late = pause(maxKeepMs, undefined, { signal: timeout.signal, ref: false }).catch(() => {});
-    await Promise.race([this.#keeper.keep(), late]);
-    timeout.abort();
+    await withTimeout(this.#keeper.keep(), maxKeepMs);
   }
 
   /** To be told of every head that is read. What is new is looked at in the background. */
@@ -160,7 +157,7 @@ export class HeadGuard {
 
   async #confirm(signal: AbortSignal, delaysMs: readonly number[]): Promise<void> {
     for (const [index, ms] of delaysMs.entries()) {
-      if (ms > 0) await pause(ms, undefined, { signal });
+      if (ms > 0) await sleep(ms, signal);
       const { head, missing, recoveries } = await this.#db.vital.transaction(signal, async (tx) => {
         const head = await lockHead(tx);
         return { head, ...(await compareHeads(tx, head, this.#bound)) };

@@ -1,18 +1,15 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Queryable } from "../../store/database/database.ts";
 import { type Head, readHead } from "../../store/tables/receipts.ts";
+import { forEachInBatches } from "../../timing/event-loop.ts";
+import { createDeferred, type Deferred } from "../../timing/wait.ts";
 
 /** How often the head is looked at while somebody waits: another replica's receipt is seen within this, in milliseconds. */
 const pollMs = 250;
 
 interface Waiter {
   after: number;
-  resolve(seq: number): void;
-  reject(reason: unknown): void;
+  seen: Deferred<number>;
 }
-
-/** How many followers are told at a time: what each then does would hold up the event loop for all the others. */
-const batch = 32;
 
 /** Tells followers when the chain has grown. The database is asked once for all of them, and only while somebody waits. */
 export class HeadWatch {
@@ -36,16 +33,11 @@ export class HeadWatch {
    */
   beyond(after: number, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    const abort = () => reject(signal.reason);
-    const waiter = { after, resolve, reject };
-    signal.addEventListener("abort", abort, { once: true });
+    const seen = createDeferred<number>({ signal, onSettled: () => this.#waiters.delete(waiter) });
+    const waiter: Waiter = { after, seen };
     this.#waiters.add(waiter);
     if (!this.#polling) void this.#poll();
-    return promise.finally(() => {
-      signal.removeEventListener("abort", abort);
-      this.#waiters.delete(waiter);
-    });
+    return seen.promise;
   }
 
   /** A receipt was sealed here: its followers need not wait for the next look. */
@@ -62,13 +54,13 @@ export class HeadWatch {
         const head = await readHead(this.#db);
         this.#saw(head);
         const { seq } = head;
-        await inBatches(
+        await forEachInBatches(
           [...this.#waiters].filter(({ after }) => after < seq),
-          (waiter) => waiter.resolve(seq),
+          ({ seen }) => seen.resolve(seq),
         );
       } catch (error) {
         // Followers hear of it, rather than of nothing at all, and come again.
-        await inBatches([...this.#waiters], (waiter) => waiter.reject(error));
+        await forEachInBatches([...this.#waiters], ({ seen }) => seen.reject(error));
       }
       if (!this.#lookAgain) await this.#pause();
     }
@@ -76,20 +68,9 @@ export class HeadWatch {
   }
 
   async #pause(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pollMs);
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    const pause = createDeferred<void>({ ms: pollMs, onTimeout: ({ resolve }) => resolve() });
+    this.#endPause = pause.resolve;
+    await pause.promise;
     this.#endPause = undefined;
-  }
-}
-
-async function inBatches(waiters: readonly Waiter[], tell: (waiter: Waiter) => void): Promise<void> {
-  for (const [index, waiter] of waiters.entries()) {
-    if (index > 0 && index % batch === 0) await nextTurn();
-    tell(waiter);
   }
 }

@@ -1,6 +1,7 @@
 import { StoaError } from "../../errors.ts";
 import type { Link } from "../../receipt/verify.ts";
 import type { Queryable } from "../../store/database/database.ts";
+import { untilAborted, withTimeout } from "../../timing/wait.ts";
 import type { PriorRecord } from "./alarm.ts";
 import { startBefore, type Verified } from "./verification.ts";
 
@@ -79,7 +80,7 @@ export class VerificationQueue {
         () => true,
         () => true,
       );
-      if (!(await within(turn, end - performance.now(), signal))) {
+      if (!(await withTimeout(turn, end - performance.now(), signal))) {
         throw new StoaError("unavailable", "Another verification is running; try again later.", {
           retryAfterSeconds: 10,
         });
@@ -89,7 +90,7 @@ export class VerificationQueue {
     run ??= this.#start(from);
     run.callers += 1;
     try {
-      return (await within(run.report, undefined, signal)) as Report;
+      return await untilAborted(run.report, signal);
     } finally {
       run.callers -= 1;
       if (run.callers === 0) run.leaving.abort(new Error("Nobody waits for this verification any more."));
@@ -149,20 +150,5 @@ export class VerificationQueue {
       durationMs: Math.round(performance.now() - begun),
       ageMs: 0,
     };
-  }
-}
-
-/** The promise's value, or undefined after `ms` (undefined: however long it takes). @throws the signal's reason */
-async function within<T>(promise: Promise<T>, ms: number | undefined, signal: AbortSignal): Promise<T | undefined> {
-  signal.throwIfAborted();
-  const { promise: ended, resolve, reject } = Promise.withResolvers<undefined>();
-  const abort = () => reject(signal.reason);
-  const timer = ms === undefined ? undefined : setTimeout(() => resolve(undefined), Math.max(ms, 0));
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, ended]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
   }
 }

@@ -2,7 +2,7 @@
 // the last process that has the file open, however that process ends, and holds across containers and process namespaces.
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, fstatSync, openSync, statSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../../timing/wait.ts";
 
 export interface OsLock {
   /** The open file. A process that inherits it holds the lock as well. */

@@ -1,8 +1,8 @@
 // One run of the database server: spawned, answering, ended.
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createConnection } from "mysql2/promise";
+import { withTimeout } from "../../timing/wait.ts";
 import type { Command } from "./confinement.ts";
 import { serverEnvironment } from "./options.ts";
 import { openServerLog, type ServerLog } from "./server-log.ts";
@@ -104,7 +104,7 @@ async function untilAnswering(run: ServerProcess, launch: Launch, serverLog: Ser
       launch.log(`still waiting for the database server; ${serverLog.lastLines()}`);
       notice = now + noticeMs;
     }
-    await Promise.race([ended, sleep(pollMs)]);
+    await withTimeout(ended, pollMs);
   }
 }
 

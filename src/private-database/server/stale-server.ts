@@ -2,7 +2,7 @@
 // stops it cleanly, and goes on with a fresh one.
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../../timing/wait.ts";
 import { DataFolderInUse, unseen } from "../lock/data-folder-lock.ts";
 import { lockSoon, type OsLock, tryLock } from "../lock/os-lock.ts";
 import { identify, isRunning, type ProcessIdentity, parseIdentity, wasGiven } from "../lock/process-identity.ts";

@@ -1,5 +1,5 @@
+import { sleep, untilAborted } from "../../timing/wait.ts";
 // Keeps a database server running until it is told to stop.
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Launch, launchServer, type ServerProcess } from "./server-process.ts";
 
 const firstDelayMs = 100;
@@ -31,20 +31,17 @@ async function keepRunning(
   launch: Launch,
   stopping: AbortSignal,
 ): Promise<ServerProcess | undefined> {
-  const asked = new Promise<undefined>((resolve) => {
-    stopping.addEventListener("abort", () => resolve(undefined), { once: true });
-  });
   let server: ServerProcess | undefined = first;
   let delayMs = firstDelayMs;
   while (server !== undefined) {
     const since = performance.now();
-    const how: string | undefined = await Promise.race([server.ended, asked]);
+    const how = await untilAborted(server.ended, stopping).catch(() => undefined);
     if (stopping.aborted) return server;
     if (performance.now() - since > steadyMs) delayMs = firstDelayMs;
     launch.log(`the database server ended unexpectedly (${how}); starting it again, see ${launch.logFile}`, "error");
     server = undefined;
     while (server === undefined && !stopping.aborted) {
-      await sleep(delayMs, undefined, { signal: stopping }).catch(() => {});
+      await sleep(delayMs, stopping).catch(() => {});
       delayMs = Math.min(delayMs * 2, longestDelayMs);
       server = await restarted(launch, stopping);
     }

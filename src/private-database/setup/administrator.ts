@@ -1,5 +1,6 @@
 import { createConnection } from "mysql2";
 import type { Connection } from "mysql2/promise";
+import { untilAborted } from "../../timing/wait.ts";
 
 /** The account that sets the private server up. */
 export interface Administrator {
@@ -20,18 +21,14 @@ export async function administer<Result>(
   const connection = createConnection(administrator);
   // Its statement fails with the same error.
   connection.on("error", () => {});
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort);
   const whole = async () => {
     const result = await work(connection.promise());
     await connection.promise().end();
     return result;
   };
   try {
-    return await Promise.race([whole(), aborted]);
+    return await untilAborted(whole(), signal);
   } finally {
-    signal.removeEventListener("abort", abort);
     connection.destroy();
   }
 }

@@ -1,5 +1,6 @@
 import { addAbortSignal } from "node:stream";
 import { type Connection, createConnection, type ResultSetHeader, type RowDataPacket } from "mysql2";
+import { createDeferred } from "../../timing/wait.ts";
 import type { Queryable } from "../database/database.ts";
 import { type DatabaseAddress, openSocket, type Param } from "../pool/session.ts";
 
@@ -80,15 +81,13 @@ export class Link implements Queryable {
 
   #query<Result extends RowDataPacket[] | ResultSetHeader>(sql: string, params: readonly Param[]): Promise<Result> {
     const { signal } = this.#gone;
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const giveUp = () => reject(signal.reason);
-      signal.addEventListener("abort", giveUp, { once: true });
+    const { promise, resolve, reject } = createDeferred<Result>({ signal });
+    if (!signal.aborted) {
       this.#connection.query<Result>(sql, params as Param[], (error, result) => {
-        signal.removeEventListener("abort", giveUp);
         if (error) reject(error);
         else resolve(result);
       });
-    });
+    }
+    return promise;
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../../timing/wait.ts";
 import type { Database } from "../database/database.ts";
 import type { DatabaseAddress } from "../pool/session.ts";
 import { explainDefinition, readMigrations, restoreMark, withLease } from "../schema/migrate.ts";
@@ -121,7 +121,7 @@ async function checkUnused(serving: DatabaseAddress, signal: AbortSignal): Promi
           `The database ${serving.database} is in use by ${found.User} (${found.Host}). Stop the service and whatever else uses it.`,
         );
       }
-      await sleep(pollMs, undefined, { signal });
+      await sleep(pollMs, signal);
     }
   } finally {
     link.close();

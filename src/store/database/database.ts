@@ -1,5 +1,6 @@
 import type { ResultSetHeader } from "mysql2";
 import type { StoaError } from "../../errors.ts";
+import { sleep } from "../../timing/wait.ts";
 import { Pool, tooLate } from "../pool/pool.ts";
 import type { DatabaseAddress, LaneName, Param, Session } from "../pool/session.ts";
 import { isCommitInDoubt, isRetryable, outcomeUnknown, toStoaError } from "./database-errors.ts";
@@ -289,5 +290,5 @@ function checkTime(signal: AbortSignal, endsAt: number): void {
 }
 
 function jitter(attempt: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, Math.random() * 5 * 2 ** attempt));
+  return sleep(Math.random() * 5 * 2 ** attempt);
 }

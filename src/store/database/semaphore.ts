@@ -1,4 +1,5 @@
 import { StoaError } from "../../errors.ts";
+import { createDeferred } from "../../timing/wait.ts";
 
 /** Lets a few run at a time; the others wait for their turn, first come first served. */
 export class Turns {
@@ -31,27 +32,17 @@ export class Turns {
 
   #turn(signal: AbortSignal, endsAt: number): Promise<void> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const leave = () => reject(signal.reason);
-    const late = () => {
-      reject(new StoaError("unavailable", "Too many costly reads are running.", { retryAfterSeconds: 1 }));
-    };
-    // Longer than that no timer runs; a wait without end is for work without a deadline.
-    const timer = setTimeout(late, Math.min(Math.max(endsAt - performance.now(), 0), 2 ** 31 - 1));
-    signal.addEventListener("abort", leave, { once: true });
-    const clean = () => {
-      this.#waiting.delete(go);
-      clearTimeout(timer);
-      signal.removeEventListener("abort", leave);
-    };
-    const go = () => {
-      clean();
-      resolve();
-    };
-    this.#waiting.add(go);
-    return promise.catch((error) => {
-      clean();
-      throw error;
+    const turn = createDeferred<void>({
+      signal,
+      ms: endsAt - performance.now(),
+      onTimeout: ({ reject }) => reject(tooMany()),
+      onSettled: () => this.#waiting.delete(turn.resolve),
     });
+    this.#waiting.add(turn.resolve);
+    return turn.promise;
   }
+}
+
+function tooMany(): StoaError {
+  return new StoaError("unavailable", "Too many costly reads are running.", { retryAfterSeconds: 1 });
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { sleep } from "../../timing/wait.ts";
 import type { Database } from "../database/database.ts";
 
 /*
@@ -70,7 +71,7 @@ async function acquire(db: Database, signal: AbortSignal, holder: string, log: (
           ` ${leaseSeconds} s`,
       );
     }
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await sleep(pollMs);
   }
 }
 

@@ -1,0 +1,129 @@
+import { getEventListeners } from "node:events";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createDeferred, sleep, untilAborted, waitFor, withTimeout } from "../../src/timing/wait.ts";
+
+const gone = new Error("gone");
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function abortable() {
+  const controller = new AbortController();
+  const { signal } = controller;
+  return { signal, abort: () => controller.abort(gone), listeners: () => getEventListeners(signal, "abort").length };
+}
+
+describe("createDeferred", () => {
+  test("the first outcome counts, and onSettled is called once", async () => {
+    const onSettled = vi.fn();
+    const { promise, resolve, reject } = createDeferred<number>({ onSettled });
+    resolve(1);
+    reject(new Error("too late"));
+    resolve(2);
+    expect(onSettled).toHaveBeenCalledTimes(1);
+    await expect(promise).resolves.toBe(1);
+  });
+
+  test("onSettled is called before resolve returns", () => {
+    const waiting = new Set(["a"]);
+    createDeferred<void>({ onSettled: () => waiting.delete("a") }).resolve();
+    expect(waiting).toEqual(new Set());
+  });
+
+  test.each(["resolve", "reject", "timeout", "abort"] as const)("%s leaves no timer and no listener", async (end) => {
+    const { signal, abort, listeners } = abortable();
+    const late = new Error("late");
+    const deferred = createDeferred<number>({ signal, ms: 1_000, onTimeout: ({ reject }) => reject(late) });
+    const outcome = deferred.promise.catch((error) => error);
+    expect([listeners(), vi.getTimerCount()]).toEqual([1, 1]);
+    if (end === "resolve") deferred.resolve(1);
+    else if (end === "reject") deferred.reject(gone);
+    else if (end === "abort") abort();
+    else vi.advanceTimersByTime(1_000);
+    expect([listeners(), vi.getTimerCount()]).toEqual([0, 0]);
+    expect(await outcome).toBe(end === "resolve" ? 1 : end === "timeout" ? late : gone);
+  });
+
+  test("a signal that has aborted already rejects at once and takes no timer", async () => {
+    const { signal, abort, listeners } = abortable();
+    abort();
+    const onSettled = vi.fn();
+    const { promise, resolve } = createDeferred<number>({ signal, ms: 1_000, onSettled });
+    expect(onSettled).toHaveBeenCalledTimes(1);
+    expect([listeners(), vi.getTimerCount()]).toEqual([0, 0]);
+    resolve(1);
+    await expect(promise).rejects.toBe(gone);
+  });
+
+  test("a time beyond the longest timer does not end at once", async () => {
+    const onTimeout = vi.fn();
+    createDeferred<void>({ ms: Number.POSITIVE_INFINITY, onTimeout });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(onTimeout).not.toHaveBeenCalled();
+  });
+});
+
+describe("waits for a promise", () => {
+  test("withTimeout gives the value, and undefined after its time", async () => {
+    await expect(withTimeout(Promise.resolve(1), 1_000)).resolves.toBe(1);
+    expect(vi.getTimerCount()).toBe(0);
+    const late = withTimeout(new Promise(() => {}), 1_000);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    await expect(late).resolves.toBeUndefined();
+  });
+
+  test("withTimeout fails with the promise's error, or the signal's reason", async () => {
+    const { signal, abort, listeners } = abortable();
+    await expect(withTimeout(Promise.reject(gone), 1_000)).rejects.toBe(gone);
+    const waiting = withTimeout(new Promise(() => {}), 1_000, signal);
+    abort();
+    await expect(waiting).rejects.toBe(gone);
+    expect([listeners(), vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test("waitFor settles as onTimeout says", async () => {
+    const late = waitFor(new Promise(() => {}), { ms: 10, onTimeout: ({ reject }) => reject(gone) });
+    vi.advanceTimersByTime(10);
+    await expect(late).rejects.toBe(gone);
+  });
+
+  test("untilAborted leaves no listener on a long-lived signal, however the promise ends", async () => {
+    const { signal, abort, listeners } = abortable();
+    for (let count = 0; count < 100; count++) {
+      await untilAborted(Promise.resolve(count), signal);
+      await untilAborted(Promise.reject(gone), signal).catch(() => {});
+    }
+    expect(listeners()).toBe(0);
+    const waiting = untilAborted(new Promise(() => {}), signal);
+    abort();
+    await expect(waiting).rejects.toBe(gone);
+  });
+
+  test("a failure after the wait is not unhandled", async () => {
+    vi.useRealTimers();
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    const { signal, abort } = abortable();
+    const { promise, reject } = Promise.withResolvers<void>();
+    abort();
+    await expect(untilAborted(promise, signal)).rejects.toBe(gone);
+    reject(new Error("nobody waits any more"));
+    await new Promise(setImmediate);
+    process.off("unhandledRejection", unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+});
+
+test("sleep resolves after its time, and an abort ends it at once", async () => {
+  const { signal, abort, listeners } = abortable();
+  const first = sleep(50, signal);
+  await vi.advanceTimersByTimeAsync(50);
+  await first;
+  expect(listeners()).toBe(0);
+  const second = sleep(50, signal);
+  abort();
+  await expect(second).rejects.toBe(gone);
+  expect([listeners(), vi.getTimerCount()]).toEqual([0, 0]);
+});
