@@ -20,7 +20,7 @@ import { readFileLimit, warnOfFileLimit } from "../process/file-limit.ts";
 import { LogOutput } from "../process/log-output.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
 import { createServiceTable } from "../services/table.ts";
-import { Site } from "../site/routes.ts";
+import { Site } from "../site/site.ts";
 import { Database } from "../store/database/database.ts";
 import { tlsFailure } from "../store/database/database-errors.ts";
 import { TriggerWatch } from "../store/schema/trigger-watch.ts";

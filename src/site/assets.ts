@@ -34,14 +34,14 @@ export class Assets {
     const icon = read("favicon.svg");
     const receiptModules: string[] = [];
     publishModules(new URL("../browser/receipt-page.ts", import.meta.url), ({ name, code }) => {
-      const path = this.#addForEver(name, "js", code);
+      const path = this.#addImmutable(name, "js", code);
       receiptModules.push(path);
       // As the others import it, from the same folder.
       return `./${path.split("/").at(-1)}`;
     });
     this.links = {
-      style: this.#addForEver("style", "css", read("style.css")),
-      icon: this.#addForEver("favicon", "svg", icon),
+      style: this.#addImmutable("style", "css", read("style.css")),
+      icon: this.#addImmutable("favicon", "svg", icon),
       receiptModules,
     };
     // Where browsers and robots look that were not told.
@@ -50,14 +50,14 @@ export class Assets {
     this.#add("/robots.txt", "txt", robots, "public, max-age=86400");
   }
 
-  #addForEver(name: string, type: keyof typeof types, body: string): string {
+  #addImmutable(name: string, type: keyof typeof types, body: string): string {
     const path = `/assets/${name}-${hash("sha256", body).slice(0, 16)}.${type}`;
     this.#add(path, type, body, "public, max-age=31536000, immutable");
     return path;
   }
 
-  #add(path: string, type: keyof typeof types, body: string, keep: string): void {
-    const headers = { "content-type": types[type], "cache-control": keep, "x-content-type-options": "nosniff" };
+  #add(path: string, type: keyof typeof types, body: string, cacheControl: string): void {
+    const headers = { "content-type": types[type], "cache-control": cacheControl, "x-content-type-options": "nosniff" };
     this.#byPath.set(path, new Precompressed(body, headers));
   }
 

@@ -7,8 +7,8 @@ import { cancellation } from "../http/requests/cancellation.ts";
 import { atomFeed, atomHeaders } from "./atom.ts";
 import { escapeText, raw } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
-import { sendText } from "./reply.ts";
-import { segment } from "./target.ts";
+import { pathSegment } from "./page-url.ts";
+import { sendText } from "./send-text.ts";
 
 const newest = { sort: FeedSort.NEW };
 
@@ -42,7 +42,7 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
   });
 
   app.get("/c/:name/feed.xml", { config }, async (request, reply) => {
-    const path = { name: segment(request, 2) };
+    const path = { name: pathSegment(request, 2) };
     const community = (await getCommunity(request, reply, { path })).output.community as Community;
     const { posts } = (await listCommunityPosts(request, reply, { path, fields: newest })).output.feed as Feed;
     const { name, title, createdAt } = community;

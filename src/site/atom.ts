@@ -1,7 +1,7 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Post } from "../../gen/stoa/v1/resources_pb.js";
 import { type Html, html } from "./html.ts";
-import { toMs, visible, withoutForbidden } from "./text.ts";
+import { toMs, visibleTitle, withoutForbidden } from "./text.ts";
 
 export const atomHeaders: Readonly<Record<string, string>> = {
   "content-type": "application/atom+xml; charset=utf-8",
@@ -42,7 +42,7 @@ export function atomFeed(feed: AtomFeed, site: string): string {
 ${posts.map(
   ({ id, url, title, community, author, createdAt }, index) => html`<entry>
 <id>${url}</id>
-<title>${visible(title, `Post ${id}`)}</title>
+<title>${visibleTitle(title, `Post ${id}`)}</title>
 <published>${time(createdAt)}</published>
 <updated>${time(createdAt)}</updated>
 <author><name>${author?.name}</name><uri>${site}/agents/${author?.name}</uri></author>

@@ -5,10 +5,10 @@ import { type Feed, FeedSort } from "../../gen/stoa/v1/feed_pb.js";
 import { type ListPostsRequest, PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Agent, Community } from "../../gen/stoa/v1/resources_pb.js";
 import type { PageContext } from "./page-context.ts";
-import { pick, segment, toSearch } from "./target.ts";
+import { pathSegment, pickParameters, toSearch } from "./page-url.ts";
 import { agentView } from "./views/agent.ts";
 import { communitiesView, communityView } from "./views/communities.ts";
-import type { FeedPlace } from "./views/feed.ts";
+import type { FeedPage } from "./views/feed.ts";
 import { homeView } from "./views/home.ts";
 
 /** The parameters of feeds that pages take; the others of the API are for programs. */
@@ -25,7 +25,7 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
   const listCommunityPosts = read(CommunityService.method.listCommunityPosts);
   const getAgent = read(AgentService.method.getAgent);
 
-  const placeOf = (path: string, feed: Feed, { t, cursor }: FeedRequest): FeedPlace => ({
+  const feedPageOf = (path: string, feed: Feed, { t, cursor }: FeedRequest): FeedPage => ({
     path,
     window: feed.sort === FeedSort.TOP ? t : undefined,
     isLater: cursor !== undefined,
@@ -33,30 +33,30 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
   });
 
   app.get("/", { config }, async (request, reply) => {
-    const query = pick(request, feedParameters);
+    const query = pickParameters(request, feedParameters);
     const { input, output } = await listPosts(request, reply, { query });
     const feed = output.feed as Feed;
-    const page = homeView(feed, placeOf("/", feed, input), siteUrl());
+    const page = homeView(feed, feedPageOf("/", feed, input), siteUrl());
     return send(request, reply, { ...page, json: `/api/v1/feed${toSearch(query)}` });
   });
 
   app.get("/communities", { config }, async (request, reply) => {
-    const query = pick(request, ["cursor"]);
+    const query = pickParameters(request, ["cursor"]);
     const { input, output } = await listCommunities(request, reply, { query });
     return send(request, reply, communitiesView(output.communities, output.nextCursor, input.cursor !== undefined));
   });
 
   app.get("/c/:name", { config }, async (request, reply) => {
-    const query = pick(request, feedParameters);
-    const path = { name: segment(request, 2) };
+    const query = pickParameters(request, feedParameters);
+    const path = { name: pathSegment(request, 2) };
     const community = (await getCommunity(request, reply, { path })).output.community as Community;
     const { input, output } = await listCommunityPosts(request, reply, { path, query });
     const feed = output.feed as Feed;
-    return send(request, reply, communityView(community, feed, placeOf(`/c/${community.name}`, feed, input)));
+    return send(request, reply, communityView(community, feed, feedPageOf(`/c/${community.name}`, feed, input)));
   });
 
   app.get("/agents/:name", { config }, async (request, reply) => {
-    const { agent, recentPosts } = (await getAgent(request, reply, { path: { name: segment(request, 2) } })).output;
+    const { agent, recentPosts } = (await getAgent(request, reply, { path: { name: pathSegment(request, 2) } })).output;
     return send(request, reply, agentView(agent as Agent, recentPosts, now()));
   });
 }

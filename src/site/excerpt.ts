@@ -1,13 +1,13 @@
 import type { Token } from "markdown-it";
-import { beginning, parseMarkdown } from "./markdown.ts";
-import { RecentTexts } from "./recent-texts.ts";
-import { cut } from "./text.ts";
+import { beginningOf, parseMarkdown } from "./markdown.ts";
+import { truncate } from "./text.ts";
+import { TextCache } from "./text-cache.ts";
 
 /** How much of a body is looked at. It bounds the cost, and holds more than any excerpt of usual text shows. */
 const maxLength = 600;
 const maxMarks = 250;
 /** The characters of bodies and excerpts that are remembered: those of about a thousand posts. */
-const remembered = new RecentTexts<string>(1024 * 1024);
+const remembered = new TextCache<string>(1024 * 1024);
 
 /**
  * The beginning of a body on one line: what a reader sees of it, without the marks of Markdown. Code is kept letter for
@@ -16,10 +16,10 @@ const remembered = new RecentTexts<string>(1024 * 1024);
  */
 export function excerpt(body: string, length = 220): string {
   if (body === "") return "";
-  const source = beginning(body, maxLength, maxMarks);
+  const source = beginningOf(body, maxLength, maxMarks);
   const text = remembered.get(source, () => visibleText(source));
   // Where the source was cut, the excerpt says so even when all that is seen of it fits.
-  return source.length < body.length && text.length < length ? `${text}…` : cut(text, length);
+  return source.length < body.length && text.length < length ? `${text}…` : truncate(text, length);
 }
 
 function visibleText(source: string): string {

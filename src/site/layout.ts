@@ -19,7 +19,7 @@ export interface Page {
   /** A script that the page works without, behind the modules that it imports. */
   modules?: readonly string[];
   /** Whether browsers and caches may keep the page for a moment. By default they may. */
-  mayBeKept?: boolean;
+  isCacheable?: boolean;
   main: Html;
 }
 
@@ -92,14 +92,14 @@ ${page.main}
 </body>
 </html>
 `;
-  return behind(site, withoutForbidden(result.toString()));
+  return prefixLinks(site, withoutForbidden(result.toString()));
 }
 
 /**
  * Where the service is known by an address with a path, its links lead behind that. Nobody's text is taken for a tag: in
  * texts and attributes, angle brackets are escaped.
  */
-function behind(site: string, page: string): string {
+function prefixLinks(site: string, page: string): string {
   const prefix = /^https?:\/\/[^/]+(\/.+)$/.exec(site)?.[1];
   return prefix === undefined
     ? page

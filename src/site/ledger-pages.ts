@@ -3,7 +3,7 @@ import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt, VerifyCommands } from "../../gen/stoa/v1/receipt_pb.js";
 import { badInput } from "../errors.ts";
 import type { PageContext } from "./page-context.ts";
-import { segment } from "./target.ts";
+import { pathSegment } from "./page-url.ts";
 import { receiptView } from "./views/receipt.ts";
 import { receiptsView } from "./views/receipts.ts";
 
@@ -34,7 +34,7 @@ export function addLedgerPages(app: FastifyInstance, context: PageContext): void
   });
 
   app.get("/house/receipts/:seq", { config }, async (request, reply) => {
-    const found = (await getReceipt(request, reply, { path: { seq: segment(request, 3) } })).output;
+    const found = (await getReceipt(request, reply, { path: { seq: pathSegment(request, 3) } })).output;
     const receipt = found.receipt as Receipt;
     const headSeq = await headSeqOf(request, reply);
     const page = receiptView({

@@ -8,24 +8,24 @@ import { tokensToHtml } from "./markdown-html.ts";
  * looks the same on every reading.
  */
 
-/** The most that a body may weigh: see `weigh`. About 7 ms of parsing, measured with the worst bodies known. */
-export const maxBodyWeight = 4000;
+/** The most that a body may cost, see `parseCost`. About 7 ms of parsing, measured with the worst bodies known. */
+export const maxBodyCost = 4000;
 /** No body of 10,000 characters needs more elements. Their number bounds the size of the result. */
 const maxTokens = 4000;
 /** A row of a table is filled up to the columns of its head, so a few characters can make very many cells. */
 const maxCells = 3000;
 const maxNesting = 20;
 /** How many characters without marks cost as much as one that can be a mark. */
-const plainCharactersPerMark = 64;
+const plainCharactersPerUnit = 64;
 
 /**
  * What each ASCII character weighs besides: 1 where the parser's rule for plain text ends, and for pipes and the dots and
  * brackets of numbered lists. Addresses cost more than other marks, so what they cannot do without weighs more.
  */
-const markWeights = new Uint8Array(128);
-for (const character of "\n!#$%&*+-<=>@[\\]^_`{|}~.)") markWeights[character.charCodeAt(0)] = 1;
-markWeights["/".charCodeAt(0)] = 2;
-markWeights[":".charCodeAt(0)] = 3;
+const markCosts = new Uint8Array(128);
+for (const character of "\n!#$%&*+-<=>@[\\]^_`{|}~.)") markCosts[character.charCodeAt(0)] = 1;
+markCosts["/".charCodeAt(0)] = 2;
+markCosts[":".charCodeAt(0)] = 3;
 
 const plain = create();
 const withTables = create();
@@ -42,45 +42,45 @@ function create(): MarkdownIt {
 }
 
 /** What it costs at most to render a body: the characters that can be marks, and a little for all others. */
-export function weigh(body: string): number {
+export function parseCost(body: string): number {
   let marks = 0;
-  for (let at = 0; at < body.length; at++) marks += markWeightAt(body, at);
-  return marks + Math.ceil(body.length / plainCharactersPerMark);
+  for (let at = 0; at < body.length; at++) marks += markCostAt(body, at);
+  return marks + Math.ceil(body.length / plainCharactersPerUnit);
 }
 
 /** The beginning of a body: at most so many code units, and so many characters that can be marks. */
-export function beginning(body: string, maxLength: number, maxMarks: number): string {
+export function beginningOf(body: string, maxLength: number, maxMarks: number): string {
   let marks = 0;
   let end = 0;
   while (end < body.length && end < maxLength) {
-    marks += markWeightAt(body, end);
+    marks += markCostAt(body, end);
     if (marks > maxMarks) break;
     end++;
   }
   return body.slice(0, end);
 }
 
-function markWeightAt(body: string, at: number): number {
+function markCostAt(body: string, at: number): number {
   const code = body.charCodeAt(at);
-  return code < 128 ? (markWeights[code] as number) : 0;
+  return code < 128 ? (markCosts[code] as number) : 0;
 }
 
 /**
  * A body as HTML. Its headings begin at `heading` and leave no level out, so that they fit into the outline of the page. A
- * body that weighs more than `maxBodyWeight`, or makes too many elements, is shown as it was written.
+ * body that costs more than `maxBodyCost`, or makes too many elements, is shown as it was written.
  */
 export function renderMarkdown(body: string, heading: number): Html {
-  if (weigh(body) > maxBodyWeight) return asWritten(body);
+  if (parseCost(body) > maxBodyCost) return renderPlainText(body);
   const tokens = parseMarkdown(body);
   let count = tokens.length;
   for (const { children } of tokens) count += children?.length ?? 0;
-  if (count > maxTokens) return asWritten(body);
+  if (count > maxTokens) return renderPlainText(body);
   fitHeadings(tokens, heading);
   return raw(tokensToHtml(tokens));
 }
 
 /** A body as plain text with its line breaks. */
-export function asWritten(body: string): Html {
+export function renderPlainText(body: string): Html {
   return raw(`<p class="as-written">${escapeText(body)}</p>`);
 }
 

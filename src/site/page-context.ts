@@ -1,7 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServiceTable } from "../calls/service-table.ts";
-import type { Bodies } from "./bodies.ts";
+import type { BodyRenderer } from "./body-renderer.ts";
 import type { CreateRead } from "./calls.ts";
 import type { Page } from "./layout.ts";
 
@@ -20,7 +20,7 @@ export interface PagesOptions {
 /** What every page is made with. */
 export interface PageContext extends Omit<PagesOptions, "table" | "interceptors"> {
   read: CreateRead;
-  bodies: Bodies;
+  bodies: BodyRenderer;
   /** Of the routes: their failures are pages as well. */
   config: { page: true };
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { addAtomFeeds } from "./atom-feeds.ts";
 import { addBoardPages } from "./board-pages.ts";
-import { Bodies } from "./bodies.ts";
+import { BodyRenderer } from "./body-renderer.ts";
 import { createReads } from "./calls.ts";
 import { addLedgerPages } from "./ledger-pages.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
@@ -19,7 +19,7 @@ export function addPages(app: FastifyInstance, { table, interceptors, ...options
   const context: PageContext = {
     ...options,
     read: createReads(table, interceptors),
-    bodies: new Bodies(),
+    bodies: new BodyRenderer(),
     config: { page: true },
   };
   addBoardPages(app, context);

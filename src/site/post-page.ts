@@ -5,8 +5,8 @@ import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
 import { cancellation } from "../http/requests/cancellation.ts";
 import type { Html } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
-import { Places } from "./places.ts";
-import { pick, segment } from "./target.ts";
+import { pathSegment, pickParameters } from "./page-url.ts";
+import { Semaphore } from "./semaphore.ts";
 import { thread } from "./thread.ts";
 import { type PostPage, postView } from "./views/post.ts";
 
@@ -21,14 +21,14 @@ const maxWaiting = 256;
 
 /** A post with a page of its comments. */
 export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUrl, now, send }: PageContext): void {
-  const places = new Places(maxPages, maxWaiting);
+  const places = new Semaphore(maxPages, maxWaiting);
   const getPost = read(PostService.method.getPost);
   const listComments = read(CommentService.method.listComments);
 
   const makePage = async (request: FastifyRequest, reply: FastifyReply): Promise<PostPage> => {
-    const query = pick(request, ["cursor"]);
+    const query = pickParameters(request, ["cursor"]);
     const isLater = query.length > 0;
-    const path = { id: segment(request, 2) };
+    const path = { id: pathSegment(request, 2) };
     const list = async (limit: number) =>
       (await listComments(request, reply, { path, query, fields: { limit: BigInt(limit) } })).output;
     const found = (await getPost(request, reply, { path })).output;

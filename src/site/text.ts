@@ -46,7 +46,7 @@ export function date(ms: number): string {
 }
 
 /** A text that is no longer than `length` code units, cut between words where there are any, and never within a character. */
-export function cut(text: string, length: number): string {
+export function truncate(text: string, length: number): string {
   if (text.length <= length) return text;
   const space = text.lastIndexOf(" ", length);
   const end = space > length / 2 ? space : length;
@@ -65,7 +65,7 @@ const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 const invisible = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** A title, or what stands for one of which nothing can be seen: its link could neither be read nor followed. */
-export function visible(title: string, otherwise: string): string {
+export function visibleTitle(title: string, otherwise: string): string {
   return invisible.test(title) ? otherwise : title;
 }
 

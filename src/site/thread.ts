@@ -1,7 +1,7 @@
 import type { Comment } from "../../gen/stoa/v1/resources_pb.js";
 
 /** A comment at its place in the thread. */
-export interface Threaded {
+export interface ThreadedComment {
   comment: Comment;
   /** How many of the comments above it answers, one through the other. */
   depth: number;
@@ -14,7 +14,7 @@ export interface Threaded {
  * came. A reply to a comment that is not among these begins a thread of its own. Threads may be as deep as they are long,
  * so nothing here recurs.
  */
-export function thread(comments: Comment[]): Threaded[] {
+export function thread(comments: Comment[]): ThreadedComment[] {
   const byId = new Map(comments.map((comment) => [comment.id, comment]));
   const replies = new Map<bigint | undefined, Comment[]>();
   for (const comment of comments) {
@@ -23,8 +23,8 @@ export function thread(comments: Comment[]): Threaded[] {
     if (siblings === undefined) replies.set(parent, [comment]);
     else siblings.push(comment);
   }
-  const result: Threaded[] = [];
-  const open: Threaded[] = [];
+  const result: ThreadedComment[] = [];
+  const open: ThreadedComment[] = [];
   const push = (parent: Comment | undefined, depth: number) => {
     for (const comment of (replies.get(parent?.id) ?? []).toReversed()) open.push({ comment, depth, parent });
   };

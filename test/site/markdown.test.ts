@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maxBodyWeight, renderMarkdown, weigh } from "../../src/site/markdown.ts";
+import { maxBodyCost, parseCost, renderMarkdown } from "../../src/site/markdown.ts";
 
 const render = (body: string, heading = 2) => renderMarkdown(body, heading).toString();
 
@@ -72,7 +72,7 @@ it("a body loses no character to the page that is no mark", () => {
   expect(text("snake_case_name and 2 * 3")).toBe("snake_case_name and 2 * 3");
 });
 
-/** Bodies that make parsers work hard: each is repeated up to the 10,000 characters that there may be. */
+/** BodyRenderer that make parsers work hard: each is repeated up to the 10,000 characters that there may be. */
 const hard: Record<string, string> = {
   quotes: ">",
   "quoted lists": ">- ",
@@ -156,7 +156,7 @@ describe("a hostile body costs little", () => {
 
   it("and is shown as it was written, where it holds too many marks", () => {
     const body = "![".repeat(2500);
-    expect(weigh(body)).toBeGreaterThan(maxBodyWeight);
+    expect(parseCost(body)).toBeGreaterThan(maxBodyCost);
     expect(render(body)).toBe(`<p class="as-written">${body}</p>`);
     expect(render(`${body}\n<b>"&`)).toBe(`<p class="as-written">${body}\n&lt;b&gt;"&amp;</p>`);
   });
@@ -164,8 +164,8 @@ describe("a hostile body costs little", () => {
   it("and ordinary bodies are far from that", () => {
     const prose =
       "The porch (*stoa*) was painted; see [the plan](https://example.com/plan_2), `a_b` and:\n\n- one\n- two\n\n";
-    expect(weigh(prose.repeat(100).slice(0, 10_000))).toBeLessThan(maxBodyWeight);
+    expect(parseCost(prose.repeat(100).slice(0, 10_000))).toBeLessThan(maxBodyCost);
     const code = '  if (found.has("key")) {\n    return { key: value[0], rest: [...values] };\n  }\n';
-    expect(weigh(`\`\`\`js\n${code.repeat(120)}`.slice(0, 10_000))).toBeLessThan(maxBodyWeight);
+    expect(parseCost(`\`\`\`js\n${code.repeat(120)}`.slice(0, 10_000))).toBeLessThan(maxBodyCost);
   });
 });

@@ -4,7 +4,7 @@ import type { Policies } from "../../rate-limits/policy.ts";
 import { Contract } from "./contract.ts";
 import { describeRules } from "./inputs.ts";
 import { describeLimits } from "./limits.ts";
-import { callTable, errorTable, keyedCalls } from "./tables.ts";
+import { callTable, errorTable, idempotentCalls } from "./tables.ts";
 
 /** The guide's texts. What is between double braces in their templates comes from the contract or the configuration. */
 export class Guide {
@@ -62,8 +62,8 @@ function fill(name: GuideName, contract: Contract, policies: Policies | undefine
         return describeRules(contract.input(subject));
       case "calls":
         return callTable(contract);
-      case "keyed":
-        return keyedCalls(contract);
+      case "idempotent":
+        return idempotentCalls(contract);
       case "limits":
         return describeLimits(policies);
       case "errors":

@@ -26,7 +26,7 @@ export function describeRules(field: DescField): string {
 
 function describeDefault(field: DescField, text: string): string {
   if (field.fieldKind === "enum") return `\`${enumValueName(field.enum, text)}\``;
-  return field.scalar === ScalarType.STRING ? `\`${text}\`` : grouped(Number(text));
+  return field.scalar === ScalarType.STRING ? `\`${text}\`` : formatNumber(Number(text));
 }
 
 function describeValues(field: DescField): string {
@@ -48,7 +48,7 @@ function describeValues(field: DescField): string {
       return describeRange(least, most === Number.MAX_SAFE_INTEGER ? undefined : most);
     }
     case "int32":
-      return listed(value.in.map(String));
+      return joinWords(value.in.map(String));
     default:
       return field.scalar === ScalarType.BOOL ? "true or false" : "";
   }
@@ -57,21 +57,21 @@ function describeValues(field: DescField): string {
 function describeEnum(desc: DescEnum, { type }: FieldRules): string {
   const excluded = type.case === "enum" ? type.value.notIn : [];
   const values = desc.values.filter(({ number }) => !excluded.includes(number));
-  return listed(values.map(({ name }) => `\`${enumValueName(desc, name)}\``));
+  return joinWords(values.map(({ name }) => `\`${enumValueName(desc, name)}\``));
 }
 
 function describeRange(least: number | undefined, most: number | undefined, unit = ""): string {
-  if (most !== undefined) return `${least === undefined ? "up" : grouped(least)} to ${grouped(most)}${unit}`;
+  if (most !== undefined) return `${least === undefined ? "up" : formatNumber(least)} to ${formatNumber(most)}${unit}`;
   if (least === undefined) return "";
-  return least === 0 ? "0 or more" : `at least ${grouped(least)}${unit}`;
+  return least === 0 ? "0 or more" : `at least ${formatNumber(least)}${unit}`;
 }
 
 /** 10000 is 10,000. */
-export function grouped(value: number): string {
+export function formatNumber(value: number): string {
   return value.toLocaleString("en-US");
 }
 
 /** `a, b or c` */
-export function listed(values: string[], conjunction = "or"): string {
+export function joinWords(values: string[], conjunction = "or"): string {
   return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} ${conjunction} ${values.at(-1)}`;
 }

@@ -1,6 +1,6 @@
 import { limitTexts } from "../../rate-limits/limit-texts.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
-import { grouped } from "./inputs.ts";
+import { formatNumber } from "./inputs.ts";
 import { table } from "./tables.ts";
 
 /** The rate limits, and how a reply tells of them. */
@@ -9,7 +9,7 @@ export function describeLimits(policies: Policies | undefined): string {
   const rows = Object.values(policies).map(({ name, burst, windowSeconds }) => [
     `\`${name}\``,
     `${limitTexts[name].counted}, per ${limitTexts[name].per}`,
-    grouped(burst),
+    formatNumber(burst),
     duration(windowSeconds),
   ]);
   const { burst, windowSeconds } = policies.posts;
@@ -29,5 +29,5 @@ function duration(seconds: number): string {
     [1, "second"],
   ] as const;
   const [size, name] = units.find(([each]) => seconds % each === 0) ?? [1, "second"];
-  return `${grouped(seconds / size)} ${name}${seconds === size ? "" : "s"}`;
+  return `${formatNumber(seconds / size)} ${name}${seconds === size ? "" : "s"}`;
 }

@@ -6,7 +6,7 @@ import { errorTexts } from "../../contract/error-texts.ts";
 import { accessOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import type { Contract } from "./contract.ts";
-import { describeInputs, listed } from "./inputs.ts";
+import { describeInputs, joinWords } from "./inputs.ts";
 
 const callers: Record<Access, string> = {
   [Access.UNSPECIFIED]: "nobody",
@@ -33,11 +33,11 @@ export function callTable({ calls }: Contract): string {
 }
 
 /** The calls that take an Idempotency-Key, as a list in a sentence. */
-export function keyedCalls({ calls }: Contract): string {
+export function idempotentCalls({ calls }: Contract): string {
   const keyed = [...calls.values()].flatMap(([first]) =>
     first && getOption(first.rpc, idempotent_by_key) ? [first] : [],
   );
-  return listed(
+  return joinWords(
     keyed.map(({ httpMethod, template }) => `\`${httpMethod} ${template}\``),
     "and",
   );

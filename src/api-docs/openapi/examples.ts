@@ -9,7 +9,7 @@ type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 type Example = { [name: string]: Json };
 
 /** How deep examples go into messages that hold messages; one that holds itself has to end somewhere. */
-const deepest = 6;
+const maxDepth = 6;
 
 /**
  * An example of a message, or of some of its fields: the members that the contract shows, others made up from their
@@ -21,12 +21,12 @@ export function exampleOf(
   fields: readonly DescField[] = desc.fields,
   depth = 0,
 ): Example | undefined {
-  const shown = shownOf(desc);
+  const shown = declaredExample(desc);
   const result: Example = role === "reply" ? { ok: true } : {};
   for (const field of fields) {
     const given = shown[field.name];
     if (given === undefined && (role === "request" ? !rulesOf(field).required : isOmittedWhenUnset(field))) continue;
-    const value = given === undefined ? makeUp(field, role === "request" ? role : "part", depth) : given;
+    const value = given === undefined ? generateValue(field, role === "request" ? role : "part", depth) : given;
     if (value === undefined) return undefined;
     result[field.name] = value;
   }
@@ -35,11 +35,14 @@ export function exampleOf(
 
 /** The example of one field of a request, for a parameter. */
 export function parameterExample(field: DescField): Json | undefined {
-  return shownOf(field.parent)[field.name] ?? (rulesOf(field).required ? makeUp(field, "request", 0) : undefined);
+  return (
+    declaredExample(field.parent)[field.name] ??
+    (rulesOf(field).required ? generateValue(field, "request", 0) : undefined)
+  );
 }
 
 /** @throws Error where the contract's example is no JSON object of the message's fields: at start */
-function shownOf(desc: DescMessage): Example {
+function declaredExample(desc: DescMessage): Example {
   if (!hasOption(desc, example)) return {};
   const shown = JSON.parse(getOption(desc, example)) as Example;
   for (const name of Object.keys(shown)) {
@@ -48,14 +51,14 @@ function shownOf(desc: DescMessage): Example {
   return shown;
 }
 
-function makeUp(field: DescField, role: "part" | "request", depth: number): Json | undefined {
+function generateValue(field: DescField, role: "part" | "request", depth: number): Json | undefined {
   if (field.fieldKind === "map") return {};
   if (isNullable(field) && role === "part") return null;
   if (field.enum !== undefined) return wrap(field, enumNames(field.enum)[0]?.name);
-  if (field.message === undefined) return wrap(field, defaultOf(field) ?? makeUpScalar(field));
+  if (field.message === undefined) return wrap(field, defaultOf(field) ?? generateScalar(field));
   const known = wellKnownSchema(field.message, "written");
   if (known === undefined)
-    return depth < deepest ? wrap(field, exampleOf(field.message, role, field.message.fields, depth + 1)) : undefined;
+    return depth < maxDepth ? wrap(field, exampleOf(field.message, role, field.message.fields, depth + 1)) : undefined;
   if (known.format === "date-time") return wrap(field, "2026-11-21T09:30:00.000Z");
   return known.type === "object" ? wrap(field, {}) : undefined;
 }
@@ -64,7 +67,7 @@ function wrap(field: DescField, value: Json | undefined): Json | undefined {
   return field.fieldKind === "list" && value !== undefined ? [value] : value;
 }
 
-function makeUpScalar(field: DescField): Json | undefined {
+function generateScalar(field: DescField): Json | undefined {
   const { keywords } = rulesOf(field);
   const { minimum = 1, minLength = 0, maxLength = 6, pattern = "" } = keywords as Record<string, never>;
   const values = keywords.enum as Json[] | undefined;

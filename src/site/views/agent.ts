@@ -1,7 +1,7 @@
 import type { Agent, Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { ago, count, cut } from "../text.ts";
+import { ago, count, truncate } from "../text.ts";
 import { postItem } from "./feed.ts";
 
 /** An agent with the newest of its posts. */
@@ -9,7 +9,7 @@ export function agentView(agent: Agent, posts: Post[], now: number): Page {
   const { name, resident, bio, createdAt, karma, comments } = agent;
   return {
     title: `${name} · Stoa`,
-    description: bio === "" ? `${name} on Stoa, a board for software agents.` : cut(bio, 200),
+    description: bio === "" ? `${name} on Stoa, a board for software agents.` : truncate(bio, 200),
     path: `/agents/${name}`,
     json: `/api/v1/agents/${name}`,
     type: "profile",

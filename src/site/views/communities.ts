@@ -2,8 +2,8 @@ import type { Feed } from "../../../gen/stoa/v1/feed_pb.js";
 import type { Community } from "../../../gen/stoa/v1/resources_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { ago, counted, cut, visible } from "../text.ts";
-import { type FeedPlace, feedPath, feedView } from "./feed.ts";
+import { ago, counted, truncate, visibleTitle } from "../text.ts";
+import { type FeedPage, feedPath, feedView } from "./feed.ts";
 
 /** Of a description in the list, in code units. A community's own page shows all of it. */
 const maxDescription = 220;
@@ -20,9 +20,9 @@ export function communitiesView(communities: Community[], nextCursor: string | u
 <ul class="communities">
 ${communities.map(
   ({ name, title, description, postCount }) => html`<li>
-<h2><a href="/c/${name}"><bdi>${visible(title, name)}</bdi></a></h2>
+<h2><a href="/c/${name}"><bdi>${visibleTitle(title, name)}</bdi></a></h2>
 <p class="meta">c/${name} <span>${counted(postCount, "post")}</span></p>
-${description !== "" && html`<p dir="auto">${cut(description, maxDescription)}</p>`}
+${description !== "" && html`<p dir="auto">${truncate(description, maxDescription)}</p>`}
 </li>
 `,
 )}</ul>
@@ -37,12 +37,12 @@ ${nextCursor !== undefined && html`<a class="next" href="/communities?cursor=${e
 }
 
 /** A community and its posts. */
-export function communityView(community: Community, feed: Feed, place: FeedPlace): Page {
+export function communityView(community: Community, feed: Feed, place: FeedPage): Page {
   const { name, description, postCount, createdBy, createdAt } = community;
-  const title = visible(community.title, name);
+  const title = visibleTitle(community.title, name);
   return {
     title: `${title} · c/${name} · Stoa`,
-    description: description === "" ? `Posts in c/${name}.` : cut(description, 200),
+    description: description === "" ? `Posts in c/${name}.` : truncate(description, 200),
     path: place.isLater ? undefined : feedPath(`/c/${name}`, feed.sort, place.window),
     json: `/api/v1/communities/${name}/posts`,
     atom: { path: `/c/${name}/feed.xml`, title: `c/${name}: new posts` },

@@ -2,7 +2,7 @@ import { type Feed, FeedSort, FeedWindow } from "../../../gen/stoa/v1/feed_pb.js
 import type { Author, Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { excerpt } from "../excerpt.ts";
 import { type Html, html } from "../html.ts";
-import { ago, count, counted, visible } from "../text.ts";
+import { ago, count, counted, visibleTitle } from "../text.ts";
 
 const sorts = [
   { sort: FeedSort.HOT, name: "hot", text: "Hot" },
@@ -19,7 +19,7 @@ const windows = [
 ] as const;
 
 /** Which feed a page shows. */
-export interface FeedPlace {
+export interface FeedPage {
   /** The path of the page. */
   path: string;
   /** Undefined where the order is not `top`. */
@@ -42,7 +42,7 @@ export function feedPath(path: string, sort: FeedSort, window: FeedWindow | unde
 }
 
 /** A feed with the links to its other orders and to the next page. */
-export function feedView(feed: Feed, place: FeedPlace): Html {
+export function feedView(feed: Feed, place: FeedPage): Html {
   const { path, window, isLater, now } = place;
   const { sort, posts, nextCursor } = feed;
   return html`<nav class="orders" aria-label="Order of the posts">
@@ -80,7 +80,7 @@ export function postItem(post: Post, now: number): Html {
   return html`<li class="post">
 <p class="score"><span>${count(score)}</span> <span class="unit">${Number(score) === 1 ? "point" : "points"}</span></p>
 <article>
-<h2><a href="/posts/${id}"><bdi>${visible(title, `Post ${id}`)}</bdi></a></h2>
+<h2><a href="/posts/${id}"><bdi>${visibleTitle(title, `Post ${id}`)}</bdi></a></h2>
 ${text !== "" && html`<p class="excerpt" dir="auto">${text}</p>`}
 <p class="meta"><a href="/c/${community}">c/${community}</a> by ${authorLink(author)} ${ago(createdAt, now)} <a href="/posts/${id}#comments">${counted(commentCount, "comment")}</a></p>
 </article>

@@ -1,10 +1,10 @@
 import type { Feed } from "../../../gen/stoa/v1/feed_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { type FeedPlace, feedPath, feedView } from "./feed.ts";
+import { type FeedPage, feedPath, feedView } from "./feed.ts";
 
 /** The board: the posts of all communities. */
-export function homeView(feed: Feed, place: FeedPlace, site: string): Omit<Page, "json"> {
+export function homeView(feed: Feed, place: FeedPage, site: string): Omit<Page, "json"> {
   return {
     title: "Stoa: a public hall for software agents",
     description:

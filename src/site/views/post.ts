@@ -2,18 +2,18 @@ import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { excerpt } from "../excerpt.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { ago, count, counted, cut, visible } from "../text.ts";
-import type { Threaded } from "../thread.ts";
+import { ago, count, counted, truncate, visibleTitle } from "../text.ts";
+import type { ThreadedComment } from "../thread.ts";
 import { authorLink } from "./feed.ts";
 
 /** Deeper replies are not set further in: the column would get too narrow to be read. */
-const deepest = 8;
+const maxIndent = 8;
 
 export interface PostPage {
   post: Post;
   /** The post's body as HTML. */
   body: Html;
-  comments: { threaded: Threaded; body: Html }[];
+  comments: { threaded: ThreadedComment; body: Html }[];
   /** The address of the next page of comments. */
   next: string | undefined;
   /** Whether this is a later page of comments. */
@@ -27,10 +27,10 @@ export interface PostPage {
 /** A post with its comments as a thread. */
 export function postView({ post, body, comments, next, isLater, site, now }: PostPage): Page {
   const { id, community, author, score, upvotes, downvotes, commentCount, createdAt } = post;
-  const title = visible(post.title, `Post ${id}`);
+  const title = visibleTitle(post.title, `Post ${id}`);
   const summary = excerpt(post.body, 200);
   return {
-    title: `${cut(title, 100)} · c/${community} · Stoa`,
+    title: `${truncate(title, 100)} · c/${community} · Stoa`,
     description: summary === "" ? `A post by ${author?.name} in c/${community}.` : summary,
     path: isLater ? undefined : `/posts/${id}`,
     json: `/api/v1/posts/${id}`,
@@ -69,10 +69,10 @@ ${next !== undefined && html`<nav class="pager" aria-label="Pages of comments"><
   };
 }
 
-function commentItem({ threaded, body }: { threaded: Threaded; body: Html }, now: number): Html {
+function commentItem({ threaded, body }: { threaded: ThreadedComment; body: Html }, now: number): Html {
   const { comment, depth, parent } = threaded;
   const { id, parentId, author, createdAt } = comment;
-  return html`<li class="comment d${Math.min(depth, deepest)}" id="c${id}">
+  return html`<li class="comment d${Math.min(depth, maxIndent)}" id="c${id}">
 <article>
 <p class="meta">${authorLink(author)} <a class="when" href="#c${id}">${ago(createdAt, now)}</a>${
     parentId !== undefined &&

@@ -21,7 +21,7 @@ export function objectOf(value: unknown): JsonObject {
 }
 
 /** A value as JSON that is set out to be read; undefined for one that is nested too deep for that. */
-export function setOut(value: unknown): string | undefined {
+export function prettyPrint(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, null, 2);
   } catch (error) {
@@ -55,6 +55,6 @@ export function timeOf({ document }: Receipt): Html {
 }
 
 /** A hash in groups, so that people can compare two; copied, it is one word. */
-export function grouped(hash: string): Html {
+export function groupedHash(hash: string): Html {
   return html`<code class="hash">${(hash.match(/.{1,8}/gsu) ?? []).map((group) => html`<span>${group}</span>`)}</code>`;
 }

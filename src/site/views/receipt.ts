@@ -1,7 +1,7 @@
 import type { Receipt, VerifyCommands } from "../../../gen/stoa/v1/receipt_pb.js";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { describeReceipt, grouped, objectOf, setOut, textOf, timeOf } from "./receipt-text.ts";
+import { describeReceipt, groupedHash, objectOf, prettyPrint, textOf, timeOf } from "./receipt-text.ts";
 
 export interface ReceiptPage {
   receipt: Receipt;
@@ -16,7 +16,7 @@ export interface ReceiptPage {
 /** A receipt, with what it takes to verify it: in this browser, in a shell, or by a program of one's own. */
 export function receiptView({ receipt, commands, hasNext, site, modules }: ReceiptPage): Page {
   const { seq, hash, prevHash, canonical } = receipt;
-  const evidence = setOut(objectOf(receipt.document).evidence);
+  const evidence = prettyPrint(objectOf(receipt.document).evidence);
   return {
     title: `Receipt ${seq} · Stoa`,
     description: `${describeReceipt(receipt)}. SHA-256 ${hash}.`,
@@ -25,7 +25,7 @@ export function receiptView({ receipt, commands, hasNext, site, modules }: Recei
     section: "ledger",
     type: "article",
     modules,
-    mayBeKept: !receipt.damaged,
+    isCacheable: !receipt.damaged,
     main: html`<nav class="pager neighbours" aria-label="Neighbouring receipts">
 ${seq > 1n && html`<a href="/house/receipts/${seq - 1n}" rel="prev">Receipt ${seq - 1n}</a>`}
 ${hasNext && html`<a class="next" href="/house/receipts/${seq + 1n}" rel="next">Receipt ${seq + 1n}</a>`}
@@ -44,8 +44,8 @@ ${
 <p class="meta">${timeOf(receipt)}</p>
 </header>
 <dl class="seal">
-<div><dt>Hash</dt><dd>${grouped(hash)}</dd></div>
-<div><dt>Hash of the receipt before</dt><dd>${grouped(prevHash)}</dd></div>
+<div><dt>Hash</dt><dd>${groupedHash(hash)}</dd></div>
+<div><dt>Hash of the receipt before</dt><dd>${groupedHash(prevHash)}</dd></div>
 ${members(receipt)}
 </dl>
 </article>

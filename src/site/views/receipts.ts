@@ -15,7 +15,7 @@ export function receiptsView(receipts: Receipt[], headSeq: bigint): Page {
     path: isLater ? undefined : "/house/receipts",
     json: "/api/v1/house/receipts",
     section: "ledger",
-    mayBeKept: !receipts.some(({ damaged }) => damaged),
+    isCacheable: !receipts.some(({ damaged }) => damaged),
     main: html`<h1>The ledger</h1>
 <p class="lede">Each receipt holds the hash of the one before. Whoever remembers one hash can prove any later change of that receipt, or of any before it. There ${headSeq === 1n ? "is 1 receipt" : `are ${count(headSeq)} receipts`}; open one to verify it in your own browser.</p>
 <ol class="receipts">

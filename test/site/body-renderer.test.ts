@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Bodies } from "../../src/site/bodies.ts";
-import { RecentTexts } from "../../src/site/recent-texts.ts";
+import { BodyRenderer } from "../../src/site/body-renderer.ts";
+import { TextCache } from "../../src/site/text-cache.ts";
 
 const signal = new AbortController().signal;
 const bodiesOf = (texts: string[]) => texts.map((text) => ({ text, heading: 3 }));
@@ -9,17 +9,20 @@ const heavy = (name: string) => `${name} ${"[a].".repeat(1050)}`;
 
 describe("the bodies of a page", () => {
   it("are rendered in their order, with headings at their level", async () => {
-    const html = await new Bodies().render([{ text: "# a", heading: 2 }, ...bodiesOf(["# b", "", "*c*"])], signal);
+    const html = await new BodyRenderer().render(
+      [{ text: "# a", heading: 2 }, ...bodiesOf(["# b", "", "*c*"])],
+      signal,
+    );
     expect(html.map(String)).toEqual(["<h2>a</h2>\n", "<h3>b</h3>\n", "", "<p><em>c</em></p>\n"]);
   });
 
   it("are plain text from where the page would cost too much, the same on every reading", async () => {
-    const bodies = new Bodies();
+    const bodies = new BodyRenderer();
     const page = bodiesOf(Array.from({ length: 100 }, (_, i) => heavy(String(i))));
     const first = await bodies.render([...page, ...bodiesOf(["*light*"])], signal);
-    const asWritten = first.map((html) => String(html).startsWith('<p class="as-written">'));
-    expect(asWritten.indexOf(true)).toBe(12);
-    expect(asWritten.slice(12, 100)).toEqual(Array(88).fill(true));
+    const renderPlainText = first.map((html) => String(html).startsWith('<p class="as-written">'));
+    expect(renderPlainText.indexOf(true)).toBe(12);
+    expect(renderPlainText.slice(12, 100)).toEqual(Array(88).fill(true));
     // What costs little still fits.
     expect(first.at(-1)?.toString()).toBe("<p><em>light</em></p>\n");
     const again = await bodies.render([...page, ...bodiesOf(["*light*"])], signal);
@@ -27,7 +30,7 @@ describe("the bodies of a page", () => {
   });
 
   it("let others have their turn", async () => {
-    const bodies = new Bodies();
+    const bodies = new BodyRenderer();
     let turns = 0;
     let done = false;
     const count = () => {
@@ -51,7 +54,7 @@ describe("the bodies of a page", () => {
       return html;
     };
     const page = bodiesOf(Array.from({ length: 12 }, (_, i) => heavy(String(i))));
-    const result = new Bodies().render(page, leaving.signal, finish);
+    const result = new BodyRenderer().render(page, leaving.signal, finish);
     leaving.abort(new Error("gone"));
     await expect(result).rejects.toThrow("gone");
     expect(rendered.length).toBeLessThan(3);
@@ -59,7 +62,7 @@ describe("the bodies of a page", () => {
 });
 
 it("recent texts are remembered up to a length, and those used last the longest", () => {
-  const texts = new RecentTexts<string>(20);
+  const texts = new TextCache<string>(20);
   const made: string[] = [];
   const get = (text: string) =>
     texts.get(text, () => {

@@ -1,7 +1,7 @@
 import type { Html } from "./html.ts";
-import { asWritten, maxBodyWeight, renderMarkdown, weigh } from "./markdown.ts";
-import { RecentTexts } from "./recent-texts.ts";
-import { Turns } from "./turns.ts";
+import { maxBodyCost, parseCost, renderMarkdown, renderPlainText } from "./markdown.ts";
+import { TextCache } from "./text-cache.ts";
+import { YieldQueue } from "./yield-queue.ts";
 
 /** A body and the level at which its headings begin. */
 export interface Body {
@@ -9,8 +9,8 @@ export interface Body {
   heading: number;
 }
 
-/** The most that the Markdown of one page may weigh: see `weigh`. About 60 ms of parsing at worst, in slices. */
-export const maxPageWeight = 40_000;
+/** The most that the Markdown of one page may cost, see `parseCost`. About 60 ms of parsing at worst, in slices. */
+export const maxPageCost = 40_000;
 /** How much work is done before others have their turn, in units of weight. A slice goes over it by one body at most. */
 const sliceWork = 3000;
 /** So many characters cost as much to escape and to copy as one unit of weight costs to parse. */
@@ -19,12 +19,12 @@ const charactersPerUnit = 8;
 const maxRemembered = 8 * 1024 * 1024;
 
 /** Renders the bodies of pages. Bodies never change, so each is rendered once while it is in use. */
-export class Bodies {
-  readonly #remembered = new RecentTexts<Html>(maxRemembered);
-  readonly #turns = new Turns();
+export class BodyRenderer {
+  readonly #remembered = new TextCache<Html>(maxRemembered);
+  readonly #turns = new YieldQueue();
 
   /**
-   * Renders the bodies of one page. Those that do not fit into what a page may weigh are shown as they were written; which
+   * Renders the bodies of one page. Those that do not fit into what a page may cost are shown as they were written; which
    * they are depends on the bodies alone.
    * @param finish makes of each body's HTML what the page needs
    * @throws the signal's reason, once nobody waits for the page any more
@@ -34,8 +34,8 @@ export class Bodies {
     let page = 0;
     let slice = 0;
     for (const { text, heading } of bodies) {
-      const weight = weigh(text);
-      const fits = weight <= maxBodyWeight && page + weight <= maxPageWeight;
+      const weight = parseCost(text);
+      const fits = weight <= maxBodyCost && page + weight <= maxPageCost;
       if (fits) page += weight;
       const work = (fits ? weight : 0) + text.length / charactersPerUnit;
       slice += work;
@@ -46,7 +46,7 @@ export class Bodies {
       }
       const html = fits
         ? this.#remembered.get(`${heading}${text}`, () => renderMarkdown(text, heading))
-        : asWritten(text);
+        : renderPlainText(text);
       rendered.push(finish(html));
     }
     return rendered;

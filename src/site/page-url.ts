@@ -6,7 +6,7 @@ import type { QueryParameter } from "../transcoding/url-fields.ts";
  * The parameters of a page's query with these names. Names are decoded; values stay percent-encoded, so that the API's
  * codec finds their faults.
  */
-export function pick({ originalUrl }: FastifyRequest, names: readonly string[]): QueryParameter[] {
+export function pickParameters({ originalUrl }: FastifyRequest, names: readonly string[]): QueryParameter[] {
   const { query } = splitTarget(originalUrl);
   const picked: QueryParameter[] = [];
   for (const pair of query.split("&")) {
@@ -23,6 +23,6 @@ export function toSearch(parameters: readonly QueryParameter[]): string {
 }
 
 /** A segment of the page's path, counted from 1, still percent-encoded: the API's codec decodes it, and finds its faults. */
-export function segment({ originalUrl }: FastifyRequest, index: number): string {
+export function pathSegment({ originalUrl }: FastifyRequest, index: number): string {
   return splitTarget(originalUrl).path.split("/")[index] ?? "";
 }

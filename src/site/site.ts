@@ -8,7 +8,7 @@ import { htmlHeaders } from "../http/replies/html-headers.ts";
 import { Assets } from "./assets.ts";
 import { layout, type Page } from "./layout.ts";
 import { addPages } from "./pages.ts";
-import { sendText } from "./reply.ts";
+import { sendText } from "./send-text.ts";
 import { errorView } from "./views/error.ts";
 
 export interface SiteOptions {
@@ -37,7 +37,7 @@ export class Site {
       receiptModules: this.#assets.links.receiptModules,
       send: (request, reply, page) => {
         const text = this.#frame(page);
-        if (page.mayBeKept !== false) return sendText(request, reply, text, htmlHeaders);
+        if (page.isCacheable !== false) return sendText(request, reply, text, htmlHeaders);
         return reply.code(200).headers(htmlHeaders).header("cache-control", "no-store").send(text);
       },
     });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Places } from "../../src/site/places.ts";
+import { Semaphore } from "../../src/site/semaphore.ts";
 
 const signal = new AbortController().signal;
 
@@ -15,7 +15,7 @@ function work() {
 }
 
 it("work waits in line for a place, and a failure gives its place back", async () => {
-  const places = new Places(2, 10);
+  const places = new Semaphore(2, 10);
   const all = Array.from({ length: 4 }, work);
   const runs = all.map(({ run }) => places.run(signal, run));
   const begun = () => all.map(({ state }) => state.hasBegun);
@@ -33,7 +33,7 @@ it("work waits in line for a place, and a failure gives its place back", async (
 });
 
 it("a line that is too long is not joined, and whoever leaves it makes room", async () => {
-  const places = new Places(1, 1);
+  const places = new Semaphore(1, 1);
   const first = work();
   const running = places.run(signal, first.run);
   const leaving = new AbortController();

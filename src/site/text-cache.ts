@@ -1,5 +1,5 @@
 /** What was made of a text, remembered while it is in use. The longest unused goes first. */
-export class RecentTexts<Made extends { readonly length: number }> {
+export class TextCache<Made extends { readonly length: number }> {
   readonly #maxLength: number;
   readonly #made = new Map<string, Made>();
   #length = 0;

@@ -5,7 +5,7 @@ import { createDeferred } from "../timing/wait.ts";
  * A bounded number of places for work that holds much memory. Whoever finds none waits in line; a caller that goes away
  * leaves the line, and nobody joins a line that is too long.
  */
-export class Places {
+export class Semaphore {
   #free: number;
   readonly #maxWaiting: number;
   /** In the order in which they came. */
