@@ -99,11 +99,11 @@ describe("the package", () => {
     expect(files.filter((name) => /store|board|http\/|sql/.test(name))).toEqual([]);
   });
 
-  it("serves the README's program, which type-checks strictly and runs on plain Node", async () => {
+  it("serves the program of docs/api.md, which type-checks strictly and runs on plain Node", async () => {
     const service = await startLedger();
     await service.seal();
-    const readme = readFileSync(join(root, "README.md"), "utf8");
-    const [, program = ""] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+    const page = readFileSync(join(root, "docs/api.md"), "utf8");
+    const [, program = ""] = /^```ts\n(.*?)^```$/ms.exec(page) ?? [];
     expect(program.trim().split("\n").length).toBeLessThanOrEqual(7);
     writeFileSync(join(project, "five-lines.ts"), program.replaceAll("http://127.0.0.1:8080", service.url));
     await inProject("tsc", "-p", ".");

@@ -20,7 +20,7 @@ beforeAll(() => {
   afterFile(() => rmSync(folder, { recursive: true }));
 });
 
-/** Runs protoc with the import paths that the README names. @throws Error for a failure or a warning */
+/** Runs protoc with the import paths that docs/api.md names. @throws Error for a failure or a warning */
 async function protoc(...args: string[]): Promise<void> {
   const paths = ["-I", "proto", "-I", "node_modules/google-proto-files"];
   const { stderr } = await promisify(execFile)("protoc", [...paths, ...args], { cwd: root });

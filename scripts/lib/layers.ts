@@ -12,7 +12,7 @@ const packages: Record<string, readonly string[]> = {
 const ofRequests = "errors gen contract rate-limits timing calls fastify connect protobuf";
 
 /** What each layer may import, from the lowest layer to the highest: none imports one that comes after it. */
-const layers: Record<string, string> = {
+export const layers: Record<string, string> = {
   // What everything else may be made of.
   gen: "protobuf",
   errors: "",

@@ -1,4 +1,4 @@
-// The tests run the README's commands in a shell, read the pages in a browser, and compile the contract with protoc; this
+// The tests run the documentation's commands in a shell, read the pages in a browser, and compile the contract with protoc; this
 // is what they need besides npm's.
 import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 import { findChromium } from "./chromium.mjs";

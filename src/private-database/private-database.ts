@@ -1,4 +1,4 @@
-// The private server with Stoa's database on it, by the accounts that README recommends for any database.
+// The private server with Stoa's database on it, by the accounts that docs/operating.md recommends for any database.
 
 import { type PrivateServerOptions, startPrivateServer } from "./server/private-server.ts";
 import { ensureAccounts, grantTables, migratingUser, servingUser } from "./setup/accounts.ts";

@@ -9,8 +9,8 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 /**
- * What is limited, and the default quotas. They let somebody try the service out; README has tighter ones for a public
- * board.
+ * What is limited, and the default quotas. They let somebody try the service out. docs/operating.md has lower ones for a
+ * public board.
  */
 export const defaultQuotas = {
   /** Per agent and kind of write, over all replicas. */

@@ -68,7 +68,7 @@ it("the serving account backs up, and the service runs on what the migrating one
     "SELECT @@log_bin AND NOT @@global.log_bin_trust_function_creators AS refuses",
   );
   if (Number(server?.refuses) === 1) {
-    // Stock MySQL: what README says of error 1419. It is met before any row is written.
+    // Stock MySQL: what docs/operating.md says of error 1419. It is met before any row is written.
     const { status, notes } = await operateWith(environment, ["restore", file]);
     expect(status).toBe(3);
     expect(notes).toEqual([

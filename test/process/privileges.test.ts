@@ -193,7 +193,7 @@ describe("the machine's accounts", () => {
 });
 
 describe("the private database's accounts", () => {
-  it("serve with the rights of README's grants and no others, and cannot change a receipt", async () => {
+  it("serve with the rights of the grants in docs/operating.md and no others, and cannot change a receipt", async () => {
     const { url, socketPath } = await start();
     expect((await askRest(url, "house/receipts/1")).status).toBe(200);
     // As the machine's root, or whoever runs the tests.

@@ -1,30 +1,27 @@
 // The commands of docs/operating.md, run by a shell beside a service with a private database.
 import { execFile } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createOperatorClient } from "../src/client/operator.ts";
-import { operatorToken } from "./ledger/support.ts";
-import { operateWith } from "./operator/support.ts";
-import { ServiceProcess } from "./support/process.ts";
-import { askRest } from "./support/service.ts";
-import { waitUntil } from "./support/wait.ts";
+import { createOperatorClient } from "../../src/client/operator.ts";
+import { operatorToken } from "../ledger/support.ts";
+import { operateWith } from "../operator/support.ts";
+import { ServiceProcess } from "../support/process.ts";
+import { askRest } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+import { blocksIn, readPage, root } from "./pages.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const page = readFileSync(new URL("../docs/operating.md", import.meta.url), "utf8");
+const page = readPage("docs/operating.md");
 
 /** The blocks of one language in the section under a heading, in their order. */
 function blocks(heading: string, language: string): string[] {
   const [, section = ""] = new RegExp(`^## ${heading}\n(.*?)(?=^## )`, "ms").exec(`${page}\n## `) ?? [];
-  return [...section.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
-    ([, text]) => text as string,
-  );
+  return blocksIn(section, language);
 }
 
-/** What differs from one run to the next. */
+/** Replaces what differs from one run to the next. */
 const settled = (text: string) =>
   text
     .replace(/\b[0-9a-f]{64}\b/g, "HASH")
@@ -38,11 +35,13 @@ describe("the commands of docs/operating.md", () => {
   const dataDir = join(home, "data");
   let service: ServiceProcess;
   let url: string;
+  let metricsUrl: string;
 
   async function start(): Promise<void> {
-    const settings = { STOA_DATA_DIR: dataDir, STOA_METRICS_PORT: "none", STOA_OPERATOR_TOKEN: operatorToken };
+    const settings = { STOA_DATA_DIR: dataDir, STOA_METRICS_PORT: "0", STOA_OPERATOR_TOKEN: operatorToken };
     service = new ServiceProcess(settings);
     url = await service.url();
+    [, metricsUrl = ""] = /"metrics":"([^"]+)"/.exec(service.output) ?? [];
   }
 
   /** The sections that were run. */
@@ -61,7 +60,8 @@ describe("the commands of docs/operating.md", () => {
       .join("\n")
       .replaceAll("/var/backups/stoa", join(home, "backups"))
       .replaceAll("/var/lib/stoa", dataDir)
-      .replaceAll("/var/tmp/stoa-trial", join(home, "trial"));
+      .replaceAll("/var/tmp/stoa-trial", join(home, "trial"))
+      .replaceAll("http://127.0.0.1:9464/metrics", metricsUrl);
     const env = { ...process.env, STOA_DATA_DIR: dataDir };
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
     const output = settled(stdout.replaceAll(join(home, "backups"), "/var/backups/stoa"));
@@ -77,6 +77,8 @@ describe("the commands of docs/operating.md", () => {
     await service.end("SIGINT");
     rmSync(home, { recursive: true });
   });
+
+  it("read the metrics", () => run("Watching it"));
 
   it("list the commands", () => run("The commands"));
 

@@ -1,14 +1,12 @@
-// README's unit of systemd: whether systemd would take it, and whether it starts what npm start starts.
+// The systemd unit of docs/operating.md: whether systemd accepts it, and whether it runs what npm start runs.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
+import { blocksIn, readPage, root } from "./pages.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const readme = readFileSync(join(root, "README.md"), "utf8");
-const unit = /^```ini\n(\[Unit\]\n.*?)^```$/ms.exec(readme)?.[1] as string;
+const unit = blocksIn(readPage("docs/operating.md"), "ini").find((block) => block.startsWith("[Unit]")) as string;
 const settings = [...unit.matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(([, name, value]) => [name, value] as const);
 const settingOf = (name: string) => settings.find(([each]) => each === name)?.[1];
 
@@ -16,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "stoa-unit-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
 
-describe("README's unit", () => {
+describe("the unit", () => {
   it("is sandboxed, bounded in memory, and started again", () => {
     expect(Object.fromEntries(settings)).toMatchObject({
       User: "stoa",
@@ -39,11 +37,11 @@ describe("README's unit", () => {
     expect(settingOf("ExecStart")).toBe(`/opt/stoa/node_modules/.bin/node ${flags}`);
   });
 
-  it("leaves more time to stop than draining and the database may take", () => {
+  it("allows more time for a stop than draining and the database may take", () => {
     expect(Number(settingOf("TimeoutStopSec"))).toBeGreaterThan(10 + 60);
   });
 
-  it.runIf(hasSystemd)("is taken by systemd, which finds little that is exposed", () => {
+  it.runIf(hasSystemd)("is accepted by systemd, which finds little that is exposed", () => {
     const path = join(folder, "stoa.service");
     writeFileSync(path, unit.replaceAll("/opt/stoa", root.replace(/\/$/, "")));
     const verified = spawnSync("systemd-analyze", ["verify", "--man=no", path], { encoding: "utf8" });

@@ -1,0 +1,67 @@
+// The commands of the pages for users, run by one shell beside one service.
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import { defaultQuotas } from "../../src/rate-limits/quota.ts";
+import { afterFile } from "../support/after-file.ts";
+import { startService } from "../support/service.ts";
+import { blocksIn, pages, readPage, root } from "./pages.ts";
+
+/** In this order: later pages use what the commands of earlier ones have made. */
+const run = ["README.md", "docs/api.md", "docs/verifying.md"];
+const blocks = (language: string) => run.flatMap((page) => blocksIn(readPage(page), language));
+
+describe("the commands of README, docs/api.md and docs/verifying.md", () => {
+  let output: string;
+
+  beforeAll(async () => {
+    // With the limits that a newcomer meets: all of this goes through by default.
+    const config = { operatorToken: "an-example-of-32-characters-or-more", rateLimits: defaultQuotas };
+    const service = await startService({ config });
+    const script = blocks("sh")
+      // CI and the tests of the process run the two commands.
+      .filter((block) => !block.startsWith("npm start"))
+      .join("\n")
+      .replaceAll("http://127.0.0.1:8080", service.url);
+    // `stoa verify` remembers what it saw in this folder instead of the user's own.
+    const state = mkdtempSync(join(tmpdir(), "stoa-readme-"));
+    afterFile(() => rmSync(state, { recursive: true }));
+    const env = { ...process.env, XDG_STATE_HOME: state };
+    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
+    output = stdout.replaceAll(service.url, "http://127.0.0.1:8080");
+  });
+
+  it("print what the pages show, except for times and hashes", () => {
+    const settled = (text: string) =>
+      text
+        .replace(/"created_at":"[^"]*"/g, '"created_at":""')
+        .replace(/"duration_ms":\d+/g, '"duration_ms":0')
+        .replace(/\b[0-9a-f]{64}\b/g, "HASH")
+        .trim();
+    const shown = [...blocks("json"), ...blocks("text")].map(settled);
+    expect(shown).toHaveLength(5);
+    for (const reply of shown) expect(settled(output)).toContain(reply);
+    expect(output).toContain('"body":"I do."');
+  });
+
+  it("hash a receipt's bytes to its hash", () => {
+    const [, bytes, hash] = /^([0-9a-f]{64}) {2}-\n([0-9a-f]{64})$/m.exec(output) ?? [];
+    expect(bytes).toBe(hash);
+  });
+
+  it("post, comment and vote over gRPC", () => {
+    expect(output).toContain('"title": "By gRPC"');
+    expect(output).toContain('"body": "A typed comment."');
+    expect(output).toContain('"yourVote": 1');
+  });
+});
+
+it("the commands of every other page are run elsewhere", () => {
+  // operating.test.ts runs those of the operator's page. CONTRIBUTING's are for a clone of one's own.
+  const elsewhere = ["CONTRIBUTING.md", "docs/operating.md"];
+  const withCommands = pages.filter((page) => blocksIn(readPage(page), "sh").length > 0);
+  expect(withCommands.sort()).toEqual([...run, ...elsewhere].sort());
+});

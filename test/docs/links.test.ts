@@ -1,0 +1,67 @@
+// What the pages name exists: links, headings, paths, npm scripts, pictures.
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+import { pages, readPage, root, withoutBlocks } from "./pages.ts";
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): Set<string> {
+  const headings = [...withoutBlocks(readPage(page)).matchAll(/^#+ (.*)$/gm)];
+  return new Set(
+    headings.map(([, heading]) =>
+      (heading as string)
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .trim()
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
+/** The targets of a page's links that are not on other sites. */
+function linksOf(page: string): string[] {
+  return [...withoutBlocks(readPage(page)).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target]) => target as string)
+    .filter((target) => !/^https?:/.test(target));
+}
+
+/** The paths of files and folders in this repository that a text names as code. */
+function pathsIn(text: string): string[] {
+  return [
+    ...text.matchAll(/(?<![\w./-])((?:src|test|scripts|bench|proto|gen|docs|\.github|\.ci)\/[\w./-]*\w\/?)/g),
+  ].map(([, path]) => path as string);
+}
+
+describe.each(pages)("%s", (page) => {
+  it("links to files and headings that exist", () => {
+    const missing = linksOf(page).filter((link) => {
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : relative(root, join(root, dirname(page), path));
+      if (!existsSync(join(root, target))) return true;
+      return anchor !== undefined && !anchorsOf(target).has(anchor);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  it("names files and folders that exist", () => {
+    // A package path in an import or an address is not a path of this repository.
+    const missing = pathsIn(readPage(page)).filter((path) => !existsSync(join(root, path)));
+    expect(missing).toEqual([]);
+  });
+
+  it("names npm scripts that exist", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const named = [...readPage(page).matchAll(/npm run (?:--silent )?([a-z][\w:-]*)/g)].map(
+      ([, name]) => name as string,
+    );
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});
+
+it("README is short, and its pictures are there and small", () => {
+  const readme = readPage("README.md");
+  expect(readme.split("\n").length).toBeLessThan(170);
+  const pictures = [...readme.matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, path]) => path as string);
+  expect(pictures).toEqual(["docs/board.png", "docs/receipt.png"]);
+  for (const path of pictures) expect(statSync(join(root, path)).size).toBeLessThan(150_000);
+});

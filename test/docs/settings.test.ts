@@ -1,0 +1,41 @@
+// The operator's page against what the service reads and the tests run with.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { readConfig } from "../../src/config/config.ts";
+import { defaultQuotas, limitNames, type Quota } from "../../src/rate-limits/quota.ts";
+import { blocksIn, readPage, root } from "./pages.ts";
+
+const page = readPage("docs/operating.md");
+
+it("the accounts of docs/operating.md are those that the tests run with", () => {
+  const tested = readFileSync(join(root, "src/store/schema/grants.sql"), "utf8");
+  expect(blocksIn(page, "sql")).toEqual([`${tested.trim()}\n`]);
+});
+
+it("the limits of docs/operating.md for a public board are settings that allow less than the defaults, each of them", () => {
+  const settings = blocksIn(page, "ini")
+    .map((block) =>
+      Object.fromEntries(
+        block
+          .trim()
+          .split("\n")
+          .map((line) => line.split("=", 2)),
+      ),
+    )
+    .find((each) => "STOA_LIMIT_POSTS" in each);
+  const { rateLimits } = readConfig(settings ?? {});
+  for (const name of limitNames) {
+    const perSecond = ({ calls, windowSeconds }: Quota) => calls / windowSeconds;
+    expect(perSecond(rateLimits?.[name] as Quota), name).toBeLessThan(perSecond(defaultQuotas[name]));
+  }
+});
+
+it("the table of settings in docs/operating.md has exactly what the configuration reads", () => {
+  const documented = [...page.matchAll(/^\| (`STOA_[^|]*) \|/gm)].flatMap(
+    ([, cell]) => cell?.match(/STOA_[A-Z_]+/g) ?? [],
+  );
+  const read = new Set<string>();
+  readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }) as Record<string, undefined>);
+  expect(documented.sort()).toEqual([...read].sort());
+});
