@@ -5,7 +5,8 @@ import { moveAgedPosts } from "../src/board/aging.ts";
 import { Board } from "../src/board/board.ts";
 import type { DatabaseConfig } from "../src/config/config.ts";
 import { Database } from "../src/store/database/database.ts";
-import { migrate, schemaState } from "../src/store/schema/migrate.ts";
+import { migrate } from "../src/store/schema/migrate.ts";
+import { schemaState } from "../src/store/schema/migration-records.ts";
 import { bandEndsMs } from "../src/store/tables/age-bands.ts";
 import {
   agentName,

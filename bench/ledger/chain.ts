@@ -2,7 +2,7 @@
 import { dateOf, dayMs } from "../../src/ledger/sealing/append.ts";
 import { type SessionInput, sealGenesis, sealSession } from "../../src/ledger/sealing/seals.ts";
 import { zeroHash } from "../../src/receipt/document.ts";
-import type { Tx } from "../../src/store/database/database.ts";
+import type { Tx } from "../../src/store/database/queryable.ts";
 import type { Head, ReceiptRow } from "../../src/store/tables/receipts.ts";
 import { textOf } from "../population.ts";
 

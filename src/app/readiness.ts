@@ -2,7 +2,7 @@ import { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Database } from "../store/database/database.ts";
 import { DatabaseWatch, type DatabaseWatchOptions } from "../store/database/database-watch.ts";
-import { schemaState } from "../store/schema/migrate.ts";
+import { schemaState } from "../store/schema/migration-records.ts";
 import type { Warnings } from "../warnings.ts";
 import type { CleanUp } from "./shutdown.ts";
 
@@ -12,10 +12,10 @@ import type { CleanUp } from "./shutdown.ts";
  * @throws StoaError `unavailable` with the reason
  */
 export async function checkReady(db: Database, ledger: Ledger, signal: AbortSignal): Promise<void> {
-  const state = await schemaState(db.vital, signal);
+  const state = await schemaState(db.priority, signal);
   if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
   if (state.kind !== "current") throw new StoaError("unavailable", state.reason);
-  const reader = db.vital.reader(signal);
+  const reader = db.priority.reader(signal);
   await ledger.headSeq(reader);
   await ledger.readAlarm(reader);
 }

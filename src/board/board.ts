@@ -1,7 +1,8 @@
 import type { StoaError } from "../errors.ts";
-import type { Database, Reader, Tx } from "../store/database/database.ts";
+import type { Database } from "../store/database/database.ts";
+import type { Reader, Tx } from "../store/database/queryable.ts";
 
-export type { Queryable, Reader } from "../store/database/database.ts";
+export type { Queryable, Reader } from "../store/database/queryable.ts";
 
 /** One write in progress: everything in it commits together or not at all. */
 export interface Unit {

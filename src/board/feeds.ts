@@ -112,7 +112,7 @@ async function readDeepPage(
   const offset = "offset" in page.start ? page.start.offset : 0;
   const posts = communityId === undefined ? await highestPostId(db) : await countPosts(db, communityId);
   if (posts <= offset) return [];
-  const few = db.few();
+  const few = db.costly();
   if (top !== undefined && !(await areMoreSince(few, communityId, top.since, offset))) return [];
   return readPage(few, sort, page, top);
 }

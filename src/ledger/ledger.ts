@@ -1,5 +1,6 @@
 import { notFound, StoaError } from "../errors.ts";
-import type { Database, Queryable } from "../store/database/database.ts";
+import type { Database } from "../store/database/database.ts";
+import type { Queryable } from "../store/database/queryable.ts";
 import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../store/tables/receipts.ts";
 import { type Calendar, insertCalendar, readCalendar } from "../store/tables/seals.ts";
 import { findWithGuard, sealWithGuard } from "./head-guard/guarded-sealing.ts";

@@ -12,7 +12,7 @@ import { socketIn } from "../private-database/server/options.ts";
 import { runningServer } from "../private-database/server/stale-server.ts";
 import { type Account, unprivilegedAccount } from "../process/account.ts";
 import { Database } from "../store/database/database.ts";
-import { schemaState } from "../store/schema/migrate.ts";
+import { schemaState } from "../store/schema/migration-records.ts";
 import type { OperatorContext } from "./command.ts";
 import { withSpace } from "./write-space.ts";
 

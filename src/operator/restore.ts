@@ -3,7 +3,7 @@ import { type Verified, verifyFrom } from "../ledger/verification/verification.t
 import { chainStart } from "../receipt/verify.ts";
 import { restoreBackup } from "../store/backup/restore-backup.ts";
 import type { Database } from "../store/database/database.ts";
-import { schemaState } from "../store/schema/migrate.ts";
+import { schemaState } from "../store/schema/migration-records.ts";
 import { describeBackup, fileOf } from "./backup.ts";
 import { checkBackup, readLines } from "./backup-file.ts";
 import { commonHelp, exitStatus, type OperatorCommand } from "./command.ts";

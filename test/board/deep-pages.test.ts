@@ -2,7 +2,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/board/cursors.ts";
 import { type FeedQuery, listFeed } from "../../src/board/feeds.ts";
-import { Database, type Reader } from "../../src/store/database/database.ts";
+import { Database } from "../../src/store/database/database.ts";
+import type { Reader } from "../../src/store/database/queryable.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
 import { bandEndsMs } from "../../src/store/tables/age-bands.ts";
 import { measure } from "../support/cost.ts";

@@ -4,7 +4,7 @@ import { createPool, type Pool } from "mysql2/promise";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Config, DatabaseConfig } from "../../src/config/config.ts";
 import { Database } from "../../src/store/database/database.ts";
-import { splitStatements } from "../../src/store/schema/migrate.ts";
+import { splitStatements } from "../../src/store/schema/migration-files.ts";
 import { TriggerWatch } from "../../src/store/schema/trigger-watch.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";

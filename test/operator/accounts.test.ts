@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import type { DatabaseConfig } from "../../src/config/config.ts";
-import { splitStatements } from "../../src/store/schema/migrate.ts";
+import { splitStatements } from "../../src/store/schema/migration-files.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";

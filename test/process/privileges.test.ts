@@ -21,7 +21,7 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { generate } from "selfsigned";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { splitStatements } from "../../src/store/schema/migrate.ts";
+import { splitStatements } from "../../src/store/schema/migration-files.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";

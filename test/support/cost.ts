@@ -1,4 +1,4 @@
-import type { Queryable } from "../../src/store/database/database.ts";
+import type { Queryable } from "../../src/store/database/queryable.ts";
 
 /** What the engine did for a query: rows that it read, by an index or by a scan, and rows that it sorted. */
 export interface Cost {

@@ -1,7 +1,8 @@
 import { vi } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { defaultQuotas, type LimitName, type Quota } from "../../src/rate-limits/quota.ts";
-import { Database, type Param } from "../../src/store/database/database.ts";
+import { Database } from "../../src/store/database/database.ts";
+import type { Param } from "../../src/store/database/queryable.ts";
 import type { TestDatabase } from "./database.ts";
 import { type Ask, type Reply, type Service, startService } from "./service.ts";
 

@@ -66,7 +66,7 @@ class Repairs {
 
   /** A generated column is wrong where its definition is: it is made anew, once, and that sets all rows right. */
   async #define(column: string, definition: string): Promise<boolean> {
-    if (!this.#defined.has(column)) await this.#db.define(this.#signal, definition);
+    if (!this.#defined.has(column)) await this.#db.runDdl(this.#signal, definition);
     this.#defined.add(column);
     return true;
   }

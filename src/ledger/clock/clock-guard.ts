@@ -60,7 +60,7 @@ export class ClockGuard {
   async check(signal: AbortSignal, catchUp = false): Promise<string | undefined> {
     const { db, clock, databaseNow } = this.#options;
     this.#lookedAt = clock.even();
-    const reader = db.vital.reader(signal);
+    const reader = db.priority.reader(signal);
     const before = clock.wallMs;
     const known = await readKnownTimes(reader, dateOf(clock.now()));
     const differs = describeDifference(before, clock.wallMs, databaseNow?.() ?? known.databaseNow);

@@ -1,6 +1,6 @@
 // An operator's word about the clock names a receipt and its time; that time follows from the receipt.
 
-import type { Queryable, Tx } from "../../store/database/database.ts";
+import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { compare } from "../../store/recount/finding.ts";
 import {
   type ClockApproval,

@@ -1,7 +1,8 @@
 import { isHash, type ReceiptDocument } from "../../receipt/document.ts";
 import { contradiction, rivalOf } from "../../receipt/recovery.ts";
 import { chainStart, type Finding as Fault, type Link, verifyEnd, verifyNext } from "../../receipt/verify.ts";
-import type { Database, Queryable, Tx } from "../../store/database/database.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { compare, type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
 import {
   type EpochRow,

@@ -1,6 +1,6 @@
 // What receipts do is noted in tables of its own; these rows follow from the receipts.
 import type { ReceiptDocument } from "../../receipt/document.ts";
-import type { Queryable, Tx } from "../../store/database/database.ts";
+import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { compare, type Finding } from "../../store/recount/finding.ts";
 import { deleteNote, findNote, listNotes, type Note, type NoteTable, putNote } from "../../store/recount/notes.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";

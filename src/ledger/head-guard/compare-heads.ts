@@ -1,7 +1,7 @@
 import { findMalformedMember, type ReceiptDocument } from "../../receipt/document.ts";
 import { parseJson } from "../../receipt/parse.ts";
 import { abandonedBy, type Head } from "../../receipt/recovery.ts";
-import type { Queryable } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import { findLinks, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { listRecoveryRows } from "../../store/tables/recoveries.ts";
 import { sha256 } from "../sealing/append.ts";

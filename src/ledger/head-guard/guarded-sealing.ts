@@ -16,7 +16,7 @@ export async function sealWithGuard<Reply>(
 ): Promise<{ reply: Reply; kept: Promise<void> | undefined }> {
   let sealing: Sealing | undefined;
   const run = () =>
-    db.vital.transaction(signal, (tx) => {
+    db.priority.transaction(signal, (tx) => {
       sealing = begin(tx);
       return work(sealing);
     });

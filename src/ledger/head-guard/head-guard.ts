@@ -1,5 +1,6 @@
 import type { Head } from "../../receipt/recovery.ts";
-import type { Database, Queryable, Tx } from "../../store/database/database.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { findReceipt, lockHead, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { Ticker } from "../../timing/ticker.ts";
 import { sleep, withTimeout } from "../../timing/wait.ts";
@@ -158,11 +159,11 @@ export class HeadGuard {
   async #confirm(signal: AbortSignal, delaysMs: readonly number[]): Promise<void> {
     for (const [index, ms] of delaysMs.entries()) {
       if (ms > 0) await sleep(ms, signal);
-      const { head, missing, recoveries } = await this.#db.vital.transaction(signal, async (tx) => {
+      const { head, missing, recoveries } = await this.#db.priority.transaction(signal, async (tx) => {
         const head = await lockHead(tx);
         return { head, ...(await compareHeads(tx, head, this.#bound)) };
       });
-      if (missing.length === 0) return this.#accept(this.#db.vital.reader(signal), head, recoveries);
+      if (missing.length === 0) return this.#accept(this.#db.priority.reader(signal), head, recoveries);
       const isLast = index === delaysMs.length - 1;
       if (isLast || missing.every(({ kind }) => kind === "beside")) return this.#object(missing, head);
     }
@@ -177,7 +178,7 @@ export class HeadGuard {
 
   async #look(signal: AbortSignal): Promise<void> {
     if (this.#keeper.damage !== undefined) await this.#load(signal);
-    const db = this.#db.vital.reader(signal);
+    const db = this.#db.priority.reader(signal);
     const head = await readHead(db);
     const [only] = this.#bound;
     if (this.#objection === undefined && this.#bound.length === 1 && isSame(only as ServedHead, head)) {

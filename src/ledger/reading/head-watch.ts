@@ -1,4 +1,4 @@
-import type { Queryable } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import { type Head, readHead } from "../../store/tables/receipts.ts";
 import { forEachInBatches } from "../../timing/event-loop.ts";
 import { createDeferred, type Deferred } from "../../timing/wait.ts";

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import { listReceipts, type ReceiptRow } from "../../store/tables/receipts.ts";
 
 /** Reads a receipt that many followers want at the same time once for all of them. Receipts never change. */

@@ -1,5 +1,5 @@
 import { notFound, StoredDamage } from "../../errors.ts";
-import type { Queryable } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import { type Head, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import type { HeadWatch } from "./head-watch.ts";
 import type { NewestReceipts } from "./newest-receipts.ts";

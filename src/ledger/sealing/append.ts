@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { canonicalize, type Json } from "../../receipt/canonical.ts";
 import type { ReceiptBody, ReceiptDocument } from "../../receipt/document.ts";
-import type { Tx } from "../../store/database/database.ts";
+import type { Tx } from "../../store/database/queryable.ts";
 import { type Head, insertReceipt, type ReceiptRow } from "../../store/tables/receipts.ts";
 import type { ServedHead } from "../head-guard/head-folder.ts";
 import { SealingBlocked } from "./seal-checks.ts";

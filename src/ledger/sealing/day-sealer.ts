@@ -1,6 +1,7 @@
 import { StoaError } from "../../errors.ts";
 import { chainStart } from "../../receipt/verify.ts";
-import type { Database, Queryable } from "../../store/database/database.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import type { ReceiptRow } from "../../store/tables/receipts.ts";
 import { listSealedDays } from "../../store/tables/seals.ts";
 import { approveHeadTime } from "../clock/approve-head-time.ts";

@@ -1,5 +1,6 @@
 import type { Link } from "../../receipt/verify.ts";
-import type { Database, Queryable } from "../../store/database/database.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import {
   lockVerification,
   putVerification,
@@ -89,7 +90,7 @@ export class Alarm {
 
   async #store(outcome: Outcome): Promise<void> {
     try {
-      const record = await this.#db.vital.transaction(new AbortController().signal, async (tx) => {
+      const record = await this.#db.priority.transaction(new AbortController().signal, async (tx) => {
         const before = await lockVerification(tx);
         const after = afterwards(before, outcome, this.#now());
         await putVerification(tx, after);

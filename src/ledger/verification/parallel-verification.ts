@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import type { Link } from "../../receipt/verify.ts";
-import type { Queryable } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import { listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import type { BatchOutcome } from "./batch.ts";
 import { firstBatchSize, isInChain, nextBatchSize, type Verified, verifyFrom } from "./verification.ts";

@@ -1,6 +1,6 @@
 import { StoaError } from "../../errors.ts";
 import type { Link } from "../../receipt/verify.ts";
-import type { Queryable } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import { untilAborted, withTimeout } from "../../timing/wait.ts";
 import type { PriorRecord } from "./alarm.ts";
 import { startBefore, type Verified } from "./verification.ts";

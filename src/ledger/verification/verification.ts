@@ -1,6 +1,6 @@
 import { contradiction, rivalOf } from "../../receipt/recovery.ts";
 import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../../receipt/verify.ts";
-import type { Queryable } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { sha256 } from "../sealing/append.ts";
 

@@ -1,5 +1,6 @@
 import { chainStart, type Finding, type Link } from "../../receipt/verify.ts";
-import type { Database, Queryable } from "../../store/database/database.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import type { LedgerLog } from "../log.ts";
 import { Alarm, type PriorRecord } from "./alarm.ts";
 import { verifyInParallel } from "./parallel-verification.ts";

@@ -1,6 +1,6 @@
 // The accounts of grants.sql in a private database. They have no password: the socket's folder keeps others out.
 import { readFileSync } from "node:fs";
-import { splitStatements } from "../../store/schema/migrate.ts";
+import { splitStatements } from "../../store/schema/migration-files.ts";
 import { type Administrator, administer } from "./administrator.ts";
 
 /** Who may make and alter tables. */

@@ -1,6 +1,6 @@
 // A backup is a text of SQL statements, one a line. Its second line is the header, a comment with JSON; its last line is the
 // end, a comment with the row counts and the SHA-256 of everything before it. A file that was cut off has no end.
-import type { Migration } from "../schema/migrate.ts";
+import type { Migration } from "../schema/migration-files.ts";
 
 export interface BackupHeader {
   format: 1;

@@ -1,7 +1,9 @@
 import { sleep } from "../../timing/wait.ts";
 import type { Database } from "../database/database.ts";
 import type { DatabaseAddress } from "../pool/session.ts";
-import { explainDefinition, readMigrations, restoreMark, withLease } from "../schema/migrate.ts";
+import { explainDdlError, withLease } from "../schema/migrate.ts";
+import { readMigrations } from "../schema/migration-files.ts";
+import { restoreMark } from "../schema/migration-records.ts";
 import { type BackupHeader, findSchemaProblem, isStatement } from "./format.ts";
 import { Link } from "./link.ts";
 import { quoteName } from "./literals.ts";
@@ -73,7 +75,7 @@ async function run(link: Link, statement: string): Promise<void> {
   } catch (error) {
     if (!("errno" in (error as Error))) throw error;
     const text = statement.length > 60 ? `${statement.slice(0, 60)}…` : statement;
-    throw new Error(`${text}: ${explainDefinition(error as Error)}`, { cause: error });
+    throw new Error(`${text}: ${explainDdlError(error as Error)}`, { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Queryable } from "../database/database.ts";
-import type { Migration } from "../schema/migrate.ts";
+import type { Queryable } from "../database/queryable.ts";
+import type { Migration } from "../schema/migration-files.ts";
 
 /** A table as it is copied. */
 export interface Table {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import type { DatabaseAddress } from "../pool/session.ts";
-import { appliedMigrations, bookkeeping, type Migration, restoreMark } from "../schema/migrate.ts";
+import type { Migration } from "../schema/migration-files.ts";
+import { appliedMigrations, recordTables, restoreMark } from "../schema/migration-records.ts";
 import { readHead } from "../tables/receipts.ts";
 import { type BackupHeader, endLine, headerLines } from "./format.ts";
 import { Link, sessionSettings } from "./link.ts";
@@ -129,7 +130,7 @@ function schemaStatements(migrations: readonly Migration[]): string[] {
     "SET NAMES utf8mb4",
     sessionSettings,
     "SET SESSION foreign_key_checks = 0",
-    ...bookkeeping,
+    ...recordTables,
     mark,
     ...definitions,
   ].map((statement) => statement.replace(/\s*\n\s*/g, " "));

@@ -1,6 +1,8 @@
 import { Ticker } from "../../timing/ticker.ts";
-import { Database, type DatabaseAddress, type Reader } from "./database.ts";
+import type { DatabaseAddress } from "../pool/session.ts";
+import { Database } from "./database.ts";
 import { explainFailure } from "./database-errors.ts";
+import type { Reader } from "./queryable.ts";
 
 /** How often the database is looked at, in milliseconds: however many ask for readiness, it costs no more. */
 const defaultLookMs = 10_000;

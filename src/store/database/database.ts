@@ -2,11 +2,13 @@ import type { ResultSetHeader } from "mysql2";
 import type { StoaError } from "../../errors.ts";
 import { sleep } from "../../timing/wait.ts";
 import { Pool, tooLate } from "../pool/pool.ts";
-import type { DatabaseAddress, LaneName, Param, Session } from "../pool/session.ts";
+import type { DatabaseAddress, LaneName, Session } from "../pool/session.ts";
+import type { Param } from "./queryable.ts";
 import { isCommitInDoubt, isRetryable, outcomeUnknown, toStoaError } from "./database-errors.ts";
 import { Turns } from "./semaphore.ts";
 
-export type { DatabaseAddress, Param } from "../pool/session.ts";
+export type { DatabaseAddress } from "../pool/session.ts";
+export type { Param } from "./queryable.ts";
 
 /** Something that reads. Outside a transaction each statement sees what was committed when it began. */
 export interface Queryable {

@@ -1,4 +1,4 @@
-import type { Queryable } from "./database.ts";
+import type { Queryable } from "./queryable.ts";
 
 /** The largest statement and row are replies that are kept for repeats: some 300 KiB. */
 const minBytes = 1024 * 1024;

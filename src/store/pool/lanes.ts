@@ -1,36 +1,36 @@
 import type { LaneName, Session } from "./session.ts";
 import { type Waiter, WaitQueue } from "./wait-queue.ts";
 
-/** With fewer connections nothing is kept: too little would be left for either. */
-const leastConnections = 4;
+/** With fewer connections none is reserved: too few would be left for each lane. */
+const minConnections = 4;
 
 interface Lane {
-  /** How many connections are kept for it, whatever the others need. */
-  readonly kept: number;
+  /** How many connections are reserved for this lane. */
+  readonly reserved: number;
   readonly waiters: WaitQueue;
   inUse: number;
 }
 
 /**
- * Divides the connections of a pool. Each lane has some of its own, which no other takes, and the rest are for whoever comes
- * first: writes that wait for a lock cannot take all connections from reads, nor the other way round, and a burst of either
- * uses nearly all of them while the other is quiet.
+ * Divides the connections of a pool among lanes. Each lane has some reserved connections; the rest are shared, first come,
+ * first served. So writes that wait for a lock cannot take all connections from reads, and slow reads cannot take all from
+ * writes. A burst in one lane still gets nearly all connections while the other lanes are quiet.
  */
 export class Lanes {
   readonly #connections: number;
   readonly #lanes: Record<LaneName, Lane>;
   readonly #all: Lane[];
-  readonly #keptInAll: number;
+  readonly #reservedTotal: number;
   #inUse = 0;
   #arrivals = 0;
 
   constructor(connections: number) {
-    const share = connections < leastConnections ? 0 : Math.floor(connections / 4);
-    const lane = (kept: number): Lane => ({ kept, waiters: new WaitQueue(), inUse: 0 });
+    const share = connections < minConnections ? 0 : Math.floor(connections / 4);
+    const lane = (reserved: number): Lane => ({ reserved, waiters: new WaitQueue(), inUse: 0 });
     this.#connections = connections;
-    this.#lanes = { reads: lane(share), writes: lane(share), vital: lane(Math.ceil(share / 4)) };
+    this.#lanes = { reads: lane(share), writes: lane(share), priority: lane(Math.ceil(share / 4)) };
     this.#all = Object.values(this.#lanes);
-    this.#keptInAll = this.#all.reduce((sum, { kept }) => sum + kept, 0);
+    this.#reservedTotal = this.#all.reduce((sum, { reserved }) => sum + reserved, 0);
   }
 
   /** How many calls wait. */
@@ -46,11 +46,11 @@ export class Lanes {
 
   /** Whether a call of this lane may take a connection now. */
   hasRoom(name: LaneName): boolean {
-    // With so few in use there is room for everybody.
-    return this.#connections - this.#inUse > this.#keptInAll || this.#room(this.#lanes[name]) > 0;
+    // The first comparison is a shortcut: with so few in use, every lane has room.
+    return this.#connections - this.#inUse > this.#reservedTotal || this.#room(this.#lanes[name]) > 0;
   }
 
-  /** How many of the calls that wait could go on if there were free sessions. */
+  /** How many waiting calls could go on if there were free sessions. */
   get demand(): number {
     let sum = 0;
     for (const lane of this.#all) if (lane.waiters.size > 0) sum += Math.min(lane.waiters.size, this.#room(lane));
@@ -64,7 +64,7 @@ export class Lanes {
     this.#inUse += 1;
   }
 
-  /** The session is in use no more; one that is not in use stays as it is. */
+  /** Counts a session as no longer in use. A session that is not in use stays as it is. */
   leave(session: Session): void {
     if (session.lane === undefined) return;
     this.#lanes[session.lane].inUse -= 1;
@@ -72,13 +72,13 @@ export class Lanes {
     session.lane = undefined;
   }
 
-  /** Waits for a session. @throws the signal's reason when it aborts first; what the waiter is rejected with */
+  /** Waits for a session. @throws the signal's reason when it aborts first; the error that the pool rejects the waiter with */
   wait(name: LaneName, signal: AbortSignal, endsAt: number): Promise<Session> {
     this.#arrivals += 1;
     return this.#lanes[name].waiters.add({ lane: name, arrival: this.#arrivals, signal, endsAt });
   }
 
-  /** Takes out the call that has waited longest of those that may have a session now. */
+  /** Removes and returns the call that has waited longest, among the lanes that have room. */
   removeNext(): Waiter | undefined {
     let next: Lane | undefined;
     for (const lane of this.#all) {
@@ -89,15 +89,17 @@ export class Lanes {
     return next?.waiters.removeFirst();
   }
 
-  /** Takes out all calls whose time is over at `now`. */
+  /** Removes and returns all calls whose time is over at `now`. */
   removeLate(now: number): Waiter[] {
     return this.#all.flatMap(({ waiters }) => waiters.removeLate(now));
   }
 
-  /** How many connections a lane may take besides those that it has: not those which are kept for others. */
+  /** How many more connections a lane may take: not those that are reserved for other lanes. */
   #room(lane: Lane): number {
     let room = this.#connections - this.#inUse;
-    for (const other of this.#all) if (other !== lane && other.inUse < other.kept) room -= other.kept - other.inUse;
+    for (const other of this.#all) {
+      if (other !== lane && other.inUse < other.reserved) room -= other.reserved - other.inUse;
+    }
     return room;
   }
 }

@@ -1,32 +1,32 @@
-import { StoaError } from "../../errors.ts";
+import { deadlineExceeded, unavailable } from "./deadline.ts";
 import { Lanes } from "./lanes.ts";
 import { type LaneName, Session, type SessionOptions } from "./session.ts";
 import { StatementKiller } from "./statement-killer.ts";
 import type { Waiter } from "./wait-queue.ts";
 
 export interface PoolOptions extends SessionOptions {
-  /** The most connections that are open at once. */
+  /** The maximum number of open connections. */
   connections: number;
   /** How long connecting may take, in milliseconds. */
-  connectMs: number;
+  connectTimeoutMs: number;
 }
 
-/** Calls of a lane that wait for a connection; more are refused, so that a slow database does not fill the memory. */
-const queueLimit = 5_000;
+/** How many calls of a lane may wait for a connection. More are refused, so that a slow database does not fill the memory. */
+const maxQueueLength = 5_000;
 /**
- * How often deadlines and given-up calls are looked for while something runs, in milliseconds. One timer does this for all
- * calls: a timer and a listener for each statement would cost more than the statement's bookkeeping.
+ * How often the pool looks for passed deadlines and aborted calls, in milliseconds. One timer serves all calls: a timer and
+ * a listener for each statement would cost more than the rest of its accounting.
  */
 const tickMs = 100;
-/** How long a session whose caller was told may take to come back before it is closed, in milliseconds. */
-const graceMs = 2_000;
-/** How long running statements and goodbyes may take when the pool closes, in milliseconds. */
-const closeMs = 2_000;
+/** How long the statement of an abandoned session may go on before the connection is closed, in milliseconds. */
+const abandonedTimeoutMs = 2_000;
+/** How long running statements, and then the closing of connections, may take when the pool closes, in milliseconds. */
+const closeTimeoutMs = 2_000;
 
 /**
- * The connections of a process. Each lease has a deadline. A session whose statement is late, or whose caller has given up,
- * is taken from its caller at once; its statement is ended in the server, and if that does not bring it back soon, the
- * connection is closed and another one takes its place.
+ * The connections of a process. Each lease has a deadline. When a statement is late or its caller has given up, the pool
+ * takes the session from the caller at once and ends the statement in the server. If the statement does not end soon, the
+ * pool closes the connection and opens another.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -52,41 +52,41 @@ export class Pool {
   }
 
   /**
-   * Gives a session to a caller, who hands it to `release` in the end.
-   * @param lane what it is for
+   * Leases a session. The caller must give it back by `release`.
+   * @param lane what the session is for
    * @param endsAt when the caller's time is over, by `performance.now()`
-   * @throws StoaError `unavailable`; the signal's reason; what connecting fails with
+   * @throws StoaError `unavailable`; the signal's reason; the error of connecting
    */
   lease(lane: LaneName, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
-    // Whoever waits in this lane waits for lack of sessions or of room: nobody is overtaken.
+    // Calls wait in this lane only while there is no free session or no room. So this call overtakes nobody.
     const session = this.#lanes.hasRoom(lane) ? this.#free.pop() : undefined;
     if (session !== undefined) {
       this.#watch();
       return this.#give(session, { lane, signal, endsAt });
     }
     if (this.#closed !== undefined) throw unavailable("The service is stopping.");
-    if (this.#lanes.waitingIn(lane) >= queueLimit) throw unavailable("Too many calls wait for the database.");
+    if (this.#lanes.waitingIn(lane) >= maxQueueLength) throw unavailable("Too many calls wait for the database.");
     const promise = this.#lanes.wait(lane, signal, endsAt);
     this.#openMore();
     this.#watch();
     return promise;
   }
 
-  /** Takes a session back. `isUsable` is false where it is not known to be outside a transaction. */
+  /** Takes a session back. `isUsable` is false when the session may still be in a transaction. */
   release(session: Session, isUsable = true): void {
-    // An abandoned session is the pool's already, and a lost one is nobody's.
+    // The pool already has an abandoned session, and a lost session is gone.
     if (session.state !== "leased") return;
     if (isUsable) this.#offer(session);
     else this.#close(session, unavailable("The connection was given up."));
   }
 
-  /** Refuses those who wait, lets running statements end for a moment, and closes every connection. */
+  /** Refuses waiting calls, gives running statements a moment to end, and closes every connection. */
   async close(): Promise<void> {
     if (this.#closed === undefined) {
       this.#closed = Promise.withResolvers<void>();
       const error = unavailable("The service is stopping.");
       for (const waiter of this.#lanes.removeLate(Number.POSITIVE_INFINITY)) waiter.reject(error);
-      const endsAt = performance.now() + closeMs;
+      const endsAt = performance.now() + closeTimeoutMs;
       for (const session of this.#sessions) session.endsAt = Math.min(session.endsAt, endsAt);
       for (const session of this.#free.splice(0)) this.#sayGoodbye(session);
       this.#settleClose();
@@ -95,7 +95,7 @@ export class Pool {
     await this.#closed.promise;
   }
 
-  /** A session is free for whoever waits. */
+  /** Puts a session among the free ones, and gives it to a waiting call if there is one. */
   #offer(session: Session): void {
     this.#lanes.leave(session);
     session.state = "free";
@@ -105,7 +105,7 @@ export class Pool {
     if (this.#closed !== undefined) for (const idle of this.#free.splice(0)) this.#sayGoodbye(idle);
   }
 
-  /** Gives free sessions to those who wait. */
+  /** Gives free sessions to waiting calls. */
   #serve(): void {
     while (this.#free.length > 0) {
       const waiter = this.#lanes.removeNext();
@@ -122,7 +122,7 @@ export class Pool {
     return session;
   }
 
-  /** Opens as many sessions as are waited for and allowed. */
+  /** Opens a session for each waiting call, up to the maximum. */
   #openMore(): void {
     const { connections } = this.#options;
     while (this.#sessions.size < connections && this.#opening < this.#lanes.demand) void this.#open();
@@ -130,7 +130,7 @@ export class Pool {
 
   async #open(): Promise<void> {
     const session: Session = new Session(this.#options, () => this.#forget(session));
-    session.endsAt = performance.now() + this.#options.connectMs;
+    session.endsAt = performance.now() + this.#options.connectTimeoutMs;
     this.#sessions.add(session);
     this.#opening += 1;
     try {
@@ -139,13 +139,13 @@ export class Pool {
       this.#offer(session);
     } catch (error) {
       this.#opening -= 1;
-      // Before another is opened: while the server refuses, each attempt answers one call.
+      // This comes before another session is opened: while the server refuses, each attempt rejects one call.
       this.#lanes.removeNext()?.reject(error);
       this.#close(session, error);
     }
   }
 
-  /** Starts the timer that watches all that takes time. */
+  /** Starts the timer that watches the deadlines. */
   #watch(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
@@ -158,27 +158,27 @@ export class Pool {
     for (const session of this.#sessions) {
       const isLate = session.endsAt <= now;
       if (session.state === "leased") {
-        if (!session.isBusy) continue; // Its caller looks at the time before the next statement.
+        if (!session.isBusy) continue; // Its caller checks the deadline before the next statement.
         if (session.signal?.aborted) this.#abandon(session, session.signal.reason);
-        else if (isLate) this.#abandon(session, tooLate());
+        else if (isLate) this.#abandon(session, deadlineExceeded());
       } else if (isLate && session.state === "abandoned") {
-        this.#close(session, tooLate());
-        // The others have been silent for longer; calls would find that out one by one, each after its whole time.
-        for (const other of this.#free.splice(0)) this.#close(other, tooLate());
+        this.#close(session, deadlineExceeded());
+        // The free connections have been silent for even longer, and are probably dead too. Each would cost a call its time.
+        for (const other of this.#free.splice(0)) this.#close(other, deadlineExceeded());
       } else if (isLate && session.state !== "free") {
-        this.#close(session, tooLate());
+        this.#close(session, deadlineExceeded());
       }
     }
-    for (const waiter of this.#lanes.removeLate(now)) waiter.reject(tooLate());
+    for (const waiter of this.#lanes.removeLate(now)) waiter.reject(deadlineExceeded());
   }
 
-  /** Takes a session from its caller, who gets `reason`, and frees it once its statement has ended. */
+  /** Takes a session from its caller, whose statement fails with `reason`. The session is free once the statement has ended. */
   #abandon(session: Session, reason: unknown): void {
     const isEnding = session.signal === undefined;
     session.state = "abandoned";
-    session.endsAt = performance.now() + graceMs;
+    session.endsAt = performance.now() + abandonedTimeoutMs;
     const settled = session.abandon(reason);
-    // A COMMIT is never interrupted. A late KILL must not meet the next caller's statement, so it is waited for.
+    // A COMMIT is never interrupted. The KILL must be over before the next caller's statement, or it might end that one.
     const killed = isEnding ? undefined : this.#killer.end(session);
     void Promise.all([settled, killed])
       .then(() => session.command("ROLLBACK"))
@@ -191,7 +191,7 @@ export class Pool {
   }
 
   #sayGoodbye(session: Session): void {
-    session.endsAt = performance.now() + closeMs;
+    session.endsAt = performance.now() + closeTimeoutMs;
     session.end();
   }
 
@@ -200,13 +200,13 @@ export class Pool {
     this.#forget(session);
   }
 
-  /** A session is closed. */
+  /** Removes a closed session. */
   #forget(session: Session): void {
     if (!this.#sessions.delete(session)) return;
     this.#lanes.leave(session);
     const index = this.#free.indexOf(session);
     if (index >= 0) this.#free.splice(index, 1);
-    // What it was used for leaves room, which another lane may have waited for.
+    // Another lane may have waited for the room that this session leaves.
     this.#serve();
     this.#openMore();
     this.#settleClose();
@@ -218,13 +218,4 @@ export class Pool {
     this.#timer = undefined;
     this.#closed.resolve();
   }
-}
-
-/** What a call gets whose time is over. */
-export function tooLate(): StoaError {
-  return unavailable("The database did not answer in time.");
-}
-
-function unavailable(message: string): StoaError {
-  return new StoaError("unavailable", message, { retryAfterSeconds: 1 });
 }

@@ -6,79 +6,77 @@ import {
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
+import type { Param } from "../database/queryable.ts";
 
 export type DatabaseAddress = Pick<
   ConnectionOptions,
   "host" | "port" | "socketPath" | "user" | "password" | "database" | "ssl"
 >;
 
-/** What a connection is for: reads, writes, or what must wait for neither: readiness and seals. */
-export type LaneName = "reads" | "writes" | "vital";
-
-/** A value bound to a `?`. LIMIT and OFFSET take strings: the engines refuse the doubles that mysql2 makes of numbers. */
-export type Param = string | number | Buffer | null;
+/** What a connection is for: reads, writes, or work that must wait for neither, such as readiness and seals. */
+export type LaneName = "reads" | "writes" | "priority";
 
 /**
  * Who has the session now. The pool changes it:
- * `opening` → `free` ⇄ `leased`; `leased` → `abandoned` (its caller was told, its statement still runs) → `free`;
- * any → `closing` (it says goodbye) → `closed`.
+ * `opening` → `free` ⇄ `leased`; `leased` → `abandoned` (its caller's statement failed, but still runs) → `free`;
+ * any → `closing` (waiting for the server to close the connection) → `closed`.
  */
 export type SessionState = "opening" | "free" | "leased" | "abandoned" | "closing" | "closed";
 
 export interface SessionOptions {
   address: DatabaseAddress;
-  /** The time after which the server ends a statement by itself, in milliseconds; Infinity: never. */
-  statementMs: number;
+  /** How long a statement may run before the server ends it, in milliseconds. Infinity means without limit. */
+  statementTimeoutMs: number;
 }
 
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-/** Tells servers behind one address apart: ids of connections mean something on their own server only. */
+/** Tells servers behind one address apart: a connection's id is only valid on its own server. */
 const identity = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir) AS server";
 
 /**
- * One connection to the server, which runs one statement at a time. mysql2 ends a connection by half-closing its socket,
- * and then waits for a server that may be frozen. So the socket is made and destroyed here.
+ * One connection to the server. It runs one statement at a time. mysql2 ends a connection by half-closing its socket, and
+ * then waits for the server, which may be frozen. So this class makes and destroys the socket.
  */
 export class Session {
   state: SessionState = "opening";
-  /** When the current state ends at the latest, by `performance.now()`. */
+  /** The deadline of the current state, by `performance.now()`. */
   endsAt = Number.POSITIVE_INFINITY;
-  /** What it is used for; undefined while nobody uses it. `Lanes` changes it. */
+  /** The lane that uses it; undefined while it is not in use. `Lanes` changes it. */
   lane: LaneName | undefined;
-  /** Aborts when the caller gives up. Undefined while a statement runs that has to end by itself: COMMIT, ROLLBACK. */
+  /** Aborts when the caller gives up. Undefined while a statement runs that must not be interrupted: COMMIT, ROLLBACK. */
   signal: AbortSignal | undefined;
   /** Which server this is; see `identity`. */
   server = "";
   readonly #socket: Socket;
   readonly #connection: Connection;
   readonly #onLost: (error: unknown) => void;
-  /** Rejects the promise of the running statement; undefined while none runs. */
+  /** Rejects the promise of the running statement; undefined while no statement runs. */
   #fail: ((reason: unknown) => void) | undefined;
   #settled: (() => void) | undefined;
 
-  /** @param onLost called once, when the connection has ended otherwise than by `destroy` */
+  /** @param onLost called once, when the connection has ended without `destroy` */
   constructor({ address }: SessionOptions, onLost: (error: unknown) => void) {
     this.#socket = openSocket(address);
     this.#onLost = onLost;
     this.#connection = createConnection({
       ...address,
       stream: this.#socket,
-      // The pool watches the time that connecting takes.
+      // The pool has a timeout for connecting.
       connectTimeout: 0,
       charset: "utf8mb4_bin",
-      // Statements are a closed set in the source, a few dozen; each connection keeps them prepared.
+      // The source has a few dozen statements; each connection keeps all of them prepared.
       maxPreparedStatements: 200,
     });
     this.#connection.on("error", (error) => this.#lose(error));
     this.#connection.on("end", () => this.#lose(closedByServer()));
-    // With TLS mysql2 hears of no end.
+    // With TLS, mysql2 does not notice when the socket closes.
     this.#socket.once("close", () => this.#lose(closedByServer()));
   }
 
-  /** Waits until the server takes statements, and sets the session up. */
-  async setUp({ statementMs }: SessionOptions): Promise<void> {
+  /** Waits until the server takes statements, and sets the session's variables. */
+  async setUp({ statementTimeoutMs }: SessionOptions): Promise<void> {
     await this.command(isolation);
-    await this.command(settings(statementMs));
+    await this.command(settings(statementTimeoutMs));
     const [row] = await this.#query<{ server: string }[]>(identity);
     this.server = row?.server ?? "";
   }
@@ -104,13 +102,13 @@ export class Session {
     });
   }
 
-  /** Runs a statement over the text protocol: not every statement can be prepared. */
+  /** Runs a statement by the text protocol: not every statement can be prepared. */
   async command(sql: string): Promise<void> {
     await this.#query(sql);
   }
 
   /**
-   * Has whoever waits for the running statement fail with `reason`.
+   * Rejects the promise of the running statement with `reason`. The statement itself goes on.
    * @returns a promise that resolves when the statement has ended; never, if the server stays silent
    */
   abandon(reason: unknown): Promise<void> {
@@ -120,7 +118,7 @@ export class Session {
     return promise;
   }
 
-  /** Says goodbye; the server then closes the connection, of which `onLost` tells. The caller bounds the time by `destroy`. */
+  /** Asks the server to close the connection; `onLost` is called when it has. If that takes too long, call `destroy`. */
   end(): void {
     if (this.state === "closed") return;
     this.state = "closing";
@@ -163,29 +161,29 @@ export class Session {
   }
 }
 
-/** Connects to the server; the driver then speaks over this socket. */
+/** Opens the socket that the driver uses. */
 export function openSocket({ socketPath, host = "localhost", port = 3306 }: DatabaseAddress): Socket {
   const socket =
     socketPath === undefined ? connect({ host, port, noDelay: true, keepAlive: true }) : connect(socketPath);
-  // What a certificate is compared with where the host is an address: mysql2 would have it compared with "localhost".
+  // With an address as the host, mysql2 would compare the certificate with "localhost". Node.js reads the name from here.
   if (isIP(host) !== 0) Object.assign(socket, { _host: host });
   return socket;
 }
 
 /**
- * What holds for every statement of the session. MySQL's max_execution_time covers SELECT only. Every other statement of a
- * call touches a few rows, so what can take long is waiting for locks, which has limits of its own in both engines. A lock
- * that is not granted in half the time leaves the other half for another attempt.
+ * The session's variables. MySQL's max_execution_time covers SELECT only. The other statements of a call touch a few rows,
+ * and take long only when they wait for locks; both engines have a timeout for that. Waiting for a lock takes at most half
+ * the time, so that the other half is left for another attempt.
  */
-function settings(statementMs: number): string {
-  const isLimited = Number.isFinite(statementMs);
-  const ms = isLimited ? Math.ceil(statementMs) : 0;
-  const lockSeconds = isLimited ? Math.max(1, Math.floor(statementMs / 2_000)) : 10;
+function settings(statementTimeoutMs: number): string {
+  const isLimited = Number.isFinite(statementTimeoutMs);
+  const ms = isLimited ? Math.ceil(statementTimeoutMs) : 0;
+  const lockSeconds = isLimited ? Math.max(1, Math.floor(statementTimeoutMs / 2_000)) : 10;
   return [
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
     `innodb_lock_wait_timeout = ${lockSeconds}`,
     ...(isLimited ? [`lock_wait_timeout = ${lockSeconds}`] : []),
-    // Each engine reads its own of the following comments, and ignores the other's.
+    // Each engine runs one of the following comments and ignores the other.
   ]
     .join(", ")
     .concat(` /*M!100100 , max_statement_time = ${ms / 1000} */ /*!80000 , max_execution_time = ${ms} */`);

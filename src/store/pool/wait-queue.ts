@@ -1,16 +1,16 @@
 import type { LaneName, Session } from "./session.ts";
 
-/** A call that has to wait. */
+/** A call, as the queue needs to know it. */
 export interface Call {
   readonly lane: LaneName;
-  /** Higher for calls that came later. */
+  /** Higher for later calls. */
   readonly arrival: number;
   readonly signal: AbortSignal;
-  /** When it waits no longer, by `performance.now()`. */
+  /** When it stops waiting, by `performance.now()`. */
   readonly endsAt: number;
 }
 
-/** A call that waits for a session. */
+/** A waiting call: an element of a doubly linked list. */
 export interface Waiter extends Call {
   readonly resolve: (session: Session) => void;
   readonly reject: (reason: unknown) => void;
@@ -19,7 +19,7 @@ export interface Waiter extends Call {
   next: Waiter | undefined;
 }
 
-/** Calls that wait for a session, first come first served. Whoever gives up leaves at once, from anywhere in the queue. */
+/** Calls that wait for a session, first come, first served. A call that is aborted leaves the queue at once. */
 export class WaitQueue {
   #first: Waiter | undefined;
   #last: Waiter | undefined;
@@ -29,12 +29,12 @@ export class WaitQueue {
     return this.#size;
   }
 
-  /** Whoever has waited longest. */
+  /** The call that has waited longest. */
   get first(): Waiter | undefined {
     return this.#first;
   }
 
-  /** Waits for a session. @throws the signal's reason when it aborts first; what `removeFirst`'s caller rejects with */
+  /** Waits for a session. @throws the signal's reason when it aborts first; the error that the pool rejects the waiter with */
   add({ lane, arrival, signal, endsAt }: Call): Promise<Session> {
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -60,14 +60,14 @@ export class WaitQueue {
     });
   }
 
-  /** Takes out the waiter that has waited longest. */
+  /** Removes and returns the call that has waited longest. */
   removeFirst(): Waiter | undefined {
     const waiter = this.#first;
     if (waiter !== undefined) this.#remove(waiter);
     return waiter;
   }
 
-  /** Takes out all waiters whose time is over at `now`. */
+  /** Removes and returns all calls whose time is over at `now`. */
   removeLate(now: number): Waiter[] {
     const late: Waiter[] = [];
     for (let waiter = this.#first; waiter !== undefined; waiter = waiter.next)

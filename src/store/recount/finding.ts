@@ -1,5 +1,5 @@
-import type { Queryable } from "../database/database.ts";
 import { isSchemaFault } from "../database/database-errors.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /** A value of a row as it is stored or as it should be. */
 export type Value = string | number | null;

@@ -1,5 +1,5 @@
 // What a check of the ledger's tables reads and repairs.
-import type { Queryable, Tx } from "../database/database.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
 export interface HeadRow {
   id: number;

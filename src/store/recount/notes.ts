@@ -1,5 +1,5 @@
 // Tables whose rows note what a receipt did, so that it is found without reading the chain. Each row follows from a receipt.
-import type { Param, Queryable, Tx } from "../database/database.ts";
+import type { Param, Queryable, Tx } from "../database/queryable.ts";
 
 export interface NoteTable {
   name: "ledger_days" | "ledger_sessions" | "ledger_recoveries";

@@ -1,5 +1,5 @@
-import type { Queryable } from "../database/database.ts";
 import { isSchemaFault } from "../database/database-errors.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { bandEndsMs, bandToleranceMs } from "../tables/age-bands.ts";
 import { compare, type Finding, limitRows, refuse, type TableCheck } from "./finding.ts";
 

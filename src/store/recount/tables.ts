@@ -1,4 +1,4 @@
-import type { Tx } from "../database/database.ts";
+import type { Tx } from "../database/queryable.ts";
 import { agentCheck } from "./agents.ts";
 import { communityCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";

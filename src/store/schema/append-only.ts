@@ -1,5 +1,7 @@
-import type { Database, Queryable } from "../database/database.ts";
-import { explainDefinition, triggerStatements } from "./migrate.ts";
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
+import { explainDdlError } from "./migrate.ts";
+import { triggerStatements } from "./migration-files.ts";
 
 /*
  * Triggers refuse to change or delete receipts. A dump restores them only where it holds them, and where the account that
@@ -32,11 +34,11 @@ export async function restoreTriggers(
   const statements = await triggerStatements();
   for (const name of missing) {
     try {
-      await db.define(signal, statements.get(name) as string);
+      await db.runDdl(signal, statements.get(name) as string);
       log(`the trigger ${name} was missing and has been put back`);
     } catch (error) {
       signal.throwIfAborted();
-      return `${warningOf(missing)} They could not be put back: ${explainDefinition(error as Error)}`;
+      return `${warningOf(missing)} They could not be put back: ${explainDdlError(error as Error)}`;
     }
   }
   return undefined;

@@ -1,4 +1,4 @@
-import { readMigrations } from "./migrate.ts";
+import { readMigrations } from "./migration-files.ts";
 
 /**
  * The statements that make the database compute a column again as the migrations define it, by column: `posts.score`. The

@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
-import type { Database, Queryable } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
 import { isSchemaFault } from "../database/database-errors.ts";
+import type { Queryable } from "../database/queryable.ts";
 import type { Finding, Outcome } from "../recount/finding.ts";
 import { missingTriggers } from "./append-only.ts";
 import { generatedColumns } from "./generated-columns.ts";
-import { triggerStatements } from "./migrate.ts";
+import { triggerStatements } from "./migration-files.ts";
 import { describeSchema } from "./schema-dump.ts";
 
 /** Something that is missing, and the statement that makes it. */
@@ -36,7 +37,7 @@ export async function* checkSchema(
 /** @returns false where the schema lacks what the statement builds on */
 async function define(db: Database, signal: AbortSignal, definition: string): Promise<boolean> {
   try {
-    await db.define(signal, definition);
+    await db.runDdl(signal, definition);
     return true;
   } catch (error) {
     if (isSchemaFault(error)) return false;

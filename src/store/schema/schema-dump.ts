@@ -1,4 +1,4 @@
-import type { Queryable } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /**
  * The schema of the current database as text that MySQL and MariaDB agree on: from information_schema, without what only

@@ -1,4 +1,5 @@
-import { Database, type DatabaseAddress } from "../database/database.ts";
+import { Database } from "../database/database.ts";
+import type { DatabaseAddress } from "../pool/session.ts";
 import { missingTriggers, warningOf } from "./append-only.ts";
 
 /** How long a look at the triggers counts, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../database/database.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 import type { Head } from "./receipts.ts";
 
 // An operator approves a receipt whose time is ahead of the clock. The table ledger_clock_words stores these approvals.

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../database/database.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** A comment as stored, with the name it shows. */
 export interface CommentRow {

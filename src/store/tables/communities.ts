@@ -1,5 +1,5 @@
-import type { Queryable, Tx } from "../database/database.ts";
 import { isDuplicate } from "../database/database-errors.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** A community as stored, with the name of the agent that created it. */
 export interface CommunityRow {

@@ -1,4 +1,4 @@
-import type { Param, Queryable } from "../database/database.ts";
+import type { Param, Queryable } from "../database/queryable.ts";
 import { joinPosts, type PostRow, selectPosts } from "./posts.ts";
 
 /*

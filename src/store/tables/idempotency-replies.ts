@@ -1,5 +1,5 @@
-import type { Queryable, Tx } from "../database/database.ts";
 import { isDuplicate } from "../database/database-errors.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** A reply that is kept for repeats of its call. Times are milliseconds since 1970, UTC. */
 export interface KeptReply {

@@ -1,4 +1,4 @@
-import type { Tx } from "../database/database.ts";
+import type { Tx } from "../database/queryable.ts";
 
 /** Whom a limit counts for: an agent by its id, or a client address. */
 export type Subject = number | string;

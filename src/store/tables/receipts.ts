@@ -1,5 +1,5 @@
 import { StoredDamage } from "../../errors.ts";
-import type { Queryable, Tx } from "../database/database.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** A receipt as stored: the canonical bytes, and beside them what they say. */
 export interface ReceiptRow {

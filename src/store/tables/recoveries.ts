@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../database/database.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 import type { ReceiptRow } from "./receipts.ts";
 
 /** Notes that receipt `seq` is a recovery. */

@@ -1,5 +1,5 @@
-import type { Queryable, Tx } from "../database/database.ts";
 import { isDuplicate } from "../database/database-errors.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** Notes that a day is sealed by receipt `seq`; false when it was sealed before. */
 export function insertSealedDay(tx: Tx, date: string, seq: number): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "../database/database.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** What is known of the chain. Times are milliseconds since 1970 (UTC). */
 export interface VerificationRecord {

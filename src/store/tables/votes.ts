@@ -1,4 +1,4 @@
-import type { Tx } from "../database/database.ts";
+import type { Tx } from "../database/queryable.ts";
 
 export interface VotedPost {
   authorId: number;

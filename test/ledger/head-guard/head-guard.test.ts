@@ -248,7 +248,7 @@ describe("a database that was restored from a backup", () => {
       if (++calls === 3) await restore();
       return transaction.apply(database, args) as never;
     };
-    database.vital.transaction = (...args) => database.transaction(...args) as never;
+    database.priority.transaction = (...args) => database.transaction(...args) as never;
     const receipt = await ledger.write(never, (sealing) => sealSession(sealing, session));
     expect([receipt.seq, calls]).toEqual([5, 4]);
     expect(guard.warning).toBeUndefined();

@@ -1,5 +1,6 @@
 import { vi } from "vitest";
-import { Database, type Param } from "../../../src/store/database/database.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import type { Param } from "../../../src/store/database/queryable.ts";
 
 /** What the services in this process have read of the ledger since the file began. */
 export interface QueryCount {

@@ -1,7 +1,8 @@
 import { pino } from "pino";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Ledger } from "../../../src/ledger/ledger.ts";
-import { Database, type Param, type Tx } from "../../../src/store/database/database.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import type { Param, Tx } from "../../../src/store/database/queryable.ts";
 import { afterFile } from "../../support/after-file.ts";
 import type { TestDatabase } from "../../support/database.ts";
 import { sealBook, startLedger, TestClock, verifyLedger } from "../support.ts";
@@ -12,7 +13,7 @@ type Fault = (number: number, id: number, when: "before" | "after") => Promise<v
 class FaultyDatabase extends Database {
   fault: Fault = async () => {};
   /** Seals run there. */
-  override readonly vital: Database["vital"] = {
+  override readonly priority: Database["priority"] = {
     reader: (signal) => this.reader(signal),
     transaction: (signal, work) => this.transaction(signal, work),
   };

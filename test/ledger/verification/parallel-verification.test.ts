@@ -10,7 +10,8 @@ import {
   verifyFrom,
 } from "../../../src/ledger/verification/verification.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
-import { Database, type Queryable } from "../../../src/store/database/database.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { migrate } from "../../../src/store/schema/migrate.ts";
 import { buildChain, type Change } from "../../receipt/chain.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";

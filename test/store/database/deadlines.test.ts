@@ -244,7 +244,7 @@ describe("a statement that takes too long", () => {
   it("may take its time where there is no limit, as in a migration", async () => {
     const unlimited = new Database({ address: test.config, connections: 1, timeoutMs: Number.POSITIVE_INFINITY });
     await test.rows("DROP TABLE IF EXISTS u");
-    await unlimited.define(never, "CREATE TABLE u AS SELECT SLEEP(2) AS n");
+    await unlimited.runDdl(never, "CREATE TABLE u AS SELECT SLEEP(2) AS n");
     const rows = await unlimited.reader(never).rows<{ value: number }>("SELECT COUNT(*) AS value FROM u");
     expect(rows).toEqual([{ value: 1 }]);
     await unlimited.close();

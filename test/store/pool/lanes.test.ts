@@ -50,8 +50,8 @@ describe("writes that wait for a lock", () => {
     const { calls, inUse } = await crowd(() => add());
     expect(inUse).toBe(5);
     expect(await Promise.all(Array.from({ length: 20 }, () => read()))).toHaveLength(20);
-    await db.vital.reader(never).rows("SELECT 1");
-    await db.vital.transaction(never, (tx) => tx.rows("SELECT 1"));
+    await db.priority.reader(never).rows("SELECT 1");
+    await db.priority.transaction(never, (tx) => tx.rows("SELECT 1"));
     expect(db.load).toEqual({ inUse: 5, waiting: 35 });
     await lock.release();
     await Promise.all(calls);
@@ -83,7 +83,7 @@ describe("slow reads", () => {
     const { calls, inUse } = await crowd(() => db.reader(done.signal).rows("SELECT SLEEP(8)"));
     expect(inUse).toBe(5);
     await Promise.all(Array.from({ length: 20 }, () => add()));
-    await db.vital.reader(never).rows("SELECT 1");
+    await db.priority.reader(never).rows("SELECT 1");
     expect(db.load).toEqual({ inUse: 5, waiting: 35 });
     done.abort(new Error("given up"));
     await Promise.allSettled(calls);

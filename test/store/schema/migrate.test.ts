@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
-import { migrate, schemaState, splitStatements } from "../../../src/store/schema/migrate.ts";
+import { migrate } from "../../../src/store/schema/migrate.ts";
+import { splitStatements } from "../../../src/store/schema/migration-files.ts";
+import { schemaState } from "../../../src/store/schema/migration-records.ts";
 import { describeSchema } from "../../../src/store/schema/schema-dump.ts";
 import { afterFile } from "../../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";

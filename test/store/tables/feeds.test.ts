@@ -1,6 +1,7 @@
 // What feed queries cost, in rows that the engine reads. EXPLAIN differs between the engines; these counters do not.
 import { beforeAll, describe, expect, it } from "vitest";
-import { Database, type Queryable } from "../../../src/store/database/database.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { migrate } from "../../../src/store/schema/migrate.ts";
 import { findAgentByName, findKeyHolders } from "../../../src/store/tables/agents.ts";
 import { listComments } from "../../../src/store/tables/comments.ts";

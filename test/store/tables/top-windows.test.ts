@@ -2,7 +2,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { moveAgedPosts } from "../../../src/board/aging.ts";
 import { Board } from "../../../src/board/board.ts";
-import { Database, type Queryable } from "../../../src/store/database/database.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { migrate } from "../../../src/store/schema/migrate.ts";
 import { bandEndsMs } from "../../../src/store/tables/age-bands.ts";
 import type { FeedPage, FeedPosition } from "../../../src/store/tables/feeds.ts";

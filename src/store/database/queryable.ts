@@ -1,0 +1,20 @@
+/** Something that reads. Outside a transaction each statement sees what was committed when it began. */
+export interface Queryable {
+  /** Runs a prepared SELECT and returns its rows. */
+  rows<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
+}
+
+/** A reader outside a transaction. */
+export interface Reader extends Queryable {
+  /** The same for statements whose cost the client chooses. A process runs only a few of them at a time. */
+  costly(): Queryable;
+}
+
+/** An open transaction. It runs one statement at a time. Functions that need a transaction take a `Tx`. */
+export interface Tx extends Queryable {
+  /** Runs a prepared INSERT, UPDATE or DELETE. */
+  run(sql: string, params?: readonly Param[]): Promise<{ affectedRows: number; insertId: number }>;
+}
+
+/** A value bound to a `?`. LIMIT and OFFSET take strings: the engines refuse the doubles that mysql2 makes of numbers. */
+export type Param = string | number | Buffer | null;

@@ -1,0 +1,69 @@
+import type { ResultSetHeader } from "mysql2";
+import { checkDeadline } from "../pool/deadline.ts";
+import type { Session } from "../pool/session.ts";
+import { isCommitInDoubt, outcomeUnknown } from "./database-errors.ts";
+import type { Param, Tx } from "./queryable.ts";
+
+/**
+ * Runs `work` in one transaction on a leased session, and commits it. When `work` throws, the transaction is rolled back.
+ * @param endsAt when the call's time is over, by `performance.now()`
+ * @param onUnusable called when ROLLBACK failed: the session may still be in a transaction
+ * @throws what `work` throws; the signal's reason; errors of the driver; StoaError `unavailable` when the time is over or
+ * COMMIT got no answer
+ */
+export async function runTransaction<T>(
+  session: Session,
+  signal: AbortSignal,
+  endsAt: number,
+  work: (tx: Tx) => Promise<T>,
+  onUnusable: () => void,
+): Promise<T> {
+  checkDeadline(signal, endsAt);
+  await session.command("START TRANSACTION");
+  try {
+    const result = await work(new OpenTransaction(session, signal, endsAt));
+    checkDeadline(signal, endsAt);
+    await commit(session);
+    return result;
+  } catch (error) {
+    // The pool rolls an abandoned session back.
+    if (session.state === "leased") {
+      session.signal = undefined;
+      await session.command("ROLLBACK").catch(onUnusable);
+    }
+    throw error;
+  }
+}
+
+class OpenTransaction implements Tx {
+  readonly #session: Session;
+  readonly #signal: AbortSignal;
+  readonly #endsAt: number;
+
+  constructor(session: Session, signal: AbortSignal, endsAt: number) {
+    this.#session = session;
+    this.#signal = signal;
+    this.#endsAt = endsAt;
+  }
+
+  rows<Row>(sql: string, params?: readonly Param[]): Promise<Row[]> {
+    checkDeadline(this.#signal, this.#endsAt);
+    return this.#session.execute<Row[]>(sql, params);
+  }
+
+  run(sql: string, params?: readonly Param[]): Promise<{ affectedRows: number; insertId: number }> {
+    checkDeadline(this.#signal, this.#endsAt);
+    return this.#session.execute<ResultSetHeader>(sql, params);
+  }
+}
+
+/** A caller that gives up does not interrupt COMMIT: its outcome would not be known. */
+async function commit(session: Session): Promise<void> {
+  session.signal = undefined;
+  try {
+    await session.command("COMMIT");
+  } catch (error) {
+    // When the connection is gone or abandoned, the answer to COMMIT is lost.
+    throw session.state === "leased" && !isCommitInDoubt(error) ? error : outcomeUnknown(error);
+  }
+}

@@ -1,0 +1,125 @@
+import type { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
+import { createdTables, type Migration, readMigrations } from "./migration-files.ts";
+
+/** A row of schema_migrations: a migration that was begun on this database. */
+export interface MigrationRecord {
+  version: number;
+  name: string;
+  checksum: string;
+  /** How many of its statements have been begun. The last of them may or may not have taken effect. */
+  statements_begun: number;
+  /** 1 when all statements have taken effect, else 0. */
+  finished: number;
+}
+
+/** How the schema of a database compares with the migrations of this program. */
+export type SchemaState =
+  | { kind: "current" }
+  | { kind: "behind" }
+  /** Some tables are missing. */
+  | { kind: "incomplete"; reason: string }
+  | { kind: "other"; reason: string };
+
+/** The statements that create the tables for migration records and for the lease. They are safe to repeat. */
+export const recordTables = [
+  `CREATE TABLE IF NOT EXISTS schema_lease (
+     id INT NOT NULL, holder VARCHAR(36) NOT NULL, expires_at BIGINT NOT NULL, PRIMARY KEY (id)
+   ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  "INSERT IGNORE INTO schema_lease (id, holder, expires_at) VALUES (1, '', 0)",
+  `CREATE TABLE IF NOT EXISTS schema_migrations (
+     version INT NOT NULL, name VARCHAR(100) NOT NULL, checksum CHAR(64) NOT NULL,
+     statements_begun INT NOT NULL DEFAULT 0, finished TINYINT NOT NULL DEFAULT 0, PRIMARY KEY (version)
+   ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+];
+
+/** Version and name of the record that marks a database while a backup is restored into it. */
+export const restoreMark = { version: 0, name: "restore" };
+
+const never = new AbortController().signal;
+
+/** Compares a database's records with the migrations of this program. @throws StoaError when the database is away */
+export async function schemaState(db: Pick<Database, "reader">, signal: AbortSignal = never): Promise<SchemaState> {
+  const migrations = await readMigrations();
+  const reader = db.reader(signal);
+  const tables = await listTables(reader);
+  if (!tables.has("schema_migrations")) return { kind: "behind" };
+  const records = await readRecords(reader);
+  const conflict = findConflict(migrations, records);
+  if (conflict !== undefined) return { kind: "other", reason: conflict };
+  if (!areFinished(migrations, records)) return { kind: "behind" };
+  const missing = createdTables(migrations).filter((name) => !tables.has(name));
+  if (missing.length === 0) return { kind: "current" };
+  const reason = `The database lacks ${missing.join(", ")}, or its account may not read them. Restore a backup, or the grants.`;
+  return { kind: "incomplete", reason };
+}
+
+/** Whether every migration is finished. The tables themselves are not looked at. */
+export async function isMigrated(db: Queryable, migrations: readonly Migration[]): Promise<boolean> {
+  return (await hasRecords(db)) && areFinished(migrations, await readRecords(db));
+}
+
+/**
+ * The migrations that were applied to a database, in order.
+ * @throws Error with one line when it is not a database of Stoa, a migration is not finished, or this program does not have
+ * one of them
+ */
+export async function appliedMigrations(db: Queryable): Promise<Migration[]> {
+  const migrations = await readMigrations();
+  const records = (await hasRecords(db)) ? await readRecords(db) : [];
+  if (records.length === 0) throw new Error("The database is empty: no Stoa has used it yet.");
+  const conflict = findConflict(migrations, records);
+  if (conflict !== undefined) throw new Error(conflict);
+  const unfinished = records.find(({ finished }) => finished !== 1);
+  if (unfinished !== undefined) {
+    throw new Error(`The migration ${unfinished.name} is not finished. Start the service to finish it.`);
+  }
+  return migrations.filter(({ version }) => records.some((record) => record.version === version));
+}
+
+/** Why this program cannot use a database with these records, as one line for the operator; undefined when it can. */
+export function findConflict(
+  migrations: readonly Migration[],
+  records: readonly MigrationRecord[],
+): string | undefined {
+  for (const record of records) {
+    if (record.version === restoreMark.version) {
+      return "A restore into this database was not finished. Run it again: npm run stoa -- restore FILE";
+    }
+    const migration = migrations.find(({ version }) => version === record.version);
+    if (migration === undefined) {
+      return `The database was migrated by a newer version of Stoa (${record.name}). Start that version, or restore a backup.`;
+    }
+    if (migration.checksum !== record.checksum) {
+      return `Migration ${record.name} is not the one that this database was made with. Start the version that made it.`;
+    }
+  }
+  return undefined;
+}
+
+export function readRecords(db: Queryable): Promise<MigrationRecord[]> {
+  return db.rows<MigrationRecord>(
+    "SELECT version, name, checksum, statements_begun, finished FROM schema_migrations ORDER BY version",
+  );
+}
+
+function areFinished(migrations: readonly Migration[], records: readonly MigrationRecord[]): boolean {
+  return (
+    records.length === migrations.length &&
+    records.every(
+      ({ finished, checksum }, index) => finished === 1 && checksum === (migrations[index] as Migration).checksum,
+    )
+  );
+}
+
+async function hasRecords(db: Queryable): Promise<boolean> {
+  return (await listTables(db)).has("schema_migrations");
+}
+
+/** The tables that the account may see. */
+async function listTables(db: Queryable): Promise<Set<string>> {
+  const tables = await db.rows<{ name: string }>(
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
+  );
+  return new Set(tables.map(({ name }) => name));
+}
