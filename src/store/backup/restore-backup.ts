@@ -1,6 +1,6 @@
 import { sleep } from "../../timing/wait.ts";
 import type { Database } from "../database/database.ts";
-import type { DatabaseAddress } from "../pool/session.ts";
+import type { DatabaseAddress } from "../database/pool/session.ts";
 import { explainDdlError, withLease } from "../schema/migrate.ts";
 import { readMigrations } from "../schema/migration-files.ts";
 import { restoreMark } from "../schema/migration-records.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { DatabaseAddress } from "../database/pool/session.ts";
 import type { Queryable } from "../database/queryable.ts";
-import type { DatabaseAddress } from "../pool/session.ts";
 import type { Migration } from "../schema/migration-files.ts";
 import { appliedMigrations, recordTables, restoreMark } from "../schema/migration-records.ts";
 import { readHead } from "../tables/receipts.ts";

@@ -1,7 +1,7 @@
 import { Ticker } from "../../timing/ticker.ts";
-import type { DatabaseAddress } from "../pool/session.ts";
 import { Database } from "./database.ts";
 import { explainFailure } from "./database-errors.ts";
+import type { DatabaseAddress } from "./pool/session.ts";
 import type { Reader } from "./queryable.ts";
 
 /** How often the database is looked at, in milliseconds: however many ask for readiness, it costs no more. */

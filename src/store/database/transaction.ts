@@ -1,7 +1,7 @@
 import type { ResultSetHeader } from "mysql2";
-import { checkDeadline } from "../pool/deadline.ts";
-import type { Session } from "../pool/session.ts";
 import { isCommitInDoubt, outcomeUnknown } from "./database-errors.ts";
+import { checkDeadline } from "./pool/deadline.ts";
+import type { Session } from "./pool/session.ts";
 import type { Param, Tx } from "./queryable.ts";
 
 /**

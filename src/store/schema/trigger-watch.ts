@@ -1,5 +1,5 @@
 import { Database } from "../database/database.ts";
-import type { DatabaseAddress } from "../pool/session.ts";
+import type { DatabaseAddress } from "../database/pool/session.ts";
 import { missingTriggers, warningOf } from "./append-only.ts";
 
 /** How long a look at the triggers counts, in milliseconds. */

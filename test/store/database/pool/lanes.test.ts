@@ -1,8 +1,8 @@
 // Reads, writes, and what is vital: none of them takes the connections that are kept for the others.
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { Database } from "../../../src/store/database/database.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
-import { waitUntil } from "../../support/wait.ts";
+import { Database } from "../../../../src/store/database/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../../support/database.ts";
+import { waitUntil } from "../../../support/wait.ts";
 
 const never = new AbortController().signal;
 /** Of which 2 are kept for reads, 2 for writes, and 1 for what is vital. */

@@ -1,4 +1,4 @@
-import { StoaError } from "../../errors.ts";
+import { StoaError } from "../../../errors.ts";
 
 /** To be called before each statement. @throws the signal's reason; StoaError `unavailable` when the time is over */
 export function checkDeadline(signal: AbortSignal, endsAt: number): void {

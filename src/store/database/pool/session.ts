@@ -6,7 +6,7 @@ import {
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
-import type { Param } from "../database/queryable.ts";
+import type { Param } from "../queryable.ts";
 
 export type DatabaseAddress = Pick<
   ConnectionOptions,
