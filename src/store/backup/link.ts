@@ -1,9 +1,8 @@
 import { addAbortSignal } from "node:stream";
 import { type Connection, createConnection, type ResultSetHeader, type RowDataPacket } from "mysql2";
 import { createDeferred } from "../../timing/wait.ts";
-import type { Queryable } from "../database/queryable.ts";
-import { type DatabaseAddress, openSocket } from "../pool/session.ts";
-import type { Param } from "../database/queryable.ts";
+import { type DatabaseAddress, openSocket } from "../database/pool/session.ts";
+import type { Param, Queryable } from "../database/queryable.ts";
 
 /** How long connecting may take, in milliseconds. */
 const connectMs = 10_000;

@@ -1,130 +1,106 @@
-import type { ResultSetHeader } from "mysql2";
 import type { StoaError } from "../../errors.ts";
 import { sleep } from "../../timing/wait.ts";
-import { Pool, tooLate } from "../pool/pool.ts";
-import type { DatabaseAddress, LaneName, Session } from "../pool/session.ts";
-import type { Param } from "./queryable.ts";
-import { isCommitInDoubt, isRetryable, outcomeUnknown, toStoaError } from "./database-errors.ts";
-import { Turns } from "./semaphore.ts";
-
-export type { DatabaseAddress } from "../pool/session.ts";
-export type { Param } from "./queryable.ts";
-
-/** Something that reads. Outside a transaction each statement sees what was committed when it began. */
-export interface Queryable {
-  /** Runs a prepared SELECT and returns its rows. */
-  rows<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
-}
-
-/** A reader outside a transaction. */
-export interface Reader extends Queryable {
-  /** The same for statements whose cost the caller of the service chooses: few of them run at a time in a process. */
-  few(): Queryable;
-}
-
-/**
- * An open transaction; it runs one statement at a time. Functions that need one take a `Tx`, and so cannot be called
- * without.
- */
-export interface Tx extends Queryable {
-  /** Runs a prepared INSERT, UPDATE or DELETE. */
-  run(sql: string, params?: readonly Param[]): Promise<{ affectedRows: number; insertId: number }>;
-}
+import { isRetryable, toStoaError } from "./database-errors.ts";
+import { checkDeadline } from "./pool/deadline.ts";
+import { Pool } from "./pool/pool.ts";
+import type { DatabaseAddress, LaneName, Session } from "./pool/session.ts";
+import type { Param, Reader, Tx } from "./queryable.ts";
+import { Semaphore } from "./semaphore.ts";
+import { runTransaction } from "./transaction.ts";
 
 export interface DatabaseOptions {
-  /** Where the server is; a unix socket or a host and port, with the account and the database. */
+  /** Where the server is: a unix socket, or a host and port; with the account and the database. */
   address: DatabaseAddress;
-  /** The most connections that are open at once; see `Lanes` for how they are divided. */
+  /** The maximum number of open connections. `Lanes` divides them. */
   connections: number;
   /**
-   * How long a call may take in all, in milliseconds: waiting for a connection, its statements and its retries. Infinity
-   * is for work that may take long, such as migrations.
+   * How long a call may take in all, in milliseconds: waiting for a connection, statements and retries. Infinity is for
+   * long work such as migrations.
    */
   timeoutMs?: number | undefined;
-  /** Why nothing may be written now; asked before each transaction and each statement of a migration. */
+  /** Why writes are refused now. It is asked before each transaction and each statement of a migration. */
   refusal?: (() => StoaError | undefined) | undefined;
 }
 
 /** How often a transaction is tried when it loses a deadlock or waits too long for a lock. */
-const attempts = 8;
+const maxAttempts = 8;
 const defaultTimeoutMs = 10_000;
-/** How long connecting may take, in milliseconds; less where a call may take less. */
-const connectMs = 5_000;
-/** The part of a call's time after which the server ends a statement: that way the connection need not be given up. */
+/** How long connecting may take, in milliseconds. A shorter timeout of calls also applies to it. */
+const connectTimeoutMs = 5_000;
+/** The share of a call's time after which the server ends a statement. The connection then need not be closed. */
 const statementShare = 0.8;
-/** Of so many connections one may run a costly statement. */
+/** One connection in this many may run a costly statement. */
 const connectionsPerCostly = 8;
 
-/** The connections to MySQL or MariaDB, and the one place that opens transactions. */
+/** The connections to MySQL or MariaDB. All transactions are opened here. */
 export class Database {
   readonly #pool: Pool;
   readonly #timeoutMs: number;
   readonly #refusal: () => StoaError | undefined;
-  readonly #costly: Turns;
-  /** For what must not wait until the service's calls leave a connection: readiness, seals, the alarm. */
-  readonly vital: Pick<Database, "reader" | "transaction">;
-  /** When the time of calls is over that were begun by `beginCall`. */
+  readonly #costly: Semaphore;
+  /** The same on connections that other calls do not get: for readiness, seals and the ledger's alarm. */
+  readonly priority: Pick<Database, "reader" | "transaction">;
+  /** The deadlines of the calls that `beginCall` has begun, by `performance.now()`. */
   readonly #deadlines = new WeakMap<AbortSignal, number>();
 
   constructor({ address, connections, timeoutMs = defaultTimeoutMs, refusal }: DatabaseOptions) {
     this.#timeoutMs = timeoutMs;
     this.#refusal = refusal ?? (() => undefined);
-    this.#costly = new Turns(Math.ceil(connections / connectionsPerCostly));
+    this.#costly = new Semaphore(Math.ceil(connections / connectionsPerCostly), "Too many costly reads are running.");
     this.#pool = new Pool({
       address,
       connections,
-      connectMs: Math.min(connectMs, timeoutMs),
-      statementMs: timeoutMs * statementShare,
+      connectTimeoutMs: Math.min(connectTimeoutMs, timeoutMs),
+      statementTimeoutMs: timeoutMs * statementShare,
     });
-    this.vital = {
+    this.priority = {
       reader: (signal) => {
         const endsAt = this.#deadlineOf(signal);
-        return this.#reader("vital", signal, () => endsAt);
+        return this.#reader("priority", signal, () => endsAt);
       },
-      transaction: (signal, work) => this.#transaction("vital", signal, work),
+      transaction: (signal, work) => this.#transaction("priority", signal, work),
     };
   }
 
   /**
-   * Begins the time of a call: all that it does with this signal until its end shares one deadline.
-   * @returns the time that it has, in milliseconds
+   * Begins the time of a call: from now on, everything that uses this signal has one deadline.
+   * @returns the time that the call has, in milliseconds
    */
   beginCall(signal: AbortSignal): number {
-    this.#deadlines.set(signal, this.#deadline());
+    this.#deadlines.set(signal, this.#newDeadline());
     return this.#timeoutMs;
   }
 
-  /** When the time of a call that begins now is over, by `performance.now()`. */
-  #deadline(): number {
+  /** The deadline of a call that begins now, by `performance.now()`. */
+  #newDeadline(): number {
     return performance.now() + this.#timeoutMs;
   }
 
-  /** The deadline of a call that has begun; else that of one that begins now. */
   #deadlineOf(signal: AbortSignal): number {
-    return this.#deadlines.get(signal) ?? this.#deadline();
+    return this.#deadlines.get(signal) ?? this.#newDeadline();
   }
 
   /**
-   * A reader for one call, with one deadline for all that it reads. When `signal` aborts, the running statement is ended,
-   * no further one is started, and the abort's reason is thrown.
-   * @throws StoaError `unavailable` from its methods when the database cannot answer, or not in time
+   * A reader for one call, with one deadline for all its statements. When `signal` aborts, the running statement is ended,
+   * no other statement starts, and the abort's reason is thrown.
+   * @throws StoaError `unavailable` from its methods when the database does not answer, or not in time
    */
   reader(signal: AbortSignal): Reader {
     const endsAt = this.#deadlineOf(signal);
     return this.#reader("reads", signal, () => endsAt);
   }
 
-  /** A reader for work that may take long, such as a stream: each statement has a deadline of its own. */
+  /** A reader for long work such as a stream: each statement has its own deadline. */
   longReader(signal: AbortSignal): Reader {
-    return this.#reader("reads", signal, () => this.#deadline());
+    return this.#reader("reads", signal, () => this.#newDeadline());
   }
 
   /**
-   * Runs `work` in one READ COMMITTED transaction and commits it. Whatever `work` throws rolls back and is thrown on;
-   * deadlocks and lock waits are retried here while there is time, with `work` run anew, and nowhere else. When `signal`
-   * aborts, the running statement is ended (but for COMMIT), no further one is started, and the transaction rolls back.
-   * @throws StoaError `unavailable` when nothing may be written, the database cannot answer, the time is over or the
-   * retries are used up. It says so where COMMIT has got no answer: the transaction may then have taken effect.
+   * Runs `work` in one READ COMMITTED transaction and commits it. When `work` throws, the transaction is rolled back and the
+   * error is thrown on. Deadlocks and lock waits are retried here, and nowhere else: `work` then runs again. When `signal`
+   * aborts, the running statement is ended (except COMMIT), no other statement starts, and the transaction is rolled back.
+   * @throws StoaError `unavailable` when writes are refused, the database does not answer, the time is over, or every
+   * attempt failed. The message says when COMMIT got no answer: the transaction may then have taken effect.
    */
   transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#transaction("writes", signal, work);
@@ -138,27 +114,27 @@ export class Database {
       try {
         return await this.#attempt(lane, signal, endsAt, work);
       } catch (error) {
-        if (!isRetryable(error) || attempt === attempts || performance.now() >= endsAt) throw toStoaError(error);
+        if (!isRetryable(error) || attempt === maxAttempts || performance.now() >= endsAt) throw toStoaError(error);
         await jitter(attempt);
       }
     }
   }
 
   /**
-   * Runs one statement of a migration, over the text protocol: not every DDL can be prepared. When `signal` aborts, the
-   * connection is closed; the server goes on with the statement, so that its work is not lost.
+   * Runs a statement that defines the schema. It uses the text protocol, because not every DDL statement can be prepared.
+   * When `signal` aborts, the connection is closed. The server finishes the statement, so that its work is not lost.
    */
-  async define(signal: AbortSignal, sql: string): Promise<void> {
+  async runDdl(signal: AbortSignal, sql: string): Promise<void> {
     this.checkWritable();
     try {
-      const session = await this.#lease("writes", signal, this.#deadline());
+      const session = await this.#lease("writes", signal, this.#newDeadline());
       session.signal = undefined;
-      const giveUp = () => this.#pool.release(session, false);
-      signal.addEventListener("abort", giveUp, { once: true });
+      const closeConnection = () => this.#pool.release(session, false);
+      signal.addEventListener("abort", closeConnection, { once: true });
       try {
         await session.command(sql);
       } finally {
-        signal.removeEventListener("abort", giveUp);
+        signal.removeEventListener("abort", closeConnection);
         this.#pool.release(session);
       }
     } catch (error) {
@@ -166,7 +142,7 @@ export class Database {
     }
   }
 
-  /** Why no transaction may begin now; undefined while they may. */
+  /** Why no transaction may begin now; undefined while transactions may begin. */
   get refusal(): StoaError | undefined {
     return this.#refusal();
   }
@@ -177,12 +153,12 @@ export class Database {
     if (refusal !== undefined) throw refusal;
   }
 
-  /** How many connections work for a call, and how many calls wait for one. */
+  /** How many connections work for a call, and how many calls wait for a connection. */
   get load(): { inUse: number; waiting: number } {
     return this.#pool.load;
   }
 
-  /** Lets running statements end for a moment, and closes every connection. */
+  /** Gives running statements a moment to end, and closes every connection. */
   close(): Promise<void> {
     return this.#pool.close();
   }
@@ -190,7 +166,7 @@ export class Database {
   #reader(lane: LaneName, signal: AbortSignal, endsAt: () => number): Reader {
     return {
       rows: (sql, params) => this.#read(lane, signal, endsAt(), sql, params),
-      few: () => ({
+      costly: () => ({
         rows: (sql, params) => {
           const end = endsAt();
           return this.#costly.run(signal, end, () => this.#read(lane, signal, end, sql, params));
@@ -209,7 +185,7 @@ export class Database {
     try {
       const session = await this.#lease(lane, signal, endsAt);
       try {
-        checkTime(signal, endsAt);
+        checkDeadline(signal, endsAt);
         return await session.execute<Row[]>(sql, params);
       } finally {
         this.#pool.release(session);
@@ -223,23 +199,9 @@ export class Database {
     const session = await this.#lease(lane, signal, endsAt);
     let isUsable = true;
     try {
-      checkTime(signal, endsAt);
-      await session.command("START TRANSACTION");
-      try {
-        const result = await work(new OpenTransaction(session, signal, endsAt));
-        checkTime(signal, endsAt);
-        await commit(session);
-        return result;
-      } catch (error) {
-        // A session that was abandoned is rolled back by the pool; one that cannot roll back is closed, which does it too.
-        if (session.state === "leased") {
-          session.signal = undefined;
-          await session.command("ROLLBACK").catch(() => {
-            isUsable = false;
-          });
-        }
-        throw error;
-      }
+      return await runTransaction(session, signal, endsAt, work, () => {
+        isUsable = false;
+      });
     } finally {
       this.#pool.release(session, isUsable);
     }
@@ -250,45 +212,6 @@ export class Database {
     signal.throwIfAborted();
     return this.#pool.lease(lane, signal, endsAt);
   }
-}
-
-class OpenTransaction implements Tx {
-  readonly #session: Session;
-  readonly #signal: AbortSignal;
-  readonly #endsAt: number;
-
-  constructor(session: Session, signal: AbortSignal, endsAt: number) {
-    this.#session = session;
-    this.#signal = signal;
-    this.#endsAt = endsAt;
-  }
-
-  rows<Row>(sql: string, params?: readonly Param[]): Promise<Row[]> {
-    checkTime(this.#signal, this.#endsAt);
-    return this.#session.execute<Row[]>(sql, params);
-  }
-
-  run(sql: string, params?: readonly Param[]): Promise<{ affectedRows: number; insertId: number }> {
-    checkTime(this.#signal, this.#endsAt);
-    return this.#session.execute<ResultSetHeader>(sql, params);
-  }
-}
-
-/** COMMIT is not interrupted by a caller that gives up, for its outcome would not be known. */
-async function commit(session: Session): Promise<void> {
-  session.signal = undefined;
-  try {
-    await session.command("COMMIT");
-  } catch (error) {
-    // Where the connection is gone, or about to be, nobody has heard how it ended.
-    throw session.state === "leased" && !isCommitInDoubt(error) ? error : outcomeUnknown(error);
-  }
-}
-
-/** To be called before each statement. @throws the signal's reason; StoaError `unavailable` when the time is over */
-function checkTime(signal: AbortSignal, endsAt: number): void {
-  signal.throwIfAborted();
-  if (performance.now() >= endsAt) throw tooLate();
 }
 
 function jitter(attempt: number): Promise<void> {

@@ -1,48 +1,51 @@
 import { StoaError } from "../../errors.ts";
 import { createDeferred } from "../../timing/wait.ts";
 
-/** Lets a few run at a time; the others wait for their turn, first come first served. */
-export class Turns {
+/** A counting semaphore: it limits how many tasks run at a time. The others wait, first come, first served. */
+export class Semaphore {
   readonly #limit: number;
-  /** What lets each of those that wait go on; insertion order. */
+  readonly #busyMessage: string;
+  /** Each function lets one waiting task run; in the order of arrival. */
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
-  constructor(limit: number) {
+  /** @param busyMessage the error of a task that waits too long */
+  constructor(limit: number, busyMessage: string) {
     this.#limit = limit;
+    this.#busyMessage = busyMessage;
   }
 
   /**
-   * Runs `work` when it has its turn.
-   * @param endsAt when it waits no longer, by `performance.now()`
-   * @throws StoaError `unavailable` when the turn does not come in time; the signal's reason; what `work` throws
+   * Runs `work` as soon as fewer than `limit` tasks run.
+   * @param endsAt when it stops waiting, by `performance.now()`
+   * @throws StoaError `unavailable` when it waited until `endsAt`; the signal's reason; what `work` throws
    */
   async run<T>(signal: AbortSignal, endsAt: number, work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#limit) this.#running += 1;
-    else await this.#turn(signal, endsAt);
+    else await this.#wait(signal, endsAt);
     try {
       return await work();
     } finally {
       const [next] = this.#waiting;
-      // The turn is handed on: nobody who comes just now is before those who wait.
+      // The next task takes this one's place at once, so that no newcomer overtakes it.
       if (next !== undefined) next();
       else this.#running -= 1;
     }
   }
 
-  #turn(signal: AbortSignal, endsAt: number): Promise<void> {
+  #wait(signal: AbortSignal, endsAt: number): Promise<void> {
     signal.throwIfAborted();
     const turn = createDeferred<void>({
       signal,
       ms: endsAt - performance.now(),
-      onTimeout: ({ reject }) => reject(tooMany()),
+      onTimeout: ({ reject }) => reject(this.#busy()),
       onSettled: () => this.#waiting.delete(turn.resolve),
     });
     this.#waiting.add(turn.resolve);
     return turn.promise;
   }
-}
 
-function tooMany(): StoaError {
-  return new StoaError("unavailable", "Too many costly reads are running.", { retryAfterSeconds: 1 });
+  #busy(): StoaError {
+    return new StoaError("unavailable", this.#busyMessage, { retryAfterSeconds: 1 });
+  }
 }
