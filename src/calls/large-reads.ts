@@ -1,21 +1,18 @@
-import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { createTextLength } from "../contract/text-length.ts";
 import { StoaError } from "../errors.ts";
 import { createDeferred, type Deferred } from "../timing/wait.ts";
+import { YieldQueue } from "../timing/yield-queue.ts";
 import type { ServiceTable } from "./service-table.ts";
 
-/** How many reads of lists run at a time, as long as their replies are small. */
-const maxRunning = 16;
 /**
- * How many run at a time when large replies are being made. The rows and the reply of a complete feed take up to 15 MB
- * meanwhile, and the event loop is blocked while each is read and encoded: with several, other calls wait for all of them.
+ * How many reads of lists run at a time, as long as their replies are small. The rows and the reply of a complete feed take
+ * up to 15 MB meanwhile, and the event loop is blocked while each is read and encoded: after a large reply one read runs at
+ * a time, and one more with each small reply since.
  */
-const maxRunningLarge = 1;
+const maxRunning = 8;
 /** A reply with so much text is large, in UTF-16 code units. */
 const largeLength = 256 * 1024;
-/** For how long a large reply lets others be expected, in milliseconds. */
-const expectedMs = 5_000;
 /** How many such reads may wait. */
 const maxWaiting = 5_000;
 
@@ -29,8 +26,8 @@ type BeginCall = (signal: AbortSignal) => number;
 export class LargeReads {
   #running = 0;
   #size = 0;
-  /** Until when large replies are expected, by `performance.now()`. */
-  #largeUntil = 0;
+  /** How many may run now. */
+  #limit = maxRunning;
   /** The waiting reads of each caller; the caller whose turn is next comes first. */
   readonly #waiting = new Map<unknown, Set<Deferred<void>>>();
   readonly #beginCall: BeginCall;
@@ -46,7 +43,7 @@ export class LargeReads {
    * @throws the signal's reason when it aborts first; StoaError `unavailable` when too many wait, or its time is over
    */
   begin(caller: unknown, signal: AbortSignal): Promise<void> | undefined {
-    if (this.#running < this.#limit()) {
+    if (this.#running < this.#limit) {
       this.#running += 1;
       return undefined;
     }
@@ -57,13 +54,9 @@ export class LargeReads {
 
   /** Ends a read that has begun. @param length the text in its reply, in UTF-16 code units */
   end(length = 0): void {
-    if (length > largeLength) this.#largeUntil = performance.now() + expectedMs;
+    this.#limit = length > largeLength ? 1 : Math.min(this.#limit + 1, maxRunning);
     this.#running -= 1;
-    while (this.#size > 0 && this.#running < this.#limit()) this.#beginNext();
-  }
-
-  #limit(): number {
-    return this.#largeUntil > 0 && performance.now() < this.#largeUntil ? maxRunningLarge : maxRunning;
+    while (this.#size > 0 && this.#running < this.#limit) this.#beginNext();
   }
 
   #beginNext(): void {
@@ -107,10 +100,12 @@ export function boundLargeReads(table: Pick<ServiceTable, "services" | "limitsKe
   const lengths = new Map(
     services
       .flatMap(({ service }) => service.methods)
-      .filter(holdsList)
-      .map((method) => [method, createTextLength(method.output)] as const),
+      .map((method) => [method, createTextLength(method.output)] as const)
+      .filter(([, textLength]) => textLength !== undefined),
   );
   const reads = new LargeReads((signal) => table.beginCall(signal));
+  // Replies whose rows arrive together are not encoded together: between two, every other call goes on.
+  const encoding = new YieldQueue();
   return (next) => async (request) => {
     const textLength = request.stream ? undefined : lengths.get(request.method);
     if (textLength === undefined) return next(request);
@@ -121,13 +116,10 @@ export function boundLargeReads(table: Pick<ServiceTable, "services" | "limitsKe
     try {
       const response = await next(request);
       if (!response.stream) length = textLength(response.message);
+      if (length > largeLength) await encoding.next();
       return response;
     } finally {
       reads.end(length);
     }
   };
-}
-
-function holdsList({ output }: DescMethod): boolean {
-  return output.fields.some(({ fieldKind }) => fieldKind === "list");
 }

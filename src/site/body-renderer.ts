@@ -1,7 +1,7 @@
+import { YieldQueue } from "../timing/yield-queue.ts";
 import type { Html } from "./html.ts";
 import { maxBodyCost, parseCost, renderMarkdown, renderPlainText } from "./markdown.ts";
 import { TextCache } from "./text-cache.ts";
-import { YieldQueue } from "./yield-queue.ts";
 
 /** A body and the level at which its headings begin. */
 export interface Body {

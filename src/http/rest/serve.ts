@@ -88,7 +88,8 @@ function createWriter(binding: Binding): (reply: FastifyReply, message: Message)
   return (reply, message) => {
     const selected = select(message);
     const members = { ok: true, ...encodeMessage(desc, selected) };
-    const json = textLength(selected) > largeLength ? encodeInParts(members) : JSON.stringify(members);
+    const json =
+      textLength !== undefined && textLength(selected) > largeLength ? encodeInParts(members) : JSON.stringify(members);
     return reply.code(status).header("content-type", "application/json; charset=utf-8").send(json);
   };
 }
