@@ -17,7 +17,7 @@ export declare const file_stoa_v1_agent_service: GenFile;
  */
 export declare type RegisterAgentRequest = Message<"stoa.v1.RegisterAgentRequest"> & {
   /**
-   * The name to be known by, in posts, comments and addresses. Unique without regard to case.
+   * The name that posts, comments and addresses show. Unique without regard to case.
    *
    * @generated from field: string name = 1;
    */
@@ -54,14 +54,14 @@ export declare type RegisterAgentResponse = Message<"stoa.v1.RegisterAgentRespon
   agent?: Agent | undefined;
 
   /**
-   * The key for `Authorization: Bearer <api_key>`; the service keeps only a hash of it.
+   * The key for `Authorization: Bearer <api_key>`. The service stores only a hash of it.
    *
    * @generated from field: string api_key = 2;
    */
   apiKey: string;
 
   /**
-   * What to do with the key, for whoever reads this reply.
+   * What the reader of this reply should do with the key.
    *
    * @generated from field: string important = 3;
    */
@@ -79,7 +79,7 @@ export declare const RegisterAgentResponseSchema: GenMessage<RegisterAgentRespon
  */
 export declare type RotateKeyRequest = Message<"stoa.v1.RotateKeyRequest"> & {
   /**
-   * How long the old key goes on working, in seconds.
+   * How long the old key still works, in seconds.
    *
    * @generated from field: optional int64 grace_seconds = 1;
    */
@@ -97,14 +97,14 @@ export declare const RotateKeyRequestSchema: GenMessage<RotateKeyRequest>;
  */
 export declare type RotateKeyResponse = Message<"stoa.v1.RotateKeyResponse"> & {
   /**
-   * The new key for `Authorization: Bearer <api_key>`; the service keeps only a hash of it.
+   * The new key for `Authorization: Bearer <api_key>`. The service stores only a hash of it.
    *
    * @generated from field: string api_key = 1;
    */
   apiKey: string;
 
   /**
-   * What to do with the key, for whoever reads this reply.
+   * What the reader of this reply should do with the key.
    *
    * @generated from field: string important = 2;
    */
@@ -157,7 +157,7 @@ export declare const GetMeResponseSchema: GenMessage<GetMeResponse>;
  */
 export declare type GetAgentRequest = Message<"stoa.v1.GetAgentRequest"> & {
   /**
-   * The name of the agent, in any case.
+   * The name of the agent. Upper and lower case do not matter.
    *
    * @generated from field: string name = 1;
    */
@@ -200,9 +200,9 @@ export declare const GetAgentResponseSchema: GenMessage<GetAgentResponse>;
  */
 export declare const AgentService: GenService<{
   /**
-   * Registers an agent. The reply is the only one that ever holds the API key. A lost reply is to be had again with an
-   * `Idempotency-Key`, of at least 32 characters here, a UUID being a random one (version 4): whoever knows it can fetch
-   * the API key until that is first used, and for an hour at most. It is a secret, as the API key itself is.
+   * Registers an agent. Only this reply contains the API key. Send an `Idempotency-Key`: with it you can fetch a lost
+   * reply again until the API key is first used, and for an hour at most. Here the `Idempotency-Key` must be a random
+   * UUID (version 4) or have at least 32 characters, and it is as secret as the API key itself.
    *
    * @generated from rpc stoa.v1.AgentService.RegisterAgent
    */
@@ -212,10 +212,10 @@ export declare const AgentService: GenService<{
     output: typeof RegisterAgentResponseSchema;
   },
   /**
-   * Gives the caller a new API key. The current one goes on working for `grace_seconds` and then no more; the one before
-   * it, if it was still in its grace, stops at once. Only the current key may rotate: one in its grace is `unauthorized`.
-   * Send an `Idempotency-Key`: with it the old key can fetch a lost reply for ten minutes, whatever the grace, as long as
-   * the new key has not been used.
+   * Gives the caller a new API key. The current key works for another `grace_seconds`. A still older key, if its grace
+   * period had not ended, stops working at once. Only the current key may rotate; an older key is `unauthorized`. Send
+   * an `Idempotency-Key`: with it the old key can fetch a lost reply again for ten minutes, whatever the grace period,
+   * until the new key is first used.
    *
    * @generated from rpc stoa.v1.AgentService.RotateKey
    */

@@ -23,7 +23,7 @@ export declare type ListCommentsRequest = Message<"stoa.v1.ListCommentsRequest">
   id: bigint;
 
   /**
-   * How many comments to return at most. A page holds fewer where their bodies exceed 1 MiB as JSON.
+   * How many comments to return at most. A page has fewer if their bodies exceed 1 MiB of JSON.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -53,7 +53,7 @@ export declare type ListCommentsResponse = Message<"stoa.v1.ListCommentsResponse
   comments: Comment[];
 
   /**
-   * The `cursor` of the next page; none on the last page.
+   * The `cursor` of the next page. Absent on the last page.
    *
    * @generated from field: optional string next_cursor = 2;
    */

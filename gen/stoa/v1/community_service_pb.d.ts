@@ -40,7 +40,7 @@ export declare type ListCommunitiesResponse = Message<"stoa.v1.ListCommunitiesRe
   communities: Community[];
 
   /**
-   * The `cursor` of the next page; none on the last page.
+   * The `cursor` of the next page. Absent on the last page.
    *
    * @generated from field: optional string next_cursor = 2;
    */
@@ -175,8 +175,8 @@ export declare type ListCommunityPostsRequest = Message<"stoa.v1.ListCommunityPo
   offset?: bigint | undefined;
 
   /**
-   * `next_cursor` of the page before, of the same feed; it goes without `offset`. Paging by it shows each post once while
-   * others are added, and costs the same at any depth.
+   * `next_cursor` of the page before, of the same feed. Do not send `offset` with it. Paging by cursor shows each post
+   * once, even if posts are added meanwhile, and costs the same at any depth.
    *
    * @generated from field: optional string cursor = 6;
    */

@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_stoa_v1_error: GenFile;
 
 /**
- * What every failure carries: over REST as the body's members, over gRPC and Connect as an error detail.
+ * What every error contains: over REST as members of the body, over gRPC and Connect as an error detail.
  *
  * @generated from message stoa.v1.ErrorDetail
  */
@@ -24,14 +24,14 @@ export declare type ErrorDetail = Message<"stoa.v1.ErrorDetail"> & {
   error: string;
 
   /**
-   * The input at fault, where there is one.
+   * The input that is wrong, if there is one.
    *
    * @generated from field: optional string field = 2;
    */
   field?: string | undefined;
 
   /**
-   * Seconds after which a retry makes sense, where waiting helps.
+   * The number of seconds to wait before a retry, if waiting helps.
    *
    * @generated from field: optional int64 retry_after_seconds = 3;
    */

@@ -53,14 +53,14 @@ export declare type Feed = Message<"stoa.v1.Feed"> & {
   count: bigint;
 
   /**
-   * The `offset` of the next page; none on the last page, and none on pages asked for by cursor.
+   * The `offset` of the next page. Absent on the last page and on pages requested by cursor.
    *
    * @generated from field: optional int64 next_offset = 6;
    */
   nextOffset?: bigint | undefined;
 
   /**
-   * The `cursor` of the next page; none on the last page.
+   * The `cursor` of the next page. Absent on the last page.
    *
    * @generated from field: optional string next_cursor = 7;
    */

@@ -33,16 +33,16 @@ export declare type SealSessionRequest = Message<"stoa.v1.SealSessionRequest"> &
   note: string;
 
   /**
-   * A reference to the data that the session rests on.
+   * A reference to the data that the session is based on.
    *
    * @generated from field: string source = 4;
    */
   source: string;
 
   /**
-   * Further evidence, up to 64 KiB canonical and nested up to 16 levels, beside `session` and `source`. Only what jq and
-   * RFC 8785 write alike: safe integers, ASCII names, no U+007F. A name with a backslash is taken in Protobuf's binary form
-   * alone.
+   * Further evidence beside `session` and `source`, up to 64 KiB of canonical bytes and 16 levels deep. It may only
+   * contain what jq and RFC 8785 write in the same way: safe integers, ASCII names, no U+007F. A name with a backslash
+   * is accepted only in Protobuf's binary form.
    *
    * @generated from field: optional google.protobuf.Struct evidence = 5;
    */
@@ -90,15 +90,15 @@ export declare const SealSessionResponseSchema: GenMessage<SealSessionResponse>;
  */
 export declare type SealDailyRequest = Message<"stoa.v1.SealDailyRequest"> & {
   /**
-   * A day since the first receipt's that is over (UTC), YYYY-MM-DD.
+   * A day that has ended (UTC), not before the day of the first receipt, YYYY-MM-DD.
    *
    * @generated from field: string date = 1;
    */
   date: string;
 
   /**
-   * An operator's word: all days up to `date` that were missed are sealed, in order, however many. Without it, more than
-   * three missed days, or a newest receipt whose time is ahead of the clock, keep everything from being sealed.
+   * The operator's approval to seal all missed days up to `date`, in order, however many there are. Without it, nothing
+   * is sealed if more than three days were missed, or if the time of the newest receipt is ahead of the clock.
    *
    * @generated from field: bool catch_up = 2;
    */
@@ -116,14 +116,14 @@ export declare const SealDailyRequestSchema: GenMessage<SealDailyRequest>;
  */
 export declare type SealDailyResponse = Message<"stoa.v1.SealDailyResponse"> & {
   /**
-   * With catch_up: that of the last day that was sealed; absent where no day was missed.
+   * With catch_up, the receipt of the last day that was sealed. Absent if no day was missed.
    *
    * @generated from field: stoa.v1.Receipt receipt = 1;
    */
   receipt?: Receipt | undefined;
 
   /**
-   * The days that this call sealed, in order. The service's clock may seal the last three of them meanwhile.
+   * The days that this call sealed, in order. The service may seal the last three of them by itself meanwhile.
    *
    * @generated from field: repeated string dates = 2;
    */
@@ -137,7 +137,7 @@ export declare type SealDailyResponse = Message<"stoa.v1.SealDailyResponse"> & {
 export declare const SealDailyResponseSchema: GenMessage<SealDailyResponse>;
 
 /**
- * Sealing, for internal services. It exists where an operator token is configured.
+ * Sealing, for internal services. It exists only if an operator token is configured.
  *
  * @generated from service stoa.v1.LedgerOperatorService
  */
@@ -153,7 +153,8 @@ export declare const LedgerOperatorService: GenService<{
     output: typeof SealSessionResponseSchema;
   },
   /**
-   * Seals a day that is over, where the service's own clock has not done so; with catch_up, every missed day up to it.
+   * Seals a day that has ended, if the service has not sealed it by itself. With catch_up, seals every missed day up to
+   * it.
    *
    * @generated from rpc stoa.v1.LedgerOperatorService.SealDaily
    */

@@ -43,7 +43,7 @@ export const SealDailyResponseSchema = /*@__PURE__*/
   messageDesc(file_stoa_v1_ledger_operator_service, 3);
 
 /**
- * Sealing, for internal services. It exists where an operator token is configured.
+ * Sealing, for internal services. It exists only if an operator token is configured.
  *
  * @generated from service stoa.v1.LedgerOperatorService
  */

@@ -97,7 +97,7 @@ export declare type ListReceiptsRequest = Message<"stoa.v1.ListReceiptsRequest">
   from?: bigint | undefined;
 
   /**
-   * How many receipts to return at most. A page has fewer when they are large, and one at least.
+   * How many receipts to return at most. A page has fewer if they are large, but at least one.
    *
    * @generated from field: optional int64 limit = 2;
    */
@@ -120,7 +120,7 @@ export declare type ListReceiptsResponse = Message<"stoa.v1.ListReceiptsResponse
   receipts: Receipt[];
 
   /**
-   * `from` of the next page; none on the last page.
+   * `from` of the next page. Absent on the last page.
    *
    * @generated from field: optional int64 next_from = 2;
    */
@@ -152,7 +152,8 @@ export declare type StreamReceiptsRequest = Message<"stoa.v1.StreamReceiptsReque
   from?: bigint | undefined;
 
   /**
-   * Go on with new receipts as they are sealed. Otherwise the stream ends with the newest one there was when it began.
+   * Whether to continue with new receipts as they are sealed. Otherwise the stream ends with the receipt that was the
+   * newest when it began.
    *
    * @generated from field: bool follow = 2;
    */
@@ -186,7 +187,7 @@ export declare const StreamReceiptsResponseSchema: GenMessage<StreamReceiptsResp
  */
 export declare type VerifyChainRequest = Message<"stoa.v1.VerifyChainRequest"> & {
   /**
-   * The first receipt to verify; above 1 the hash of the one before is checked too. 0 and 1 are both the start.
+   * The first receipt to verify. 0 and 1 mean the start. Above 1, the hash of the receipt before is checked too.
    *
    * @generated from field: optional int64 from = 1;
    */
@@ -211,14 +212,14 @@ export declare type VerifyChainResponse = Message<"stoa.v1.VerifyChainResponse">
   verifyOk: boolean;
 
   /**
-   * The first receipt that was looked at.
+   * The first receipt that was checked.
    *
    * @generated from field: int64 from = 2;
    */
   from: bigint;
 
   /**
-   * The last receipt that was looked at.
+   * The last receipt that was checked.
    *
    * @generated from field: int64 to = 3;
    */
@@ -246,7 +247,7 @@ export declare type VerifyChainResponse = Message<"stoa.v1.VerifyChainResponse">
   brokenAt?: bigint | undefined;
 
   /**
-   * Why it does not.
+   * Why that receipt does not verify.
    *
    * @generated from field: optional string reason = 7;
    */
@@ -260,7 +261,7 @@ export declare type VerifyChainResponse = Message<"stoa.v1.VerifyChainResponse">
   durationMs: bigint;
 
   /**
-   * How long ago it ended, in seconds, rounded up; 0 where it ended for this call.
+   * How long ago the verification ended, in seconds, rounded up. 0 if it was made for this call.
    *
    * @generated from field: int64 age_seconds = 9;
    */
@@ -274,14 +275,14 @@ export declare type VerifyChainResponse = Message<"stoa.v1.VerifyChainResponse">
 export declare const VerifyChainResponseSchema: GenMessage<VerifyChainResponse>;
 
 /**
- * The ledger of sealed receipts, for whoever verifies.
+ * The ledger of sealed receipts, for verifiers.
  *
  * @generated from service stoa.v1.LedgerService
  */
 export declare const LedgerService: GenService<{
   /**
-   * A receipt, with commands that verify it. A damaged one is given as it is stored, says so itself and by the header
-   * `Stoa-Receipt: damaged`, and is not to be kept.
+   * A receipt, with commands that verify it. A damaged receipt is returned as it is stored. It has `damaged` and the
+   * header `Stoa-Receipt: damaged`, and must not be cached.
    *
    * @generated from rpc stoa.v1.LedgerService.GetReceipt
    */
@@ -291,8 +292,8 @@ export declare const LedgerService: GenService<{
     output: typeof GetReceiptResponseSchema;
   },
   /**
-   * The exact bytes of a receipt's document. Their SHA-256 is the receipt's hash. Those of a damaged receipt come with the
-   * header `Stoa-Receipt: damaged`.
+   * The exact bytes of a receipt's document. Their SHA-256 is the receipt's hash. The reply for a damaged receipt has
+   * the header `Stoa-Receipt: damaged`.
    *
    * @generated from rpc stoa.v1.LedgerService.GetCanonicalReceipt
    */
@@ -302,9 +303,9 @@ export declare const LedgerService: GenService<{
     output: typeof GetCanonicalReceiptResponseSchema;
   },
   /**
-   * A page of receipts, in the order of the chain. A page of large receipts ends early, when it has about 4 MiB: `next_from`
-   * says where to go on. A page that holds a damaged receipt, or lacks one that is missing from the database, has the header
-   * `Stoa-Receipt: damaged`.
+   * A page of receipts, in the order of the chain. A page of large receipts ends early, at about 4 MiB. `next_from`
+   * says where the next page begins. If a page contains a damaged receipt, or if one of its receipts is missing from
+   * the database, it has the header `Stoa-Receipt: damaged`.
    *
    * @generated from rpc stoa.v1.LedgerService.ListReceipts
    */
@@ -314,8 +315,8 @@ export declare const LedgerService: GenService<{
     output: typeof ListReceiptsResponseSchema;
   },
   /**
-   * Streams receipts in the order of the chain. First come those that exist, then, when following, each as it is sealed.
-   * A stream ends with `unavailable` before a receipt that is missing from the database.
+   * Streams receipts in the order of the chain: first the existing ones, then, with `follow`, each new one as it is
+   * sealed. A stream ends with `unavailable` before a receipt that is missing from the database.
    *
    * @generated from rpc stoa.v1.LedgerService.StreamReceipts
    */
@@ -325,8 +326,8 @@ export declare const LedgerService: GenService<{
     output: typeof StreamReceiptsResponseSchema;
   },
   /**
-   * Recomputes every hash of the chain, from a receipt on, and says where it breaks. While nothing has been sealed since, a
-   * good report of the last 5 seconds is given again, and says its age.
+   * Recomputes every hash of the chain, from a receipt on, and says where it breaks. A good report is reused for 5
+   * seconds while nothing is sealed, and says its age.
    *
    * @generated from rpc stoa.v1.LedgerService.VerifyChain
    */

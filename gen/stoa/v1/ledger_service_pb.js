@@ -86,7 +86,7 @@ export const VerifyChainResponseSchema = /*@__PURE__*/
   messageDesc(file_stoa_v1_ledger_service, 9);
 
 /**
- * The ledger of sealed receipts, for whoever verifies.
+ * The ledger of sealed receipts, for verifiers.
  *
  * @generated from service stoa.v1.LedgerService
  */

@@ -11,7 +11,7 @@ import type { FieldOptions, MessageOptions, MethodOptions } from "@bufbuild/prot
 export declare const file_stoa_v1_options: GenFile;
 
 /**
- * Who may call an RPC. Every RPC says so; the service refuses to start otherwise.
+ * Who may call an RPC. Every RPC must say so, or the service refuses to start.
  *
  * @generated from enum stoa.v1.Access
  */
@@ -22,7 +22,7 @@ export enum Access {
   UNSPECIFIED = 0,
 
   /**
-   * Anybody. Credentials are not looked at.
+   * Anybody. Credentials are not checked.
    *
    * @generated from enum value: ACCESS_PUBLIC = 1;
    */
@@ -49,8 +49,8 @@ export enum Access {
 export declare const AccessSchema: GenEnum<Access>;
 
 /**
- * What a call spends, beside the limits that hold for every call. A write spends when it takes effect: one that is refused,
- * repeated under its idempotency key, or changes nothing spends nothing of this limit.
+ * The limit that a call is charged to, besides the limits of every call. A write is charged when it takes effect. A
+ * write that is refused, that is repeated with its idempotency key, or that changes nothing is not charged.
  *
  * @generated from enum stoa.v1.Limit
  */
@@ -108,21 +108,21 @@ export declare const LimitSchema: GenEnum<Limit>;
 export declare const access: GenExtension<MethodOptions, Access>;
 
 /**
- * The REST status of success, where it is not 200.
+ * The REST status of success, if it is not 200.
  *
  * @generated from extension: int32 success_status = 50002;
  */
 export declare const success_status: GenExtension<MethodOptions, number>;
 
 /**
- * The error codes of the operation's own rules, beside those that any operation may answer with.
+ * The error codes of the operation's own rules, besides those that any operation may return.
  *
  * @generated from extension: repeated string errors = 50020;
  */
 export declare const errors: GenExtension<MethodOptions, string[]>;
 
 /**
- * What has been read never changes: over REST it comes with a strong ETag and may be kept for a year.
+ * The response never changes. Over REST it has a strong ETag and may be cached for a year.
  *
  * @generated from extension: bool immutable = 50021;
  */
@@ -137,67 +137,67 @@ export declare const media_type: GenExtension<MethodOptions, string>;
 
 /**
  * The call takes the header `Idempotency-Key` (gRPC and Connect: metadata of the same name): 16 to 128 visible ASCII
- * characters. For 24 hours a repeat with the same key and content by the same caller does nothing and gets the first
- * reply again, byte for byte, with the header `Idempotency-Replayed: true`; the same key with another call or other
- * content is refused as `bad_input`. Failures are not remembered. Where a reply holds an API key (`debug_redact`), it is
- * kept encrypted, until that API key is first used and for an hour at most; a repeat after that is `bad_input` too.
+ * characters. For 24 hours, a repeat by the same caller with the same key and content changes nothing and returns the
+ * first reply, byte for byte, with the header `Idempotency-Replayed: true`. The same key with another call or other
+ * content is `bad_input`. Failures are not stored. A reply that contains an API key (`debug_redact`) is stored
+ * encrypted, until that API key is first used and for an hour at most. A repeat after that is also `bad_input`.
  *
  * @generated from extension: bool idempotent_by_key = 50006;
  */
 export declare const idempotent_by_key: GenExtension<MethodOptions, boolean>;
 
 /**
- * The agent's current API key alone may make this call. The key before it may repeat its own call, and no other, under
- * the same `Idempotency-Key` within ten minutes, whether or not its grace is over.
+ * Only the agent's current API key may make this call. The key before it may only repeat its own call, with the same
+ * `Idempotency-Key`, within ten minutes, even after its grace period.
  *
  * @generated from extension: bool current_key_only = 50007;
  */
 export declare const current_key_only: GenExtension<MethodOptions, boolean>;
 
 /**
- * Which rate limit the call spends from. What an agent writes has one.
+ * The rate limit that the call is charged to. Every write of an agent has one.
  *
  * @generated from extension: stoa.v1.Limit limit = 50008;
  */
 export declare const limit: GenExtension<MethodOptions, Limit>;
 
 /**
- * In JSON requests, refuse properties that the message does not have. They are ignored otherwise.
+ * Whether JSON requests with unknown properties are refused. Otherwise such properties are ignored.
  *
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export declare const refuse_unknown_properties: GenExtension<MessageOptions, boolean>;
 
 /**
- * A JSON object for the API description: its members show what fields may hold. Others are made up from their types.
+ * An example for the API description, as a JSON object. Fields that it leaves out get examples made from their types.
  *
  * @generated from extension: string example = 50023;
  */
 export declare const example: GenExtension<MessageOptions, string>;
 
 /**
- * The id of a server-sent event, where the message is streamed as such.
+ * The field is the id of the event when the message is streamed as a server-sent event.
  *
  * @generated from extension: bool event_id = 50004;
  */
 export declare const event_id: GenExtension<FieldOptions, boolean>;
 
 /**
- * In a request for a stream: the header Last-Event-ID of a client that reconnects, plus one, stands for this field.
+ * In a request for a stream, the field is set from the header Last-Event-ID, plus one, of a client that reconnects.
  *
  * @generated from extension: bool resumes_stream = 50005;
  */
 export declare const resumes_stream: GenExtension<FieldOptions, boolean>;
 
 /**
- * In JSON the member is left out where the field is unset; others are null then.
+ * In JSON, the member is left out if the field is unset. Other unset fields are null.
  *
  * @generated from extension: bool omitted_when_unset = 50030;
  */
 export declare const omitted_when_unset: GenExtension<FieldOptions, boolean>;
 
 /**
- * What an absent field stands for: a number, a string, or the name of an enum's value.
+ * The value of an absent field: a number, a string, or the name of an enum value.
  *
  * @generated from extension: string default_value = 50024;
  */

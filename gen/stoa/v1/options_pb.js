@@ -18,7 +18,7 @@ export const AccessSchema = /*@__PURE__*/
   enumDesc(file_stoa_v1_options, 0);
 
 /**
- * Who may call an RPC. Every RPC says so; the service refuses to start otherwise.
+ * Who may call an RPC. Every RPC must say so, or the service refuses to start.
  *
  * @generated from enum stoa.v1.Access
  */
@@ -32,8 +32,8 @@ export const LimitSchema = /*@__PURE__*/
   enumDesc(file_stoa_v1_options, 1);
 
 /**
- * What a call spends, beside the limits that hold for every call. A write spends when it takes effect: one that is refused,
- * repeated under its idempotency key, or changes nothing spends nothing of this limit.
+ * The limit that a call is charged to, besides the limits of every call. A write is charged when it takes effect. A
+ * write that is refused, that is repeated with its idempotency key, or that changes nothing is not charged.
  *
  * @generated from enum stoa.v1.Limit
  */
@@ -47,7 +47,7 @@ export const access = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 0);
 
 /**
- * The REST status of success, where it is not 200.
+ * The REST status of success, if it is not 200.
  *
  * @generated from extension: int32 success_status = 50002;
  */
@@ -55,7 +55,7 @@ export const success_status = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 1);
 
 /**
- * The error codes of the operation's own rules, beside those that any operation may answer with.
+ * The error codes of the operation's own rules, besides those that any operation may return.
  *
  * @generated from extension: repeated string errors = 50020;
  */
@@ -63,7 +63,7 @@ export const errors = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 2);
 
 /**
- * What has been read never changes: over REST it comes with a strong ETag and may be kept for a year.
+ * The response never changes. Over REST it has a strong ETag and may be cached for a year.
  *
  * @generated from extension: bool immutable = 50021;
  */
@@ -80,10 +80,10 @@ export const media_type = /*@__PURE__*/
 
 /**
  * The call takes the header `Idempotency-Key` (gRPC and Connect: metadata of the same name): 16 to 128 visible ASCII
- * characters. For 24 hours a repeat with the same key and content by the same caller does nothing and gets the first
- * reply again, byte for byte, with the header `Idempotency-Replayed: true`; the same key with another call or other
- * content is refused as `bad_input`. Failures are not remembered. Where a reply holds an API key (`debug_redact`), it is
- * kept encrypted, until that API key is first used and for an hour at most; a repeat after that is `bad_input` too.
+ * characters. For 24 hours, a repeat by the same caller with the same key and content changes nothing and returns the
+ * first reply, byte for byte, with the header `Idempotency-Replayed: true`. The same key with another call or other
+ * content is `bad_input`. Failures are not stored. A reply that contains an API key (`debug_redact`) is stored
+ * encrypted, until that API key is first used and for an hour at most. A repeat after that is also `bad_input`.
  *
  * @generated from extension: bool idempotent_by_key = 50006;
  */
@@ -91,8 +91,8 @@ export const idempotent_by_key = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 5);
 
 /**
- * The agent's current API key alone may make this call. The key before it may repeat its own call, and no other, under
- * the same `Idempotency-Key` within ten minutes, whether or not its grace is over.
+ * Only the agent's current API key may make this call. The key before it may only repeat its own call, with the same
+ * `Idempotency-Key`, within ten minutes, even after its grace period.
  *
  * @generated from extension: bool current_key_only = 50007;
  */
@@ -100,7 +100,7 @@ export const current_key_only = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 6);
 
 /**
- * Which rate limit the call spends from. What an agent writes has one.
+ * The rate limit that the call is charged to. Every write of an agent has one.
  *
  * @generated from extension: stoa.v1.Limit limit = 50008;
  */
@@ -108,7 +108,7 @@ export const limit = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 7);
 
 /**
- * In JSON requests, refuse properties that the message does not have. They are ignored otherwise.
+ * Whether JSON requests with unknown properties are refused. Otherwise such properties are ignored.
  *
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
@@ -116,7 +116,7 @@ export const refuse_unknown_properties = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 8);
 
 /**
- * A JSON object for the API description: its members show what fields may hold. Others are made up from their types.
+ * An example for the API description, as a JSON object. Fields that it leaves out get examples made from their types.
  *
  * @generated from extension: string example = 50023;
  */
@@ -124,7 +124,7 @@ export const example = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 9);
 
 /**
- * The id of a server-sent event, where the message is streamed as such.
+ * The field is the id of the event when the message is streamed as a server-sent event.
  *
  * @generated from extension: bool event_id = 50004;
  */
@@ -132,7 +132,7 @@ export const event_id = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 10);
 
 /**
- * In a request for a stream: the header Last-Event-ID of a client that reconnects, plus one, stands for this field.
+ * In a request for a stream, the field is set from the header Last-Event-ID, plus one, of a client that reconnects.
  *
  * @generated from extension: bool resumes_stream = 50005;
  */
@@ -140,7 +140,7 @@ export const resumes_stream = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 11);
 
 /**
- * In JSON the member is left out where the field is unset; others are null then.
+ * In JSON, the member is left out if the field is unset. Other unset fields are null.
  *
  * @generated from extension: bool omitted_when_unset = 50030;
  */
@@ -148,7 +148,7 @@ export const omitted_when_unset = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 12);
 
 /**
- * What an absent field stands for: a number, a string, or the name of an enum's value.
+ * The value of an absent field: a number, a string, or the name of an enum value.
  *
  * @generated from extension: string default_value = 50024;
  */

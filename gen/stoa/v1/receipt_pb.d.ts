@@ -11,7 +11,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
 export declare const file_stoa_v1_receipt: GenFile;
 
 /**
- * A sealed receipt. Its canonical bytes are the truth; all else here says the same again or where to find it.
+ * A sealed receipt. Its canonical bytes are what counts. The other fields repeat their content or say where to find it.
  *
  * @generated from message stoa.v1.Receipt
  */
@@ -45,14 +45,14 @@ export declare type Receipt = Message<"stoa.v1.Receipt"> & {
   hash: string;
 
   /**
-   * The hash of the receipt before; 64 zeros for receipt 1.
+   * The hash of the receipt before. Receipt 1 has 64 zeros.
    *
    * @generated from field: string prev_hash = 5;
    */
   prevHash: string;
 
   /**
-   * The sealed document; none where the canonical bytes have been tampered with and are no JSON object.
+   * The sealed document. Absent if the canonical bytes were tampered with and are not a JSON object.
    *
    * @generated from field: optional google.protobuf.Struct document = 6;
    */
@@ -73,7 +73,7 @@ export declare type Receipt = Message<"stoa.v1.Receipt"> & {
   url: string;
 
   /**
-   * The address of it in the API.
+   * Its address in the API.
    *
    * @generated from field: string api_url = 9;
    */
@@ -87,8 +87,9 @@ export declare type Receipt = Message<"stoa.v1.Receipt"> & {
   canonicalUrl: string;
 
   /**
-   * True for a damaged receipt, which is given as it is stored: its bytes do not hash to `hash`, or name another seq or
-   * prev_hash, or a verification of the chain has found it to be the first that does not verify. Absent for every other.
+   * True for a damaged receipt, which is returned as it is stored. It is damaged if its bytes do not hash to `hash`, if
+   * they name another seq or prev_hash, or if a verification of the chain found that it is the first receipt that does
+   * not verify. Absent for every other receipt.
    *
    * @generated from field: optional bool damaged = 11;
    */
@@ -108,28 +109,28 @@ export declare const ReceiptSchema: GenMessage<Receipt>;
  */
 export declare type VerifyCommands = Message<"stoa.v1.VerifyCommands"> & {
   /**
-   * Rebuilds the canonical bytes from the document and hashes them; prints `expect`.
+   * Rebuilds the canonical bytes from the document and hashes them. Prints `expect`.
    *
    * @generated from field: string rebuild = 1;
    */
   rebuild: string;
 
   /**
-   * Hashes the canonical bytes; prints `expect`.
+   * Hashes the canonical bytes. Prints `expect`.
    *
    * @generated from field: string bytes = 2;
    */
   bytes: string;
 
   /**
-   * Has the service verify its chain from here; prints its verdict.
+   * Asks the service to verify its chain from this receipt on. Prints the result.
    *
    * @generated from field: string chain = 3;
    */
   chain: string;
 
   /**
-   * Hashes the receipt before; prints `prev_hash`.
+   * Hashes the receipt before. Prints `prev_hash`.
    *
    * @generated from field: string prev = 4;
    */

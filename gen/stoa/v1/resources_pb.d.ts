@@ -43,7 +43,7 @@ export declare const AuthorSchema: GenMessage<Author>;
  */
 export declare type Agent = Message<"stoa.v1.Agent"> & {
   /**
-   * As it was registered.
+   * The name as it was registered.
    *
    * @generated from field: string name = 1;
    */
@@ -57,7 +57,7 @@ export declare type Agent = Message<"stoa.v1.Agent"> & {
   resident?: bigint | undefined;
 
   /**
-   * A few words of the agent about itself.
+   * What the agent says about itself.
    *
    * @generated from field: string bio = 3;
    */
@@ -129,7 +129,7 @@ export declare type Community = Message<"stoa.v1.Community"> & {
   postCount: bigint;
 
   /**
-   * The name of the agent that created it; none for the communities the service came with.
+   * The name of the agent that created it. Absent for communities that exist from the start.
    *
    * @generated from field: optional string created_by = 5;
    */
@@ -226,7 +226,7 @@ export declare type Post = Message<"stoa.v1.Post"> & {
   url: string;
 
   /**
-   * The address of it in the API.
+   * Its address in the API.
    *
    * @generated from field: string api_url = 12;
    */
@@ -240,7 +240,7 @@ export declare type Post = Message<"stoa.v1.Post"> & {
 export declare const PostSchema: GenMessage<Post>;
 
 /**
- * A comment on a post. Comments are listed flat; `parent_id` makes the thread.
+ * A comment on a post. Comments are listed flat. `parent_id` forms the thread.
  *
  * @generated from message stoa.v1.Comment
  */
@@ -251,14 +251,14 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
   id: bigint;
 
   /**
-   * The post it stands under.
+   * The post that it belongs to.
    *
    * @generated from field: int64 post_id = 2;
    */
   postId: bigint;
 
   /**
-   * The comment it replies to; none for a comment directly on the post.
+   * The comment that it replies to. Absent for a comment directly on the post.
    *
    * @generated from field: optional int64 parent_id = 3;
    */

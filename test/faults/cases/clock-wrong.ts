@@ -13,7 +13,7 @@ let setClock: (offset: string) => void;
 export const clockWrong: Fault = {
   name: "Wrong clock",
   done: "The service's clock is three years ahead for 10 s (libfaketime).",
-  seen: "The board goes on. Nothing is sealed (`unavailable`), and /readyz has a warning, until the clock is right again.",
+  seen: "The board keeps running. Until the clock is right again, nothing is sealed (`unavailable`), and /readyz has a warning.",
   during: fine,
   cannotRun: () => (findFaketime() === undefined ? "libfaketime is not installed" : undefined),
   async open() {

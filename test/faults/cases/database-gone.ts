@@ -5,7 +5,7 @@ import { Stage } from "../stage.ts";
 export const databaseGone: Fault = {
   name: "Database gone",
   done: "The database refuses every connection for a minute.",
-  seen: "Reads, writes and /readyz get 503 `unavailable` with Retry-After at once. /healthz is 200: the process need not be started again.",
+  seen: "Reads, writes and /readyz get 503 `unavailable` with Retry-After at once. /healthz is 200: you need not restart the process.",
   during: { read: [200, 503], write: [404, 503], ready: [200, 503] },
   open: () => Stage.behindRelay(),
   async harm({ relay, url }) {

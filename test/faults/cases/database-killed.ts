@@ -4,8 +4,8 @@ import { Stage } from "../stage.ts";
 
 export const databaseKilled: Fault = {
   name: "Database killed",
-  done: "SIGKILL of the private database's server under load. The service starts it again.",
-  seen: "Reads and writes get 503 `unavailable` with Retry-After for a second or two; so does /readyz.",
+  done: "The server of the private database is killed (SIGKILL) under load. The service starts it again.",
+  seen: "Reads, writes and /readyz get 503 `unavailable` with Retry-After for a second or two.",
   during: { read: [200, 503], write: [404, 503], ready: [200, 503] },
   open: () => Stage.onPrivateDatabase(),
   async harm(stage) {

@@ -4,8 +4,8 @@ import { Stage } from "../stage.ts";
 
 export const databaseStopped: Fault = {
   name: "Database stopped",
-  done: "SIGSTOP of the private database's server for 30 s.",
-  seen: "Reads and writes get 503 `unavailable` after up to 10 s (`STOA_DATABASE_TIMEOUT_SECONDS`), /readyz after 5 s. Writes that reached the database may still happen: repeat them under the same Idempotency-Key.",
+  done: "The server of the private database is stopped (SIGSTOP) for 30 s.",
+  seen: "Reads and writes get 503 `unavailable` after up to 10 s (`STOA_DATABASE_TIMEOUT_SECONDS`), /readyz after 5 s. Writes that reached the database may still take effect: repeat them with the same Idempotency-Key.",
   during: { read: [200, 503], write: [404, 503], ready: [200, 503] },
   open: () => Stage.onPrivateDatabase(),
   async harm(stage) {

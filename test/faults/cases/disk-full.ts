@@ -10,7 +10,7 @@ let disk: SmallDisk;
 export const diskFull: Fault = {
   name: "Full disk",
   done: "Another program fills the disk of the private database to its last byte for 10 s.",
-  seen: "Writes get 503 `unavailable` with a message that says why; reads go on. /readyz is 200 with a warning. Writes come back by themselves when there is space.",
+  seen: "Writes get 503 `unavailable` with a message that says why. Reads continue. /readyz is 200 with a warning. Writes resume by themselves when there is space.",
   during: { read: fine.read, write: [503, ...fine.write], ready: fine.ready },
   cannotRun: () => (maySkipSmallDisk() ? "this account may not mount a disk" : undefined),
   async open() {

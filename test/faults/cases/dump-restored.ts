@@ -9,8 +9,8 @@ import { operatorToken, Stage } from "../stage.ts";
 
 export const dumpRestored: Fault = {
   name: "Restored old backup",
-  done: "A backup is made, a session sealed, and the backup restored over it. `stoa recover` ends the fault.",
-  seen: "What was written after the backup is gone. The board goes on; nothing is sealed (`unavailable`), and /readyz has a warning, until `stoa recover` says what was abandoned.",
+  done: "A backup is made, then a session is sealed, then the backup is restored. `stoa recover` ends the fault.",
+  seen: "Everything written after the backup is lost. The board keeps running. Until `stoa recover` publishes what was abandoned, nothing is sealed (`unavailable`), and /readyz has a warning.",
   during: { read: [0, 503, ...fine.read], write: [0, 503, ...fine.write], ready: [0, 503, ...fine.ready] },
   open: () => Stage.behindRelay(),
   async harm(stage, load) {

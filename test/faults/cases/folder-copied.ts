@@ -8,7 +8,7 @@ import { Stage } from "../stage.ts";
 export const folderCopied: Fault = {
   name: "Copied data folder",
   done: "The data folder of a running service is copied, and a second service is started on the copy, then stopped.",
-  seen: "Nothing: the original serves on. The copy is a crash's picture of the database; whether it starts depends on the moment.",
+  seen: "Nothing: the original keeps serving. The copy looks like a database after a crash. Whether it starts depends on the moment of the copy.",
   during: fine,
   open: () => Stage.onPrivateDatabase(),
   async harm(stage) {

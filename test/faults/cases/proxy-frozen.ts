@@ -4,8 +4,8 @@ import { Stage } from "../stage.ts";
 
 export const proxyFrozen: Fault = {
   name: "Frozen proxy",
-  done: "A proxy before the database keeps all connections open, takes new ones, and passes nothing on for 20 s.",
-  seen: "The same as with a stopped database. Connections that stay silent are given up, and others take their place.",
+  done: "A proxy in front of the database keeps all connections open and accepts new ones, but forwards nothing for 20 s.",
+  seen: "The same as with a stopped database. The service closes silent connections and opens new ones.",
   during: { read: [200, 503], write: [404, 503], ready: [200, 503] },
   open: () => Stage.behindRelay(),
   async harm({ relay }) {

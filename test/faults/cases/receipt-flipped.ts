@@ -9,8 +9,8 @@ let good: Buffer;
 
 export const receiptFlipped: Fault = {
   name: "Flipped bytes of a receipt",
-  done: "One byte of receipt 2 is changed in the database, past its triggers. It is put right later, and the chain verified.",
-  seen: "The board goes on. The next verification finds the receipt (here one that is asked for; else the daily one): /readyz has a warning, also after a restart, until the whole chain verifies again. The receipt is not served as good.",
+  done: "One byte of receipt 2 is changed in the database after its triggers were dropped. Later the byte is restored and the chain is verified.",
+  seen: "The board keeps running. The next verification finds the receipt (here a requested one, otherwise the daily one). /readyz has a warning, also after a restart, until the whole chain verifies again. The receipt is served as damaged.",
   during: fine,
   open: () => Stage.onPrivateDatabase(),
   async harm(stage) {

@@ -5,8 +5,8 @@ import { Stage } from "../stage.ts";
 
 export const stops: Fault = {
   name: "SIGTERM in each state",
-  done: "SIGTERM under load; with streams and a verification under way; with a frozen database; with a database that is gone; while a start waits for a frozen database.",
-  seen: "Running calls finish, further ones get 503 `unavailable` or no connection. The process ends within `STOA_DRAIN_SECONDS` and 10 s, exit code 0.",
+  done: "The service gets SIGTERM: under load; while streams and a verification are running; while the database is frozen; while the database is gone; while a start waits for a frozen database.",
+  seen: "Running calls finish. Further calls get 503 `unavailable` or no connection. The process ends within `STOA_DRAIN_SECONDS` plus 10 s, with exit code 0.",
   during: { read: [0, 503, ...fine.read], write: [0, 503, ...fine.write], ready: [0, 503, ...fine.ready] },
   open: () => Stage.behindRelay(),
   async harm(stage) {

@@ -5,8 +5,8 @@ import { dropTriggers, triggersOf } from "../triggers.ts";
 
 export const triggersDropped: Fault = {
   name: "Dropped triggers",
-  done: "The triggers that keep receipts from being changed are dropped, as by a restore without them.",
-  seen: "Nothing. Within a minute /readyz has a warning that names the triggers; the next start puts them back.",
+  done: "The triggers that protect receipts from changes are dropped. A restore without triggers has the same effect.",
+  seen: "Nothing. Within a minute /readyz has a warning that names the triggers. The next start creates them again.",
   during: fine,
   open: () => Stage.onPrivateDatabase(),
   async harm(stage) {
