@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from "vitest/config";
+import { SlowestFirst } from "./test/support/slowest-first.ts";
 
 /** Attacks that fill the machine or its memory: `npm run hostile` runs them one at a time. */
 const heavyAttacks = "test/hostile/{connections,pages,streams,unread-replies}.test.ts";
@@ -7,10 +8,13 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: [...configDefaults.exclude, ...(process.env.STOA_TEST_ATTACKS === "1" ? [] : [heavyAttacks])],
-    globalSetup: ["test/support/scratch-folder.ts", "test/support/database-server.ts"],
+    globalSetup: ["test/support/run-environment.ts", "test/support/database-server.ts"],
     setupFiles: ["test/support/openapi/check-replies.ts"],
-    testTimeout: 60_000,
+    // Patience alone: no test measures by them. A busy machine needs several times as long as an idle one.
+    testTimeout: 120_000,
     hookTimeout: 120_000,
-    maxWorkers: 2,
+    // One more than the two cores that CI has: some tests wait, for time-outs and for processes to start.
+    maxWorkers: 3,
+    sequence: { sequencer: SlowestFirst },
   },
 });

@@ -2,7 +2,7 @@
 export async function waitUntil(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  deadlineMs = 20_000,
+  deadlineMs = 50_000,
 ): Promise<void> {
   const end = Date.now() + deadlineMs;
   while (!(await holds())) {

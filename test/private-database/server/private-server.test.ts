@@ -247,6 +247,7 @@ describe("temporary folders", () => {
     const { child, server } = await startOwner();
     const orphan = await serverPid(server);
     for (const pid of [child.pid ?? 0, orphan]) process.kill(pid, "SIGKILL");
+    await once(child, "exit");
     await until(async () => identify(orphan) === undefined || undefined);
     // Made by somebody else: there is nothing to tell whether it is in use.
     mkdirSync(join(home, "stoa-db-000000"));

@@ -3,7 +3,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { afterAll, afterEach } from "vitest";
-import { faultOf, isDescribed } from "./replies.ts";
+
+/** The comparison, which takes a while to load: a file that starts no service does without. */
+let replies: typeof import("./replies.ts") | undefined;
+let loading: Promise<unknown> | undefined;
+type FaultOf = typeof import("./replies.ts").faultOf;
 
 const channel = "fastify.initialization";
 const faults: string[] = [];
@@ -11,14 +15,21 @@ let checked = 0;
 
 function observe(message: unknown): void {
   const { fastify } = message as { fastify: FastifyInstance };
+  loading ??= import("./replies.ts").then((loaded) => {
+    replies = loaded;
+  });
   fastify.addHook("onRequest", (request, reply, done) => {
-    if (isDescribed(request.originalUrl)) record(request, reply);
-    done();
+    const look = ({ faultOf, isDescribed }: NonNullable<typeof replies>) => {
+      if (isDescribed(request.originalUrl)) record(request, reply, faultOf);
+      done();
+    };
+    if (replies !== undefined) look(replies);
+    else loading?.then(() => look(replies as NonNullable<typeof replies>), done);
   });
 }
 
 /** Notes what is written, at the end of the reply, whatever made it. */
-function record(request: FastifyRequest, reply: FastifyReply): void {
+function record(request: FastifyRequest, reply: FastifyReply, faultOf: FaultOf): void {
   const { raw } = reply;
   const chunks: Buffer[] = [];
   const keep = (chunk: unknown, encoding: unknown) => {

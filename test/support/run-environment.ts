@@ -1,28 +1,29 @@
-// Puts the run's temporary files into memory: every service of the tests keeps files of its own and makes tables, and would
-// wait for the disk most of the time. A killed process loses nothing by that; only a power cut would show the difference.
+// What all processes of a run inherit: a temporary folder in memory and a cache of compiled code. Every service of the tests
+// keeps files of its own and makes tables, and would wait for the disk most of the time. A killed process loses nothing in
+// such a folder; only a power cut would show the difference.
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { freemem } from "node:os";
 import { join } from "node:path";
+import { nodeEnvironment } from "./node-environment.ts";
 
 const memoryDisk = "/dev/shm";
-/** What a run uses at most, about four times over; in bytes. */
+/** Some four times what a run uses; in bytes. */
 const minFreeBytes = 8 * 2 ** 30;
 
-/** Has `tmpdir()` be a folder of the run's own in memory, where the machine has room for it; the folder goes with the run. */
-export default function setup(): (() => void) | undefined {
+/** Changes the environment before the workers start. The temporary folder is removed after the run. */
+export default function setup(): () => void {
+  process.env.NODE_COMPILE_CACHE ??= nodeEnvironment.NODE_COMPILE_CACHE;
   const folder = makeFolder();
-  if (folder === undefined) return undefined;
-  // The workers, which are started later, inherit it.
-  const before = process.env.TMPDIR;
+  if (folder === undefined) return () => {};
   process.env.TMPDIR = folder;
   return () => {
-    if (before === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = before;
+    delete process.env.TMPDIR;
     rmSync(folder, { recursive: true, force: true });
   };
 }
 
+/** Makes a folder in memory; undefined where the machine has no room, or where TMPDIR names another place already. */
 function makeFolder(): string | undefined {
   if (process.env.TMPDIR !== undefined || process.platform !== "linux" || !hasRoom()) return undefined;
   const folder = mkdtempSync(join(memoryDisk, "stoa-test-"));
@@ -42,7 +43,7 @@ function hasRoom(): boolean {
   }
 }
 
-/** Tests run programs from temporary folders. Containers often mount the disk such that none can be. */
+/** Tests run programs from temporary folders, which containers often forbid for this disk. */
 function mayExecute(folder: string): boolean {
   const program = join(folder, "program");
   writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 });
