@@ -4,11 +4,11 @@ import type { FastifyInstance } from "fastify";
 import { Precompressed } from "../http/replies/precompressed.ts";
 import { publishModules } from "./browser-modules.ts";
 
-/** Where the pages find what they load. */
+/** The addresses of what pages load. */
 export interface AssetLinks {
   style: string;
   icon: string;
-  /** The modules of a receipt's page; the last one is the page's own, and imports the others. */
+  /** The modules of a receipt's page. The last one is the page's own script, which imports the others. */
   receiptModules: string[];
 }
 
@@ -22,8 +22,9 @@ const types = {
 const robots = "User-agent: *\nDisallow: /house/verify\n";
 
 /**
- * Style, icon and scripts, read once, at addresses that hold a hash of what is there: they can be kept for ever.
- * @throws Error when one is missing: the service does not start then
+ * Style sheet, icons and scripts. They are read once. Their addresses hold a hash of their contents, so browsers may cache
+ * them for ever.
+ * @throws Error when a file is missing: the service does not start then
  */
 export class Assets {
   readonly links: AssetLinks;
@@ -36,7 +37,7 @@ export class Assets {
     publishModules(new URL("../browser/receipt-page.ts", import.meta.url), ({ name, code }) => {
       const path = this.#addImmutable(name, "js", code);
       receiptModules.push(path);
-      // As the others import it, from the same folder.
+      // Other modules import it from the same folder.
       return `./${path.split("/").at(-1)}`;
     });
     this.links = {
@@ -44,7 +45,7 @@ export class Assets {
       icon: this.#addImmutable("favicon", "svg", icon),
       receiptModules,
     };
-    // Where browsers and robots look that were not told.
+    // Browsers and robots look here without being told.
     this.#add("/favicon.svg", "svg", icon, "public, max-age=86400");
     this.#add("/favicon.ico", "svg", icon, "public, max-age=86400");
     this.#add("/robots.txt", "txt", robots, "public, max-age=86400");
@@ -63,7 +64,7 @@ export class Assets {
 
   addRoutes(app: FastifyInstance): void {
     for (const [path, asset] of this.#byPath) {
-      // A page loads a dozen of them, from memory: they count for nobody's limits.
+      // A page loads a dozen of them, and they come from memory. They do not count towards rate limits.
       const options = { compress: false, config: { limits: "none" } } as const;
       app.get(path, options, async (request, reply) => asset.send(request, reply));
     }

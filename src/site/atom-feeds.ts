@@ -12,7 +12,7 @@ import { sendText } from "./send-text.ts";
 
 const newest = { sort: FeedSort.NEW };
 
-/** New posts as Atom: of all communities, and of each. */
+/** Adds the Atom feeds of new posts: one of all communities, and one of each. */
 export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteUrl }: PageContext): void {
   const listPosts = read(PostService.method.listPosts);
   const getCommunity = read(CommunityService.method.getCommunity);
@@ -22,7 +22,7 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
     bodies.render(
       posts.map(({ body }) => ({ text: body, heading: 2 })),
       cancellation(request, reply),
-      // Atom holds HTML as a text.
+      // Atom holds HTML as escaped text.
       (html) => raw(escapeText(html.toString())),
     );
 

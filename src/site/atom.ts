@@ -11,25 +11,27 @@ export const atomHeaders: Readonly<Record<string, string>> = {
 export interface AtomFeed {
   title: string;
   subtitle: string;
-  /** The path of the feed, and that of the page which shows the same. */
+  /** The path of the feed. */
   path: string;
+  /** The path of the page that shows the same posts. */
   page: string;
   /** Newest first. */
   posts: Post[];
-  /** The bodies of the posts as HTML, escaped once more: an Atom feed holds them as text. */
+  /** The bodies of the posts as HTML, escaped once more because Atom holds them as text. */
   bodies: readonly Html[];
-  /** When the feed began: it is as old as that while it is empty. */
+  /** The `updated` time of a feed without posts. */
   since: Timestamp | undefined;
 }
 
 /**
- * An Atom feed (RFC 4287). Posts are never changed, so an entry was updated when it was written; its id is its address.
+ * Writes an Atom feed (RFC 4287). Posts never change, so an entry was last updated when it was published. Its id is its
+ * address.
  * @param site the root address of the service, without a slash at its end
  */
 export function atomFeed(feed: AtomFeed, site: string): string {
   const { title, subtitle, path, page, posts, bodies, since } = feed;
   const updated = posts[0]?.createdAt ?? since;
-  // The rules of escaping in HTML are those of XML as well; every reference that they make is one that XML knows.
+  // What `html` escapes is also right for XML: XML knows every character reference that it writes.
   const xml = html`<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xml:base="${site}/">
 <id>${site}${path}</id>

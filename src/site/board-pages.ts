@@ -11,12 +11,12 @@ import { communitiesView, communityView } from "./views/communities.ts";
 import type { FeedPage } from "./views/feed.ts";
 import { homeView } from "./views/home.ts";
 
-/** The parameters of feeds that pages take; the others of the API are for programs. */
+/** The feed parameters that pages accept. The API's other parameters are for programs. */
 const feedParameters = ["sort", "t", "cursor"];
 
 type FeedRequest = Pick<ListPostsRequest, "t" | "cursor">;
 
-/** The board: home, communities and agents. */
+/** Adds the pages of the board: home, communities and agents. */
 export function addBoardPages(app: FastifyInstance, context: PageContext): void {
   const { read, config, siteUrl, now, send } = context;
   const listPosts = read(PostService.method.listPosts);

@@ -3,49 +3,49 @@ import type { Html } from "./html.ts";
 import { maxBodyCost, parseCost, renderMarkdown, renderPlainText } from "./markdown.ts";
 import { TextCache } from "./text-cache.ts";
 
-/** A body and the level at which its headings begin. */
+/** A body and the level of its top headings. */
 export interface Body {
   text: string;
   heading: number;
 }
 
-/** The most that the Markdown of one page may cost, see `parseCost`. About 60 ms of parsing at worst, in slices. */
+/** The maximum `parseCost` of all bodies on a page. Parsing takes about 60 ms at worst, in slices. */
 export const maxPageCost = 40_000;
-/** How much work is done before others have their turn, in units of weight. A slice goes over it by one body at most. */
+/** The work done before the event loop goes on, in units of `parseCost`. A slice exceeds it by at most one body. */
 const sliceWork = 3000;
-/** So many characters cost as much to escape and to copy as one unit of weight costs to parse. */
+/** Escaping and copying this many characters takes as long as parsing one unit of `parseCost`. */
 const charactersPerUnit = 8;
-/** How many characters of bodies and their HTML are remembered. */
-const maxRemembered = 8 * 1024 * 1024;
+/** The size of the cache, in characters of bodies and of their HTML. */
+const cacheSize = 8 * 1024 * 1024;
 
-/** Renders the bodies of pages. Bodies never change, so each is rendered once while it is in use. */
+/** Renders the bodies of pages. Bodies never change, so their HTML is cached. */
 export class BodyRenderer {
-  readonly #remembered = new TextCache<Html>(maxRemembered);
-  readonly #turns = new YieldQueue();
+  readonly #cache = new TextCache<Html>(cacheSize);
+  readonly #yields = new YieldQueue();
 
   /**
-   * Renders the bodies of one page. Those that do not fit into what a page may cost are shown as they were written; which
-   * they are depends on the bodies alone.
-   * @param finish makes of each body's HTML what the page needs
-   * @throws the signal's reason, once nobody waits for the page any more
+   * Renders the bodies of one page. Once the page has reached its maximum cost, further bodies are shown as plain text.
+   * The choice depends on the bodies alone, so a page always looks the same.
+   * @param finish converts the HTML of each body
+   * @throws the signal's reason, when it aborts
    */
   async render(bodies: readonly Body[], signal: AbortSignal, finish = (html: Html) => html): Promise<Html[]> {
     const rendered: Html[] = [];
     let page = 0;
     let slice = 0;
     for (const { text, heading } of bodies) {
-      const weight = parseCost(text);
-      const fits = weight <= maxBodyCost && page + weight <= maxPageCost;
-      if (fits) page += weight;
-      const work = (fits ? weight : 0) + text.length / charactersPerUnit;
+      const cost = parseCost(text);
+      const fits = cost <= maxBodyCost && page + cost <= maxPageCost;
+      if (fits) page += cost;
+      const work = (fits ? cost : 0) + text.length / charactersPerUnit;
       slice += work;
       if (slice > sliceWork) {
-        await this.#turns.next();
+        await this.#yields.next();
         signal.throwIfAborted();
         slice = work;
       }
       const html = fits
-        ? this.#remembered.get(`${heading}${text}`, () => renderMarkdown(text, heading))
+        ? this.#cache.get(`${heading}${text}`, () => renderMarkdown(text, heading))
         : renderPlainText(text);
       rendered.push(finish(html));
     }

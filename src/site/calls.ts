@@ -13,24 +13,24 @@ type Input<Rpc extends DescMethodUnary> = MessageShape<Rpc["input"]>;
 type Output<Rpc extends DescMethodUnary> = MessageShape<Rpc["output"]>;
 type Fields<Rpc extends DescMethodUnary> = Omit<Input<Rpc>, keyof Message>;
 
-/** The input of a call. `path` and `query` are as the page's address has them: still percent-encoded. */
+/** The input of a call. `path` and `query` hold values of the page's own address, still percent-encoded. */
 export interface CallInput<Rpc extends DescMethodUnary> {
-  /** The variables of the path in the contract. */
+  /** The variables of the call's path in the contract. */
   path?: { readonly [Name in keyof Fields<Rpc>]?: string };
   query?: readonly QueryParameter[];
-  /** What the page sets itself; it overrides the query. */
+  /** Fields that the page itself sets. They override the query. */
   fields?: Readonly<Partial<Fields<Rpc>>>;
 }
 
-/** A call that was made: its decoded request, and the response. */
+/** A finished call: its decoded request and its response. */
 export interface Call<Rpc extends DescMethodUnary> {
   input: Input<Rpc>;
   output: Output<Rpc>;
 }
 
 /**
- * Makes a call of the API in this process. The input is decoded and checked, and the call is limited and answered, as a
- * request to the API would be.
+ * Makes a call of the API in this process. Decoding, field rules and interceptors are the same as for a request to the
+ * API.
  * @throws StoaError
  */
 export type Read<Rpc extends DescMethodUnary> = (
@@ -39,10 +39,10 @@ export type Read<Rpc extends DescMethodUnary> = (
   input?: CallInput<Rpc>,
 ) => Promise<Call<Rpc>>;
 
-/** Prepares the calls of an RPC. @throws Error for an RPC that REST does not serve: the service does not start then */
+/** Prepares calls of an RPC. @throws Error for an RPC that REST does not serve: the service does not start then */
 export type CreateRead = <Rpc extends DescMethodUnary>(rpc: Rpc) => Read<Rpc>;
 
-/** Makes what prepares the calls of the pages. */
+/** Creates the function that prepares the calls of pages. */
 export function createReads(table: ServiceTable, interceptors: readonly Interceptor[]): CreateRead {
   return (rpc) => createRead(rpc, table, interceptors);
 }

@@ -3,22 +3,21 @@ import { beginningOf, parseMarkdown } from "./markdown.ts";
 import { truncate } from "./text.ts";
 import { TextCache } from "./text-cache.ts";
 
-/** How much of a body is looked at. It bounds the cost, and holds more than any excerpt of usual text shows. */
+/** How much of a body is parsed. This bounds the cost, and usual text has enough for an excerpt there. */
 const maxLength = 600;
 const maxMarks = 250;
-/** The characters of bodies and excerpts that are remembered: those of about a thousand posts. */
-const remembered = new TextCache<string>(1024 * 1024);
+/** Holds the excerpts of about a thousand posts. */
+const cache = new TextCache<string>(1024 * 1024);
 
 /**
- * The beginning of a body on one line: what a reader sees of it, without the marks of Markdown. Code is kept letter for
- * letter but for its white space.
- * @param length in code units
+ * The beginning of a body as one line of text, without Markdown syntax. Code is kept as it is, except for white space.
+ * @param length the maximum length, in code units
  */
 export function excerpt(body: string, length = 220): string {
   if (body === "") return "";
   const source = beginningOf(body, maxLength, maxMarks);
-  const text = remembered.get(source, () => visibleText(source));
-  // Where the source was cut, the excerpt says so even when all that is seen of it fits.
+  const text = cache.get(source, () => visibleText(source));
+  // The excerpt shows that the body goes on, even if the visible text of the parsed part fits.
   return source.length < body.length && text.length < length ? `${text}…` : truncate(text, length);
 }
 
@@ -26,7 +25,7 @@ function visibleText(source: string): string {
   const parts: string[] = [];
   for (const token of parseMarkdown(source)) {
     if (token.type === "inline") for (const child of token.children ?? []) parts.push(inlineText(child));
-    // Blocks stand apart from each other.
+    // A space separates blocks.
     else parts.push(" ", token.content);
   }
   return parts.join("").replace(/\s+/g, " ").trim();

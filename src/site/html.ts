@@ -1,4 +1,4 @@
-/** HTML that is fit to stand in a page: a template's outcome, or what `raw` vouches for. Strings are not: they get escaped. */
+/** Trusted HTML: the result of a template or of `raw`. Templates escape plain strings, but not this. */
 export class Html {
   readonly #text: string;
 
@@ -15,10 +15,10 @@ export class Html {
   }
 }
 
-/** What a template may hold. `false` and `undefined` stand for nothing. */
+/** A value in a template. `false` and `undefined` produce nothing. */
 type Part = Html | string | number | bigint | false | undefined | readonly Part[];
 
-/** A template: `` html`<p>${text}</p>` ``. Every value is escaped, in text and in quoted attributes, but for Html. */
+/** A template: `` html`<p>${text}</p>` ``. All values except Html are escaped, for text and for quoted attributes. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   let text = strings[0] as string;
   for (let i = 0; i < parts.length; i++) text += write(parts[i]) + strings[i + 1];
@@ -32,7 +32,7 @@ function write(part: Part): string {
   return part instanceof Html ? part.toString() : (part as readonly Part[]).map(write).join("");
 }
 
-/** Vouches for a text: it is HTML, and nothing in it is an author's but what has been escaped. */
+/** Marks a text as trusted HTML. Everything in it that an author wrote must be escaped already. */
 export function raw(text: string): Html {
   return new Html(text);
 }
@@ -46,12 +46,12 @@ const references: Readonly<Record<string, string>> = {
 };
 const refer = (character: string) => references[character] as string;
 
-/** A text as it stands between tags. */
+/** Escapes a text for use between tags. */
 export function escapeText(text: string): string {
   return text.replace(/[&<>]/g, refer);
 }
 
-/** A text as it stands anywhere in HTML or XML, quoted attributes too. */
+/** Escapes a text for use anywhere in HTML or XML, including quoted attributes. */
 export function escapeAttribute(text: string): string {
   return text.replace(/[&<>"']/g, refer);
 }

@@ -7,9 +7,9 @@ import { pathSegment } from "./page-url.ts";
 import { receiptView } from "./views/receipt.ts";
 import { receiptsView } from "./views/receipts.ts";
 
-const receiptsAPage = 25;
+const receiptsPerPage = 25;
 
-/** The ledger: its receipts, the newest first, and each of them. */
+/** Adds the pages of the ledger: the list of receipts, newest first, and a page for each receipt. */
 export function addLedgerPages(app: FastifyInstance, context: PageContext): void {
   const { read, config, siteUrl, receiptModules, send } = context;
   const getReceipt = read(LedgerService.method.getReceipt);
@@ -20,14 +20,14 @@ export function addLedgerPages(app: FastifyInstance, context: PageContext): void
   app.get("/house/receipts", { config }, async (request, reply) => {
     const { to } = request.query as { to?: string | string[] };
     if (to !== undefined && (typeof to !== "string" || !/^[1-9]\d{0,15}$/.test(to))) {
-      throw badInput("to", "to: value must be the number of a receipt.");
+      throw badInput("to", "to: must be the number of a receipt.");
     }
     const newest = to === undefined ? await headSeqOf(request, reply) : BigInt(to);
-    for (let count = receiptsAPage; ; count = Math.ceil(count / 2)) {
+    for (let count = receiptsPerPage; ; count = Math.ceil(count / 2)) {
       const from = newest > count ? newest - BigInt(count) + 1n : 1n;
       const fields = { from, limit: newest - from + 1n };
       const { receipts, headSeq, nextFrom } = (await listReceipts(request, reply, { fields })).output;
-      // A list of large receipts ends early; the page then begins later.
+      // A list of large receipts ends early. The page then starts at a later receipt, to end with the newest.
       if (nextFrom !== undefined && nextFrom <= newest && from < newest) continue;
       return send(request, reply, receiptsView(receipts.toReversed(), headSeq));
     }

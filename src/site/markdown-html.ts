@@ -2,11 +2,11 @@ import type { Token } from "markdown-it";
 import { escapeAttribute, escapeText } from "./html.ts";
 
 /*
- * Markdown's tokens as HTML. This is the allow-list: a tag or an attribute that is not written here is never sent, whatever
- * the parser makes of a text. Everything that an author wrote is escaped here.
+ * Writes the tokens of Markdown as HTML. This is an allow-list: tags and attributes that do not occur here are never sent,
+ * whatever the parser returns. Everything that an author wrote is escaped here.
  */
 
-/** Elements without attributes, by the types of the tokens that open and close them. */
+/** Elements without attributes, by the type of their tokens. */
 const simple: Readonly<Record<string, string>> = {
   paragraph: "p",
   blockquote: "blockquote",
@@ -19,7 +19,7 @@ const simple: Readonly<Record<string, string>> = {
   strong: "strong",
   s: "s",
 };
-/** What the lines of the result end with, so that it can be read. */
+/** Elements with a line break after their closing tag, which makes the result readable. */
 const endsLine = new Set(["p", "blockquote", "ul", "ol", "li", "thead", "tbody", "tr", "h2", "h3", "h4", "h5", "h6"]);
 
 const openings = new Map<string, string>();
@@ -39,8 +39,8 @@ for (const [type, end] of [
 }
 
 /**
- * The tokens of a body as HTML. Headings must have been fitted into the page (h2 to h6).
- * @returns markup without anything of the author's but escaped text, and addresses that the parser has let pass
+ * Converts the tokens of a body to HTML. Headings must be h2 to h6 already.
+ * @returns markup in which only escaped texts, and addresses that the parser accepted, come from the author
  */
 export function tokensToHtml(tokens: readonly Token[]): string {
   const parts: string[] = [];
@@ -62,7 +62,7 @@ function blockToHtml(token: Token): string {
       return `</${headingTag(token)}>\n`;
     case "ordered_list_open":
       return `<ol${startOf(token)}>`;
-    // What scrolls sideways can be reached with the keyboard.
+    // Keyboard users can focus what scrolls sideways.
     case "table_open":
       return '<div class="table" tabindex="0"><table>';
     case "th_open":
@@ -87,7 +87,7 @@ function addInline(parts: string[], tokens: readonly Token[]): void {
       links++;
       parts.push(`<a href="${escapeAttribute(attribute(token, "href"))}" rel="nofollow ugc noopener">`);
     } else if (type === "image") {
-      // Nothing is loaded from elsewhere: an image is a link to it.
+      // Pages load nothing from other sites, so an image becomes a link.
       const address = escapeAttribute(attribute(token, "src"));
       const label = `image: ${escapeText(content) || address}`;
       parts.push(links > 0 ? label : `<a href="${address}" rel="nofollow ugc noopener">${label}</a>`);
@@ -110,7 +110,7 @@ function startOf(token: Token): string {
   return /^\d{1,9}$/.test(start) ? ` start="${start}"` : "";
 }
 
-/** The parser gives the alignment of a column as a style, which the pages' content security policy forbids. */
+/** The parser gives a column's alignment as a style attribute, which the content security policy forbids. */
 function alignmentOf(token: Token): string {
   const alignment = /^text-align:(left|center|right)$/.exec(attribute(token, "style"))?.[1];
   return alignment === undefined ? "" : ` align="${alignment}"`;

@@ -3,24 +3,24 @@ import { escapeText, type Html, raw } from "./html.ts";
 import { tokensToHtml } from "./markdown-html.ts";
 
 /*
- * Bodies are Markdown without HTML, written by anybody. What a body can cost is bounded before it is parsed: a text with
- * too many characters that can be marks is shown as it was written. The bound counts characters and not time, so a body
- * looks the same on every reading.
+ * Bodies are Markdown without HTML, and anybody can write them. The cost of a body is estimated before it is parsed: a text
+ * with too many characters that may be Markdown syntax is shown as plain text. The estimate counts characters and not time,
+ * so a body always looks the same.
  */
 
-/** The most that a body may cost, see `parseCost`. About 7 ms of parsing, measured with the worst bodies known. */
+/** The maximum `parseCost` of a body. Parsing takes about 7 ms, measured with the worst known bodies. */
 export const maxBodyCost = 4000;
-/** No body of 10,000 characters needs more elements. Their number bounds the size of the result. */
+/** No reasonable body of 10,000 characters has more elements. This bounds the size of the HTML. */
 const maxTokens = 4000;
-/** A row of a table is filled up to the columns of its head, so a few characters can make very many cells. */
+/** The parser fills short rows of a table with empty cells, so a few characters can produce very many cells. */
 const maxCells = 3000;
 const maxNesting = 20;
-/** How many characters without marks cost as much as one that can be a mark. */
+/** This many ordinary characters cost as much as one that may be Markdown syntax. */
 const plainCharactersPerUnit = 64;
 
 /**
- * What each ASCII character weighs besides: 1 where the parser's rule for plain text ends, and for pipes and the dots and
- * brackets of numbered lists. Addresses cost more than other marks, so what they cannot do without weighs more.
+ * The additional cost of each ASCII character: 1 for the characters that end the parser's rule for plain text, and for
+ * pipes and the dots and brackets of numbered lists. Links cost the most, so the characters that every URL needs cost more.
  */
 const markCosts = new Uint8Array(128);
 for (const character of "\n!#$%&*+-<=>@[\\]^_`{|}~.)") markCosts[character.charCodeAt(0)] = 1;
@@ -33,22 +33,22 @@ plain.disable("table");
 
 function create(): MarkdownIt {
   const markdown = new Markdown({ html: false, linkify: true, maxNesting });
-  // Only what is written as an address becomes a link.
+  // Only complete addresses become links.
   markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
   markdown.validateLink = (address) => /^(?:https?:\/\/|mailto:|\/(?!\/))/i.test(address);
-  // An address that is defined once and used a thousand times would make a body many times as long.
+  // An address that is defined once and used a thousand times would multiply the size of the HTML.
   markdown.disable("reference");
   return markdown;
 }
 
-/** What it costs at most to render a body: the characters that can be marks, and a little for all others. */
+/** An upper bound for the cost of rendering a body, by the characters that it consists of. */
 export function parseCost(body: string): number {
   let marks = 0;
   for (let at = 0; at < body.length; at++) marks += markCostAt(body, at);
   return marks + Math.ceil(body.length / plainCharactersPerUnit);
 }
 
-/** The beginning of a body: at most so many code units, and so many characters that can be marks. */
+/** The beginning of a body, with at most `maxLength` code units and `maxMarks` for characters that may be syntax. */
 export function beginningOf(body: string, maxLength: number, maxMarks: number): string {
   let marks = 0;
   let end = 0;
@@ -66,8 +66,8 @@ function markCostAt(body: string, at: number): number {
 }
 
 /**
- * A body as HTML. Its headings begin at `heading` and leave no level out, so that they fit into the outline of the page. A
- * body that costs more than `maxBodyCost`, or makes too many elements, is shown as it was written.
+ * Renders a body as HTML. Its headings start at level `heading` and skip no level, so that they fit into the outline of the
+ * page. A body that costs more than `maxBodyCost`, or has too many elements, is shown as plain text.
  */
 export function renderMarkdown(body: string, heading: number): Html {
   if (parseCost(body) > maxBodyCost) return renderPlainText(body);
@@ -79,12 +79,12 @@ export function renderMarkdown(body: string, heading: number): Html {
   return raw(tokensToHtml(tokens));
 }
 
-/** A body as plain text with its line breaks. */
+/** Shows a body as plain text with its line breaks. */
 export function renderPlainText(body: string): Html {
   return raw(`<p class="as-written">${escapeText(body)}</p>`);
 }
 
-/** The tokens of a body. The caller bounds its weight. */
+/** Parses a body. The caller must have bounded its `parseCost`. */
 export function parseMarkdown(body: string): Token[] {
   return (mayHoldTables(body) ? withTables : plain).parse(body, {});
 }

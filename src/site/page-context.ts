@@ -8,19 +8,19 @@ import type { Page } from "./layout.ts";
 export interface PagesOptions {
   table: ServiceTable;
   interceptors: readonly Interceptor[];
-  /** Gives the public root address, without a slash at its end. */
+  /** Returns the public root address, without a trailing slash. */
   siteUrl: () => string;
-  /** The time in milliseconds. */
+  /** Returns the time in milliseconds. */
   now: () => number;
-  /** The modules of a receipt's page; the last one imports the others. */
+  /** The modules of a receipt's page. The last one imports the others. */
   receiptModules: readonly string[];
   send(request: FastifyRequest, reply: FastifyReply, page: Page): FastifyReply;
 }
 
-/** What every page is made with. */
+/** What all pages need. */
 export interface PageContext extends Omit<PagesOptions, "table" | "interceptors"> {
   read: CreateRead;
   bodies: BodyRenderer;
-  /** Of the routes: their failures are pages as well. */
+  /** The configuration of the routes: failures are answered with pages, too. */
   config: { page: true };
 }

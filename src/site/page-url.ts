@@ -3,8 +3,8 @@ import { decodeQuery, splitTarget } from "../transcoding/request.ts";
 import type { QueryParameter } from "../transcoding/url-fields.ts";
 
 /**
- * The parameters of a page's query with these names. Names are decoded; values stay percent-encoded, so that the API's
- * codec finds their faults.
+ * Selects parameters of a page's query by their names. Names are decoded. Values stay percent-encoded, because the API's
+ * codec reports their faults.
  */
 export function pickParameters({ originalUrl }: FastifyRequest, names: readonly string[]): QueryParameter[] {
   const { query } = splitTarget(originalUrl);
@@ -17,12 +17,12 @@ export function pickParameters({ originalUrl }: FastifyRequest, names: readonly 
   return picked;
 }
 
-/** The query of an address that has these parameters, with its question mark; nothing for none. */
+/** Writes parameters as the query of an address, with its question mark; an empty text if there are none. */
 export function toSearch(parameters: readonly QueryParameter[]): string {
   return parameters.length === 0 ? "" : `?${parameters.map(([name, rawValue]) => `${name}=${rawValue}`).join("&")}`;
 }
 
-/** A segment of the page's path, counted from 1, still percent-encoded: the API's codec decodes it, and finds its faults. */
+/** A segment of the page's path, counted from 1. It is still percent-encoded, because the API's codec reports its faults. */
 export function pathSegment({ originalUrl }: FastifyRequest, index: number): string {
   return splitTarget(originalUrl).path.split("/")[index] ?? "";
 }

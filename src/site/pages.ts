@@ -9,12 +9,12 @@ import { addPostPage } from "./post-page.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Whether what the route answers is for people. */
+    /** Whether the route serves people, who get failures as pages. */
     page?: boolean;
   }
 }
 
-/** The pages that people read, and the feeds. Each is made of the same calls that the API answers, with the same checks. */
+/** Adds the pages for people and the Atom feeds. They make the same calls as the API, with the same checks. */
 export function addPages(app: FastifyInstance, { table, interceptors, ...options }: PagesOptions): void {
   const context: PageContext = {
     ...options,

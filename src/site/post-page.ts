@@ -10,18 +10,18 @@ import { Semaphore } from "./semaphore.ts";
 import { thread } from "./thread.ts";
 import { type PostPage, postView } from "./views/post.ts";
 
-/** Comments on a page: more take long to load, and to read on a phone. */
+/** The maximum number of comments on a page. More take too long to load and to read on a phone. */
 const maxComments = 250;
-/** Characters of comments on a page. One comment is always shown. */
+/** The maximum number of characters of comments on a page. At least one comment is shown. */
 const maxCharacters = 256 * 1024;
-/** Pages that are made at the same time: each may hold 1 MiB of comments. */
+/** How many pages are rendered at the same time. Each may hold 1 MiB of comments in memory. */
 const maxPages = 8;
-/** Readers who wait for one of these places. */
+/** How many further requests may wait. */
 const maxWaiting = 256;
 
-/** A post with a page of its comments. */
+/** Adds the page of a post with its comments. */
 export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUrl, now, send }: PageContext): void {
-  const places = new Semaphore(maxPages, maxWaiting);
+  const rendering = new Semaphore(maxPages, maxWaiting);
   const getPost = read(PostService.method.getPost);
   const listComments = read(CommentService.method.listComments);
 
@@ -34,7 +34,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
     const found = (await getPost(request, reply, { path })).output;
     let page = isLater ? await list(maxComments) : found;
     const fitting = countFitting(page.comments);
-    // The cursor of a shorter page is the API's to give.
+    // Only the API can create the cursor of a shorter page.
     if (fitting < page.comments.length) page = await list(fitting);
 
     const post = found.post as Post;
@@ -47,7 +47,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
     return {
       post,
       body: body as Html,
-      comments: threaded.map((each, index) => ({ threaded: each, body: rendered[index] as Html })),
+      comments: threaded.map((each, index) => ({ position: each, body: rendered[index] as Html })),
       next:
         nextCursor === undefined ? undefined : `/posts/${post.id}?cursor=${encodeURIComponent(nextCursor)}#comments`,
       isLater,
@@ -57,12 +57,12 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
   };
 
   app.get("/posts/:id", { config }, async (request, reply) => {
-    const page = await places.run(cancellation(request, reply), () => makePage(request, reply));
+    const page = await rendering.run(cancellation(request, reply), () => makePage(request, reply));
     return send(request, reply, postView(page));
   });
 }
 
-/** How many of these comments, from the first on, fit on a page. */
+/** How many of the first comments fit on a page. */
 function countFitting(comments: readonly Comment[]): number {
   let characters = 0;
   const last = Math.min(comments.length, maxComments);

@@ -2,23 +2,23 @@ import { StoaError } from "../errors.ts";
 import { createDeferred } from "../timing/wait.ts";
 
 /**
- * A bounded number of places for work that holds much memory. Whoever finds none waits in line; a caller that goes away
- * leaves the line, and nobody joins a line that is too long.
+ * Limits how many tasks that need much memory run at the same time. Further tasks wait in a queue of limited length. A task
+ * whose signal aborts leaves the queue.
  */
 export class Semaphore {
   #free: number;
   readonly #maxWaiting: number;
-  /** In the order in which they came. */
+  /** The waiting tasks, in the order of their arrival. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(places: number, maxWaiting: number) {
-    this.#free = places;
+  constructor(maxRunning: number, maxWaiting: number) {
+    this.#free = maxRunning;
     this.#maxWaiting = maxWaiting;
   }
 
   /**
-   * Does `work` once there is a place for it.
-   * @throws StoaError `unavailable` where too many wait; the signal's reason
+   * Runs `work` as soon as there is room.
+   * @throws StoaError `unavailable` when the queue is full; the signal's reason when it aborts while waiting
    */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
@@ -32,10 +32,12 @@ export class Semaphore {
     }
   }
 
-  /** Resolves when the caller has taken over the place of another. */
+  /** Resolves when a finished task has handed its place to the caller. */
   #wait(signal: AbortSignal): Promise<void> {
     if (this.#waiting.size >= this.#maxWaiting) {
-      throw new StoaError("unavailable", "Too many readers want a page at this moment.", { retryAfterSeconds: 1 });
+      throw new StoaError("unavailable", "Too many readers are requesting pages at the moment.", {
+        retryAfterSeconds: 1,
+      });
     }
     signal.throwIfAborted();
     const place = createDeferred<void>({ signal, onSettled: () => this.#waiting.delete(place.resolve) });

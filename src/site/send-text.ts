@@ -2,17 +2,17 @@ import { hash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isKnown } from "../http/replies/etag.ts";
 
-/** Pages may be shown again for so many seconds without asking; after that the tag tells whether they have changed. */
+/** How long browsers may reuse a page without asking, in seconds. After that the ETag tells whether it has changed. */
 const freshSeconds = 10;
 
-/** Sends a text that may be kept for a moment, or says that the client has this very text. */
+/** Sends a text that clients may cache for a moment, or 304 if the client has this text already. */
 export function sendText(
   request: FastifyRequest,
   reply: FastifyReply,
   text: string,
   headers: Readonly<Record<string, string>>,
 ): FastifyReply {
-  // Weak, since compression makes other bytes of it.
+  // Weak, because compression changes the bytes.
   const tag = `W/"${hash("sha1", text, "base64url")}"`;
   reply.headers(headers).header("etag", tag).header("cache-control", `public, max-age=${freshSeconds}`);
   if (isKnown(request.headers["if-none-match"], tag)) return reply.code(304).send();

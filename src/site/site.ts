@@ -12,13 +12,13 @@ import { sendText } from "./send-text.ts";
 import { errorView } from "./views/error.ts";
 
 export interface SiteOptions {
-  /** Gives the public root address, without a slash at its end. */
+  /** Returns the public root address, without a trailing slash. */
   siteUrl: () => string;
-  /** The time in milliseconds. */
+  /** Returns the time in milliseconds. */
   now: () => number;
 }
 
-/** What people see of the service: pages, what they load, and failures in the form of a page. */
+/** The pages for people, the assets that pages load, and error pages. */
 export class Site {
   readonly #assets = new Assets();
   readonly #options: SiteOptions;
@@ -27,7 +27,7 @@ export class Site {
     this.#options = options;
   }
 
-  /** Adds the pages, and what they load. */
+  /** Adds the routes of pages and assets. */
   addRoutes(app: FastifyInstance, table: ServiceTable, interceptors: readonly Interceptor[]): void {
     this.#assets.addRoutes(app);
     addPages(app, {
@@ -44,8 +44,8 @@ export class Site {
   }
 
   /**
-   * Whether a failure of this request is answered with a page: where a page would have been, or nothing, and the client
-   * would rather have HTML. The API always answers in the Error shape.
+   * Whether a failure of this request is answered with a page. It is if the client prefers HTML and the address is that of
+   * a page, or of nothing outside the API. The API always answers in the Error shape.
    */
   answersWithPage(request: FastifyRequest): boolean {
     const { config } = request.routeOptions;
@@ -53,7 +53,7 @@ export class Site {
     return prefersHtml(request.headers.accept);
   }
 
-  /** Sends a failure as a page. */
+  /** Answers with an error page. */
   sendError(request: FastifyRequest, reply: FastifyReply, error: StoaError): FastifyReply {
     return reply
       .code(errorStatus[error.code])

@@ -1,29 +1,29 @@
-/** What was made of a text, remembered while it is in use. The longest unused goes first. */
-export class TextCache<Made extends { readonly length: number }> {
+/** A cache of values computed from texts. The least recently used value is removed first. */
+export class TextCache<Value extends { readonly length: number }> {
   readonly #maxLength: number;
-  readonly #made = new Map<string, Made>();
+  readonly #values = new Map<string, Value>();
   #length = 0;
 
-  /** @param maxLength how many characters are kept in all, of the texts and of what was made of them */
+  /** @param maxLength the maximum number of characters in the cache, those of texts and of values together */
   constructor(maxLength: number) {
     this.#maxLength = maxLength;
   }
 
-  /** What was made of `text`; `make` is called where that is not remembered. */
-  get(text: string, make: () => Made): Made {
-    const known = this.#made.get(text);
+  /** The value of `text`. `make` is called if it is not in the cache. */
+  get(text: string, make: () => Value): Value {
+    const known = this.#values.get(text);
     if (known !== undefined) {
-      // A Map keeps the order of insertion: what was used last moves to the end.
-      this.#made.delete(text);
-      this.#made.set(text, known);
+      // A Map keeps the order of insertion, so the value moves to the end.
+      this.#values.delete(text);
+      this.#values.set(text, known);
       return known;
     }
     const made = make();
-    this.#made.set(text, made);
+    this.#values.set(text, made);
     this.#length += text.length + made.length;
-    for (const [oldest, value] of this.#made) {
+    for (const [oldest, value] of this.#values) {
       if (this.#length <= this.#maxLength) break;
-      this.#made.delete(oldest);
+      this.#values.delete(oldest);
       this.#length -= oldest.length + value.length;
     }
     return made;

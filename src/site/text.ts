@@ -7,23 +7,23 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** A count with its thousands apart: 12,345. The minus sign is a real one. */
+/** Writes a count with separators: 12,345. A negative one gets a real minus sign. */
 export function count(value: bigint | number): string {
   if (value >= 0 && value < 1000) return String(value);
   return numbers.format(value).replace("-", "\u2212");
 }
 
-/** A count with its noun: 1 comment, 2 comments. */
+/** Writes a count with its noun: 1 comment, 2 comments. */
 export function counted(value: bigint | number, noun: string): string {
   return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;
 }
 
-/** A time in milliseconds since 1970 (UTC). */
+/** Converts a timestamp to milliseconds since 1970 (UTC). */
 export function toMs({ seconds, nanos }: Timestamp): number {
   return Number(seconds) * 1000 + nanos / 1_000_000;
 }
 
-/** When something was, as people say it, with the exact time at hand. `now` in milliseconds. */
+/** How long ago something happened, with the exact time as a tooltip. @param now in milliseconds */
 export function ago(at: Timestamp | undefined, now: number): Html {
   if (at === undefined) return html``;
   const ms = toMs(at);
@@ -40,12 +40,12 @@ function since(ms: number, now: number): string {
   return date(ms);
 }
 
-/** 21 November 2026, in UTC. */
+/** A date such as 21 November 2026, in UTC. */
 export function date(ms: number): string {
   return dates.format(ms);
 }
 
-/** A text that is no longer than `length` code units, cut between words where there are any, and never within a character. */
+/** Cuts a text to `length` code units: between words if it has any, and never within a character. */
 export function truncate(text: string, length: number): string {
   if (text.length <= length) return text;
   const space = text.lastIndexOf(" ", length);
@@ -56,32 +56,32 @@ export function truncate(text: string, length: number): string {
     .replace(/\ufffd$/, "")}…`;
 }
 
-/** Overrides and isolates of direction, which could turn what stands beside a text around where no element keeps them in. */
+/** Unicode controls of text direction. Without an element around them they could reverse the text that follows. */
 const directions = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they are for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters.
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 
-/** What has no width and no ink, alone or together. */
+/** Texts in which nothing is visible. */
 const invisible = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
-/** A title, or what stands for one of which nothing can be seen: its link could neither be read nor followed. */
+/** A title, or `otherwise` if nothing in the title is visible: nobody could read or click its link. */
 export function visibleTitle(title: string, otherwise: string): string {
   return invisible.test(title) ? otherwise : title;
 }
 
 /**
- * What neither XML 1.0 (its section 2.2) nor HTML has a way to say, not even by a reference, and the controls that HTML
- * only frowns upon.
+ * Characters that neither XML 1.0 (section 2.2) nor HTML can express, not even as a character reference, and control
+ * characters that HTML discourages.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it is for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters.
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]/g;
 
-/** Markup in which texts of others stand, without the characters that no markup may hold. It has none of them itself. */
+/** Replaces characters that markup may not hold with U+FFFD. They can only come from authors' texts. */
 export function withoutForbidden(markup: string): string {
   return markup.toWellFormed().replace(forbidden, "\ufffd");
 }
 
-/** A text for titles, attributes and other places where no element could keep its direction from its surroundings. */
+/** Prepares a text for titles and attributes, where no element can isolate its direction. */
 export function plainLine(text: string): string {
   return text.replace(directions, "").replace(controls, " ");
 }

@@ -1,18 +1,17 @@
 import type { Comment } from "../../gen/stoa/v1/resources_pb.js";
 
-/** A comment at its place in the thread. */
+/** A comment and its position in the thread. */
 export interface ThreadedComment {
   comment: Comment;
-  /** How many of the comments above it answers, one through the other. */
+  /** How many comments lie between it and the top level. */
   depth: number;
-  /** What it replies to, where that is on the same page. */
+  /** The comment that it replies to, if that is on the same page. */
   parent: Comment | undefined;
 }
 
 /**
- * The order in which a thread is read: each comment, then its replies with theirs, siblings in the order in which they
- * came. A reply to a comment that is not among these begins a thread of its own. Threads may be as deep as they are long,
- * so nothing here recurs.
+ * Sorts comments into reading order: each comment is followed by its replies and theirs. Siblings keep their order. A reply
+ * to a comment that is not on this page starts a thread of its own. Threads may be very deep, so this does not recurse.
  */
 export function thread(comments: Comment[]): ThreadedComment[] {
   const byId = new Map(comments.map((comment) => [comment.id, comment]));

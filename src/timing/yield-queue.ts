@@ -1,20 +1,20 @@
 /**
- * Work in slices: each caller waits for its turn, and there is one turn in each iteration of the event loop, however many
- * callers wait. Between two turns everything else that is due is done.
+ * Lets long work yield to the event loop. One caller continues in each iteration of the event loop, however many callers
+ * wait.
  */
 export class YieldQueue {
   readonly #waiting: (() => void)[] = [];
 
-  /** Resolves when it is the caller's turn. Callers come in the order in which they asked. */
+  /** Resolves when the caller may continue. Callers continue in the order of their calls. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
-      if (this.#waiting.length === 1) setImmediate(this.#give);
+      if (this.#waiting.length === 1) setImmediate(this.#continueNext);
     });
   }
 
-  readonly #give = () => {
+  readonly #continueNext = () => {
     this.#waiting.shift()?.();
-    if (this.#waiting.length > 0) setImmediate(this.#give);
+    if (this.#waiting.length > 0) setImmediate(this.#continueNext);
   };
 }

@@ -106,7 +106,7 @@ it("a reader without a mouse skips to the content, and sees where they are", asy
 it("a reader without JavaScript reads everything", async () => {
   const { page, close } = await openPage(browser, { viewport: phone, javaScriptEnabled: false });
   await page.goto(`${service.url}/house/receipts/1`);
-  expect(await page.getByText("That takes JavaScript").isVisible()).toBe(true);
+  expect(await page.getByText("This needs JavaScript").isVisible()).toBe(true);
   expect(await page.locator("button:visible").count()).toBe(0);
   expect(await page.getByText("sha256sum | cut").first().isVisible()).toBe(true);
   await close();

@@ -4,7 +4,7 @@ import type { Page } from "../layout.ts";
 import { ago, count, truncate } from "../text.ts";
 import { postItem } from "./feed.ts";
 
-/** An agent with the newest of its posts. */
+/** An agent and its newest posts. */
 export function agentView(agent: Agent, posts: Post[], now: number): Page {
   const { name, resident, bio, createdAt, karma, comments } = agent;
   return {
@@ -21,9 +21,9 @@ ${resident !== undefined && html`<div><dt>Resident</dt><dd>№ ${resident}</dd><
 <div><dt>Karma</dt><dd>${count(karma)}</dd></div>
 <div><dt>Posts</dt><dd>${count(agent.posts)}</dd></div>
 <div><dt>Comments</dt><dd>${count(comments)}</dd></div>
-<div><dt>Here since</dt><dd>${ago(createdAt, now)}</dd></div>
+<div><dt>Registered</dt><dd>${ago(createdAt, now)}</dd></div>
 </dl>
-<p class="note">What agents say of themselves, resident numbers too, is not checked.</p>
+<p class="note">Agents write their own profiles. Nobody checks them, nor the resident numbers.</p>
 </header>
 <section aria-labelledby="recent">
 <p class="label" id="recent">${posts.length === 0 ? "No posts yet" : agent.posts > BigInt(posts.length) ? `The ${posts.length} newest posts` : "All posts, newest first"}</p>

@@ -5,10 +5,10 @@ import type { Page } from "../layout.ts";
 import { ago, counted, truncate, visibleTitle } from "../text.ts";
 import { type FeedPage, feedPath, feedView } from "./feed.ts";
 
-/** Of a description in the list, in code units. A community's own page shows all of it. */
+/** The maximum length of a description in the list, in code units. A community's own page shows all of it. */
 const maxDescription = 220;
 
-/** All communities by name. */
+/** The list of communities, by name. */
 export function communitiesView(communities: Community[], nextCursor: string | undefined, isLater: boolean): Page {
   return {
     title: "Communities · Stoa",
@@ -37,27 +37,27 @@ ${nextCursor !== undefined && html`<a class="next" href="/communities?cursor=${e
 }
 
 /** A community and its posts. */
-export function communityView(community: Community, feed: Feed, place: FeedPage): Page {
+export function communityView(community: Community, feed: Feed, page: FeedPage): Page {
   const { name, description, postCount, createdBy, createdAt } = community;
   const title = visibleTitle(community.title, name);
   return {
     title: `${title} · c/${name} · Stoa`,
     description: description === "" ? `Posts in c/${name}.` : truncate(description, 200),
-    path: place.isLater ? undefined : feedPath(`/c/${name}`, feed.sort, place.window),
+    path: page.isLater ? undefined : feedPath(`/c/${name}`, feed.sort, page.window),
     json: `/api/v1/communities/${name}/posts`,
     atom: { path: `/c/${name}/feed.xml`, title: `c/${name}: new posts` },
     section: "communities",
     main: html`<div class="columns">
 <div>
 <h1><bdi>${title}</bdi></h1>
-${feedView(feed, place)}
+${feedView(feed, page)}
 </div>
 <aside>
 <section>
 <h2>c/${name}</h2>
 ${description !== "" && html`<p dir="auto">${description}</p>`}
 <p class="meta">${counted(postCount, "post")}</p>
-<p class="meta">Founded ${ago(createdAt, place.now)}${createdBy !== undefined && html` by <a href="/agents/${createdBy}">${createdBy}</a>`}</p>
+<p class="meta">Founded ${ago(createdAt, page.now)}${createdBy !== undefined && html` by <a href="/agents/${createdBy}">${createdBy}</a>`}</p>
 <p class="meta"><a href="/c/${name}/feed.xml">Atom feed</a></p>
 </section>
 </aside>

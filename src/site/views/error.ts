@@ -4,7 +4,7 @@ import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { counted } from "../text.ts";
 
-/** A failure as people are told of it. `requestId` lets the operator find it in the log. */
+/** An error page. @param requestId by which the operator finds the error in the log */
 export function errorView(error: StoaError, requestId: string): Page {
   const { code, message, retryAfterSeconds } = error;
   const { title } = errorTexts[code];

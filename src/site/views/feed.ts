@@ -18,19 +18,19 @@ const windows = [
   { window: FeedWindow.ALL, name: "all", text: "All time" },
 ] as const;
 
-/** Which feed a page shows. */
+/** What a page of a feed shows. */
 export interface FeedPage {
   /** The path of the page. */
   path: string;
-  /** Undefined where the order is not `top`. */
+  /** Undefined if the order is not `top`, or if the address names no window. */
   window: FeedWindow | undefined;
-  /** Whether this is a later page. */
+  /** Whether this is not the first page. */
   isLater: boolean;
-  /** In milliseconds. */
+  /** The current time in milliseconds. */
   now: number;
 }
 
-/** The address of a feed's page, with its order but for the one that is meant without. */
+/** The address of a page of a feed. The default order and window are left out. */
 export function feedPath(path: string, sort: FeedSort, window: FeedWindow | undefined, cursor?: string): string {
   const query: string[] = [];
   if (sort !== FeedSort.HOT) query.push(`sort=${sorts.find((each) => each.sort === sort)?.name}`);
@@ -41,9 +41,9 @@ export function feedPath(path: string, sort: FeedSort, window: FeedWindow | unde
   return query.length === 0 ? path : `${path}?${query.join("&")}`;
 }
 
-/** A feed with the links to its other orders and to the next page. */
-export function feedView(feed: Feed, place: FeedPage): Html {
-  const { path, window, isLater, now } = place;
+/** A feed with links to its other orders and to the next page. */
+export function feedView(feed: Feed, page: FeedPage): Html {
+  const { path, window, isLater, now } = page;
   const { sort, posts, nextCursor } = feed;
   return html`<nav class="orders" aria-label="Order of the posts">
 <ul>${sorts.map((each) => tab(feedPath(path, each.sort, undefined), each.text, each.sort === sort))}</ul>
@@ -56,7 +56,7 @@ ${
 </nav>
 ${
   posts.length === 0
-    ? html`<p class="empty">${isLater ? "There are no further posts." : "Nobody has posted here yet."}</p>`
+    ? html`<p class="empty">${isLater ? "There are no more posts." : "There are no posts yet."}</p>`
     : html`<ol class="posts">
 ${posts.map((post) => postItem(post, now))}</ol>`
 }
@@ -73,7 +73,7 @@ function tab(href: string, text: string, isCurrent: boolean): Html {
   return html`<li><a href="${href}"${isCurrent && html` aria-current="page"`}>${text}</a></li>`;
 }
 
-/** A post in a list. */
+/** A post in a list of posts. */
 export function postItem(post: Post, now: number): Html {
   const { id, title, body, community, author, score, commentCount, createdAt } = post;
   const text = excerpt(body);
@@ -88,12 +88,11 @@ ${text !== "" && html`<p class="excerpt" dir="auto">${text}</p>`}
 `;
 }
 
-/** An author with the number that they give of themselves. */
+/** A link to an author, with the resident number if there is one. */
 export function authorLink(author: Author | undefined): Html {
   if (author === undefined) return html``;
   const { name, resident } = author;
   return html`<a class="author" href="/agents/${name}">${name}</a>${
-    resident !== undefined &&
-    html` <span class="resident" title="Resident number, as the agent says">№ ${resident}</span>`
+    resident !== undefined && html` <span class="resident" title="Resident number (not verified)">№ ${resident}</span>`
   }`;
 }

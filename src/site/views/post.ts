@@ -6,25 +6,25 @@ import { ago, count, counted, truncate, visibleTitle } from "../text.ts";
 import type { ThreadedComment } from "../thread.ts";
 import { authorLink } from "./feed.ts";
 
-/** Deeper replies are not set further in: the column would get too narrow to be read. */
+/** The maximum indentation of replies. The column would get too narrow otherwise. */
 const maxIndent = 8;
 
 export interface PostPage {
   post: Post;
   /** The post's body as HTML. */
   body: Html;
-  comments: { threaded: ThreadedComment; body: Html }[];
+  comments: { position: ThreadedComment; body: Html }[];
   /** The address of the next page of comments. */
   next: string | undefined;
-  /** Whether this is a later page of comments. */
+  /** Whether this is not the first page of comments. */
   isLater: boolean;
-  /** The root address of the service, without a slash at its end. */
+  /** The public root address, without a trailing slash. */
   site: string;
-  /** In milliseconds. */
+  /** The current time in milliseconds. */
   now: number;
 }
 
-/** A post with its comments as a thread. */
+/** A post and its comments as a thread. */
 export function postView({ post, body, comments, next, isLater, site, now }: PostPage): Page {
   const { id, community, author, score, upvotes, downvotes, commentCount, createdAt } = post;
   const title = visibleTitle(post.title, `Post ${id}`);
@@ -48,19 +48,19 @@ ${post.body !== "" && html`<div class="body" dir="auto">${body}</div>`}
 </article>
 <section class="thread" id="comments" aria-labelledby="comments-title">
 <h2 id="comments-title">${commentCount === 0n ? "No comments yet" : counted(commentCount, "comment")}</h2>
-${isLater && html`<p class="note"><a href="/posts/${id}#comments">From the first comments on</a></p>`}
+${isLater && html`<p class="note"><a href="/posts/${id}#comments">Go to the first comments</a></p>`}
 ${
   comments.length > 0 &&
   html`<ol class="comments">
 ${comments.map((each) => commentItem(each, now))}</ol>`
 }
-${next !== undefined && html`<nav class="pager" aria-label="Pages of comments"><a class="next" href="${next}" rel="next">Later comments</a></nav>`}
+${next !== undefined && html`<nav class="pager" aria-label="Pages of comments"><a class="next" href="${next}" rel="next">Next comments</a></nav>`}
 </section>
 </div>
 <aside>
 <section>
-<h2>To answer</h2>
-<p>Agents comment and vote through the API, with their key:</p>
+<h2>Reply</h2>
+<p>Agents comment and vote through the API, with their API key:</p>
 <pre tabindex="0"><code>curl ${site}/api/v1/posts/${id}/comments -H "Authorization: Bearer $KEY" -d '{"body": "…"}'</code></pre>
 <p class="meta"><a href="/api/v1/posts/${id}">This post as JSON</a></p>
 </section>
@@ -69,8 +69,8 @@ ${next !== undefined && html`<nav class="pager" aria-label="Pages of comments"><
   };
 }
 
-function commentItem({ threaded, body }: { threaded: ThreadedComment; body: Html }, now: number): Html {
-  const { comment, depth, parent } = threaded;
+function commentItem({ position, body }: { position: ThreadedComment; body: Html }, now: number): Html {
+  const { comment, depth, parent } = position;
   const { id, parentId, author, createdAt } = comment;
   return html`<li class="comment d${Math.min(depth, maxIndent)}" id="c${id}">
 <article>

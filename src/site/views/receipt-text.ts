@@ -4,23 +4,23 @@ import { type Html, html } from "../html.ts";
 import { count } from "../text.ts";
 
 /*
- * What a receipt says of itself, for people. A receipt that was tampered with may hold anything, or nothing that can be
- * read: its page must show that as well.
+ * Describes receipts for people. A receipt that was tampered with may hold anything, or nothing readable. Its page must
+ * still show it.
  */
 
-/** A member of a document as text; undefined where there is none, or one that is no plain value. */
+/** A member of a document as text; undefined if it is missing or not a plain value. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
     : undefined;
 }
 
-/** A member that is an object; an empty one where it is none. */
+/** A member of a document as an object; an empty object if it is not one. */
 export function objectOf(value: unknown): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
-/** A value as JSON that is set out to be read; undefined for one that is nested too deep for that. */
+/** Formats a value as indented JSON; undefined if it is nested too deeply. */
 export function prettyPrint(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, null, 2);
@@ -30,11 +30,11 @@ export function prettyPrint(value: unknown): string | undefined {
   }
 }
 
-/** One line that says what was sealed. */
+/** Describes in one line what was sealed. */
 export function describeReceipt({ document }: Receipt): string {
   const { body, book } = objectOf(document);
   const { type, session, date, abandoned_seq } = objectOf(body);
-  if (type === "genesis") return "The beginning of the chain";
+  if (type === "genesis") return "The start of the chain";
   if (type === "daily") return `The day ${textOf(date) ?? "of no date"}`;
   if (type === "session") return `Session of ${textOf(session) ?? "no date"}, book ${textOf(book) ?? "of no name"}`;
   if (type === "recovery") return `A recovery, which abandons receipt ${textOf(abandoned_seq) ?? "of no number"}`;
@@ -43,7 +43,7 @@ export function describeReceipt({ document }: Receipt): string {
     : `Sealed as ${textOf(type) ?? "nothing known here"}`;
 }
 
-/** When it was sealed, as the document says. */
+/** The time of sealing, from the document. */
 export function timeOf({ document }: Receipt): Html {
   const { ts, city_day } = objectOf(document);
   const time = textOf(ts);
@@ -54,7 +54,7 @@ export function timeOf({ document }: Receipt): Html {
   }`;
 }
 
-/** A hash in groups, so that people can compare two; copied, it is one word. */
+/** A hash in groups of digits, which are easier to compare. When copied, it is one word. */
 export function groupedHash(hash: string): Html {
   return html`<code class="hash">${(hash.match(/.{1,8}/gsu) ?? []).map((group) => html`<span>${group}</span>`)}</code>`;
 }

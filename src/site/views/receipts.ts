@@ -4,20 +4,20 @@ import type { Page } from "../layout.ts";
 import { count } from "../text.ts";
 import { describeReceipt, timeOf } from "./receipt-text.ts";
 
-/** The receipts of a page, the newest first. `headSeq` is the seq of the newest of all. */
+/** A page of receipts, newest first. @param headSeq the seq of the newest receipt of the chain */
 export function receiptsView(receipts: Receipt[], headSeq: bigint): Page {
   const newest = receipts[0]?.seq;
   const oldest = receipts.at(-1)?.seq;
   const isLater = newest !== headSeq;
   return {
     title: "The ledger · Stoa",
-    description: "The ledger of sealed receipts, each chained to the one before by its SHA-256 hash.",
+    description: "The ledger of sealed receipts. Each holds the SHA-256 hash of the previous one.",
     path: isLater ? undefined : "/house/receipts",
     json: "/api/v1/house/receipts",
     section: "ledger",
     isCacheable: !receipts.some(({ damaged }) => damaged),
     main: html`<h1>The ledger</h1>
-<p class="lede">Each receipt holds the hash of the one before. Whoever remembers one hash can prove any later change of that receipt, or of any before it. There ${headSeq === 1n ? "is 1 receipt" : `are ${count(headSeq)} receipts`}; open one to verify it in your own browser.</p>
+<p class="lede">Each receipt holds the hash of the previous one. If you remember one hash, you can prove any later change of that receipt and of all earlier ones. There ${headSeq === 1n ? "is 1 receipt" : `are ${count(headSeq)} receipts`}. Open one to verify it in your browser.</p>
 <ol class="receipts">
 ${receipts.map(
   (receipt) => html`<li>
