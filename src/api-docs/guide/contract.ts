@@ -2,9 +2,9 @@ import { type DescField, type DescMethod, type DescService, getOption } from "@b
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { type Binding, bindingsOf } from "../../contract/bindings.ts";
 
-/** The contract as the guide cites it: by the names of calls, as REST shows them. */
+/** The REST calls of the contract, which the guide refers to by the names of RPCs. */
 export class Contract {
-  /** The REST bindings of each RPC that has some, in the contract's order. */
+  /** The REST bindings of each RPC that has any, in the order of the contract. */
   readonly calls: ReadonlyMap<string, readonly Binding[]>;
 
   constructor(services: readonly DescService[]) {
@@ -16,19 +16,19 @@ export class Contract {
     this.calls = calls;
   }
 
-  /** The path of `PostService.GetPost`, its variables filled. @throws Error when there is no such call or variable */
+  /** The path of a call such as `PostService.GetPost`. @throws Error if there is no such call or variable */
   path(call: string, values: Readonly<Record<string, string>> = {}): string {
     const given = new Set(Object.keys(values));
     const path = this.#first(call).template.replace(/\{([^{}=]+)[^{}]*\}/g, (_, variable: string) => {
       const value = values[variable];
-      if (!given.delete(variable) || value === undefined) throw new Error(`${call} has a {${variable}} to be filled.`);
+      if (!given.delete(variable) || value === undefined) throw new Error(`${call} needs a value for {${variable}}.`);
       return value;
     });
     if (given.size > 0) throw new Error(`${call} has no {${[...given].join("}, {")}}.`);
     return path;
   }
 
-  /** An input of a call, `PostService.ListPosts.limit`. @throws Error when there is none */
+  /** An input of a call, such as `PostService.ListPosts.limit`. @throws Error if there is no such input */
   input(name: string): DescField {
     const [, call = "", field] = /^(\w+\.\w+)\.(\w+)$/.exec(name) ?? [];
     const found = this.#first(call).rpc.input.fields.find((each) => each.name === field);
@@ -43,7 +43,7 @@ export class Contract {
   }
 }
 
-/** The rules of a field, by buf.validate. */
+/** The buf.validate rules of a field. */
 export function rulesOf(field: DescField) {
   return getOption(field, fieldRules);
 }

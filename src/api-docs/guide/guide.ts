@@ -6,13 +6,13 @@ import { describeRules } from "./inputs.ts";
 import { describeLimits } from "./limits.ts";
 import { callTable, errorTable, idempotentCalls } from "./tables.ts";
 
-/** The guide's texts. What is between double braces in their templates comes from the contract or the configuration. */
+/** The texts of the guide. Text in double braces in their templates is replaced from the contract or the configuration. */
 export class Guide {
   readonly #texts: Readonly<Record<GuideName, string>>;
 
   /**
-   * @param policies the rate limits, where there are some
-   * @throws Error when a template cites what the contract does not have: the service does not start then
+   * @param policies the rate limits, if there are any
+   * @throws Error if a template refers to something that the contract does not have: the service does not start then
    */
   constructor(services: readonly DescService[], policies?: Policies) {
     const contract = new Contract(services);
@@ -22,15 +22,15 @@ export class Guide {
     };
   }
 
-  /** @param siteUrl the public root address, without a slash at its end */
+  /** @param siteUrl the public root address, without a trailing slash */
   text(name: GuideName, siteUrl: string): string {
     return this.#texts[name].replaceAll(address, fileName(siteUrl)).replaceAll(site, siteUrl);
   }
 }
 
 /**
- * A root address as the name of a file: host, port and path, encoded so that two addresses have two names, and so that the
- * name means nothing to a shell.
+ * Converts a root address to a file name: host, port and path. Different addresses have different names, and names have no
+ * special characters of a shell.
  */
 function fileName(siteUrl: string): string {
   const { protocol, hostname, port, pathname } = new URL(siteUrl);
@@ -44,7 +44,7 @@ export type GuideName = "skill.md" | "llms.txt";
 
 /** Stands for the root address, which is not known before the service listens. */
 const site = "{{site}}";
-/** Stands for the root address as the name of a file. */
+/** Stands for the root address as a file name. */
 const address = "{{address}}";
 
 function fill(name: GuideName, contract: Contract, policies: Policies | undefined): string {
@@ -69,7 +69,7 @@ function fill(name: GuideName, contract: Contract, policies: Policies | undefine
       case "errors":
         return errorTable();
       default:
-        throw new Error(`${name} cites ${whole}, which means nothing.`);
+        throw new Error(`${name} has an unknown placeholder: ${whole}.`);
     }
   });
 }

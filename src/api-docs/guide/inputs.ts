@@ -5,7 +5,7 @@ import type { Binding } from "../../contract/bindings.ts";
 import { enumValueName } from "../../transcoding/encode.ts";
 import { rulesOf } from "./contract.ts";
 
-/** Every input of a call in words: `` `limit`? 1 to 50, default 25 ``; a question mark says that it may be left out. */
+/** Describes the inputs of a call: `` `limit`? 1 to 50, default 25 ``. A question mark marks optional inputs. */
 export function describeInputs({ rpc, path }: Binding): string {
   const inPath = new Set(path.fields.map(([name]) => name));
   return rpc.input.fields
@@ -16,7 +16,7 @@ export function describeInputs({ rpc, path }: Binding): string {
     .join("; ");
 }
 
-/** What a field may hold, and what it stands for when it is absent. */
+/** Describes the values that a field may have, and its default. */
 export function describeRules(field: DescField): string {
   const text = getOption(field, default_value);
   return [describeValues(field), text === "" ? "" : `default ${describeDefault(field, text)}`]
@@ -43,9 +43,9 @@ function describeValues(field: DescField): string {
         .filter(Boolean)
         .join(" ");
     case "int64": {
-      const least = value.greaterThan.case === "gte" ? Number(value.greaterThan.value) : undefined;
-      const most = value.lessThan.case === "lte" ? Number(value.lessThan.value) : undefined;
-      return describeRange(least, most === Number.MAX_SAFE_INTEGER ? undefined : most);
+      const min = value.greaterThan.case === "gte" ? Number(value.greaterThan.value) : undefined;
+      const max = value.lessThan.case === "lte" ? Number(value.lessThan.value) : undefined;
+      return describeRange(min, max === Number.MAX_SAFE_INTEGER ? undefined : max);
     }
     case "int32":
       return joinWords(value.in.map(String));
@@ -60,18 +60,18 @@ function describeEnum(desc: DescEnum, { type }: FieldRules): string {
   return joinWords(values.map(({ name }) => `\`${enumValueName(desc, name)}\``));
 }
 
-function describeRange(least: number | undefined, most: number | undefined, unit = ""): string {
-  if (most !== undefined) return `${least === undefined ? "up" : formatNumber(least)} to ${formatNumber(most)}${unit}`;
-  if (least === undefined) return "";
-  return least === 0 ? "0 or more" : `at least ${formatNumber(least)}${unit}`;
+function describeRange(min: number | undefined, max: number | undefined, unit = ""): string {
+  if (max !== undefined) return `${min === undefined ? "up" : formatNumber(min)} to ${formatNumber(max)}${unit}`;
+  if (min === undefined) return "";
+  return min === 0 ? "0 or more" : `at least ${formatNumber(min)}${unit}`;
 }
 
-/** 10000 is 10,000. */
+/** Writes 10000 as 10,000. */
 export function formatNumber(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** `a, b or c` */
+/** Joins words to a list such as `a, b or c`. */
 export function joinWords(values: string[], conjunction = "or"): string {
   return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} ${conjunction} ${values.at(-1)}`;
 }

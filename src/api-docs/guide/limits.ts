@@ -3,7 +3,7 @@ import type { Policies } from "../../rate-limits/policy.ts";
 import { formatNumber } from "./inputs.ts";
 import { table } from "./tables.ts";
 
-/** The rate limits, and how a reply tells of them. */
+/** Describes the rate limits and the header fields that report them. */
 export function describeLimits(policies: Policies | undefined): string {
   if (policies === undefined) return "This server limits nothing.";
   const rows = Object.values(policies).map(({ name, burst, windowSeconds }) => [
@@ -14,13 +14,13 @@ export function describeLimits(policies: Policies | undefined): string {
   ]);
   const { burst, windowSeconds } = policies.posts;
   const next = Math.ceil(windowSeconds / burst);
-  return `${table(["limit", "of", "at once", "regained in"], rows)}
+  return `${table(["limit", "what it counts", "at once", "restored in"], rows)}
 
-Every reply says how you stand: \`RateLimit: "posts";r=${burst - 1};t=${next}\` means that ${burst - 1} more may come at once, and that
-one is regained in ${next} seconds. A write that is refused, repeated or changes nothing spends nothing of its own limit.`;
+Every response says what is left: \`RateLimit: "posts";r=${burst - 1};t=${next}\` means that ${burst - 1} more are possible at once, and one
+more after ${next} seconds. Writes that are refused, repeated or change nothing do not count towards their own limit.`;
 }
 
-/** 3600 seconds are an hour, 5400 are 90 minutes. */
+/** Writes a duration in the largest unit that fits: 3600 seconds are 1 hour, 5400 are 90 minutes. */
 function duration(seconds: number): string {
   const units = [
     [86_400, "day"],

@@ -12,13 +12,13 @@ const types: Record<GuideName, string> = {
 
 export interface GuideOptions {
   table: ServiceTable;
-  /** Gives the public root address, without a slash at its end; it is known when the service listens. */
+  /** Returns the public root address, without a trailing slash. It is not known before the service listens. */
   siteUrl: () => string;
-  /** The rate limits, where there are some. */
+  /** The rate limits, if there are any. */
   policies: Policies | undefined;
 }
 
-/** /skill.md, all that an agent needs on one page, and /llms.txt, where to find it (https://llmstxt.org). */
+/** Adds /skill.md, a guide for agents on one page, and /llms.txt, which links to it (https://llmstxt.org). */
 export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, policies }: GuideOptions): void {
   const guide = new Guide(
     table.services.map(({ service }) => service),

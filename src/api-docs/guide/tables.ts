@@ -15,7 +15,7 @@ const callers: Record<Access, string> = {
   [Access.OPERATOR]: "operator",
 };
 
-/** A table of every call over REST. */
+/** A table of all REST calls. */
 export function callTable({ calls }: Contract): string {
   const rows = [...calls].map(([name, bindings]) => {
     const [first, ...others] = bindings as [(typeof bindings)[number], ...typeof bindings];
@@ -32,7 +32,7 @@ export function callTable({ calls }: Contract): string {
   return table(["call", "who", "inputs", "reply", ""], rows);
 }
 
-/** The calls that take an Idempotency-Key, as a list in a sentence. */
+/** The calls that take an Idempotency-Key, as a list within a sentence. */
 export function idempotentCalls({ calls }: Contract): string {
   const keyed = [...calls.values()].flatMap(([first]) =>
     first && getOption(first.rpc, idempotent_by_key) ? [first] : [],
@@ -43,7 +43,7 @@ export function idempotentCalls({ calls }: Contract): string {
   );
 }
 
-/** A table of every error code. */
+/** A table of all error codes. */
 export function errorTable(): string {
   const codes = Object.keys(errorStatus) as ErrorCode[];
   return table(
@@ -59,7 +59,7 @@ function firstSentence(text: string): string {
   return text.replaceAll("\n", " ").replace(/\. .*$/, ".");
 }
 
-/** A table of Markdown. */
+/** A Markdown table. */
 export function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");

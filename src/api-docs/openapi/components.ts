@@ -9,30 +9,30 @@ import { rulesOf } from "./rules.ts";
 import { nullable, type Schema, withKeywords } from "./schema.ts";
 import { enumNames, isNullable, scalarSchema, wellKnownSchema } from "./types.ts";
 
-/** What a message is used as: a whole reply (with `ok`), a part of one, or what is read from a request. */
+/** The use of a message: a whole response (with `ok`), a part of a response, or a part of a request. */
 type Role = "reply" | "part" | "request";
 
-/** The schemas that the description names, made as they are referred to. */
+/** The named schemas of the description. Each is created when something first refers to it. */
 export class Components {
   readonly schemas: Record<string, Schema> = {};
   readonly #names = new Map<string, string>();
 
-  /** A whole reply: `ok: true` comes first. */
+  /** The schema of a whole response. `ok: true` comes first. */
   reply(desc: DescMessage): Schema {
     return this.#message(desc, "reply");
   }
 
-  /** A message within a reply, or in a stream. */
+  /** The schema of a message within a response or a stream. */
   part(desc: DescMessage): Schema {
     return wellKnownSchema(desc, "written") ?? this.#message(desc, "part");
   }
 
-  /** The JSON body of a request; `without` are the fields that the path gives. */
+  /** The schema of a request's JSON body. @param without the fields that are in the path */
   body(desc: DescMessage, without: ReadonlySet<string>): Schema {
     return this.#message(desc, "request", without);
   }
 
-  /** A field as the facade reads it, with its rules, for a parameter. */
+  /** The schema of a parameter: a field of a request, with its rules and default. */
   parameter(field: DescField): { schema: Schema; required: boolean } {
     const { required, keywords } = rulesOf(field);
     const schema = withKeywords(this.#field(field, "read"), { ...keywords, default: defaultOf(field) });
@@ -49,7 +49,7 @@ export class Components {
     });
   }
 
-  /** Every member is there, in the order of the contract, unless the contract has it left out; what is absent is null. */
+  /** Responses have all members in the order of the contract, except those that the contract omits. Absent values are null. */
   #output(desc: DescMessage, role: Role): Schema {
     const properties: Record<string, Schema> = role === "reply" ? { ok: { const: true } } : {};
     const required = Object.keys(properties);
@@ -65,7 +65,7 @@ export class Components {
     );
   }
 
-  /** Null counts as absent, where a member may be absent at all. */
+  /** Members that may be absent may also be null. */
   #input(desc: DescMessage, fields: DescField[]): Schema {
     const properties: Record<string, Schema> = {};
     const required: string[] = [];
@@ -104,7 +104,7 @@ export class Components {
     });
   }
 
-  /** A reference to the schema of a name; two uses of one message that differ get a name each. */
+  /** A reference to a named schema. Different uses of a message have different names. */
   #named(desc: DescMessage | DescEnum, role: Role, make: () => Schema): Schema {
     const key = `${role} ${desc.typeName}`;
     let name = this.#names.get(key);
@@ -113,7 +113,7 @@ export class Components {
       name = plain in this.schemas ? `${plain}${{ reply: "Reply", part: "Part", request: "Input" }[role]}` : plain;
       if (name in this.schemas) throw new Error(`The API description has two schemas of the name ${name}.`);
       this.#names.set(key, name);
-      // Named before it is made: a message may hold itself.
+      // The name exists before the schema, because a message may hold itself.
       this.schemas[name] = {};
       this.schemas[name] = make();
     }
@@ -121,7 +121,7 @@ export class Components {
   }
 }
 
-/** The values of an enum and what they mean, as a Markdown list. */
+/** The values of an enum and their meanings, as a Markdown list. */
 export function describeValues(desc: DescEnum): string {
   const lines = enumNames(desc).map(({ name, value }) => {
     const comment = comments[`${desc.typeName}.${value.name}`];

@@ -2,7 +2,7 @@ import { type DescField, getOption, hasOption, ScalarType } from "@bufbuild/prot
 import { default_value } from "../../../gen/stoa/v1/options_pb.js";
 import { enumValueName } from "../../transcoding/encode.ts";
 
-/** What an absent field stands for, as JSON shows it; undefined where the contract names nothing. */
+/** The default value of a field, as JSON has it; undefined if the contract names none. */
 export function defaultOf(field: DescField): string | number | undefined {
   if (!hasOption(field, default_value)) return undefined;
   const text = getOption(field, default_value);

@@ -6,30 +6,30 @@ import { accessOf, isPublicWrite } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import type { Schema } from "./schema.ts";
 
-/** What every reply has. */
+/** The headers of every response. */
 export const commonHeaders: Schema = Object.fromEntries(
   ["X-Request-Id", "RateLimit", "RateLimit-Policy"].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
 );
 
-/** The Error shape, which every failure has. */
+/** The schema of the Error shape. */
 export const errorSchema: Schema = {
   type: "object",
-  description: "What every failure is answered with. The code is stable, and what to act on.",
+  description: "The body of every error. The code is stable: act on it.",
   required: ["ok", "error"],
   properties: {
     ok: { const: false },
-    error: { type: "string", enum: Object.keys(errorStatus), description: "The machine code." },
-    message: { type: "string", description: "For people." },
-    field: { type: "string", description: "The input at fault, where there is one." },
+    error: { type: "string", enum: Object.keys(errorStatus), description: "The stable code." },
+    message: { type: "string", description: "An explanation for people." },
+    field: { type: "string", description: "The input at fault, if there is one." },
     retry_after_seconds: {
       type: "integer",
       minimum: 0,
-      description: "Seconds after which a retry makes sense, where waiting helps.",
+      description: "The time after which a retry makes sense, in seconds. Present if waiting helps.",
     },
   },
 };
 
-/** The codes that a binding can answer with: by what it is, and by what the contract says of the operation. */
+/** The error codes of a binding: those of its kind, and those that the contract declares for the operation. */
 export function errorsOf({ rpc, httpMethod, body }: Binding): Set<ErrorCode> {
   const codes = new Set<ErrorCode>(["bad_input", "rate_limited", "internal", "unavailable"]);
   if (body !== undefined) codes.add("bad_json");
@@ -42,12 +42,13 @@ export function errorsOf({ rpc, httpMethod, body }: Binding): Set<ErrorCode> {
 
 function declaredCodes(rpc: DescMethod): ErrorCode[] {
   return getOption(rpc, declaredErrors).map((code) => {
-    if (!Object.hasOwn(errorStatus, code)) throw new Error(`${rpc.parent.typeName}.${rpc.name}: no error is ${code}.`);
+    if (!Object.hasOwn(errorStatus, code))
+      throw new Error(`${rpc.parent.typeName}.${rpc.name}: there is no error code ${code}.`);
     return code as ErrorCode;
   });
 }
 
-/** The responses of a set of codes, by status; each is a component of its own, named for its codes. */
+/** The responses for a set of codes, by status. Each is a component with the name of its codes. */
 export function errorResponses(codes: ReadonlySet<ErrorCode>, components: Record<string, Schema>): Schema {
   const responses: Schema = {};
   for (const status of [...new Set(Object.values(errorStatus))].sort()) {

@@ -8,12 +8,13 @@ import { enumNames, isNullable, scalarSchema, wellKnownSchema } from "./types.ts
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type Example = { [name: string]: Json };
 
-/** How deep examples go into messages that hold messages; one that holds itself has to end somewhere. */
+/** The maximum depth of examples. It ends the example of a message that holds itself. */
 const maxDepth = 6;
 
 /**
- * An example of a message, or of some of its fields: the members that the contract shows, others made up from their
- * types. For a request the contract's and the required ones alone. Undefined where nothing fitting can be made up.
+ * An example of a message, or of some of its fields. Its members are those of the contract's example; others are generated
+ * from their types. Examples of requests have only the contract's members and the required ones. Undefined if no valid value
+ * can be generated.
  */
 export function exampleOf(
   desc: DescMessage,
@@ -33,7 +34,7 @@ export function exampleOf(
   return result;
 }
 
-/** The example of one field of a request, for a parameter. */
+/** An example for a parameter: one field of a request. */
 export function parameterExample(field: DescField): Json | undefined {
   return (
     declaredExample(field.parent)[field.name] ??
@@ -41,7 +42,7 @@ export function parameterExample(field: DescField): Json | undefined {
   );
 }
 
-/** @throws Error where the contract's example is no JSON object of the message's fields: at start */
+/** The example in the contract. @throws Error if it has a member that the message does not have: at start */
 function declaredExample(desc: DescMessage): Example {
   if (!hasOption(desc, example)) return {};
   const shown = JSON.parse(getOption(desc, example)) as Example;

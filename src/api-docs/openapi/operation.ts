@@ -8,12 +8,12 @@ import { parametersOf } from "./parameters.ts";
 import { responsesOf } from "./responses.ts";
 import { type Schema, withKeywords } from "./schema.ts";
 
-/** What the description groups an RPC under: the name of its service. */
+/** The tag of an RPC: the name of its service. */
 export function tagOf({ parent }: DescMethod): string {
   return parent.name.replace(/Service$/, "");
 }
 
-/** One way to call an RPC; `id` is unique among all. */
+/** Describes one binding of an RPC. @param id the unique id of the operation */
 export function operationOf(
   binding: Binding,
   id: string,
@@ -27,7 +27,6 @@ export function operationOf(
       operationId: id,
       tags: [tagOf(rpc)],
       ...texts(rpc),
-      // Whoever may call without a key need not send one.
       security: accessOf(rpc) === Access.PUBLIC ? [] : [{ apiKey: [] }],
     },
     {
@@ -39,15 +38,15 @@ export function operationOf(
   );
 }
 
-/** The first sentence of the comment is the summary; all of it, and which limit it spends from, the description. */
+/** The summary is the first sentence of the RPC's comment. The description is the whole comment and the rate limit. */
 function texts(rpc: DescMethod): { summary: string; description?: string } {
   const comment = comments[`${rpc.parent.typeName}.${rpc.name}`] ?? rpc.name.replace(/(?<=[a-z])(?=[A-Z])/g, " ");
   const [first = ""] = comment.split(/(?<=\.)\s/, 1);
   const summary = first.replace(/\.$/, "");
   const limit = limitOf(rpc);
-  const spends = limit === undefined ? "" : `When it takes effect, it spends from the rate limit \`${limit}\`.`;
-  if (first.length === comment.length && spends === "") return { summary };
-  return { summary, description: [comment, spends].filter(Boolean).join("\n\n") };
+  const counts = limit === undefined ? "" : `A call that takes effect counts towards the rate limit \`${limit}\`.`;
+  if (first.length === comment.length && counts === "") return { summary };
+  return { summary, description: [comment, counts].filter(Boolean).join("\n\n") };
 }
 
 function bodyOf({ rpc, body, path }: Binding, components: Components): Schema | undefined {

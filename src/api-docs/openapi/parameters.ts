@@ -8,12 +8,12 @@ import { type Components, describeValues } from "./components.ts";
 import { parameterExample } from "./examples.ts";
 import { type Schema, withKeywords } from "./schema.ts";
 
-/** The parameters of a binding: of the path, of the query, and headers. */
+/** The parameters of a binding: in the path, in the query and in headers. */
 export function parametersOf(binding: Binding, components: Components): Schema[] {
   const inPath = binding.path.fields.map((names) => {
     const field = fieldAt(binding.rpc, names) as DescField;
     const { schema } = components.parameter(field);
-    // An empty segment is another address, where there is nothing.
+    // With an empty segment, the address does not exist.
     const nonEmpty = schema.type === "string" ? { minLength: 1 } : {};
     return parameter(field, names.join("."), "path", true, { ...nonEmpty, ...schema });
   });
@@ -32,7 +32,7 @@ function parameter(field: DescField, name: string, place: string, required: bool
   return withKeywords({ name, in: place, ...(required ? { required } : {}) }, { description, schema, example });
 }
 
-/** The fields that the query may give, those of nested messages by their paths. */
+/** The fields that may be in the query. The names of nested fields are paths. */
 function queryFields(binding: Binding): { name: string; field: DescField }[] {
   if (binding.body === "*") return [];
   const found: { name: string; field: DescField }[] = [];
@@ -49,16 +49,16 @@ function queryFields(binding: Binding): { name: string; field: DescField }[] {
   return found;
 }
 
-/** The parameters that operations share, by the names that `headersOf` refers to. */
+/** The parameters that operations share, by the names in `headersOf`. */
 export const sharedParameters: Record<string, Schema> = {
   "Idempotency-Key": {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "Makes it safe to repeat the call: under the same key, the same call of the same caller has its effect once, and for 24" +
-      " hours gets the first reply again, with the header `Idempotency-Replayed`. The same key with another call or other" +
-      " content is `bad_input`. Where the reply holds an API key this is a secret too: a random UUID (version 4), or at least" +
-      " 32 characters.",
+      "Makes it safe to repeat the call. If the same caller repeats the same call with the same key within 24 hours, the call" +
+      " has no further effect, and the response is that of the first call, with the header `Idempotency-Replayed`. The same" +
+      " key with another call or other content is `bad_input`. If the response holds an API key, this key is a secret, too:" +
+      " use a random UUID (version 4), or at least 32 characters.",
     schema: { type: "string", minLength: 16, maxLength: 128, pattern: "^[!-~]*$" },
     example: "8b4f6a1e-2f0d-4c5b-9a37-6f2f1d0c7e55",
   },
@@ -69,12 +69,12 @@ function headersOf(binding: Binding): Schema[] {
   if (isIdempotentByKey(binding.rpc)) headers.push({ $ref: "#/components/parameters/Idempotency-Key" });
   if (getOption(binding.rpc, immutable)) {
     const description =
-      "The `ETag` of a reply that you have; when it is still right, the answer is 304 without a body.";
+      "The `ETag` of a response that you have. If it has not changed, the response is 304 without a body.";
     headers.push({ name: "If-None-Match", in: "header", description, schema: { type: "string" } });
   }
   const resumes = resumingField(binding);
   if (resumes !== undefined) {
-    const description = `With \`Accept: text/event-stream\`: the id of the last event seen, after which the stream goes on, whatever \`${resumes.name}\` says.`;
+    const description = `With \`Accept: text/event-stream\`: the id of the last event that you have seen. The stream continues after it and ignores \`${resumes.name}\`.`;
     headers.push({ name: "Last-Event-ID", in: "header", description, schema: { type: "string" } });
   }
   return headers;

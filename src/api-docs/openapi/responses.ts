@@ -8,7 +8,7 @@ import type { Components } from "./components.ts";
 import { commonHeaders, errorResponses, errorsOf } from "./errors.ts";
 import type { Schema } from "./schema.ts";
 
-/** All that a binding may answer, by status. */
+/** The responses of a binding, by status. */
 export function responsesOf(binding: Binding, components: Components, shared: Record<string, Schema>): Schema {
   const { rpc, status } = binding;
   const isImmutable = getOption(rpc, immutable);
@@ -25,12 +25,12 @@ export function responsesOf(binding: Binding, components: Components, shared: Re
     isImmutable || listsReceipts(rpc) ? { "Stoa-Receipt": { $ref: "#/components/headers/Stoa-Receipt" } } : {};
   return {
     [status]: { ...success(binding, components), headers: { ...headers, ...mayBeDamaged } },
-    ...(isImmutable ? { 304: { description: "You have the very reply already.", headers } } : {}),
+    ...(isImmutable ? { 304: { description: "You already have this response.", headers } } : {}),
     ...errorResponses(errorsOf(binding), shared),
   };
 }
 
-/** Whether the reply is a list of receipts. The headers of a stream are sent before it is known what it holds. */
+/** Whether the response is a list of receipts. A stream is not: its headers are sent before its contents are known. */
 function listsReceipts({ methodKind, output }: DescMethod): boolean {
   return methodKind === "unary" && output.fields.some(({ message }) => message?.typeName === ReceiptSchema.typeName);
 }
@@ -41,24 +41,24 @@ function success(binding: Binding, components: Components): { description: strin
   if (isServerStreaming(rpc)) return stream(desc, components);
   if (desc.typeName === "google.api.HttpBody") {
     const type = getOption(rpc, media_type) || "application/octet-stream";
-    // Bytes as they are: of JSON the description can say that it is an object.
+    // For JSON the description can at least say that it is an object.
     const schema = type === "application/json" ? { type: "object" } : undefined;
-    return { description: "The bytes as they are.", content: { [type]: schema === undefined ? {} : { schema } } };
+    return { description: "The exact bytes.", content: { [type]: schema === undefined ? {} : { schema } } };
   }
-  const description = binding.status === 201 ? "It is done." : "The answer.";
+  const description = binding.status === 201 ? "Created." : "Success.";
   return { description, content: { "application/json": { schema: components.reply(desc) } } };
 }
 
-/** The schemas are those of one line and of one event; a stream is any number of them. */
+/** Describes a stream. The schemas are those of one line and of one event. */
 function stream(desc: DescMessage, components: Components): { description: string; content: Schema } {
   const item = components.part(desc);
   const error = { $ref: "#/components/schemas/Error" };
   return {
     description:
-      "A stream. By default it is newline-delimited JSON; the schema is that of one line, and only the last line of a" +
-      " stream that fails is an Error. With `Accept: text/event-stream` it is server-sent events, and the schema is that of one" +
-      " event: its `data` is such an object in JSON, its `id` the position to resume from, and `event` is `error` where the" +
-      " stream fails. An empty line, or a comment among events, says every 15 seconds that the stream is alive.",
+      "A stream. By default it is newline-delimited JSON, and the schema is that of one line. The last line of a stream that" +
+      " fails is an Error. With `Accept: text/event-stream` it consists of server-sent events, and the schema is that of one" +
+      " event: `data` is the same object as JSON, `id` is the position for resuming, and `event` is `error` if the stream" +
+      " fails. Every 15 seconds, an empty line (or a comment among events) keeps the connection alive.",
     content: {
       "application/x-ndjson": { schema: { anyOf: [item, error] } },
       "text/event-stream": {

@@ -6,14 +6,14 @@ import { describeApi, sitePlaceholder } from "./document.ts";
 import type { Schema } from "./schema.ts";
 import { addViewer } from "./viewer.ts";
 
-/** Where the description is served, from the root. */
+/** The paths of the description. */
 export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/openapi.yaml" };
 
 /**
- * Adds the description of the API, as JSON and as YAML, and a page that shows it. It is made at once, and written out when
- * it is first asked for.
- * @param siteUrl gives the public root address, which is known when the service listens
- * @throws Error for what the contract says and no description could
+ * Adds the description of the API as JSON and YAML, and a page that shows it. The description is created at once, and
+ * serialised at the first request.
+ * @param siteUrl returns the public root address, which is not known before the service listens
+ * @throws Error if the contract has something that OpenAPI cannot describe
  */
 export function addOpenApiRoutes(app: FastifyInstance, services: readonly DescService[], siteUrl: () => string): void {
   const description = describeApi(services);
@@ -23,7 +23,7 @@ export function addOpenApiRoutes(app: FastifyInstance, services: readonly DescSe
         new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl()), {
           "content-type": contentType,
           "cache-control": "public, no-cache",
-          // Tools read it from pages of other origins.
+          // Tools on other origins read it.
           "access-control-allow-origin": "*",
           "x-content-type-options": "nosniff",
         }),
@@ -33,7 +33,7 @@ export function addOpenApiRoutes(app: FastifyInstance, services: readonly DescSe
   add(documentPath.json, "application/json; charset=utf-8", (document) => JSON.stringify(document, null, 2));
   add(documentPath.yaml, "application/yaml; charset=utf-8", async (document) => {
     const { stringify } = await import("yaml");
-    // No anchors: an example is written out wherever it stands.
+    // Examples are repeated instead of being referred to by anchors.
     return stringify(document, { aliasDuplicateObjects: false, blockQuote: "literal", lineWidth: 0 });
   });
   addViewer(app, documentPath.json);

@@ -3,7 +3,7 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 import { FieldRulesSchema, field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import type { Schema } from "./schema.ts";
 
-/** The rules of buf.validate as keywords of JSON Schema. */
+/** The keywords of JSON Schema for the rules of buf.validate. */
 const keywordOf: Record<string, string> = {
   gte: "minimum",
   gt: "exclusiveMinimum",
@@ -19,12 +19,12 @@ const keywordOf: Record<string, string> = {
 };
 
 export interface FieldSchema {
-  /** Absent and null are refused. */
+  /** Whether absent values and null are refused. */
   required: boolean;
   keywords: Schema;
 }
 
-/** The field rules of the contract. @throws Error for a rule that the description could not tell of: at start. */
+/** The contract's rules of a field. @throws Error for a rule without a keyword: at start */
 export function rulesOf(field: DescField): FieldSchema {
   const keywords: Schema = {};
   if (!hasOption(field, fieldRules)) return { required: isRequired(field, keywords), keywords };
@@ -33,7 +33,7 @@ export function rulesOf(field: DescField): FieldSchema {
   if (type.value !== undefined && desc !== undefined) {
     const rules = reflect(desc, type.value as Message);
     for (const rule of rules.fields.filter((each) => rules.isSet(each))) {
-      // The values of an enum are listed by their names anyhow, and the unspecified one is not among them.
+      // The schema of an enum lists the names of its values, without the unspecified one.
       if (field.enum !== undefined && (rule.name === "defined_only" || isNotInZero(rule.name, rules.get(rule))))
         continue;
       const keyword = keywordOf[rule.name];
@@ -51,7 +51,7 @@ function isNotInZero(name: string, value: unknown): boolean {
   return name === "not_in" && JSON.stringify(toJson(value)) === "[0]";
 }
 
-/** A field without presence is checked also when it is absent: as its zero value. */
+/** Absent fields without presence are checked as their zero value. */
 function isRequired(field: DescField, keywords: Schema): boolean {
   if (field.fieldKind !== "scalar" || field.proto.proto3Optional || field.oneof !== undefined) return false;
   const zero = zeroOf(field);

@@ -4,14 +4,14 @@ import { hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "../../tr
 import type { Schema } from "./schema.ts";
 
 /*
- * What the REST facade writes and reads for each type of the contract (rest/encode.ts, rest/decode.ts), as schemas.
+ * The schemas of what the REST facade reads and writes for each type of the contract (see src/transcoding/).
  */
 
 const safe = Number.MAX_SAFE_INTEGER;
-/** Of either alphabet, with or without its padding. */
+/** Both base64 alphabets, with or without padding. */
 const base64 = "^(?:[\\w+/-]{4})*(?:[\\w+/-]{2}(?:==)?|[\\w+/-]{3}=?)?$";
 
-/** A scalar as the facade reads and writes it. */
+/** The schema of a scalar. */
 export function scalarSchema(scalar: ScalarType): Schema {
   switch (scalar) {
     case ScalarType.STRING:
@@ -34,15 +34,15 @@ export function scalarSchema(scalar: ScalarType): Schema {
     case ScalarType.FIXED64:
       return { type: "integer", minimum: 0, maximum: safe };
     default:
-      // JSON holds integers exactly up to 2^53-1.
+      // JSON numbers are exact integers up to 2^53-1.
       return { type: "integer", format: "int64", minimum: -safe, maximum: safe };
   }
 }
 
-/** Google's well-known types, which have forms of their own; undefined for any other message. */
+/** The schema of one of Google's well-known types; undefined for other messages. */
 export function wellKnownSchema(desc: DescMessage, direction: "read" | "written"): Schema | undefined {
   if (isTimestamp(desc)) {
-    // What is written has milliseconds, always; what is read may have more or fewer digits, and any zone.
+    // Responses always have milliseconds. Requests may have more or fewer digits, and any time zone.
     const pattern = "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$";
     return { type: "string", format: "date-time", ...(direction === "written" ? { pattern } : {}) };
   }
@@ -55,7 +55,7 @@ export function wellKnownSchema(desc: DescMessage, direction: "read" | "written"
   return desc.name === "Value" ? {} : { type: "string" };
 }
 
-/** The names that stand for an enum's values in JSON, in the order of the contract. The unspecified value has none. */
+/** The JSON names of an enum's values, in the order of the contract. The unspecified value has none. */
 export function enumNames(desc: DescEnum): { name: string; value: DescEnum["values"][number] }[] {
   return desc.values
     .filter(({ number, name }) => number !== 0 || !name.endsWith("_UNSPECIFIED"))
@@ -63,8 +63,8 @@ export function enumNames(desc: DescEnum): { name: string; value: DescEnum["valu
 }
 
 /**
- * Whether the facade may write null for a field: it is optional, or one of several. A message too may be absent only where the
- * contract calls it optional, though Protobuf makes no difference there: the tests find one that is absent elsewhere.
+ * Whether the facade may write null for a field: if it is optional, a wrapper, or a member of a oneof. Messages without
+ * `optional` must be present in responses. Protobuf does not enforce that, but the tests find an absent one.
  */
 export function isNullable(field: DescField): boolean {
   if (field.fieldKind === "list" || field.fieldKind === "map") return false;

@@ -4,7 +4,7 @@ import { htmlHeaders } from "../../http/replies/html-headers.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import { remembered } from "../../http/replies/remembered.ts";
 
-/** What the page loads, in this order: Swagger UI as its package ships it, and the few lines that start it. */
+/** The files that the page loads: Swagger UI from its package, and the lines that start it. */
 const files = {
   style: { url: import.meta.resolve("swagger-ui-dist/swagger-ui.css"), extension: "css" },
   viewer: { url: import.meta.resolve("swagger-ui-dist/swagger-ui-bundle.js"), extension: "js" },
@@ -16,13 +16,13 @@ const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=ut
 
 interface Viewer {
   page: Precompressed;
-  /** By the last part of their addresses, which hold a hash of what is there. */
+  /** By the last part of their addresses, which holds a hash of the contents. */
   assets: Map<string, Precompressed>;
 }
 
-/** Adds `/docs`: the description in Swagger UI. Everything that it loads comes from here. */
+/** Adds `/docs`: the description in Swagger UI. The page loads nothing from other servers. */
 export function addViewer(app: FastifyInstance, documentPath: string): void {
-  // A page that few ever look at: it is read when the first one does.
+  // Few people open the page, so its files are read at the first request.
   const load = remembered(() => loadViewer(documentPath));
   app.get("/docs", { compress: false }, async (request, reply) => (await load()).page.send(request, reply));
   app.get<{ Params: { name: string } }>("/docs/assets/:name", { compress: false }, async (request, reply) => {
@@ -46,7 +46,7 @@ async function loadViewer(documentPath: string): Promise<Viewer> {
   return { page: new Precompressed(pageOf(names, documentPath), pageHeaders), assets };
 }
 
-/** Swagger UI has its icons as data in its style. */
+/** The style sheet of Swagger UI holds its icons as data URLs. */
 const pageHeaders = {
   ...htmlHeaders,
   "content-security-policy": (htmlHeaders["content-security-policy"] as string).replace(
@@ -56,7 +56,7 @@ const pageHeaders = {
   "cache-control": "public, no-cache",
 };
 
-/** Addresses are relative, so that the page works behind a proxy that puts the service below a path. */
+/** Addresses are relative, so the page also works if a proxy serves it below a path. */
 function pageOf(names: Record<keyof typeof files, string>, documentPath: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -72,7 +72,7 @@ function pageOf(names: Record<keyof typeof files, string>, documentPath: string)
 </head>
 <body>
 <main id="viewer" data-document="${documentPath.slice(1)}"></main>
-<noscript>The viewer needs JavaScript. The description itself: <a href="${documentPath.slice(1)}">OpenAPI 3.1</a>.</noscript>
+<noscript>The viewer needs JavaScript. The description as a file: <a href="${documentPath.slice(1)}">OpenAPI 3.1</a>.</noscript>
 </body>
 </html>
 `;

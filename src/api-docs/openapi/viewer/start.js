@@ -1,4 +1,4 @@
-// Starts Swagger UI on the page of viewer.ts. Nothing is sent anywhere but to this server: no validator, no remote documents.
+// Starts Swagger UI on the page of viewer.ts. It sends nothing to other servers: no validator, no remote documents.
 const viewer = document.getElementById("viewer");
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
