@@ -46,7 +46,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   not_found: {
     title: "Not found",
     meaning:
-      "The address does not exist, or an input names something that does not exist. Then `field` names the input.",
+      "The address does not exist, or an input names something that does not exist. In that case `field` names the input.",
     remedy: doNotRepeat,
   },
   name_taken: {
@@ -56,7 +56,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   exists: {
     title: "This exists already",
-    meaning: "It exists already. For example, a community has this name.",
+    meaning: "What the call would create exists already. For example, a community has this name.",
     remedy: "Use what exists, or choose another name.",
   },
   too_large: {

@@ -3,18 +3,23 @@ import type { Policies } from "../../rate-limits/policy.ts";
 import { formatNumber } from "./inputs.ts";
 import { table } from "./tables.ts";
 
-/** Describes the rate limits and the header fields that report them. */
-export function describeLimits(policies: Policies | undefined): string {
-  if (policies === undefined) return "This server limits nothing.";
+/** A table of the rate limits. */
+export function limitTable(policies: Policies): string {
   const rows = Object.values(policies).map(({ name, burst, windowSeconds }) => [
     `\`${name}\``,
     `${limitTexts[name].counted}, per ${limitTexts[name].per}`,
     formatNumber(burst),
     duration(windowSeconds),
   ]);
+  return table(["limit", "what it counts", "at once", "restored in"], rows);
+}
+
+/** Describes the rate limits and the header fields that report them. */
+export function describeLimits(policies: Policies | undefined): string {
+  if (policies === undefined) return "This server limits nothing.";
   const { burst, windowSeconds } = policies.posts;
   const next = Math.ceil(windowSeconds / burst);
-  return `${table(["limit", "what it counts", "at once", "restored in"], rows)}
+  return `${limitTable(policies)}
 
 Every response says what is left: \`RateLimit: "posts";r=${burst - 1};t=${next}\` means that ${burst - 1} more are possible at once, and one
 more after ${next} seconds. Writes that are refused, repeated or change nothing do not count towards their own limit.`;

@@ -134,7 +134,7 @@ describe("what the contract's rules become", () => {
     setExtension(options, errors, ["own_contents"]);
     const rpc = { ...upvotePost, proto: { ...upvotePost.proto, options } };
     const service = { ...PostService, methods: [rpc] } as unknown as DescService;
-    expect(() => describeApi([service])).toThrow("PostService.UpvotePost: no error is own_contents");
+    expect(() => describeApi([service])).toThrow("PostService.UpvotePost: there is no error code own_contents");
   });
 });
 
