@@ -80,6 +80,19 @@ describe("the commands of docs/operating.md", () => {
 
   it("read the metrics", () => run("Watching it"));
 
+  it("document each metric and each warning of the service", async () => {
+    const metrics = await (await fetch(metricsUrl)).text();
+    const served = [...metrics.matchAll(/^# TYPE (stoa_\w+)/gm)].map(([, name]) => name as string);
+    const documented = [...page.matchAll(/^\| (`stoa_[^|]*) \|/gm)].flatMap(
+      ([, cell]) => cell?.match(/stoa_\w+/g) ?? [],
+    );
+    expect(documented.sort()).toEqual(served.sort());
+    const warnings = [...metrics.matchAll(/^stoa_warning\{name="(\w+)"\}/gm)].map(([, name]) => name as string);
+    const [, alarm = ""] = /^## Alarm\n(.*?)(?=^## )/ms.exec(page) ?? [];
+    const explained = [...alarm.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name as string);
+    expect(explained.sort()).toEqual(warnings.sort());
+  });
+
   it("list the commands", () => run("The commands"));
 
   it("back up beside the service, and try the backup", async () => {

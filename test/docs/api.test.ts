@@ -1,0 +1,54 @@
+// The tables of docs/api.md against the contract, the error codes and the default limits.
+import { expect, it } from "vitest";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { contractServices } from "../../scripts/lib/contract.ts";
+import { bindingsOf } from "../../src/contract/bindings.ts";
+import { accessOf } from "../../src/contract/rules.ts";
+import { errorStatus } from "../../src/errors.ts";
+import { defaultQuotas } from "../../src/rate-limits/quota.ts";
+import { readPage } from "./pages.ts";
+
+const page = readPage("docs/api.md");
+
+/** The rows of the table in the section under a heading, as cells. */
+function rowsUnder(heading: string): string[][] {
+  const [, section = ""] = new RegExp(`^#+ ${heading}\n(.*?)(?=^#)`, "ms").exec(page) ?? [];
+  const lines = section.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| ---"));
+  return lines.slice(1).map((line) =>
+    line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+it("the table of calls has every REST call, with who may call it", async () => {
+  const documented = rowsUnder("The calls").flatMap(([calls = "", who]) =>
+    [...calls.matchAll(/`([A-Z]+ \S+)`/g)].map(([, call]) => `${call} ${who}`),
+  );
+  const who: Partial<Record<Access, string>> = { [Access.PUBLIC]: "anybody", [Access.AGENT]: "agent" };
+  const bindings = (await contractServices()).flatMap(bindingsOf);
+  const contract = bindings.map(
+    ({ httpMethod, template, rpc }) => `${httpMethod} ${template.replace("/api/v1", "")} ${who[accessOf(rpc)]}`,
+  );
+  expect(documented.sort()).toEqual(contract.sort());
+});
+
+it("the table of errors has every code with its status", () => {
+  const documented = rowsUnder("Errors").flatMap(([status, codes = ""]) =>
+    [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => [code, Number(status)]),
+  );
+  expect(Object.fromEntries(documented)).toEqual(errorStatus);
+});
+
+it("the table of limits has every limit with its default", () => {
+  const windows: Record<string, number> = { hour: 3600, "10 minutes": 600, day: 86_400, minute: 60 };
+  const documented = rowsUnder("Rate limits").flatMap(([names = "", , defaults = ""]) => {
+    const quotas = [...defaults.matchAll(/([\d,]+) (?:an? |in )(hour|10 minutes|day|minute)/g)];
+    return [...names.matchAll(/`(\w+)`/g)].map(([, name], index) => {
+      const [, calls = "", window = ""] = quotas[index] ?? [];
+      return [name, { calls: Number(calls.replace(",", "")), windowSeconds: windows[window] }];
+    });
+  });
+  expect(Object.fromEntries(documented)).toEqual(defaultQuotas);
+});
