@@ -1,6 +1,7 @@
 // A long valid chain, sealed by the service's own functions on a transaction that stores nothing.
-import { dateOf, dayMs } from "../../src/ledger/sealing/append.ts";
-import { type SessionInput, sealGenesis, sealSession } from "../../src/ledger/sealing/seals.ts";
+import { dateOf, dayMs } from "../../src/ledger/calendar.ts";
+import { sealGenesis } from "../../src/ledger/sealing/genesis.ts";
+import { type SessionInput, sealSession } from "../../src/ledger/sealing/session.ts";
 import { zeroHash } from "../../src/receipt/document.ts";
 import type { Tx } from "../../src/store/database/queryable.ts";
 import type { Head, ReceiptRow } from "../../src/store/tables/receipts.ts";
@@ -30,7 +31,7 @@ export async function* makeChain(receipts: number, end: number): AsyncGenerator<
   for (let seq = 1; seq <= receipts; seq++) {
     const now = Math.floor(end - spanMs + (spanMs * (seq - 1)) / receipts);
     const input = sessionOf(seq, now);
-    const sealing = { tx, now, epoch, hold: undefined };
+    const sealing = { tx, now, epoch, blockReason: undefined };
     const row = seq === 1 ? await sealGenesis(sealing) : await sealSession(sealing, input);
     if (row === undefined) throw new Error("The chain to be made is not empty.");
     tx.head = { seq, hash: row.hash, ts: now };

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { RowDataPacket } from "mysql2/promise";
 import { LedgerOperatorService, SealSessionRequestSchema } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import type { DatabaseConfig } from "../../src/config/config.ts";
-import { dateOf } from "../../src/ledger/sealing/append.ts";
+import { dateOf } from "../../src/ledger/calendar.ts";
 import type { Call } from "../cases.ts";
 import type { Child } from "../child.ts";
 import { openAdmin, startService } from "../environment.ts";

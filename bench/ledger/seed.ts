@@ -1,7 +1,7 @@
 // Fills the ledger's own database, once. A marker row, written last, says that it is complete.
 import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
 import type { DatabaseConfig } from "../../src/config/config.ts";
-import { dateOf, dayMs } from "../../src/ledger/sealing/append.ts";
+import { dateOf, dayMs } from "../../src/ledger/calendar.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
 import { isSeeded, openServer, recreate } from "../seed.ts";

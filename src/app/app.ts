@@ -15,7 +15,7 @@ import { sweepReplies } from "../idempotency/reply-sweep.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { startDailySealing } from "../ledger/sealing/daily-sealing.ts";
 import { SealChecks } from "../ledger/sealing/seal-checks.ts";
-import { startVerification } from "../ledger/verification/verify-at-start.ts";
+import { verifyAtStart } from "../ledger/verification/verify-at-start.ts";
 import { readFileLimit, warnOfFileLimit } from "../process/file-limit.ts";
 import { LogOutput } from "../process/log-output.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
@@ -94,32 +94,32 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await own?.migrated();
     const triggers = new TriggerWatch(db, migrating, unguarded, overrides.triggerLookMs);
 
-    const holds = new SealChecks();
-    holds.add(async () => own?.space?.refusal?.message);
+    const sealChecks = new SealChecks();
+    sealChecks.add(async () => own?.space?.refusal?.message);
     const warnings = new Warnings();
-    const { now, even, expiryNow } = await startClock(overrides, db, log, { holds, warnings, cleanUp });
+    const { now, even, expiryNow } = await startClock(overrides, db, log, { sealChecks, warnings, cleanUp });
     const board = new Board(db, now, expiryNow);
-    const guard = createGuard(config, { db, log, holds, warnings, lookMs: overrides.guardLookMs });
+    const guard = createGuard(config, { db, log, sealChecks, warnings, lookMs: overrides.guardLookMs });
     cleanUp.push(() => guard.stop(), "the guard of the head");
     const ledger = await Ledger.open({
       db,
       now,
       log,
-      holds,
+      sealChecks,
       guard,
       epoch: config.ledgerEpoch,
       maxWaitMs: overrides.verificationWaitMs,
       maxReportAgeMs: overrides.verificationAgeMs,
       signal,
     });
-    warnings.add("ledger", () => ledger.alarm);
+    warnings.add("ledger", () => ledger.verifier.alarm.text);
     warnings.add("triggers", () => triggers.warning);
     warnings.add("disk", () => own?.space?.warning);
     const refusesWrites = () => db.refusal !== undefined;
     const lookMs = overrides.databaseLookMs;
     watchDatabase({ address: database, log, lookMs, refusesWrites }, { ledger, warnings, cleanUp });
-    const catchUp = startVerification(ledger, log);
-    cleanUp.push(() => catchUp.stop(), "days that were missed");
+    const startVerification = verifyAtStart(ledger.verifier, log);
+    cleanUp.push(() => startVerification.stop(), "the verification at the start");
     const clock = startDailySealing(ledger, now, log);
     cleanUp.push(() => clock.stop(), "the daily clock");
     // Apart, for posts can take a minute when a large board has just been migrated.

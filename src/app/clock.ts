@@ -17,23 +17,23 @@ export interface ServiceTimes {
 }
 
 /**
- * Compares the clocks, and goes on with it until it is stopped by `cleanUp`. A clock in doubt holds the seals and is warned
- * of.
+ * Compares the clocks, and goes on with it until it is stopped by `cleanUp`. A clock in doubt blocks sealing and causes a
+ * warning.
  * @throws StoaError `unavailable` when the database cannot be asked
  */
 export async function startClock(
   { now, clocks, databaseNow }: Overrides,
   db: Database,
   log: FastifyBaseLogger,
-  { holds, warnings, cleanUp }: { holds: SealChecks; warnings: Warnings; cleanUp: CleanUp },
+  { sealChecks, warnings, cleanUp }: { sealChecks: SealChecks; warnings: Warnings; cleanUp: CleanUp },
 ): Promise<ServiceTimes> {
   const clock = new TrustedClock(clocks ?? (now && clocksOf(now)));
   const guard = new ClockGuard({ db, clock, log, databaseNow: databaseNow ?? clocks?.wall ?? now });
-  holds.add((signal, catchUp) => guard.check(signal, catchUp));
+  sealChecks.add((signal, isApproved) => guard.check(signal, isApproved));
   warnings.add("clock", () => guard.doubt);
   // Before anything is sealed, swept or served.
   await guard.check(new AbortController().signal);
   const watch = guard.watch();
   cleanUp.push(() => watch.stop(), "the watch over the clock");
-  return { now: clock.now, even: clock.even, expiryNow: guard.expiryNow };
+  return { now: clock.now, even: clock.steadyNow, expiryNow: guard.expiryNow };
 }

@@ -23,16 +23,16 @@ export function gaugesOf(
       help: "Calls that wait for a connection.",
       read: () => db.load.waiting,
     },
-    { name: "stoa_ledger_head_seq", help: "The seq of the newest receipt.", read: () => ledger.headSeq() },
+    { name: "stoa_ledger_head_seq", help: "The seq of the newest receipt.", read: () => ledger.receipts.headSeq() },
     {
       name: "stoa_ledger_alarm",
       help: "1 from when a verification finds that the ledger does not verify, until one of all of it succeeds; else 0.",
-      read: () => (ledger.alarm === undefined ? 0 : 1),
+      read: () => (ledger.verifier.alarm.text === undefined ? 0 : 1),
     },
     {
       name: "stoa_ledger_verified_timestamp_seconds",
       help: "When this process last verified the whole ledger, or found that it does not verify; NaN before.",
-      read: () => ledger.verifiedAt && ledger.verifiedAt / 1000,
+      read: () => ledger.verifier.verifiedAt && ledger.verifier.verifiedAt / 1000,
     },
     {
       name: "stoa_warning",

@@ -16,8 +16,8 @@ export async function checkReady(db: Database, ledger: Ledger, signal: AbortSign
   if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
   if (state.kind !== "current") throw new StoaError("unavailable", state.reason);
   const reader = db.priority.reader(signal);
-  await ledger.headSeq(reader);
-  await ledger.readAlarm(reader);
+  await ledger.receipts.headSeq(reader);
+  await ledger.verifier.alarm.read(reader);
 }
 
 /** Watches what /readyz warns of besides: new connections, writes, and the alarm that another replica raised. */
@@ -25,7 +25,7 @@ export function watchDatabase(
   options: Omit<DatabaseWatchOptions, "onLook">,
   { ledger, warnings, cleanUp }: { ledger: Ledger; warnings: Warnings; cleanUp: CleanUp },
 ): void {
-  const watch = new DatabaseWatch({ ...options, onLook: (db) => ledger.refreshAlarm(db) });
+  const watch = new DatabaseWatch({ ...options, onLook: async (db) => void (await ledger.verifier.alarm.refresh(db)) });
   cleanUp.push(() => watch.stop(), "a look at the database");
   warnings.add("database", () => watch.connectionWarning);
   warnings.add("writes", () => watch.writeWarning);

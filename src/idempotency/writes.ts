@@ -40,7 +40,7 @@ export class Writes {
 
   /** Runs a write that seals; as `run`, and its followers hear of it once it is committed. */
   seal<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Sealing, Reply>): Promise<Reply> {
-    return this.#run((inner) => this.#ledger.write(context.signal, inner), context, request, work);
+    return this.#run((inner) => this.#ledger.sealer.transaction(context.signal, inner), context, request, work);
   }
 
   async #run<Open extends Unit, Reply extends Message>(

@@ -1,4 +1,4 @@
-/** What the ledger tells the operator. */
+/** The log in which the ledger reports to the operator. */
 export interface LedgerLog {
   info(fields: object, message: string): void;
   error(fields: object, message: string): void;

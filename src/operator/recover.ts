@@ -1,7 +1,7 @@
 import { UsageError } from "../cli/arguments.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
-import { headFolder } from "../ledger/head-guard/head-folder-of.ts";
+import { headFolder } from "../ledger/head-guard/head-folder.ts";
 import { newestMissing } from "../ledger/head-guard/missing-heads.ts";
 import { type Inspection, LedgerRecovery } from "../ledger/head-guard/recovery.ts";
 import { SealChecks } from "../ledger/sealing/seal-checks.ts";
@@ -12,14 +12,15 @@ import { parseOptions } from "./run.ts";
 
 const help = `Usage: stoa recover [--abandon SEQ:HASH --note TEXT]
 
-Compares the ledger in the database with the newest receipt that this replica has served, which it remembers in its data
-folder. A database that was restored from a backup has lost receipts that were served; nothing is sealed then.
+Compares the ledger in the database with the newest receipt that this replica has served. The replica remembers that receipt
+in its data folder. A database that was restored from a backup may have lost receipts that were served; the service then
+seals nothing.
 
-Without options: says what is there, and changes nothing. Exit status 0 when the ledger has everything, else 1.
+Without options the command reports what it finds, and changes nothing. The exit status is 0 if no receipt is lost, else 1.
 
   --abandon SEQ:HASH  the newest receipt that was served and is lost, as the command without options names it. This seals
-                      a receipt of type recovery, which says so to everybody for good; the ledger goes on from it.
-  --note TEXT         what happened, for whoever verifies the ledger: up to 1,000 characters
+                      a receipt of type recovery, which names the lost receipt for good; the ledger continues after it
+  --note TEXT         what happened, for everybody who verifies the ledger: up to 1,000 characters
 
 ${commonHelp}`;
 
@@ -28,7 +29,7 @@ const timeoutMs = 60_000;
 
 export const recover: OperatorCommand = {
   name: "recover",
-  summary: "says whether the ledger has lost receipts, and lets it go on without them",
+  summary: "check whether the ledger has lost receipts; continue without them",
   help,
   async run(args, context) {
     const { abandon, note } = parseOptions(args, { abandon: { type: "string" }, note: { type: "string" } });
@@ -38,10 +39,10 @@ export const recover: OperatorCommand = {
     return withDatabase(context, { writes, connections: 2, timeoutMs }, async (db) => {
       const { config, note: warn, signal } = context;
       await checkMigrated(db, signal);
-      const holds = new SealChecks();
+      const sealChecks = new SealChecks();
       const clock = new ClockGuard({ db, clock: new TrustedClock(), log: { info: () => {}, error: () => {} } });
-      holds.add((signal) => clock.check(signal, true));
-      const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, holds, warn });
+      sealChecks.add((signal) => clock.check(signal, true));
+      const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, sealChecks, warn });
       if (abandoned === undefined || note === undefined) return report(await recovery.inspect(signal), context);
       const { seq, hash } = await recovery.seal(signal, { abandoned, note });
       context.out(`sealed receipt ${seq}, a recovery that abandons receipt ${abandoned.seq}: hash ${hash}`);
@@ -63,12 +64,12 @@ function report({ head, remembered, missing, damage }: Inspection, { out }: Oper
   if (damage !== undefined) out(damage);
   if (remembered === undefined) out("This data folder remembers no receipt of it.");
   else if (missing.length === 0) out(describeRemembered(remembered));
-  for (const { kept, kind } of missing) {
-    const where = kind === "below" ? "is missing" : "is another one in the database";
-    out(`Receipt ${kept.seq}, hash ${kept.hash}, was served, and ${where}.`);
+  for (const { head, kind } of missing) {
+    const where = kind === "truncated" ? "is missing" : "is another one in the database";
+    out(`Receipt ${head.seq}, hash ${head.hash}, was served, and ${where}.`);
   }
   if (missing.length === 0) return damage === undefined ? exitStatus.done : exitStatus.found;
-  const { seq, hash } = newestMissing(missing).kept;
+  const { seq, hash } = newestMissing(missing).head;
   out(
     "If a database that has it still exists, serve that one. Else let the ledger go on without it; nobody can undo this:",
   );
@@ -76,7 +77,7 @@ function report({ head, remembered, missing, damage }: Inspection, { out }: Oper
   return exitStatus.found;
 }
 
-/** To be said where the chain, or a recovery in it, accounts for everything that is remembered. */
+/** Describes the remembered receipt if the chain has it, or if a recovery in the chain explains why not. */
 function describeRemembered({ seq, isInChain }: NonNullable<Inspection["remembered"]>): string {
   if (isInChain) return `It has receipt ${seq}, the newest that this replica remembers.`;
   return `A recovery in it accounts for receipt ${seq}, the newest that this replica remembers.`;

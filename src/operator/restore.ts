@@ -53,6 +53,6 @@ async function verifyRestored(db: Database, signal: AbortSignal): Promise<Verifi
   const alarm = new Alarm(db, Date.now, { info: () => {}, error: () => {} });
   const prior = await alarm.refresh(reader);
   const { finding, link, count } = await verifyFrom(reader, chainStart);
-  await alarm.note({ finding, link, isWhole: true, prior });
+  await alarm.record({ finding, link, isWhole: true, prior });
   return { finding, link, count };
 }

@@ -1,14 +1,14 @@
 import type { Config } from "../config/config.ts";
+import { dateOf, dayMs, startOf } from "../ledger/calendar.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
-import { headFolder } from "../ledger/head-guard/head-folder-of.ts";
+import { headFolder } from "../ledger/head-guard/head-folder.ts";
 import { describeMissingHeads } from "../ledger/head-guard/missing-heads.ts";
 import { LedgerRecovery } from "../ledger/head-guard/recovery.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import { dateOf, dayMs, startOf } from "../ledger/sealing/append.ts";
+import { checkOver } from "../ledger/sealing/day.ts";
 import { dueDays } from "../ledger/sealing/day-sealer.ts";
 import { type SealCheck, SealChecks } from "../ledger/sealing/seal-checks.ts";
-import { checkOver } from "../ledger/sealing/seals.ts";
 import type { Database } from "../store/database/database.ts";
 import { readCalendar } from "../store/tables/seals.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
@@ -17,19 +17,19 @@ import { parseOptions } from "./run.ts";
 
 const help = `Usage: stoa seal [--catch-up] [--through DATE]
 
-Says which days would be sealed, and whether anything keeps them from being sealed. With --catch-up it seals them, however
-many they are: you say by it that the clock is right, and that these days have passed. The service may run. A clock that
-differs from the database's by more than 60 s keeps --catch-up from sealing, too.
+Lists the days that would be sealed, and says whether anything blocks sealing. With --catch-up the command seals them, however
+many they are. By this you confirm that the clock is right and that these days have passed. The service may run. A clock that
+differs from the database's by more than 60 s blocks --catch-up too.
 
-  --catch-up      seal the missed days; go on where the newest receipt's time is ahead of the clock
+  --catch-up      seal the missed days, even if the newest receipt's time is ahead of the clock
   --through DATE  the last day to seal, YYYY-MM-DD (default: yesterday, UTC)
 
 ${commonHelp}`;
 
-/** Shows what waits to be sealed, and seals it on an operator's word. */
+/** Lists the days that are not sealed yet, and seals them if the operator approves. */
 export const seal: OperatorCommand = {
   name: "seal",
-  summary: "say which missed days wait to be sealed; --catch-up seals them",
+  summary: "list the missed days that are not sealed; --catch-up seals them",
   help,
   async run(args, context) {
     const values = parseOptions(args, { "catch-up": { type: "boolean" }, through: { type: "string" } });
@@ -50,14 +50,14 @@ async function sealMissed(
   const clock = new TrustedClock();
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const guard = new ClockGuard({ db, clock, log });
-  const holds = new SealChecks();
-  holds.add((signal, catchUp) => guard.check(signal, catchUp));
-  holds.add(headCheck(db, config, note));
-  const ledger = await Ledger.open({ db, now: clock.now, log, holds, signal });
+  const sealChecks = new SealChecks();
+  sealChecks.add((signal, isApproved) => guard.check(signal, isApproved));
+  sealChecks.add(headCheck(db, config, note));
+  const ledger = await Ledger.open({ db, now: clock.now, log, sealChecks, signal });
   const last = through ?? dateOf(clock.now() - dayMs);
 
   if (catchUp) {
-    const { dates, newest } = await ledger.sealMissed(signal, last);
+    const { dates, newest } = await ledger.days.sealMissed(signal, last);
     out(`sealed: ${describeDays(dates)}`);
     if (newest !== undefined) out(`the newest receipt is ${newest.seq} (${newest.hash})`);
     return exitStatus.done;
@@ -65,13 +65,13 @@ async function sealMissed(
   checkOver(last, clock.now());
   const days = await dueDays(db.longReader(signal), calendar.first_day, dateOf(startOf(last) + dayMs));
   out(`to be sealed: ${describeDays(days)}`);
-  const hold = await ledger.held(signal);
-  if (hold === undefined) return exitStatus.done;
-  note(hold);
+  const reason = await ledger.sealer.blockReason(signal);
+  if (reason === undefined) return exitStatus.done;
+  note(reason);
   return exitStatus.found;
 }
 
-/** The guard of the head, as far as its file is read: only the service writes it. */
+/** The check of the head guard. It only reads the head files: the service writes them. */
 function headCheck(db: Database, config: Config, warn: (line: string) => void): SealCheck {
   const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, warn });
   return async (signal) => {

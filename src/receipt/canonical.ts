@@ -1,7 +1,7 @@
 /** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** A value that has no canonical form; `path` leads to it (`evidence.list[2]`). */
+/** A value has no canonical form. `path` is where it is (`evidence.list[2]`). */
 export class CanonicalError extends Error {
   override readonly name = "CanonicalError";
   readonly path: string;
@@ -12,7 +12,7 @@ export class CanonicalError extends Error {
   }
 }
 
-/** Documents are shallow; a value nested deeper than this has no canonical form here, and cannot exhaust the stack. */
+/** A value that is nested deeper than this has no canonical form here. The limit protects the stack. */
 const maxDepth = 200;
 
 /** The names and indices from the outermost value to the one being written. */
@@ -20,9 +20,9 @@ type Path = (string | number)[];
 
 /**
  * The canonical text of a JSON value by RFC 8785 (JCS): no white space; members sorted by the UTF-16 code units of their
- * names, at every level; numbers and strings as ECMAScript's JSON.stringify writes them. Its UTF-8 is what is hashed.
- * @throws CanonicalError for what JCS cannot express: a lone surrogate, a number that is not finite, no JSON at all; and
- * for a value that is nested deeper than 200 levels.
+ * names, at every level; numbers and strings as ECMAScript's JSON.stringify writes them. Receipts hash its UTF-8.
+ * @throws CanonicalError for a lone surrogate, a number that is not finite, a value that is not JSON, and a value that is
+ * nested deeper than 200 levels
  */
 export function canonicalize(value: Json): string {
   return write(value, []);
@@ -51,7 +51,7 @@ function writeArray(elements: Json[], path: Path): string {
   let text = "";
   for (let index = 0; index < elements.length; index++) {
     path.push(index);
-    // An element left out of a sparse array is undefined here, and so refused.
+    // A missing element of a sparse array is undefined, and so is refused.
     text += `${index === 0 ? "" : ","}${write(elements[index] as Json, path)}`;
     path.pop();
   }
@@ -68,17 +68,17 @@ function writeObject(members: { [name: string]: Json }, path: Path): string {
   return `{${text}}`;
 }
 
-/** Most objects come from canonical text and are in order already, and looking is cheaper than sorting. */
+/** Most objects come from canonical text and are already in order. Checking that is cheaper than sorting. */
 function sortedNames(members: { [name: string]: Json }): string[] {
   const names = Object.keys(members);
   for (let index = 1; index < names.length; index++) {
-    // `<` and the default order of sort compare UTF-16 code units, as JCS asks.
+    // `<` and the default order of sort compare UTF-16 code units, as JCS requires.
     if ((names[index] as string) < (names[index - 1] as string)) return names.sort();
   }
   return names;
 }
 
-/** All but the characters that must be escaped, and surrogates, which may stand alone. */
+/** Strings without characters that must be escaped, and without surrogates, which may be alone. */
 const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
 function writeString(text: string, path: Path): string {

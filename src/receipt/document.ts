@@ -3,7 +3,7 @@ import type { Json } from "./canonical.ts";
 /** The hash before the first receipt. */
 export const zeroHash = "0".repeat(64);
 
-/** What a receipt seals; format version 1. FORMAT.md says what each member means. */
+/** The document of a receipt, in format version 1. FORMAT.md explains the members. */
 export interface ReceiptDocument {
   v: 1;
   seq: number;
@@ -45,7 +45,7 @@ export interface DailyBody {
   verify_ok: boolean;
 }
 
-/** The operator's word that receipts which were served are no part of the chain any more, as after a restored backup. */
+/** An operator's statement that receipts which were served are no longer part of the chain, as after a restored backup. */
 export interface RecoveryBody {
   type: "recovery";
   count: number;
@@ -64,9 +64,9 @@ const timePattern =
   /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
 /**
- * Looks for a member of a document that is missing, of the wrong type or out of its range, also in a body of a type that is
- * known here. Members besides, and bodies of other types, are for later versions to explain and are let pass.
- * @param knownHash a hash: whatever equals it needs no closer look
+ * Finds the first member of a document that is missing, of the wrong type or out of its range. Other members, and bodies of
+ * unknown types, belong to later versions and are accepted.
+ * @param knownHash a valid hash: a member that equals it needs no further check
  * @returns the path of the first such member, or undefined
  */
 export function findMalformedMember(document: Json, knownHash: string): string | undefined {
@@ -85,7 +85,7 @@ export function findMalformedMember(document: Json, knownHash: string): string |
   if (!Array.isArray(refs)) return "refs";
   if (!isObject(evidence)) return "evidence";
   if (!isObject(body)) return "body";
-  // Receipt 1 is a genesis, and no other is.
+  // Receipt 1 is a genesis, and no other receipt is.
   if ((body.type === "genesis") !== (seq === 1)) return "body.type";
   return findMalformedBodyMember(body, knownHash);
 }
@@ -117,28 +117,28 @@ function isCount(value: Json | undefined): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** SHA-256 as a receipt writes it: 64 lower-case hexadecimal characters. */
+/** Whether a value is a SHA-256 as receipts write it: 64 lower-case hexadecimal characters. */
 export function isHash(value: Json | undefined): value is string {
   return typeof value === "string" && hashPattern.test(value);
 }
 
-/** A time that exists, in UTC with milliseconds: no leap second, no hour 24. */
+/** Whether a value is a time that exists, in UTC with milliseconds: no leap second, no hour 24. */
 function isTime(value: Json | undefined): value is string {
   return typeof value === "string" && timePattern.test(value) && hasDayInMonth(value);
 }
 
-/** A date that exists, as YYYY-MM-DD. */
+/** Whether a value is a date that exists, as YYYY-MM-DD. */
 export function isDate(value: Json | undefined): value is string {
   return typeof value === "string" && datePattern.test(value) && hasDayInMonth(value);
 }
 
-/** Whether the month has the day, in text that begins with YYYY-MM-DD. Date does this too, at ten times the cost. */
+/** Whether the month has this day, in text that begins with YYYY-MM-DD. The class Date takes ten times as long. */
 function hasDayInMonth(text: string): boolean {
   const day = Number(text.slice(8, 10));
   return day <= 28 || day <= daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)));
 }
 
-/** How many days a month has in the Gregorian calendar; the first month is 1. */
+/** The number of days of a month in the Gregorian calendar. January is 1. */
 export function daysOf(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
   return [4, 6, 9, 11].includes(month) ? 30 : 31;

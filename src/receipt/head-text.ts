@@ -3,8 +3,8 @@ import { isHash } from "./document.ts";
 import type { Head } from "./recovery.ts";
 
 /**
- * Reads the JSON text of a file that remembers a receipt.
- * @returns all its members; undefined where it is no object with the seq and the hash of a receipt
+ * Parses the JSON text of a file that remembers a receipt.
+ * @returns all its members; undefined if it is not an object with the seq and the hash of a receipt
  */
 export function parseHead(text: string): (Head & { [name: string]: Json }) | undefined {
   let value: Json;

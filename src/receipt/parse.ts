@@ -1,10 +1,10 @@
 import type { Json } from "./canonical.ts";
 
 /**
- * What JSON.parse gives of a text in an engine without a fault. V8's (since 12.8; https://github.com/nodejs/node/issues/63785,
- * https://crbug.com/521080746) takes the name `x"` in `{"a":1,"x\"":1}` for `x\`, once it has read an object with the
- * names `a` and `x\`: it compares names that came before with how a name is written. So it misreads only names that are
- * written with a backslash, and what it takes them for holds that backslash.
+ * Parses JSON like JSON.parse, without the fault that V8 has since 12.8 (https://github.com/nodejs/node/issues/63785,
+ * https://crbug.com/521080746). That JSON.parse reads the name `x"` in `{"a":1,"x\"":1}` as `x\`, if it has read an object
+ * with the names `a` and `x\` before: it compares earlier names with the written form of a name. So it misreads only names
+ * that are written with a backslash, and the misread name contains that backslash.
  * @throws SyntaxError as JSON.parse does
  */
 export function parseJson(text: string): Json {
@@ -12,7 +12,7 @@ export function parseJson(text: string): Json {
   return hasEscapedName(text) ? parseAnew(text) : value;
 }
 
-/** Whether a backslash stands in a member's name; `text` is JSON, as in all functions below. */
+/** Whether the name of a member has a backslash. `text` is valid JSON, as in all functions below. */
 function hasEscapedName(text: string): boolean {
   let backslash = text.indexOf("\\");
   if (backslash === -1) return false;
@@ -26,7 +26,7 @@ function hasEscapedName(text: string): boolean {
   return false;
 }
 
-/** Parses the text with numbers for its names, which ascend and so keep their order, and puts the names in again. */
+/** Parses the text with ascending numbers as names, which keep their order, and then replaces them by the real names. */
 function parseAnew(text: string): Json {
   const names: string[] = [];
   let numbered = "";
@@ -36,13 +36,13 @@ function parseAnew(text: string): Json {
     if (!isName(text, end)) continue;
     numbered += `${text.slice(copied, start)}"${names.length}"`;
     copied = end;
-    // A string by itself is no name, and read rightly.
+    // A string that is not a name is parsed correctly.
     names.push(JSON.parse(text.slice(start, end)));
   }
   return named(JSON.parse(numbered + text.slice(copied)), names);
 }
 
-/** The value with `names` for its numbers. It keeps its own stack: depth costs heap, never a stack overflow. */
+/** Replaces the numbers by `names`. It has a stack of its own: deep nesting uses heap and cannot overflow the call stack. */
 function named(value: Json, names: readonly string[]): Json {
   const root = [value];
   const open: (Json[] | { [name: string]: Json })[] = [root];
@@ -62,7 +62,7 @@ function named(value: Json, names: readonly string[]): Json {
   return root[0] as Json;
 }
 
-/** Of members with one name the last wins, in the place of the first; "__proto__" is a name like others. */
+/** Of several members with the same name the last value wins, at the position of the first. "__proto__" is an ordinary name. */
 function withNames(members: { [number: string]: Json }, names: readonly string[]): { [name: string]: Json } {
   return Object.fromEntries(Object.entries(members).map(([number, value]) => [names[Number(number)] as string, value]));
 }

@@ -1,6 +1,6 @@
 import type { ReceiptDocument } from "./document.ts";
 
-/** A receipt by its place and its hash. */
+/** A receipt by its seq and its hash. */
 export interface Head {
   seq: number;
   hash: string;
@@ -12,15 +12,15 @@ export function abandonedBy({ body }: Pick<ReceiptDocument, "body">): Head | und
 }
 
 /**
- * The receipt before the last one that a recovery must be compared with: the one that has the place of the abandoned one in
- * this chain. Undefined where there is none, or where `verifyNext` has compared it already.
+ * The receipt that must not be in the chain of a recovery: the one that it abandons. Undefined if the document is no recovery,
+ * or if `verifyNext` has already compared it, because it would be the receipt before.
  */
 export function rivalOf(document: Pick<ReceiptDocument, "seq" | "body">): Head | undefined {
   const abandoned = abandonedBy(document);
   return abandoned !== undefined && abandoned.seq < document.seq - 1 ? abandoned : undefined;
 }
 
-/** The finding of a recovery whose abandoned receipt is part of the chain: it abandons nothing. */
+/** The finding for a recovery whose abandoned receipt is part of the chain. */
 export function contradiction(seq: number, abandoned: Head) {
   const message = `the recovery abandons receipt ${abandoned.seq} of hash ${abandoned.hash}, which is part of this chain`;
   return { seq, fault: "wrong_recovery" as const, message };

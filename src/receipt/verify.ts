@@ -10,15 +10,15 @@ export type Fault =
   | "not_utf8"
   /** The bytes are not one JSON text. */
   | "not_json"
-  /** They are JSON, but not in canonical form: order, white space, number, escape, depth, a key twice, half a character. */
+  /** They are JSON, but not in canonical form: order, white space, a number, an escape, depth, a duplicate key, half a character. */
   | "not_canonical"
-  /** A member of the document is missing or malformed, or it is a genesis without being receipt 1, or the reverse. */
+  /** A member of the document is missing or malformed, or the document is a genesis but not receipt 1, or the reverse. */
   | "bad_document"
-  /** The bytes do not hash to the hash that was recorded, or the last ones not to the head's. */
+  /** The hash of the bytes is not the recorded one, or the last hash is not the head's. */
   | "wrong_hash"
-  /** A receipt was left out: its seq is beyond the one expected. */
+  /** A receipt is missing: the seq is higher than expected. */
   | "gap"
-  /** A receipt comes again: its seq is below the one expected. */
+  /** A receipt is repeated: the seq is lower than expected. */
   | "repeat"
   /** prev_hash is not the hash of the receipt before. */
   | "wrong_prev_hash"
@@ -26,42 +26,42 @@ export type Fault =
   | "wrong_count"
   /** body.head is not prev_hash. */
   | "wrong_head"
-  /** ts is older than the receipt's before. */
+  /** ts is older than the ts of the receipt before. */
   | "wrong_ts"
   /** A recovery abandons a receipt that is part of the chain. */
   | "wrong_recovery"
   /** The chain ends before the head that was promised. */
   | "truncated"
-  /** The chain goes on after the head that was promised: somebody added receipts, or moved the head back. */
+  /** The chain continues after the promised head: somebody added receipts, or moved the head back. */
   | "beyond_head";
 
 /** The first receipt that does not verify. */
 export interface Finding {
   seq: number;
   fault: Fault;
-  /** For people: what was found and what was expected. */
+  /** What was found and what was expected, for people. */
   message: string;
 }
 
-/** The state of a verification: the last receipt that was found good. */
+/** The state of a verification: the last good receipt. */
 export interface Link {
   seq: number;
-  /** In the form of a hash: computed, or from where it was remembered. */
+  /** 64 hexadecimal characters: computed, or remembered from an earlier verification. */
   hash: string;
-  /** Undefined before the first receipt, and where only the hash of the last one is known. */
+  /** Undefined before the first receipt, and if only the hash of the last one is known. */
   ts?: string | undefined;
 }
 
-/** Before receipt 1. */
+/** The link before receipt 1. */
 export const chainStart: Link = { seq: 0, hash: zeroHash };
 
-/** A receipt as it comes from a store or a stream: nothing of it is believed yet. */
+/** A receipt from a store or a stream, before verification. */
 export interface UntrustedReceipt {
   /** The canonical bytes. */
   bytes: Uint8Array;
   /** SHA-256 of `bytes`, computed by the verifier itself, in lower-case hexadecimal. */
   computedHash: string;
-  /** What the source recorded beside the bytes, where it did. */
+  /** What the source recorded beside the bytes, if it did. */
   seq?: number | undefined;
   hash?: string | undefined;
   prevHash?: string | undefined;
@@ -70,22 +70,25 @@ export interface UntrustedReceipt {
 export type Verdict = { ok: true; link: Link; document: ReceiptDocument } | { ok: false; finding: Finding };
 
 /**
- * Checks the receipt that must follow `previous`. It computes no hash itself, so that it serves synchronous hashes and
- * WebCrypto's alike. Every rule of FORMAT.md is here and nowhere else, but for those that need more than the receipt before:
- * a recovery is compared with an older one by whoever can look that up (`rivalOf`). The first that is broken is the finding.
+ * Checks the receipt that must follow `previous`, by the rules of FORMAT.md in their order. The first broken rule is the
+ * finding. It computes no hash itself, so that it works with synchronous hashes and with WebCrypto.
+ *
+ * Only two things lie elsewhere. A recovery must be compared with an older receipt, by a caller that can read it (`rivalOf`).
+ * The ledger accepts most sessions on an accelerated path (fast-path/session.ts), which a differential test compares with
+ * this function.
  */
-export function verifyNext(previous: Link, claim: UntrustedReceipt): Verdict {
+export function verifyNext(previous: Link, receipt: UntrustedReceipt): Verdict {
   const expected = previous.seq + 1;
   const fail = (fault: Fault, message: string): Verdict => ({ ok: false, finding: { seq: expected, fault, message } });
 
-  if (claim.seq !== undefined && claim.seq !== expected) {
-    const fault = claim.seq > expected ? "gap" : "repeat";
-    return fail(fault, `receipt ${claim.seq} comes where ${expected} is due`);
+  if (receipt.seq !== undefined && receipt.seq !== expected) {
+    const fault = receipt.seq > expected ? "gap" : "repeat";
+    return fail(fault, `receipt ${receipt.seq} comes where ${expected} is due`);
   }
-  if (claim.hash !== undefined && claim.hash !== claim.computedHash) {
-    return fail("wrong_hash", `the bytes hash to ${claim.computedHash}; recorded is ${printable(claim.hash)}`);
+  if (receipt.hash !== undefined && receipt.hash !== receipt.computedHash) {
+    return fail("wrong_hash", `the bytes hash to ${receipt.computedHash}; recorded is ${printable(receipt.hash)}`);
   }
-  const read = readDocument(claim.bytes, previous.hash);
+  const read = readDocument(receipt.bytes, previous.hash);
   if ("fault" in read) return fail(read.fault, read.message);
   const { document } = read;
   if (document.seq !== expected) {
@@ -94,10 +97,10 @@ export function verifyNext(previous: Link, claim: UntrustedReceipt): Verdict {
   if (document.prev_hash !== previous.hash) {
     return fail("wrong_prev_hash", `prev_hash is ${document.prev_hash}; the receipt before hashes to ${previous.hash}`);
   }
-  if (claim.prevHash !== undefined && claim.prevHash !== document.prev_hash) {
+  if (receipt.prevHash !== undefined && receipt.prevHash !== document.prev_hash) {
     return fail(
       "wrong_prev_hash",
-      `recorded beside the document is prev_hash ${printable(claim.prevHash)}, not the document's own`,
+      `recorded beside the document is prev_hash ${printable(receipt.prevHash)}, not the document's own`,
     );
   }
   const { body } = document;
@@ -109,13 +112,13 @@ export function verifyNext(previous: Link, claim: UntrustedReceipt): Verdict {
   if (previous.ts !== undefined && document.ts < previous.ts) {
     return fail("wrong_ts", `ts is ${document.ts}, older than ${previous.ts} of the receipt before`);
   }
-  // A hash stands for one receipt, whatever seq is named beside it.
+  // A hash identifies a receipt, whatever seq is given with it.
   const abandoned = abandonedBy(document);
   if (abandoned?.hash === previous.hash) return { ok: false, finding: contradiction(expected, abandoned) };
-  return { ok: true, link: { seq: expected, hash: claim.computedHash, ts: document.ts }, document };
+  return { ok: true, link: { seq: expected, hash: receipt.computedHash, ts: document.ts }, document };
 }
 
-/** Checks that a chain which ended at `last` reaches the head that was promised, and is the same there. */
+/** Checks that a chain that ended at `last` reaches the promised head and has the same hash there. */
 export function verifyEnd(last: Link, head: { seq: number; hash: string }): Finding | undefined {
   if (last.seq < head.seq) {
     return { seq: last.seq + 1, fault: "truncated", message: `the chain ends at ${last.seq}; its head is ${head.seq}` };
@@ -154,11 +157,11 @@ function readDocument(
     value = parseJson(text);
   } catch (error) {
     if (error instanceof SyntaxError) return { fault: "not_json", message: "the bytes are not JSON" };
-    // Not every engine's JSON.parse is free of recursion.
+    // In some engines JSON.parse is recursive.
     return { fault: "not_canonical", message: "the document is nested deeper than this engine reads" };
   }
   try {
-    // JSON.parse keeps the last of two members with one name, so a key that comes twice does not survive this either.
+    // JSON.parse keeps one of two members with the same name, so a duplicate key is found here too.
     if (!isCertainlyCanonical(bytes) && canonicalize(value) !== text)
       return { fault: "not_canonical", message: "the bytes are not in canonical form" };
   } catch (error) {
@@ -170,13 +173,17 @@ function readDocument(
   return { document: value as unknown as ReceiptDocument };
 }
 
-/** Finds most canonical texts to be so without writing them anew. @param bytes UTF-8 */
+/**
+ * Recognises most canonical texts without writing them again: the scanner accepts canonical text only.
+ * @param bytes UTF-8
+ * @returns false if that is not certain
+ */
 function isCertainlyCanonical(bytes: Uint8Array): boolean {
-  const reader = new CanonicalScanner(bytes);
-  return reader.value() && reader.isAtEnd;
+  const scanner = new CanonicalScanner(bytes);
+  return scanner.value() && scanner.isAtEnd;
 }
 
-/** What a source says is a hash may be anything, and messages end up on terminals. */
+/** A hash from a source may be any text, and messages end up on terminals. */
 function printable(hash: string): string {
   return isHash(hash) ? hash : "no hash";
 }

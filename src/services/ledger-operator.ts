@@ -7,7 +7,7 @@ import {
 } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import type { Writes } from "../idempotency/writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { sealSession } from "../ledger/sealing/seals.ts";
+import { sealSession } from "../ledger/sealing/session.ts";
 import { checkNamesAsRead } from "./json-names.ts";
 import type { ReceiptMessages } from "./receipts.ts";
 
@@ -31,11 +31,11 @@ export function createLedgerOperatorService(
 
     async sealDaily({ date, catchUp }, { signal }) {
       if (!catchUp) {
-        return ledger.sealDaily(signal, date, (row) =>
+        return ledger.days.seal(signal, date, (row) =>
           create(SealDailyResponseSchema, { receipt: messages.receipt(row), dates: [date] }),
         );
       }
-      const { dates, newest } = await ledger.sealMissed(signal, date);
+      const { dates, newest } = await ledger.days.sealMissed(signal, date);
       return create(SealDailyResponseSchema, {
         dates,
         ...(newest === undefined ? {} : { receipt: messages.receipt(newest) }),

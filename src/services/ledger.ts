@@ -30,16 +30,16 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
   const firstOfStream = integerDefault(StreamReceiptsRequestSchema.field.from);
   const firstToVerify = integerDefault(VerifyChainRequestSchema.field.from);
   const receiptOf = (row: ReceiptRow): Receipt => {
-    const receipt = messages.receipt(row, ledger.failsAt);
-    if (receipt.damaged) ledger.suspect();
+    const receipt = messages.receipt(row, ledger.verifier.failsAt);
+    if (receipt.damaged) ledger.verifier.suspect();
     return receipt;
   };
   /** Whether the chain verifies up to here, and the guard has it in its file: it cannot be lost unnoticed. */
   const isProved = ({ seq, isFinal }: { seq: number; isFinal: boolean }) =>
-    isFinal && (ledger.failsAt === undefined || seq < ledger.failsAt);
+    isFinal && (ledger.verifier.failsAt === undefined || seq < ledger.verifier.failsAt);
   return {
     async getReceipt({ seq }, context) {
-      const row = await ledger.get(context.signal, Number(seq));
+      const row = await ledger.receipts.get(context.signal, Number(seq));
       const receipt = receiptOf(row);
       const verify = messages.verifyCommands(row);
       // The envelope holds addresses as well, which follow the configuration.
@@ -48,7 +48,7 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
     },
 
     async getCanonicalReceipt({ seq }, context) {
-      const row = await ledger.get(context.signal, Number(seq));
+      const row = await ledger.receipts.get(context.signal, Number(seq));
       mark(context, receiptOf(row), row.hash, isProved(row));
       return create(GetCanonicalReceiptResponseSchema, {
         canonical: { contentType, data: row.canonical },
@@ -56,7 +56,7 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
     },
 
     async listReceipts({ from = firstOfPage, limit = pageSize }, context) {
-      const page = await ledger.list(context.signal, Number(from), Number(limit));
+      const page = await ledger.receipts.list(context.signal, Number(from), Number(limit));
       const receipts = page.receipts.map(receiptOf);
       if (page.lacksReceipts || receipts.some(({ damaged }) => damaged)) markDamaged(context);
       return create(ListReceiptsResponseSchema, {
@@ -69,7 +69,7 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
     async *streamReceipts({ from = firstOfStream, follow }, { signal, values }) {
       const limits = values.get(limitsKey);
       let sent = 0;
-      for await (const row of ledger.stream(signal, { from: Number(from), follow })) {
+      for await (const row of ledger.receipts.stream(signal, { from: Number(from), follow })) {
         if (sent === receiptsPerCall) {
           if (limits !== undefined) await pace(limits, signal);
           sent = 0;
@@ -80,7 +80,7 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
     },
 
     async verifyChain({ from = firstToVerify }, { signal }) {
-      const report = await ledger.verify(signal, Number(from));
+      const report = await ledger.verifier.verify(signal, Number(from));
       return create(VerifyChainResponseSchema, {
         verifyOk: report.verifyOk,
         from: BigInt(report.from),

@@ -15,8 +15,12 @@ it("has compared the clocks once it has started: what starts after it sweeps not
   const cleanUp = new CleanUp(() => {});
   cleanUp.push(() => db.close(), "the database");
   onTestFinished(() => cleanUp.run(0));
-  const [holds, warnings] = [new SealChecks(), new Warnings()];
-  const { expiryNow } = await startClock(times.overrides, db, pino({ level: "silent" }), { holds, warnings, cleanUp });
+  const [sealChecks, warnings] = [new SealChecks(), new Warnings()];
+  const { expiryNow } = await startClock(times.overrides, db, pino({ level: "silent" }), {
+    sealChecks,
+    warnings,
+    cleanUp,
+  });
   expect(expiryNow()).toBe(0);
   expect(warnings.text).toContain("ahead of the database's");
 });

@@ -11,7 +11,7 @@ import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { SealChecks } from "../../src/ledger/sealing/seal-checks.ts";
-import { sealSession } from "../../src/ledger/sealing/seals.ts";
+import { sealSession } from "../../src/ledger/sealing/session.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { afterFile } from "../support/after-file.ts";
 import type { TestDatabase } from "../support/database.ts";
@@ -102,17 +102,23 @@ export async function refusal(call: Promise<unknown>): Promise<{ code: string; e
 }
 
 /** The ledger itself on a database that a service has migrated, without a server or a clock around it. */
-export async function openLedger(db: TestDatabase, now: () => number = Date.now, holds?: SealChecks) {
+export async function openLedger(db: TestDatabase, now: () => number = Date.now, sealChecks?: SealChecks) {
   const database = new Database({ address: db.config, connections: 4 });
   afterFile(() => database.close());
-  const ledger = await Ledger.open({ db: database, now, log: pino({ level: "silent" }), holds, maxReportAgeMs: 0 });
+  const ledger = await Ledger.open({
+    db: database,
+    now,
+    log: pino({ level: "silent" }),
+    sealChecks,
+    maxReportAgeMs: 0,
+  });
   return { ledger, database };
 }
 
 /** Seals a session by the ledger itself. */
 export function sealBook(ledger: Ledger, book: string, session: string, signal = new AbortController().signal) {
   const actor = { agent: "operator", seat: "desk" };
-  return ledger.write(signal, (sealing) =>
+  return ledger.sealer.transaction(signal, (sealing) =>
     sealSession(sealing, { book, session, note: "", source: "feed:test", evidence: {}, actor }),
   );
 }
@@ -127,7 +133,7 @@ export async function fill(db: TestDatabase, count: number, size = 400): Promise
   const actor = { agent: "filler", seat: "desk" };
   for (let done = 0; done < count; ) {
     const end = Math.min(count, done + 200);
-    await ledger.write(new AbortController().signal, async (sealing) => {
+    await ledger.sealer.transaction(new AbortController().signal, async (sealing) => {
       for (; done < end; done++) {
         books += 1;
         const input = { session: "2026-01-05", note: "", source: "feed:fill", evidence: { filling }, actor };

@@ -5,11 +5,11 @@ import { SealingBlocked } from "../sealing/seal-checks.ts";
 import { toleranceMs } from "./tolerance.ts";
 
 /**
- * An operator says that the clock is right: where the newest receipt's time is ahead of it, that is noted.
- * @throws SealingBlocked while something else forbids to seal
+ * Stores an operator's approval of the newest receipt's time, if that time is ahead of the clock.
+ * @throws SealingBlocked while something else blocks sealing
  */
-export async function approveHeadTime({ tx, now, hold }: Sealing): Promise<void> {
-  if (hold !== undefined) throw new SealingBlocked(hold);
+export async function approveHeadTime({ tx, now, blockReason }: Sealing): Promise<void> {
+  if (blockReason !== undefined) throw new SealingBlocked(blockReason);
   const head = await lockHead(tx);
   if (head.ts - now <= toleranceMs || head.ts <= (await readApprovedTs(tx))) return;
   await insertClockApproval(tx, head, now);

@@ -1,4 +1,4 @@
-/** A span for people, in its two largest units: 1095 d 3 h, 2 h 5 min, 1 min 20 s. The sign is left out. */
+/** A duration for people, in its two largest units: 1095 d 3 h, 2 h 5 min, 1 min 20 s. The sign is omitted. */
 export function describeDuration(ms: number): string {
   const seconds = Math.round(Math.abs(ms) / 1000);
   const minutes = Math.floor(seconds / 60);

@@ -16,32 +16,32 @@ export const systemClocks: Clocks = {
   uptime: () => uptime() * 1000,
 };
 
-/** Clocks that all follow one, so that none ever jumps. */
+/** Clocks that all follow `now`, so that none of them jumps against another. */
 export function clocksOf(now: () => number): Clocks {
   return { wall: now, steady: now, uptime: now };
 }
 
-/** A difference of the wall clock from the steady one that is larger than this is no correction of a clock. */
+/** A larger change of the wall clock against the steady clock is a jump and not a correction; in milliseconds. */
 export const maxJumpMs = 3_600_000;
 /** How often the uptime is read while the clock has jumped, in milliseconds. */
 const uptimeLookMs = 1_000;
-/** A sleep of the machine that is shorter than this needs no account, in milliseconds. */
+/** A shorter sleep of the machine is ignored, in milliseconds. */
 const minSleepMs = 60_000;
 
 /**
- * The time of the service. It is the wall clock's, unless that jumps by more than an hour against the steady clock: then it
- * goes on evenly, as if nothing had happened, until the wall clock is set back. Nothing that the service stamps, counts or
- * forgets follows a clock that is wrong for a few seconds.
+ * The time of the service. It is the wall clock's time, unless the wall clock jumps by more than an hour against the steady
+ * clock. The time then continues at the steady clock's pace until the wall clock is set back. So a clock that is wrong for a
+ * few seconds affects no timestamp, no limit and no expiry.
  *
- * Where nothing vouches for the wall clock yet (`trust` was not called, or `distrust` was), no jump can be told.
+ * Jumps are detected only after `trust` was called, and until `distrust` is called.
  */
 export class TrustedClock {
   readonly #clocks: Clocks;
-  /** The steady clock when this was made, and the wall clock then. */
+  /** Both clocks at the time of construction. */
   readonly #origin: { steady: number; wall: number };
-  /** The clocks when the wall clock was last vouched for, and `wall - steady` then. A sleep since is added to `offset`. */
+  /** The clocks when `trust` was called, and `wall - steady` then. A later sleep of the machine is added to `offset`. */
   #reference: { offset: number; steady: number; uptime: number } | undefined;
-  /** `wall - steady` when they last agreed. */
+  /** `wall - steady` when the clocks last agreed. */
   #offset = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -53,10 +53,10 @@ export class TrustedClock {
   /** The time in milliseconds since 1970 (UTC). */
   readonly now = (): number => this.#timeAt(this.#clocks.wall());
 
-  /** Even time for spans, in milliseconds: it starts at the wall clock's of the start of the service, and is never set. */
-  readonly even = (): number => Math.round(this.#origin.wall + this.#clocks.steady() - this.#origin.steady);
+  /** A time for measuring durations, in milliseconds. It starts at the wall clock's time and never jumps. */
+  readonly steadyNow = (): number => Math.round(this.#origin.wall + this.#clocks.steady() - this.#origin.steady);
 
-  /** By how much the wall clock has jumped ahead of the time, or (negative) back; in milliseconds, 0 where it has not. */
+  /** By how many milliseconds the wall clock has jumped ahead, or back if negative; 0 if it has not jumped. */
   get jumpMs(): number {
     const wall = this.#clocks.wall();
     return wall - this.#timeAt(wall);
@@ -67,7 +67,7 @@ export class TrustedClock {
     return this.#clocks.wall();
   }
 
-  /** From now on jumps are told. To be called when other clocks say that the wall clock is right. */
+  /** Detects jumps from now on. Call this when other clocks confirm that the wall clock is right. */
   trust(): void {
     if (this.#reference !== undefined) return;
     const steady = this.#clocks.steady();
@@ -75,7 +75,7 @@ export class TrustedClock {
     this.#reference = { offset: this.#offset, steady, uptime: this.#clocks.uptime() };
   }
 
-  /** The wall clock is known to be wrong, or may be: whatever it is set to next is no jump. */
+  /** Stops detecting jumps. Call this when the wall clock may be wrong: setting it right is no jump. */
   distrust(): void {
     this.#reference = undefined;
   }
@@ -95,7 +95,7 @@ export class TrustedClock {
     return Math.abs(offset - (this.#reference?.offset ?? offset)) <= maxJumpMs;
   }
 
-  /** The steady clock may have stood still while the machine slept, which the uptime tells. */
+  /** The steady clock may have stood still while the machine slept. The uptime shows whether it did. */
   #agreesAfterSleep(steady: number, offset: number): boolean {
     const reference = this.#reference;
     if (reference === undefined || steady - this.#lookedAt < uptimeLookMs) return false;

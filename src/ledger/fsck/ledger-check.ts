@@ -13,7 +13,8 @@ import {
   putHeadTime,
 } from "../../store/recount/ledger.ts";
 import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
-import { cityDay, dateOf, dayMs, sha256, startOf } from "../sealing/append.ts";
+import { cityDay, dateOf, dayMs, startOf } from "../calendar.ts";
+import { sha256 } from "../sha256.ts";
 import { firstBatchSize, isInChain, nextBatchSize } from "../verification/verification.ts";
 import { findWrongApprovals } from "./clock-approval-check.ts";
 import { findUnfounded, findUnnoted, noteChecks } from "./note-check.ts";

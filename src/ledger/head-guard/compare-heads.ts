@@ -4,14 +4,14 @@ import { abandonedBy, type Head } from "../../receipt/recovery.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { findLinks, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { listRecoveryRows } from "../../store/tables/recoveries.ts";
-import { sha256 } from "../sealing/append.ts";
+import { sha256 } from "../sha256.ts";
 import type { ServedHead } from "./head-folder.ts";
 
 /** A head that was served and that the chain does not have. */
 export interface MissingHead {
-  kept: ServedHead;
-  /** The chain ends before it; or it has another receipt in its place. */
-  kind: "below" | "beside";
+  head: ServedHead;
+  /** `truncated`: the chain ends before it. `replaced`: the chain has another receipt in its place. */
+  kind: "truncated" | "replaced";
 }
 
 export interface HeadComparison {
@@ -21,16 +21,16 @@ export interface HeadComparison {
 }
 
 /**
- * Whether a chain still has the heads that were served, or has a recovery that explains why not.
+ * Finds the served heads that a chain does not have, unless a recovery in the chain explains their absence.
  * @param head the newest receipt of the chain
  */
-export async function compareHeads(db: Queryable, head: Head, heads: readonly ServedHead[]): Promise<HeadComparison> {
+export async function compareHeads(db: Queryable, head: Head, served: readonly ServedHead[]): Promise<HeadComparison> {
   const recoveries = (await listRecoveryRows(db)).flatMap(readRecovery);
   const missing: MissingHead[] = [];
-  for (const kept of heads) {
-    if (await contains(db, head, kept)) continue;
-    if (recoveries.some((recovery) => covers(recovery, kept))) continue;
-    missing.push({ kept, kind: kept.seq > head.seq ? "below" : "beside" });
+  for (const each of served) {
+    if (await contains(db, head, each)) continue;
+    if (recoveries.some((recovery) => covers(recovery, each))) continue;
+    missing.push({ head: each, kind: each.seq > head.seq ? "truncated" : "replaced" });
   }
   return { missing, recoveries: recoveries.map(({ hash }) => hash) };
 }
@@ -38,7 +38,7 @@ export async function compareHeads(db: Queryable, head: Head, heads: readonly Se
 /** Whether the chain that ends at `head` has this receipt. */
 export async function contains(db: Queryable, head: Head, { seq, hash }: Head): Promise<boolean> {
   if (seq >= head.seq) return seq === head.seq && hash === head.hash;
-  // Either will do: when only one of them differs a row is damaged, which is for a verification to find.
+  // Either of the two links is enough. If only one of them differs, a row is damaged, and verification finds that.
   return (await findLinks(db, seq)).includes(hash);
 }
 
@@ -48,15 +48,15 @@ interface Recovery {
 }
 
 /**
- * Whether a recovery explains that a head is not in its chain; FORMAT.md says the same. It explains nothing about heads that
- * came after it in its own chain.
+ * Whether a recovery explains why its chain does not have a served head, by the rules of FORMAT.md. A recovery explains
+ * nothing about heads that came after it in its own chain.
  */
-function covers({ hash, abandoned }: Recovery, kept: ServedHead): boolean {
-  if (kept.recoveries.includes(hash)) return false;
-  return kept.seq < abandoned.seq || (kept.seq === abandoned.seq && kept.hash === abandoned.hash);
+function covers({ hash, abandoned }: Recovery, served: ServedHead): boolean {
+  if (served.recoveries.includes(hash)) return false;
+  return served.seq < abandoned.seq || (served.seq === abandoned.seq && served.hash === abandoned.hash);
 }
 
-/** The recovery that a stored receipt is: none, where its bytes are damaged or of another type. */
+/** Reads a stored receipt as a recovery. Gives nothing if its bytes are damaged or it has another type. */
 function readRecovery({ hash, prev_hash, canonical }: ReceiptRow): Recovery[] {
   if (sha256(canonical) !== hash) return [];
   const document = parseJson(canonical.toString("utf8"));

@@ -5,24 +5,25 @@ import { SealingBlocked } from "../sealing/seal-checks.ts";
 import { type HeadGuard, ServedHeadMissing } from "./head-guard.ts";
 
 /**
- * Runs a unit of work that seals. What it appends is kept by the guard before this resolves.
+ * Runs a transaction that may append receipts, and lets the guard store the newest of them.
  * @param begin makes the sealing of a transaction
+ * @returns the result of `work`; and a promise that resolves when the guard has stored the receipt
  * @throws SealingBlocked when the chain has lost a receipt that was served
  */
-export async function sealWithGuard<Reply>(
+export async function sealWithGuard<Result>(
   { db, guard, signal }: { db: Database; guard: HeadGuard | undefined; signal: AbortSignal },
   begin: (tx: Sealing["tx"]) => Sealing,
-  work: (sealing: Sealing) => Promise<Reply>,
-): Promise<{ reply: Reply; kept: Promise<void> | undefined }> {
+  work: (sealing: Sealing) => Promise<Result>,
+): Promise<{ result: Result; stored: Promise<void> | undefined }> {
   let sealing: Sealing | undefined;
   const run = () =>
     db.priority.transaction(signal, (tx) => {
       sealing = begin(tx);
       return work(sealing);
     });
-  const reply = await run().catch(async (error) => {
+  const result = await run().catch(async (error) => {
     if (guard === undefined || !(error instanceof ServedHeadMissing)) throw error;
-    // A node of a cluster may only be late. What is really missing is told with the reason.
+    // A node of a cluster may only be late. If the head is really missing, the reason says so.
     const reason = await guard.confirm(signal);
     if (reason !== undefined) throw new SealingBlocked(reason);
     return run().catch((again) => {
@@ -30,24 +31,25 @@ export async function sealWithGuard<Reply>(
     });
   });
   const appended = sealing?.appended;
-  return { reply, kept: appended && guard?.sealed(appended) };
+  return { result, stored: appended && guard?.storeSealed(appended) };
 }
 
 /**
  * Reads a receipt.
- * @returns also whether it is part of the chain up to the head that the guard has in its file: it will never be another
+ * @returns the receipt, and whether it is final: it is part of the chain up to the head that the guard has stored, so that
+ * no other receipt can take its place unnoticed
  */
 export async function findWithGuard(
   db: Parameters<typeof findReceipt>[0],
   guard: HeadGuard | undefined,
   seq: number,
 ): Promise<(ReceiptRow & { isFinal: boolean }) | undefined> {
-  const held = guard?.held;
-  guard?.served(seq);
-  if (held === undefined || seq > held.seq) {
+  const stored = guard?.storedHead;
+  guard?.observeServed(seq);
+  if (stored === undefined || seq > stored.seq) {
     const row = await findReceipt(db, seq);
     return row && { ...row, isFinal: false };
   }
-  const row = await findReceiptBeside(db, seq, held.seq);
-  return row && { ...row, isFinal: row.other_hash === held.hash };
+  const row = await findReceiptBeside(db, seq, stored.seq);
+  return row && { ...row, isFinal: row.other_hash === stored.hash };
 }

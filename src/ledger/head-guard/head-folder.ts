@@ -1,6 +1,6 @@
-// The files in which replicas remember the newest receipt that they served. They lie outside the database, so that they
-// survive when the database is replaced by an older copy. Each file has the seq and the hash in its name: replicas that
-// share a folder never overwrite each other's, and what is removed is always below something that is there.
+// Replicas remember the newest receipt that they served in files. The files lie outside the database, so that they survive
+// when an older copy replaces the database. The name of a file has the seq and the hash: replicas that share a folder never
+// overwrite each other's files. A file is removed only when a newer one exists.
 import { randomUUID } from "node:crypto";
 import { chown, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,17 +8,17 @@ import { isHash } from "../../receipt/document.ts";
 import { parseHead } from "../../receipt/head-text.ts";
 import type { Head } from "../../receipt/recovery.ts";
 
-/** A head that was served, and what must be known of its chain to compareHeads it later. */
+/** A head that was served, with the recoveries of its chain, which are needed to compare it with a chain later. */
 export interface ServedHead extends Head {
-  /** The hashes of the recoveries that its chain had, up to it. */
+  /** The hashes of the recoveries in its chain, up to this head. */
   recoveries: readonly string[];
 }
 
-/** What a file holds. */
+/** The content of a file. */
 export interface HeadRecord extends ServedHead {
   /** The hash of receipt 1. */
   ledger: string;
-  /** Where the database was, for people, and to notice a database that was replaced by an empty one. */
+  /** The address of the database, for people, and to notice when an empty database has replaced it. */
   database: string;
 }
 
@@ -26,20 +26,21 @@ export interface HeadFile extends HeadRecord {
   path: string;
 }
 
-/** How much of a hash a file's name has. */
+/** How many characters of a hash the name of a file has. */
 const prefixLength = 16;
-const aside = ".new";
-/** What a crash has left half written is removed after this, in milliseconds: until then somebody may be writing it. */
+/** The end of the name of a file that is still being written. */
+const unfinishedSuffix = ".new";
+/** An unfinished file is removed after this, in milliseconds. Until then another process may be writing it. */
 const staleMs = 60_000;
 
-/** The folder of these files. Reads and writes never block the event loop. */
+/** The folder of these files. Reading and writing never block the event loop. */
 export class HeadFolder {
   readonly path: string;
   readonly #files: string;
-  /** How the database is named in the files. */
+  /** The address of the database, as the files name it. */
   readonly database: string;
 
-  /** @param path made, if missing, by the first write */
+  /** @param path is created by the first write if it is missing */
   constructor(path: string, database: string) {
     this.path = path;
     this.#files = join(path, "heads");
@@ -47,8 +48,9 @@ export class HeadFolder {
   }
 
   /**
-   * Every file that can be read, of whatever ledger; and the paths of those that cannot be understood.
-   * @throws Error when the folder is there and cannot be read
+   * Reads the files of all ledgers.
+   * @returns the files that are valid, and the paths of those that are not
+   * @throws Error when the folder exists and cannot be read
    */
   async read(): Promise<{ heads: HeadFile[]; damaged: string[] }> {
     const names = await readdir(this.#files).catch((error: NodeJS.ErrnoException) => {
@@ -60,7 +62,7 @@ export class HeadFolder {
     for (const name of names.filter((each) => each.endsWith(".json")).sort()) {
       const path = join(this.#files, name);
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => error);
-      if (typeof text !== "string" && text.code === "ENOENT") continue; // removed meanwhile
+      if (typeof text !== "string" && text.code === "ENOENT") continue; // it was removed since the folder was listed
       const record = typeof text === "string" ? parse(text) : undefined;
       if (record === undefined) damaged.push(path);
       else heads.push({ ...record, path });
@@ -68,17 +70,17 @@ export class HeadFolder {
     return { heads, damaged };
   }
 
-  /** Whether the name of a file says that it is of this ledger. */
+  /** Whether a file belongs to this ledger, by its name. */
   isNamedFor(path: string, ledger: string): boolean {
     return path.startsWith(join(this.#files, `${ledger.slice(0, prefixLength)}-`));
   }
 
-  /** Writes a head so that it is there whole, after a crash of the machine too. @throws Error when that is not possible */
+  /** Writes a head. After a crash of the machine the file is complete or does not exist. @throws Error when it cannot be written */
   async write(record: HeadRecord): Promise<HeadFile> {
     const owner = await this.#make();
     const { ledger, seq, hash, recoveries, database } = record;
     const path = join(this.#files, `${ledger.slice(0, prefixLength)}-${seq}-${hash.slice(0, prefixLength)}.json`);
-    const unfinished = `${path}.${randomUUID()}${aside}`;
+    const unfinished = `${path}.${randomUUID()}${unfinishedSuffix}`;
     try {
       const text = JSON.stringify({ v: 1, ledger, seq, hash, recoveries, database, time: new Date().toISOString() });
       await writeThrough(unfinished, `${text}\n`, owner);
@@ -91,22 +93,22 @@ export class HeadFolder {
     return { ...record, path };
   }
 
-  /** Removes files, which may be gone already. */
+  /** Removes files. Some may already be gone. */
   async remove(paths: readonly string[]): Promise<void> {
     for (const path of paths) await rm(path, { force: true });
   }
 
-  /** Removes what crashes have left half written. */
+  /** Removes the unfinished files that crashes have left. */
   async sweep(): Promise<void> {
     const names = await readdir(this.#files).catch(() => []);
-    for (const name of names.filter((each) => each.endsWith(aside))) {
+    for (const name of names.filter((each) => each.endsWith(unfinishedSuffix))) {
       const path = join(this.#files, name);
       const { mtimeMs } = (await stat(path).catch(() => undefined)) ?? { mtimeMs: Number.POSITIVE_INFINITY };
       if (mtimeMs < Date.now() - staleMs) await rm(path, { force: true }).catch(() => {});
     }
   }
 
-  /** Makes the folder. @returns whom the files are to belong to, where root writes into somebody else's folder */
+  /** Creates the folder. @returns the owner of the files, if root writes into the folder of another account */
   async #make(): Promise<{ uid: number; gid: number } | undefined> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     const isRoot = process.getuid?.() === 0;
@@ -138,6 +140,30 @@ async function syncFolder(path: string): Promise<void> {
   } finally {
     await folder.close();
   }
+}
+
+/** The settings that tell one database from another. */
+interface DatabaseAddress {
+  socketPath?: string | undefined;
+  host?: string | undefined;
+  port?: number | undefined;
+  database: string;
+}
+
+/** The folder in which this replica remembers the newest receipt that it served. */
+export function headFolder({
+  dataDir,
+  database,
+}: {
+  dataDir: string;
+  database: DatabaseAddress | undefined;
+}): HeadFolder {
+  return new HeadFolder(dataDir, database === undefined ? "private" : nameOf(database));
+}
+
+/** The name has no account: several accounts may use one database. */
+function nameOf({ socketPath, host, port, database }: DatabaseAddress): string {
+  return `${socketPath ?? `${host ?? "127.0.0.1"}:${port ?? 3306}`}/${database}`;
 }
 
 function parse(text: string): HeadRecord | undefined {

@@ -4,7 +4,7 @@ import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { findReceipt, lockHead, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { Ticker } from "../../timing/ticker.ts";
 import { sleep, withTimeout } from "../../timing/wait.ts";
-import { sha256 } from "../sealing/append.ts";
+import { sha256 } from "../sha256.ts";
 import { compareHeads, type MissingHead } from "./compare-heads.ts";
 import type { HeadFolder, ServedHead } from "./head-folder.ts";
 import { HeadStore } from "./head-store.ts";
@@ -14,7 +14,7 @@ export interface GuardOptions {
   db: Database;
   folder: HeadFolder;
   log: GuardLog;
-  /** How often the chain is looked at while nobody reads it, in milliseconds. */
+  /** How often the chain is checked while nobody reads it, in milliseconds. */
   lookMs?: number | undefined;
 }
 
@@ -25,135 +25,133 @@ export interface GuardLog {
 }
 
 const defaultLookMs = 5_000;
-/** The least time between looks that readers cause, in milliseconds. */
+/** The least time between checks that readers cause, in milliseconds. */
 const minLookIntervalMs = 200;
-/**
- * How long to wait before each further look at a chain that ends too early, in milliseconds: a node of a cluster may only
- * be late.
- */
+/** The delays before the checks of a chain that ends too early, in milliseconds: a node of a cluster may only be late. */
 const confirmDelaysMs = [0, 100, 300, 600];
 /** How long the reply to a seal waits for the file, in milliseconds: a disk that hangs does not stop sealing. */
-const maxKeepMs = 1_000;
+const maxStoreMs = 1_000;
 
-/** A head that was served is not in the chain that was about to be continued. */
+/** The chain that was about to grow does not have a head that was served. */
 export class ServedHeadMissing extends Error {
   override readonly name = "ServedHeadMissing";
 }
 
 /**
- * Remembers the newest receipt that this replica served, outside the database, and refuses to seal on a chain that does not
- * have it: a database that was restored from a backup would otherwise fork the ledger without a word. Reading goes on.
+ * Remembers, outside the database, the newest receipt that this replica served, and refuses to seal on a chain that does
+ * not have it. Without this, a database that was restored from a backup would fork the ledger unnoticed. Reading continues.
  */
 export class HeadGuard {
   readonly #db: Database;
   readonly #log: GuardLog;
   readonly #lookMs: number;
-  readonly #keeper: HeadStore;
-  /** The heads that the chain must have: the newest one served, or at first those of the files. */
-  #bound: readonly ServedHead[] = [];
-  #objection: string | undefined;
+  readonly #store: HeadStore;
+  /** The heads that the chain must have: the newest one that was served, or after a start those of the files. */
+  #required: readonly ServedHead[] = [];
+  /** Which required heads are missing, for the operator; undefined if none is. */
+  #problem: string | undefined;
   readonly #stopping = new AbortController();
   #looking: Promise<void> | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** A look that comes as soon as it may. */
-  #later: NodeJS.Timeout | undefined;
+  /** Starts the next check that readers caused, when it is due. */
+  #lookTimer: NodeJS.Timeout | undefined;
   #ticker: Ticker | undefined;
 
   constructor({ db, folder, log, lookMs = defaultLookMs }: GuardOptions) {
     this.#db = db;
     this.#log = log;
     this.#lookMs = lookMs;
-    this.#keeper = new HeadStore(folder, log);
+    this.#store = new HeadStore(folder, log);
   }
 
-  /** Reads the files, compares the chain with them and begins to watch it. The ledger has its first receipt. */
+  /** Reads the files, checks the chain against them, and begins to watch it. The ledger already has its first receipt. */
   async begin(signal: AbortSignal): Promise<void> {
     await this.#load(signal);
     await this.#look(signal);
     const tick = (signal: AbortSignal) => (this.#looking ??= this.#lookOnce(signal));
-    this.#ticker = new Ticker(this.#lookMs, tick, (err) => this.#log.warn({ err }, "the head could not be looked at"));
+    this.#ticker = new Ticker(this.#lookMs, tick, (err) => this.#log.warn({ err }, "the head could not be checked"));
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the service is stopping"));
-    clearTimeout(this.#later);
+    clearTimeout(this.#lookTimer);
     await this.#ticker?.stop();
     await this.#looking;
-    await this.#keeper.settled();
+    await this.#store.settled();
   }
 
-  /** What an operator should know; undefined when all is well. */
+  /** What an operator should know; undefined if all is well. */
   get warning(): string | undefined {
-    const texts = [this.#objection, this.#keeper.damage, this.#keeper.fault].filter((text) => text !== undefined);
+    const texts = [this.#problem, this.#store.damage, this.#store.fault].filter((text) => text !== undefined);
     return texts.length === 0 ? undefined : texts.join(" ");
   }
 
-  /** The newest receipt that is in the file and in the chain, as far as is known. */
-  get held(): Head | undefined {
-    return this.#objection === undefined && this.#keeper.damage === undefined ? this.#keeper.held : undefined;
+  /** The newest receipt that is in the file and, as far as is known, in the chain. */
+  get storedHead(): Head | undefined {
+    return this.#problem === undefined && this.#store.damage === undefined ? this.#store.storedHead : undefined;
   }
 
-  /** Why nothing may be sealed; to be added to the `SealChecks`. */
+  /** The `SealCheck` of this guard: why nothing may be sealed. */
   readonly check = async (signal: AbortSignal): Promise<string | undefined> => {
-    if (this.#objection !== undefined) await this.#confirm(signal, [0]);
-    return this.#objection ?? this.#keeper.damage;
+    if (this.#problem !== undefined) await this.#confirm(signal, [0]);
+    return this.#problem ?? this.#store.damage;
   };
 
   /**
    * Decides whether a receipt may follow `head`, which the transaction has locked.
-   * @returns the hashes of the recoveries that the chain has
-   * @throws ServedHeadMissing when it may not; Error when the database is empty and was not, which is for a start to end with
+   * @returns the hashes of the recoveries in the chain
+   * @throws ServedHeadMissing if it may not; Error if the database is empty but had a ledger before, which ends the start
    */
-  async admit(tx: Tx, head: Head): Promise<readonly string[]> {
-    if (head.seq === 0 && this.#bound.length === 0) await this.#keeper.refuseEmpty();
-    const [only] = this.#bound;
-    if (only !== undefined && this.#bound.length === 1 && isSame(only, head)) return only.recoveries;
-    const { missing, recoveries } = await compareHeads(tx, head, this.#bound);
+  async checkHead(tx: Tx, head: Head): Promise<readonly string[]> {
+    if (head.seq === 0 && this.#required.length === 0) await this.#store.refuseEmpty();
+    const [only] = this.#required;
+    if (only !== undefined && this.#required.length === 1 && isSame(only, head)) return only.recoveries;
+    const { missing, recoveries } = await compareHeads(tx, head, this.#required);
     if (missing.length > 0) throw new ServedHeadMissing(describeMissingHeads(missing, head));
     return recoveries;
   }
 
-  /** Keeps a receipt that was sealed here and is committed; resolves when it is in the file, or that takes too long. */
-  async sealed(head: ServedHead): Promise<void> {
+  /** Stores a receipt that this process sealed and committed. Resolves when it is in the file, or when that takes too long. */
+  async storeSealed(head: ServedHead): Promise<void> {
     if (!this.#advance(head)) return;
-    await withTimeout(this.#keeper.keep(), maxKeepMs);
+    await withTimeout(this.#store.flush(), maxStoreMs);
   }
 
-  /** To be told of every head that is read. What is new is looked at in the background. */
-  saw(head: Head): void {
-    const [only] = this.#bound;
+  /** Must be called with every head that is read. A new head is checked in the background. */
+  observeHead(head: Head): void {
+    const [only] = this.#required;
     if (only === undefined || !isSame(only, head)) this.#lookSoon();
   }
 
-  /** To be told of a receipt that is served, by its seq. */
-  served(seq: number): void {
-    const [only] = this.#bound;
+  /** Must be called with the seq of every receipt that is served. */
+  observeServed(seq: number): void {
+    const [only] = this.#required;
     if (only === undefined || seq > only.seq) this.#lookSoon();
   }
 
   #lookSoon(): void {
-    // While the chain is not as it should be, the ticker looks again.
-    if (this.#ticker === undefined || this.#looking !== undefined || this.#objection !== undefined) return;
-    const tooSoonMs = this.#lookedAt + minLookIntervalMs - performance.now();
-    if (tooSoonMs > 0) {
-      this.#later ??= setTimeout(() => {
-        this.#later = undefined;
+    // While there is a problem, only the ticker checks again.
+    if (this.#ticker === undefined || this.#looking !== undefined || this.#problem !== undefined) return;
+    const waitMs = this.#lookedAt + minLookIntervalMs - performance.now();
+    if (waitMs > 0) {
+      this.#lookTimer ??= setTimeout(() => {
+        this.#lookTimer = undefined;
         this.#lookSoon();
-      }, tooSoonMs).unref();
+      }, waitMs).unref();
       return;
     }
     this.#looking = this.#lookOnce(this.#stopping.signal).catch((err) => {
-      if (!this.#stopping.signal.aborted) this.#log.warn({ err }, "the head could not be looked at");
+      if (!this.#stopping.signal.aborted) this.#log.warn({ err }, "the head could not be checked");
     });
   }
 
   /**
-   * Finds out on the writer whether a head is really missing. A chain that ends too early gets some time.
-   * @returns why nothing may be sealed; undefined when the chain has everything now
+   * Finds out, on the writing server, whether a head is really missing. A chain that ends too early gets some time.
+   * @returns why nothing may be sealed; undefined if the chain now has every required head
    */
   async confirm(signal: AbortSignal): Promise<string | undefined> {
     await this.#confirm(signal, confirmDelaysMs);
-    return this.#objection;
+    return this.#problem;
   }
 
   async #confirm(signal: AbortSignal, delaysMs: readonly number[]): Promise<void> {
@@ -161,11 +159,11 @@ export class HeadGuard {
       if (ms > 0) await sleep(ms, signal);
       const { head, missing, recoveries } = await this.#db.priority.transaction(signal, async (tx) => {
         const head = await lockHead(tx);
-        return { head, ...(await compareHeads(tx, head, this.#bound)) };
+        return { head, ...(await compareHeads(tx, head, this.#required)) };
       });
       if (missing.length === 0) return this.#accept(this.#db.priority.reader(signal), head, recoveries);
       const isLast = index === delaysMs.length - 1;
-      if (isLast || missing.every(({ kind }) => kind === "beside")) return this.#object(missing, head);
+      if (isLast || missing.every(({ kind }) => kind === "replaced")) return this.#reject(missing, head);
     }
   }
 
@@ -177,55 +175,56 @@ export class HeadGuard {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    if (this.#keeper.damage !== undefined) await this.#load(signal);
+    if (this.#store.damage !== undefined) await this.#load(signal);
     const db = this.#db.priority.reader(signal);
     const head = await readHead(db);
-    const [only] = this.#bound;
-    if (this.#objection === undefined && this.#bound.length === 1 && isSame(only as ServedHead, head)) {
-      // It may still have to be written, after the disk was full.
-      return this.#keeper.keep();
+    const [only] = this.#required;
+    if (this.#problem === undefined && this.#required.length === 1 && isSame(only as ServedHead, head)) {
+      // The head may still have to be written, if the disk was full before.
+      return this.#store.flush();
     }
-    const { missing, recoveries } = await compareHeads(db, head, this.#bound);
+    const { missing, recoveries } = await compareHeads(db, head, this.#required);
     if (missing.length === 0) return this.#accept(db, head, recoveries);
-    await this.#confirm(signal, this.#objection === undefined ? confirmDelaysMs : [0]).catch((error) => {
+    await this.#confirm(signal, this.#problem === undefined ? confirmDelaysMs : [0]).catch((error) => {
       if (signal.aborted) throw error;
-      // What the reader shows is enough to be careful where the writer does not answer.
-      this.#object(missing, head);
+      // The writing server does not answer. What the reader shows is reason enough to block sealing.
+      this.#reject(missing, head);
     });
   }
 
   async #load(signal: AbortSignal): Promise<void> {
     const first = await findReceipt(this.#db.reader(signal), 1);
-    const kept = await this.#keeper.load(first === undefined ? [] : [first.hash, sha256(first.canonical)]);
-    // What this process knows of its own stays.
-    this.#bound = [...this.#bound, ...kept.filter((each) => !this.#bound.some((known) => isSame(known, each)))];
+    const stored = await this.#store.load(first === undefined ? [] : [first.hash, sha256(first.canonical)]);
+    // The heads that this process already knows stay.
+    const added = stored.filter((each) => !this.#required.some((known) => isSame(known, each)));
+    this.#required = [...this.#required, ...added];
   }
 
-  /** The chain has everything that it must have: its head is what it must have from now on. */
+  /** The chain has every required head. From now on its own head is the required one. */
   async #accept(db: Queryable, head: Head, recoveries: readonly string[]): Promise<void> {
-    if (this.#objection !== undefined) this.#log.info({ seq: head.seq }, "the chain has every receipt that was served");
-    this.#objection = undefined;
+    if (this.#problem !== undefined) this.#log.info({ seq: head.seq }, "the chain has every receipt that was served");
+    this.#problem = undefined;
     if (head.seq === 0 || !isIntact(await findReceipt(db, head.seq), head)) return;
     this.#advance({ seq: head.seq, hash: head.hash, recoveries });
-    await this.#keeper.keep();
+    await this.#store.flush();
   }
 
-  #object(missing: readonly MissingHead[], head: Head): void {
+  #reject(missing: readonly MissingHead[], head: Head): void {
     const text = describeMissingHeads(missing, head);
-    if (text !== this.#objection) this.#log.error({ head: head.seq }, text);
-    this.#objection = text;
+    if (text !== this.#problem) this.#log.error({ head: head.seq }, text);
+    this.#problem = text;
   }
 
-  /** Moves on to a head of the chain, unless something newer of it is known already. @returns whether it did */
+  /** Makes a head of the chain the required one, unless a newer one is already known. @returns whether it did */
   #advance(head: ServedHead): boolean {
-    if (this.#bound.some((each) => !isSuperseded(each, head))) return false;
-    this.#bound = [head];
-    this.#keeper.take(head);
+    if (this.#required.some((each) => !isSuperseded(each, head))) return false;
+    this.#required = [head];
+    this.#store.set(head);
     return true;
   }
 }
 
-/** Whether a head of the chain says all that an earlier known one says, which the chain has or a recovery explains. */
+/** Whether a head of the chain replaces a known head, which the chain has or a recovery explains. */
 function isSuperseded(known: ServedHead, head: ServedHead): boolean {
   return head.seq >= known.seq || head.recoveries.some((hash) => !known.recoveries.includes(hash));
 }
@@ -234,7 +233,7 @@ function isSame(one: Head, other: Head): boolean {
   return one.seq === other.seq && one.hash === other.hash;
 }
 
-/** Only what is sound is remembered: a damaged row would otherwise stand against its own repair. */
+/** Only intact receipts are remembered. A damaged row would otherwise block sealing after its own repair. */
 function isIntact(row: ReceiptRow | undefined, { hash }: Head): boolean {
   return row !== undefined && row.hash === hash && sha256(row.canonical) === hash;
 }

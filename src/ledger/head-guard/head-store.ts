@@ -1,22 +1,22 @@
 import type { Head } from "../../receipt/recovery.ts";
 import type { HeadFile, HeadFolder, ServedHead } from "./head-folder.ts";
 
-/** Brings the newest head into a file, one write at a time: heads that come meanwhile share the next one. */
+/** Writes the newest head to a file, one write at a time. Heads that arrive during a write share the next one. */
 export class HeadStore {
   readonly #folder: HeadFolder;
   readonly #log: { warn(fields: object, message: string): void };
   /** The hash of receipt 1, once it is known. */
   ledger: string | undefined;
-  /** Why files of this ledger cannot be understood; nothing may be sealed then. */
+  /** Why files of this ledger cannot be read; undefined if all can. Nothing may be sealed while this is set. */
   damage: string | undefined;
-  /** Why the newest head is not in a file. */
+  /** Why the newest head is not in a file; undefined if it is. */
   fault: string | undefined;
-  /** What is to be in a file, and how often that has changed. */
-  #wanted: ServedHead | undefined;
+  /** The head to write, and how often it has changed. */
+  #newest: ServedHead | undefined;
   #version = 0;
   #writtenVersion = 0;
-  /** What is in a file. */
-  #held: Head | undefined;
+  /** The head that is in a file. */
+  #stored: Head | undefined;
   /** The files that the next one replaces. */
   #files: readonly string[] = [];
   #writing: Promise<boolean> | undefined;
@@ -26,14 +26,14 @@ export class HeadStore {
     this.#log = log;
   }
 
-  /** The head that is in a file; undefined before the first is. */
-  get held(): Head | undefined {
-    return this.#held;
+  /** The head that is in a file; undefined before the first one is written. */
+  get storedHead(): Head | undefined {
+    return this.#stored;
   }
 
   /**
    * Reads the files of a ledger.
-   * @param ids what the hash of its receipt 1 may be
+   * @param ids the possible hashes of its receipt 1
    * @returns the heads in them, and those of other ledgers in the same database
    */
   async load(ids: readonly string[]): Promise<ServedHead[]> {
@@ -49,12 +49,12 @@ export class HeadStore {
     const others = heads.filter(({ ledger, database }) => !ids.includes(ledger) && database === this.#folder.database);
     const found = [...own, ...others];
     this.#files = found.map(({ path }) => path);
-    // A file that is alone stays until there is a newer head, and is not written again.
-    if (found.length === 1) this.#held ??= own[0];
+    // A single file is already correct. It stays until there is a newer head.
+    if (found.length === 1) this.#stored ??= own[0];
     return found;
   }
 
-  /** @throws Error when this database has had a ledger, and has none now */
+  /** @throws Error if this database had a ledger before: it is empty now */
   async refuseEmpty(): Promise<void> {
     const { heads } = await this.#read();
     const [lost] = heads.filter(({ database }) => database === this.#folder.database).sort((a, b) => b.seq - a.seq);
@@ -65,14 +65,14 @@ export class HeadStore {
     );
   }
 
-  /** Has a head written by the next `keep`. */
-  take(head: ServedHead): void {
-    this.#wanted = head;
+  /** Sets the head that the next `flush` writes. */
+  set(head: ServedHead): void {
+    this.#newest = head;
     this.#version += 1;
   }
 
-  /** Resolves when what was taken is in a file, or could not be written: `fault` then says why. */
-  async keep(): Promise<void> {
+  /** Resolves when the head that was set is in a file, or when it could not be written; `fault` then says why. */
+  async flush(): Promise<void> {
     const version = this.#version;
     while (this.#writtenVersion < version) {
       this.#writing ??= this.#write().finally(() => {
@@ -82,19 +82,19 @@ export class HeadStore {
     }
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when no write is running. */
   async settled(): Promise<void> {
     await this.#writing;
   }
 
   async #write(): Promise<boolean> {
     const { ledger } = this;
-    const head = this.#wanted;
+    const head = this.#newest;
     const version = this.#version;
     if (ledger === undefined || head === undefined) return false;
     try {
       const { path } = await this.#folder.write({ ...head, ledger, database: this.#folder.database });
-      this.#held = head;
+      this.#stored = head;
       this.#writtenVersion = version;
       this.fault = undefined;
       const old = this.#files.filter((each) => each !== path);
@@ -117,7 +117,7 @@ export class HeadStore {
   }
 
   #fail(what: "read" | "written", error: unknown): void {
-    // Without the name of the file, which is another one each time: the same fault is told once.
+    // The name of the file differs each time. Without it, a fault that lasts is logged once.
     const [reason] = (error as Error).message.split(",");
     const text =
       "The newest receipt that was served is not remembered, so that a restored backup may go unnoticed:" +

@@ -1,12 +1,12 @@
 import type { Head } from "../../receipt/recovery.ts";
 import type { MissingHead } from "./compare-heads.ts";
 
-/** What an operator is told about heads that are missing in the chain which ends at `head`, in a few sentences. */
+/** Tells the operator, in a few sentences, which served heads are missing from the chain that ends at `head`. */
 export function describeMissingHeads(missing: readonly MissingHead[], head: Head): string {
-  const highest = newestMissing(missing);
-  const { seq, hash } = highest.kept;
+  const newest = newestMissing(missing);
+  const { seq, hash } = newest.head;
   const what =
-    highest.kind === "below"
+    newest.kind === "truncated"
       ? `the ledger in the database ends at receipt ${head.seq}`
       : `the database has another receipt ${seq} now`;
   return (
@@ -15,7 +15,7 @@ export function describeMissingHeads(missing: readonly MissingHead[], head: Head
   );
 }
 
-/** The objection about the newest receipt. */
+/** The missing head with the highest seq. */
 export function newestMissing(missing: readonly MissingHead[]): MissingHead {
-  return missing.reduce((one, other) => (other.kept.seq > one.kept.seq ? other : one));
+  return missing.reduce((one, other) => (other.head.seq > one.head.seq ? other : one));
 }

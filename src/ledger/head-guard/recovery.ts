@@ -4,9 +4,10 @@ import type { Database } from "../../store/database/database.ts";
 import { findReceipt, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { insertRecovery } from "../../store/tables/recoveries.ts";
 import { readCalendar } from "../../store/tables/seals.ts";
-import { append, sha256, verificationPath } from "../sealing/append.ts";
+import { append, verificationPath } from "../sealing/append.ts";
 import { checkPlain } from "../sealing/evidence.ts";
 import type { SealChecks } from "../sealing/seal-checks.ts";
+import { sha256 } from "../sha256.ts";
 import { verifyInParallel } from "../verification/parallel-verification.ts";
 import { compareHeads, contains, type MissingHead } from "./compare-heads.ts";
 import type { HeadFolder, ServedHead } from "./head-folder.ts";
@@ -18,38 +19,38 @@ export interface RecoveryOptions {
   folder: HeadFolder;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
-  /** What else may forbid to seal. */
-  holds?: SealChecks | undefined;
-  /** Told what went wrong with the files. */
+  /** Other checks that may block sealing. */
+  sealChecks?: SealChecks | undefined;
+  /** Called when files cannot be read or written. */
   warn(text: string): void;
 }
 
-/** What the database has and what the head files say. */
+/** The ledger in the database, compared with the head files. */
 export interface Inspection {
   head: Head;
-  /** The newest head of the files, and whether the chain has it; undefined when there is none. */
+  /** The newest head in the files, and whether the chain has it; undefined if there is none. */
   remembered: (Head & { isInChain: boolean }) | undefined;
-  /** The heads that the chain does not have, and that no recovery explains. */
+  /** The served heads that the chain does not have, and whose absence no recovery explains. */
   missing: MissingHead[];
-  /** Files that cannot be understood. */
+  /** Which files cannot be read; undefined if all can. */
   damage: string | undefined;
 }
 
-/** What an operator says about a chain that has lost receipts. */
+/** An operator's statement about a chain that has lost receipts. */
 export interface RecoveryInput {
   /** The newest receipt that was served and is lost. */
   abandoned: Head;
   note: string;
 }
 
-/** Compares the ledger with what this replica remembers, and seals what an operator says about the difference. */
+/** Compares the ledger with the heads that this replica remembers, and seals an operator's statement about lost receipts. */
 export class LedgerRecovery {
   readonly #options: RecoveryOptions;
-  readonly #keeper: HeadStore;
+  readonly #store: HeadStore;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    this.#keeper = new HeadStore(options.folder, { warn: (_, text) => options.warn(text) });
+    this.#store = new HeadStore(options.folder, { warn: (_, text) => options.warn(text) });
   }
 
   /** @throws Error when the database has no ledger */
@@ -61,27 +62,28 @@ export class LedgerRecovery {
       const { missing } = await compareHeads(tx, head, remembered);
       const [newest] = remembered.toSorted((a, b) => b.seq - a.seq);
       const found = newest && { seq: newest.seq, hash: newest.hash, isInChain: await contains(tx, head, newest) };
-      return { head, remembered: found, missing, damage: this.#keeper.damage };
+      return { head, remembered: found, missing, damage: this.#store.damage };
     });
   }
 
   /**
    * Seals a recovery, and remembers it as the newest head.
-   * @throws Error with one line when the statement does not fit, or something else forbids to seal
+   * @throws Error with one line when the statement does not match the loss, or when sealing is blocked
    */
   async seal(signal: AbortSignal, { abandoned, note }: RecoveryInput): Promise<ReceiptRow> {
-    const { db, now, holds } = this.#options;
-    if (note.trim() === "" || note.length > maxNote) throw new Error(`the note must have 1 to ${maxNote} characters`);
+    const { db, now, sealChecks } = this.#options;
+    if (note.trim() === "" || note.length > maxNoteLength)
+      throw new Error(`the note must have 1 to ${maxNoteLength} characters`);
     checkPlain(note, "note");
     const remembered = await this.#load(signal);
-    const hold = await holds?.reason(signal);
+    const blockReason = await sealChecks?.blockReason(signal);
     const before = await verifyInParallel(db.longReader(signal), chainStart, { signal, onFailure: () => {} });
     const { row, appended } = await db.transaction(signal, async (tx) => {
       const head = await lockHead(tx);
       const calendar = await readCalendar(tx);
       if (calendar === undefined) throw new Error("the row of ledger_epoch is gone; restore it from a backup");
-      const judgement = await compareHeads(tx, head, remembered);
-      checkFits(abandoned, judgement.missing);
+      const comparison = await compareHeads(tx, head, remembered);
+      checkFits(abandoned, comparison.missing);
       if (await contains(tx, head, abandoned)) {
         throw new Error(`receipt ${abandoned.seq} is part of the ledger as it is: nothing is abandoned`);
       }
@@ -89,8 +91,8 @@ export class LedgerRecovery {
         tx,
         now: now(),
         epoch: calendar.epoch,
-        hold,
-        guard: { admit: async () => judgement.recoveries },
+        blockReason,
+        guard: { checkHead: async () => comparison.recoveries },
       };
       const row = await append(sealing, head, {
         book: null,
@@ -113,10 +115,10 @@ export class LedgerRecovery {
       const { missing } = await compareHeads(tx, row, remembered);
       return { row, appended: missing.length === 0 ? sealing.appended : undefined };
     });
-    // What is still not explained keeps its files, for the operator to decide about as well.
+    // If another head is still missing, its files stay, so that the operator can decide about it too.
     if (appended !== undefined) {
-      this.#keeper.take(appended);
-      await this.#keeper.keep();
+      this.#store.set(appended);
+      await this.#store.flush();
     }
     return row;
   }
@@ -124,17 +126,17 @@ export class LedgerRecovery {
   async #load(signal: AbortSignal): Promise<ServedHead[]> {
     const first = await findReceipt(this.#options.db.reader(signal), 1);
     if (first === undefined) throw new Error("the database has no ledger; restore a backup, or start the service");
-    return this.#keeper.load([first.hash, sha256(first.canonical)]);
+    return this.#store.load([first.hash, sha256(first.canonical)]);
   }
 }
 
 /** The most characters of a note. */
-const maxNote = 1_000;
+const maxNoteLength = 1_000;
 
-/** Where this replica misses a receipt, that one is what is abandoned: nobody abandons another one by mistake. */
+/** If this replica misses receipts, the newest of them must be the abandoned one: nobody abandons another by mistake. */
 function checkFits(abandoned: Head, missing: readonly MissingHead[]): void {
   if (missing.length === 0) return;
-  const { kept } = newestMissing(missing);
-  if (kept.seq === abandoned.seq && kept.hash === abandoned.hash) return;
-  throw new Error(`the newest receipt that was served and is lost is ${kept.seq}:${kept.hash}; name that one`);
+  const { head } = newestMissing(missing);
+  if (head.seq === abandoned.seq && head.hash === abandoned.hash) return;
+  throw new Error(`the newest receipt that was served and is lost is ${head.seq}:${head.hash}; name that one`);
 }

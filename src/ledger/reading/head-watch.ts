@@ -3,7 +3,7 @@ import { type Head, readHead } from "../../store/tables/receipts.ts";
 import { forEachInBatches } from "../../timing/event-loop.ts";
 import { createDeferred, type Deferred } from "../../timing/wait.ts";
 
-/** How often the head is looked at while somebody waits: another replica's receipt is seen within this, in milliseconds. */
+/** How often the head is read while followers wait, in milliseconds. Another replica's receipt is found within this time. */
 const pollMs = 250;
 
 interface Waiter {
@@ -11,25 +11,26 @@ interface Waiter {
   seen: Deferred<number>;
 }
 
-/** Tells followers when the chain has grown. The database is asked once for all of them, and only while somebody waits. */
+/** Notifies followers when the chain has grown. They share one query, which runs only while at least one of them waits. */
 export class HeadWatch {
   readonly #db: Queryable;
-  readonly #saw: (head: Head) => void;
+  readonly #onHead: (head: Head) => void;
   readonly #waiters = new Set<Waiter>();
   #polling = false;
-  /** Ends the pause before the next look; undefined while a look is under way. */
+  /** Ends the pause before the next query; undefined while a query runs. */
   #endPause: (() => void) | undefined;
-  #lookAgain = false;
+  #pollAgain = false;
 
-  /** @param saw told of every head that is read */
-  constructor(db: Queryable, saw: (head: Head) => void = () => {}) {
+  /** @param onHead called with every head that is read */
+  constructor(db: Queryable, onHead: (head: Head) => void = () => {}) {
     this.#db = db;
-    this.#saw = saw;
+    this.#onHead = onHead;
   }
 
   /**
-   * Resolves when there is a receipt after `after`, sealed by any replica, with the seq of the newest.
-   * @throws the signal's reason, and what the database fails with
+   * Resolves when any replica has sealed a receipt after `after`.
+   * @returns the seq of the newest receipt
+   * @throws the signal's reason; the error of a query that failed
    */
   beyond(after: number, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
@@ -40,29 +41,29 @@ export class HeadWatch {
     return seen.promise;
   }
 
-  /** A receipt was sealed here: its followers need not wait for the next look. */
+  /** This process has sealed a receipt. Followers need not wait for the next query. */
   notify(): void {
-    this.#lookAgain = true;
+    this.#pollAgain = true;
     this.#endPause?.();
   }
 
   async #poll(): Promise<void> {
     this.#polling = true;
     while (this.#waiters.size > 0) {
-      this.#lookAgain = false;
+      this.#pollAgain = false;
       try {
         const head = await readHead(this.#db);
-        this.#saw(head);
+        this.#onHead(head);
         const { seq } = head;
         await forEachInBatches(
           [...this.#waiters].filter(({ after }) => after < seq),
           ({ seen }) => seen.resolve(seq),
         );
       } catch (error) {
-        // Followers hear of it, rather than of nothing at all, and come again.
+        // Followers get the error instead of waiting, and may try again.
         await forEachInBatches([...this.#waiters], ({ seen }) => seen.reject(error));
       }
-      if (!this.#lookAgain) await this.#pause();
+      if (!this.#pollAgain) await this.#pause();
     }
     this.#polling = false;
   }

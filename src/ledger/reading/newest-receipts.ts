@@ -1,7 +1,7 @@
 import type { Queryable } from "../../store/database/queryable.ts";
 import { listReceipts, type ReceiptRow } from "../../store/tables/receipts.ts";
 
-/** Reads a receipt that many followers want at the same time once for all of them. Receipts never change. */
+/** Lets many followers that want the same receipt at the same time share one query. */
 export class NewestReceipts {
   readonly #db: Queryable;
   readonly #running = new Map<number, Promise<ReceiptRow[]>>();
@@ -10,7 +10,7 @@ export class NewestReceipts {
     this.#db = db;
   }
 
-  /** The receipt of this seq alone, or nothing. */
+  /** The receipt with this seq, or nothing. */
   read(seq: number): Promise<ReceiptRow[]> {
     let running = this.#running.get(seq);
     if (running === undefined) {

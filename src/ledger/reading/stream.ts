@@ -4,12 +4,13 @@ import { type Head, largestReceipt, listReceipts, type ReceiptRow, readHead } fr
 import type { HeadWatch } from "./head-watch.ts";
 import type { NewestReceipts } from "./newest-receipts.ts";
 
-/** Receipts that are read at once for one stream, which holds no more than these in memory, nor much more than these bytes. */
-const portion = 64;
-const portionBytes = 256 * 1024;
-/** Shared by the streams that are reading, in bytes: clients that do not read keep theirs for as long as they are let. */
-const sharedBytes = 4 * 1024 * 1024;
-/** For so many receipts ahead the largest is looked up, in one query. */
+/** The most receipts that one stream has in memory. */
+const maxRows = 64;
+/** About how many bytes of receipts one stream has in memory. */
+const maxBytes = 256 * 1024;
+/** About how many bytes all streams together have in memory: a slow client occupies its share until it has read it. */
+const maxSharedBytes = 4 * 1024 * 1024;
+/** The range of receipts for which one query finds the largest. */
 const lookAhead = 512;
 
 export interface StreamQuery {
@@ -18,21 +19,22 @@ export interface StreamQuery {
   follow: boolean;
 }
 
-/** What all followers of a chain share. */
+/** The state that all followers of a chain share. */
 export interface Followers {
   watch: HeadWatch;
   newest: NewestReceipts;
-  /** How many streams read what was sealed before they began. */
+  /** How many streams are reading receipts that are already sealed. */
   backfills: number;
-  /** Told of every head that is read. */
-  saw(head: Head): void;
+  /** Called with every head that is read. */
+  onHead(head: Head): void;
 }
 
 /**
- * Receipts in the order of the chain, each once and none left out. Nothing is read before the consumer has taken what was
- * read before. A stream ends in one of these ways: it returns (not following, and the head of its beginning is reached);
- * or it throws the signal's reason (the consumer has gone, the service stops), or `unavailable` (the database is away, or
- * has lost a receipt).
+ * Streams receipts in the order of the chain, each exactly once. The next receipts are read only when the consumer has taken
+ * the earlier ones. A stream ends in one of these ways:
+ * - it returns, without `follow`, at the receipt that was the newest when the stream began;
+ * - it throws the signal's reason: the consumer has left, or the service stops;
+ * - it throws `unavailable`: the database is away, or has lost a receipt.
  * @throws StoaError `not_found` when `from` is further than one beyond the head
  */
 export async function* streamReceipts(
@@ -42,12 +44,12 @@ export async function* streamReceipts(
   signal: AbortSignal,
 ): AsyncGenerator<ReceiptRow, void> {
   const newest = await readHead(db);
-  followers.saw(newest);
+  followers.onHead(newest);
   let head = newest.seq;
   if (from > head + 1) throw notFound("There is no receipt of this seq yet.", "from");
   let next = from;
   for (;;) {
-    // Backfill: what there is up to the head that is known.
+    // Backfill: the receipts up to the known head.
     for await (const rows of backfill(db, followers, { from: next, to: head }, signal)) {
       for (const row of rows) {
         if (row.seq !== next) throw missingReceipt(next);
@@ -58,12 +60,12 @@ export async function* streamReceipts(
     if (next <= head) throw missingReceipt(next);
     if (!follow) return;
 
-    // Live: what is sealed from now on, here or by another replica.
+    // Live: the receipts that any replica seals from now on.
     head = await followers.watch.beyond(head, signal);
   }
 }
 
-/** The receipts from one to another in portions, up to one that holds nothing: a receipt is missing then. */
+/** Reads a range of receipts in parts. It ends early at an empty part: a receipt is missing there. */
 async function* backfill(
   db: Queryable,
   followers: Followers,
@@ -78,14 +80,14 @@ async function* backfill(
       if (next > countedTo && next < to) {
         countedTo = Math.min(next + lookAhead - 1, to);
         const largest = await largestReceipt(db, next, countedTo);
-        const bytes = Math.min(portionBytes, sharedBytes / followers.backfills);
-        count = Math.min(portion, Math.max(1, Math.floor(bytes / Math.max(largest, 1))));
+        const bytes = Math.min(maxBytes, maxSharedBytes / followers.backfills);
+        count = Math.min(maxRows, Math.max(1, Math.floor(bytes / Math.max(largest, 1))));
       }
       const length = Math.min(count, Math.max(countedTo, next) - next + 1);
       const rows = next === to ? await followers.newest.read(next) : await listReceipts(db, next, length);
       signal.throwIfAborted();
       if (rows.length === 0) return;
-      // The driver's bytes are part of a larger piece, which they would keep for as long as the client does not read.
+      // The driver's buffer is part of a larger one. Without a copy, the larger one would stay until a slow client has read.
       for (const row of rows) row.canonical = Buffer.from(row.canonical);
       yield rows;
       next += rows.length;
@@ -95,7 +97,7 @@ async function* backfill(
   }
 }
 
-/** What whoever asks for a receipt gets that should be there: the database has lost it. */
+/** The error for a receipt that the database has lost. */
 export function missingReceipt(seq: number): StoredDamage {
   return new StoredDamage(`Receipt ${seq} is missing from the database.`);
 }

@@ -1,67 +1,51 @@
-import { hash } from "node:crypto";
 import { canonicalize, type Json } from "../../receipt/canonical.ts";
 import type { ReceiptBody, ReceiptDocument } from "../../receipt/document.ts";
 import type { Tx } from "../../store/database/queryable.ts";
 import { type Head, insertReceipt, type ReceiptRow } from "../../store/tables/receipts.ts";
+import { cityDay } from "../calendar.ts";
 import type { ServedHead } from "../head-guard/head-folder.ts";
+import { sha256 } from "../sha256.ts";
 import { SealingBlocked } from "./seal-checks.ts";
 
-/** One sealing in progress: the receipt and all that goes with it commit together or not at all. */
+/** A transaction that may append receipts. It commits the receipts and all other changes together, or none of them. */
 export interface Sealing {
   tx: Tx;
   /** The time, in milliseconds since 1970 (UTC). */
   now: number;
   /** The date that is city_day 1. */
   epoch: string;
-  /** Why nothing may be sealed, as `SealChecks` said when this began: `append` refuses then. */
-  hold: string | undefined;
-  /** Decides whether the chain may be continued. */
-  guard?: { admit(tx: Tx, head: Head): Promise<readonly string[]> } | undefined;
-  /** The newest receipt that was appended, for the guard to keep once it is committed. */
+  /** Why nothing may be sealed, as `SealChecks` reported before the transaction began. `append` then refuses. */
+  blockReason: string | undefined;
+  /** Decides whether a receipt may follow the head; see `HeadGuard.checkHead`. */
+  guard?: { checkHead(tx: Tx, head: Head): Promise<readonly string[]> } | undefined;
+  /** The newest receipt that this transaction appended. The guard stores it after the commit. */
   appended?: ServedHead;
 }
 
-/** What a caller decides of a receipt; the rest follows from the head, the clock and the epoch. */
-export interface Seal {
+/** The content of a receipt that the caller chooses. The rest follows from the head, the clock and the epoch. */
+export interface ReceiptContent {
   book: string | null;
   actor: { agent: string; seat: string };
   evidence: { [name: string]: Json };
-  /** Makes the body from what every body holds. */
-  body(relation: { count: number; head: string }): ReceiptBody;
+  /** Makes the body from the members that every body has. */
+  body(common: { count: number; head: string }): ReceiptBody;
 }
 
-/** Where a receipt's reader has the chain verified; a path without a host, so that it outlives the address. */
+/** Where a reader of a receipt can have the chain verified. The path has no host, so that it outlives the address. */
 export const verificationPath = "/house/verify?from=0";
 
-/** What the service seals by itself. */
+/** The actor of the receipts that the service seals by itself. */
 export const clerk = { agent: "stoa", seat: "clerk" };
 
-export const dayMs = 86_400_000;
-
-/** SHA-256 in lower-case hexadecimal. */
-export function sha256(bytes: Uint8Array): string {
-  return hash("sha256", bytes, "hex");
-}
-
-/** The UTC date of a time in milliseconds since 1970, as YYYY-MM-DD. */
-export function dateOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
-/** The start of a UTC date, in milliseconds since 1970. */
-export function startOf(date: string): number {
-  return Date.parse(`${date}T00:00:00.000Z`);
-}
-
 /**
- * Appends a receipt to the head, which this transaction must have locked. Its time is `now`, or the head's where the clock
- * has jumped back: no receipt is older than the one before it.
+ * Appends a receipt after the head, which this transaction must have locked. The time of the receipt is `now`, or the time
+ * of the head if the clock was set back: no receipt is older than the one before it.
  * @throws SealingBlocked while nothing may be sealed; ServedHeadMissing when the guard does not know this head
  */
-export async function append(sealing: Sealing, head: Head, seal: Seal): Promise<ReceiptRow> {
-  const { tx, now, epoch, hold, guard, appended } = sealing;
-  if (hold !== undefined) throw new SealingBlocked(hold);
-  const recoveries = appended?.recoveries ?? (await guard?.admit(tx, head)) ?? [];
+export async function append(sealing: Sealing, head: Head, content: ReceiptContent): Promise<ReceiptRow> {
+  const { tx, now, epoch, blockReason, guard, appended } = sealing;
+  if (blockReason !== undefined) throw new SealingBlocked(blockReason);
+  const recoveries = appended?.recoveries ?? (await guard?.checkHead(tx, head)) ?? [];
   const ts = Math.max(now, head.ts);
   const seq = head.seq + 1;
   const document: ReceiptDocument = {
@@ -70,12 +54,12 @@ export async function append(sealing: Sealing, head: Head, seal: Seal): Promise<
     kind: "seal",
     ts: new Date(ts).toISOString(),
     city_day: cityDay(ts, epoch),
-    book: seal.book,
-    actor: seal.actor,
+    book: content.book,
+    actor: content.actor,
     prev_hash: head.hash,
     refs: [],
-    evidence: seal.evidence,
-    body: seal.body({ count: head.seq, head: head.hash }),
+    evidence: content.evidence,
+    body: content.body({ count: head.seq, head: head.hash }),
   };
   const canonical = Buffer.from(canonicalize(document as unknown as Json));
   const receipt = { seq, hash: sha256(canonical), prev_hash: head.hash, canonical };
@@ -83,9 +67,4 @@ export async function append(sealing: Sealing, head: Head, seal: Seal): Promise<
   const own = document.body.type === "recovery" ? [receipt.hash] : [];
   sealing.appended = { seq, hash: receipt.hash, recoveries: [...recoveries, ...own] };
   return receipt;
-}
-
-/** Whole days since the epoch, which is day 1. */
-export function cityDay(ts: number, epoch: string): number {
-  return Math.floor((startOf(dateOf(ts)) - startOf(epoch)) / dayMs) + 1;
 }

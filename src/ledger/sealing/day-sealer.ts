@@ -4,92 +4,104 @@ import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import type { ReceiptRow } from "../../store/tables/receipts.ts";
 import { listSealedDays } from "../../store/tables/seals.ts";
+import { dateOf, dayMs, startOf } from "../calendar.ts";
 import { approveHeadTime } from "../clock/approve-head-time.ts";
 import type { LedgerLog } from "../log.ts";
 import type { Verified } from "../verification/verification.ts";
 import type { Verifier } from "../verification/verifier.ts";
-import { dateOf, dayMs, type Sealing, startOf } from "./append.ts";
+import { checkOver, checkSealable, sealDay } from "./day.ts";
 import { SealingBlocked } from "./seal-checks.ts";
-import { checkOver, checkSealable, sealDay } from "./seals.ts";
+import type { Sealer } from "./sealer.ts";
 
-export interface DaySealsOptions {
+export interface DaySealerOptions {
   db: Database;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   log: LedgerLog;
-  /** The date of the first receipt: the first day that is sealed. */
+  /** The date of the first receipt, which is the first day that is sealed. */
   firstDay: string;
-  /** Why nothing may be sealed now. */
-  held(signal: AbortSignal): Promise<string | undefined>;
-  write<Reply>(signal: AbortSignal, work: (sealing: Sealing) => Promise<Reply>, catchUp?: boolean): Promise<Reply>;
+  sealer: Sealer;
   verifier: Verifier;
 }
 
-/** What an operator's word had sealed. */
-export interface CaughtUp {
-  /** In order; empty where no day was missed. */
+/** The days that were sealed after an operator approved it. */
+export interface SealedDays {
+  /** In order; empty if no day was missed. */
   dates: string[];
   newest: ReceiptRow | undefined;
 }
 
 const unverified: Verified = { link: chainStart, count: 0, finding: undefined };
 
-/** The sealing of days that are over. */
-export class DaySeals {
-  readonly #options: DaySealsOptions;
+/** Seals days that are over. */
+export class DaySealer {
+  readonly #options: DaySealerOptions;
 
-  constructor(options: DaySealsOptions) {
+  constructor(options: DaySealerOptions) {
     this.#options = options;
   }
 
-  /** See `Ledger.sealDaily`. */
-  async sealDaily<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
-    const { db, now, firstDay, held, write, verifier } = this.#options;
+  /**
+   * Seals one day that is over, at an operator's request.
+   * @param reply makes the reply inside the transaction
+   * @throws StoaError `bad_input` for a day that cannot be sealed, `exists` for one that is already sealed; SealingBlocked
+   * while nothing may be sealed
+   */
+  async seal<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
+    const { db, now, firstDay, sealer, verifier } = this.#options;
     const reader = db.longReader(signal);
     checkSealable(date, firstDay, now());
-    const sealed = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
-    if ((await listSealedDays(reader, date))[0] === date) throw sealed();
-    const hold = await held(signal);
-    if (hold !== undefined) throw new SealingBlocked(hold);
+    const exists = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
+    if ((await listSealedDays(reader, date))[0] === date) throw exists();
+    const blockReason = await sealer.blockReason(signal);
+    if (blockReason !== undefined) throw new SealingBlocked(blockReason);
     const prior = await verifier.alarm.refresh(reader);
     const before = await verifier.after(reader, chainStart, signal);
-    const { made, verified } = await write(signal, async (sealing) => {
+    const { made, verified } = await sealer.transaction(signal, async (sealing) => {
       const outcome = await sealDay(sealing, date, before);
-      if (outcome.receipt === undefined) throw sealed();
+      if (outcome.receipt === undefined) throw exists();
       return { made: reply(outcome.receipt), verified: outcome.verified };
     });
-    await verifier.note(verified, true, prior);
+    await verifier.record(verified, true, prior);
     return made;
   }
 
-  /** See `Ledger.sealDueDays`. */
-  async sealDueDays(signal: AbortSignal): Promise<void> {
-    await this.#seal(signal, dateOf(this.#options.now()), false);
+  /**
+   * Seals, in order, every day that is over and not sealed, from the day of the first receipt on. If several replicas do
+   * this at the same time, each day is sealed once.
+   * @throws SealingBlocked while nothing may be sealed
+   */
+  async sealDue(signal: AbortSignal): Promise<void> {
+    await this.#sealBefore(signal, dateOf(this.#options.now()), false);
   }
 
-  /** See `Ledger.sealMissed`. */
-  async sealMissed(signal: AbortSignal, through: string): Promise<CaughtUp> {
-    const { now, log, write } = this.#options;
+  /**
+   * Seals, in order, the days up to `through` that were missed, however many they are: an operator approved this. If the
+   * newest receipt's time is ahead of the clock, this also approves that time, and sealing continues from it.
+   * @throws StoaError `bad_input` for a day that is not over; SealingBlocked while something else blocks sealing
+   */
+  async sealMissed(signal: AbortSignal, through: string): Promise<SealedDays> {
+    const { now, log, sealer } = this.#options;
     checkOver(through, now());
-    await write(signal, approveHeadTime, true);
-    const sealed = await this.#seal(signal, dateOf(startOf(through) + dayMs), true);
+    await sealer.transaction(signal, approveHeadTime, true);
+    const sealed = await this.#sealBefore(signal, dateOf(startOf(through) + dayMs), true);
     log.info({ through, days: sealed.dates.length }, "an operator had the missed days sealed");
     return sealed;
   }
 
   /** Seals the days before `end` that are not sealed. */
-  async #seal(signal: AbortSignal, end: string, catchUp: boolean): Promise<CaughtUp> {
-    const { db, log, firstDay, write, verifier } = this.#options;
+  async #sealBefore(signal: AbortSignal, end: string, isApproved: boolean): Promise<SealedDays> {
+    const { db, log, firstDay, sealer, verifier } = this.#options;
     const reader = db.longReader(signal);
     let verified = unverified;
-    const sealed: CaughtUp = { dates: [], newest: undefined };
+    const sealed: SealedDays = { dates: [], newest: undefined };
     const prior = await verifier.alarm.refresh(reader);
     for (const date of await dueDays(reader, firstDay, end)) {
       if (verified.finding === undefined) verified = await verifier.after(reader, verified.link, signal);
       const before = verified;
-      const outcome = await write(signal, (sealing) => sealDay(sealing, date, before), catchUp);
+      const outcome = await sealer.transaction(signal, (sealing) => sealDay(sealing, date, before), isApproved);
       verified = outcome.verified;
-      await verifier.note(verified, true, prior);
+      await verifier.record(verified, true, prior);
       const { receipt } = outcome;
       if (receipt === undefined) continue;
       log.info({ seq: receipt.seq, hash: receipt.hash, date }, "sealed a day");
@@ -100,7 +112,7 @@ export class DaySeals {
   }
 }
 
-/** The days from `first` on and before `end` that are not sealed, in order. */
+/** The days from `first` to before `end` that are not sealed, in order. */
 export async function dueDays(db: Queryable, first: string, end: string): Promise<string[]> {
   const sealed = new Set(await listSealedDays(db, first));
   const due: string[] = [];

@@ -11,29 +11,29 @@ import {
 import type { LedgerLog } from "../log.ts";
 import type { Verified } from "./verification.ts";
 
-/** A verification that begins: what was known of the chain then. */
+/** What was recorded about the chain when a verification began. */
 export type PriorRecord = VerificationRecord;
 
-/** The outcome of a verification that is to be noted. */
+/** The result of a verification, to be recorded. */
 export interface Outcome extends Pick<Verified, "finding" | "link"> {
-  /** Whether it began at the start of the chain. */
+  /** Whether the verification began at the start of the chain. */
   isWhole: boolean;
   prior: PriorRecord;
 }
 
 /**
- * The alarm: the first receipt that does not verify. It stands in the database, so that every replica knows it and a start
- * does not forget it; only a good verification of the whole chain, begun after the last finding, takes it back. The same
- * row holds the newest receipt up to which the chain was found good.
+ * The alarm: the first receipt that does not verify. The database stores it, so that every replica knows it and it survives a
+ * restart. Only a successful verification of the whole chain that began after the last finding clears it. The same row
+ * stores the newest receipt up to which the chain was found good.
  */
 export class Alarm {
   readonly #db: Database;
   readonly #now: () => number;
   readonly #log: LedgerLog;
   #stored: StoredAlarm | undefined;
-  /** A finding that could not be stored; the next `refresh` tries again. */
+  /** A finding that could not be stored. The next `refresh` tries again. */
   #unstored: Outcome | undefined;
-  /** What `finding` was when it was last logged. */
+  /** The finding that was logged last. */
   #logged: string | undefined;
 
   /** @param now gives the time in milliseconds since 1970 (UTC) */
@@ -43,20 +43,20 @@ export class Alarm {
     this.#log = log;
   }
 
-  /** The first receipt that does not verify, as far as it is known; undefined while none is. */
+  /** The first receipt that does not verify, as far as this process knows; undefined if it knows of none. */
   get finding(): { seq: number; fault: string; message: string } | undefined {
     return this.#unstored?.finding ?? this.#stored;
   }
 
-  /** The same for the operator, in a sentence. */
+  /** The finding as a sentence for the operator; undefined if there is none. */
   get text(): string | undefined {
     const { finding } = this;
     return finding && `The ledger does not verify: receipt ${finding.seq}, ${finding.fault}: ${finding.message}.`;
   }
 
   /**
-   * Stores what could not be stored before, where that is possible now, and reads what is stored. To be called before each
-   * verification, whose outcome then names it.
+   * Tries again to store a finding that could not be stored, then reads the stored record. Call this before each
+   * verification and pass the result to `record`.
    */
   async refresh(db: Queryable): Promise<PriorRecord> {
     const unstored = this.#unstored;
@@ -64,7 +64,7 @@ export class Alarm {
     return this.read(db);
   }
 
-  /** Reads what is stored, by this or any replica; it writes nothing, and so waits for no lock. */
+  /** Reads the record that any replica has stored. This writes nothing, and so waits for no lock. */
   async read(db: Queryable): Promise<PriorRecord> {
     const record = await readVerification(db);
     this.#show(record.alarm);
@@ -72,13 +72,13 @@ export class Alarm {
   }
 
   /**
-   * Notes what a verification found; a finding raises the alarm. Where it cannot be stored, it counts in this process until
-   * it can.
+   * Records the result of a verification. A finding raises the alarm. If it cannot be stored, the alarm is raised in this
+   * process only, until it can.
    */
-  async note(outcome: Outcome): Promise<void> {
+  async record(outcome: Outcome): Promise<void> {
     const { finding, link, prior } = outcome;
     if (finding === undefined) {
-      // Most verifications change nothing, and write nothing.
+      // Most verifications change nothing, and so write nothing.
       if (prior.alarm !== undefined || prior.verifiedSeq < link.seq) await this.#store(outcome);
       return;
     }
@@ -92,14 +92,14 @@ export class Alarm {
     try {
       const record = await this.#db.priority.transaction(new AbortController().signal, async (tx) => {
         const before = await lockVerification(tx);
-        const after = afterwards(before, outcome, this.#now());
+        const after = updated(before, outcome, this.#now());
         await putVerification(tx, after);
         return after;
       });
       if (this.#unstored === outcome) this.#unstored = undefined;
       this.#show(record.alarm);
     } catch (err) {
-      this.#log.error({ err }, "what a verification of the ledger found could not be stored");
+      this.#log.error({ err }, "the result of a verification could not be stored");
     }
   }
 
@@ -118,13 +118,13 @@ function keyOf({ seq, fault }: { seq: number; fault: string }): string {
   return `${seq} ${fault}`;
 }
 
-/** What is known after a verification, by the rules that `Alarm` states. */
-function afterwards(before: VerificationRecord, outcome: Outcome, now: number): VerificationRecord {
+/** The record after a verification, by the rules of `Alarm`. */
+function updated(before: VerificationRecord, outcome: Outcome, now: number): VerificationRecord {
   const { finding, link, isWhole, prior } = outcome;
   if (finding === undefined) {
-    const takesBack = isWhole && before.round === prior.round;
-    const alarm = takesBack ? undefined : before.alarm;
-    // A finding may have come in between.
+    const clears = isWhole && before.round === prior.round;
+    const alarm = clears ? undefined : before.alarm;
+    // Another verification may have found a fault in between.
     return before.round === prior.round && link.seq > before.verifiedSeq
       ? { ...before, alarm, ...verifiedUpTo(link, now) }
       : { ...before, alarm };
@@ -136,7 +136,7 @@ function afterwards(before: VerificationRecord, outcome: Outcome, now: number): 
     ...before,
     round: before.round + 1,
     alarm: isFirst ? { ...finding, foundAt } : known,
-    // Nothing that was found good before counts any more where the finding lies below it.
+    // If the finding lies below the verified receipt, that receipt no longer counts as good.
     ...(finding.seq <= before.verifiedSeq ? { verifiedSeq: 0, verifiedHash: "0".repeat(64), verifiedAt: 0 } : {}),
   };
 }

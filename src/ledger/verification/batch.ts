@@ -1,40 +1,40 @@
-// Receipts that are verified at once, in a form that is cheap to hand to a thread: few objects, and one buffer that is moved.
+// Batches of receipts in a form that is cheap to pass to a thread: few objects, and one buffer that is moved.
 import { CanonicalScanner } from "../../receipt/fast-path/canonical-scanner.ts";
 import { scanSession } from "../../receipt/fast-path/session.ts";
 import { type Head, rivalOf } from "../../receipt/recovery.ts";
 import { type Link, verifyNext } from "../../receipt/verify.ts";
 import type { ReceiptRow } from "../../store/tables/receipts.ts";
-import { sha256 } from "../sealing/append.ts";
+import { sha256 } from "../sha256.ts";
 
-export interface Page {
-  /** What the first receipt is taken to follow. */
+export interface Batch {
+  /** The receipt before the first one, as it is recorded. */
   previous: { seq: number; hash: string };
-  /** The hashes that are recorded beside the receipts, end to end. */
+  /** The recorded hashes of the receipts, one after another. */
   hashes: string;
-  /** Where the bytes of each receipt end. */
+  /** The index at which the bytes of each receipt end. */
   ends: number[];
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * What verifying a page gave: undefined when any of it is not good. None of `rivals`, which recoveries abandon, may be in the
- * chain; that remains to be checked.
+ * The result of verifying a batch: undefined if any receipt in it is not good. `rivals` are abandoned by recoveries. The
+ * caller must still check that none of them is in the chain.
  */
 export type BatchOutcome = { firstTs: string; last: Link; rivals: Head[] } | undefined;
 
 const hashLength = 64;
 
 /**
- * @param rows whose seqs follow `previous` without a gap
- * @param buffer to copy the bytes to, if it is large enough
- * @returns undefined for rows of which one is seen not to be good as it is: its recorded prev_hash is not the recorded hash
- * of the receipt before, which is what a good document's must be
+ * Copies receipts into a batch.
+ * @param rows their seqs follow `previous` without a gap
+ * @param buffer is used for the bytes if it is large enough
+ * @returns undefined if the rows cannot be good: the recorded prev_hash of one is not the recorded hash of the receipt before
  */
 export function packBatch(
-  previous: Page["previous"],
+  previous: Batch["previous"],
   rows: readonly ReceiptRow[],
   buffer?: ArrayBuffer,
-): Page | undefined {
+): Batch | undefined {
   const ends: number[] = [];
   let length = 0;
   let hash = previous.hash;
@@ -55,9 +55,9 @@ export function packBatch(
   return { previous, hashes, ends, bytes };
 }
 
-/** Verifies the receipts of a page, one after another. Whether the first is older than the one before is not seen here. */
-export function verifyBatch({ previous, hashes, ends, bytes }: Page): BatchOutcome {
-  const reader = new CanonicalScanner(bytes);
+/** Verifies the receipts of a batch in order. It does not compare the ts of the first one with the receipt before. */
+export function verifyBatch({ previous, hashes, ends, bytes }: Batch): BatchOutcome {
+  const scanner = new CanonicalScanner(bytes);
   let link: Link = previous;
   let firstTs: string | undefined;
   const rivals: Head[] = [];
@@ -65,8 +65,8 @@ export function verifyBatch({ previous, hashes, ends, bytes }: Page): BatchOutco
   for (const [index, end] of ends.entries()) {
     const canonical = bytes.subarray(begin, end);
     const hash = hashes.slice(index * hashLength, (index + 1) * hashLength);
-    reader.moveTo(begin, end);
-    const next = verifyReceipt(link, canonical, hash, reader, rivals);
+    scanner.moveTo(begin, end);
+    const next = verifyReceipt(link, canonical, hash, scanner, rivals);
     if (next === undefined) return undefined;
     link = next;
     firstTs ??= link.ts;
@@ -76,20 +76,21 @@ export function verifyBatch({ previous, hashes, ends, bytes }: Page): BatchOutco
 }
 
 /**
- * @param reader has the same bytes before it
- * @param rivals gets what must be checked besides
- * @returns the receipt after `previous`; undefined when it is not good
+ * Verifies one receipt: on the fast path where that decides, else by the rules of `verifyNext`.
+ * @param scanner is at the beginning of the same bytes
+ * @param rivals gets the receipt that must not be in the chain, if this one is a recovery
+ * @returns the receipt as a link; undefined if it is not good
  */
 function verifyReceipt(
   previous: Link,
   bytes: Uint8Array,
   hash: string,
-  reader: CanonicalScanner,
+  scanner: CanonicalScanner,
   rivals: Head[],
 ): Link | undefined {
   const seq = previous.seq + 1;
   const computedHash = sha256(bytes);
-  const ts = computedHash === hash ? scanSession(reader, previous) : undefined;
+  const ts = computedHash === hash ? scanSession(scanner, previous) : undefined;
   if (ts !== undefined && (previous.ts === undefined || ts >= previous.ts)) return { seq, hash: computedHash, ts };
   const verdict = verifyNext(previous, { bytes, computedHash, seq, hash, prevHash: previous.hash });
   if (!verdict.ok) return undefined;

@@ -7,54 +7,54 @@ import { firstBatchSize, isInChain, nextBatchSize, type Verified, verifyFrom } f
 import { WorkerPool } from "./worker-pool.ts";
 
 export interface ParallelOptions {
-  /** Ends the threads; `db` must read no more then. */
+  /** Ends the threads. `db` must stop reading then, too. */
   signal: AbortSignal;
-  /** Hears of a thread that failed. */
+  /** Called when a thread has failed. */
   onFailure(error: unknown): void;
-  /** How many threads verify, besides this one, which reads. */
+  /** The number of threads that verify. This thread reads. */
   threads?: number;
-  /** Where fewer receipts than this are left, this thread verifies alone. */
-  least?: number;
-  /** The most receipts that a page has. */
+  /** With fewer receipts than this to verify, no threads are started. */
+  minReceipts?: number;
+  /** The most receipts in a batch. */
   maxBatchSize?: number;
-  /** The threads' program. */
+  /** The program of the threads. */
   program?: URL;
 }
 
-/** What takes about as long to verify as threads take to start. */
-const shortest = 25_000;
-/** Pages that each thread has: one that it works at, and one for when it is done. */
-const pagesAThread = 2;
-/** Pages that are read at once: the database sends one while another is taken apart here. */
-const readsAtOnce = 2;
+/** Verifying this many receipts takes about as long as starting the threads. */
+const defaultMinReceipts = 25_000;
+/** The batches per thread: one that it verifies, and the next one. */
+const batchesPerThread = 2;
+/** The batches that are read at the same time: the database sends one while this thread decodes another. */
+const concurrentReads = 2;
 
 /**
- * Verifies as `verifyFrom` does, with the same outcome, in less time. Threads verify whole pages, each after what the last
- * receipt before it is recorded to be; that gives the longest prior of good pages. Whatever comes then, the first bad
- * receipt or the end of the chain, is told by `verifyFrom` and by nothing else. So a thread that fails costs time, and
- * never the outcome.
+ * Verifies like `verifyFrom`, with the same result, in less time. Threads verify batches, each on the assumption that the
+ * receipt before it is as recorded. They only decide how many batches from the start are good. `verifyFrom` alone verifies
+ * the rest, and so finds the first bad receipt or the end of the chain. A thread that fails costs time, but does not change
+ * the result.
  */
 export async function verifyInParallel(db: Queryable, start: Link, options: ParallelOptions): Promise<Verified> {
-  const { least = shortest } = options;
+  const { minReceipts = defaultMinReceipts } = options;
   const { seq } = await readHead(db);
-  const good = seq - start.seq < least ? start : await passGoodPages(db, start, options);
+  const good = seq - start.seq < minReceipts ? start : await passGoodBatches(db, start, options);
   const { link, finding } = await verifyFrom(db, good);
   return { link, count: link.seq - start.seq, finding };
 }
 
-/** @returns the last receipt of the last page up to which all pages are good */
-async function passGoodPages(db: Queryable, start: Link, options: ParallelOptions): Promise<Link> {
+/** @returns the last receipt of the good batches that follow `start` without a bad one in between */
+async function passGoodBatches(db: Queryable, start: Link, options: ParallelOptions): Promise<Link> {
   const { signal, onFailure, threads = Math.min(availableParallelism(), 2), maxBatchSize, program } = options;
   signal.throwIfAborted();
-  const crew = new WorkerPool({ size: threads, onFailure, program });
-  const end = () => void crew.end();
+  const pool = new WorkerPool({ size: threads, onFailure, program });
+  const end = () => void pool.end();
   signal.addEventListener("abort", end, { once: true });
-  const underWay: Promise<BatchOutcome>[] = [];
+  const running: Promise<BatchOutcome>[] = [];
   let good = start;
-  /** Waits for the oldest page; false where it is not good. */
+  /** Waits for the oldest batch. @returns whether it is good */
   const settle = async () => {
-    const outcome = await underWay.shift();
-    // It was verified after the recorded hash of the page before, which is good: that leaves the time to be compared.
+    const outcome = await running.shift();
+    // The batch before it is good, so the assumption about its hash was right. Only the time must still be compared.
     if (outcome === undefined || (good.ts !== undefined && outcome.firstTs < good.ts)) return false;
     for (const rival of outcome.rivals) if (await isInChain(db, rival)) return false;
     good = outcome.last;
@@ -62,41 +62,45 @@ async function passGoodPages(db: Queryable, start: Link, options: ParallelOption
   };
   try {
     let previous: { seq: number; hash: string } = start;
-    for await (const rows of readFullPages(db, start.seq, maxBatchSize)) {
-      underWay.push(crew.verify(previous, rows));
+    for await (const rows of readFullBatches(db, start.seq, maxBatchSize)) {
+      running.push(pool.verify(previous, rows));
       previous = rows.at(-1) as ReceiptRow;
-      if (underWay.length >= threads * pagesAThread && !(await settle())) return good;
+      if (running.length >= threads * batchesPerThread && !(await settle())) return good;
     }
-    while (underWay.length > 0 && (await settle()));
+    while (running.length > 0 && (await settle()));
     return good;
   } finally {
     signal.removeEventListener("abort", end);
-    await crew.end();
+    await pool.end();
   }
 }
 
 /**
- * Reads pages of receipts that follow `after` without a gap, up to the first page that is not full or has one: there the
- * chain ends or breaks. Some pages are asked for before they are due; when this ends none of them is under way any more.
+ * Reads batches of receipts that follow `after` without a gap. It ends at the first batch that is not full or has a gap: the
+ * chain ends or breaks there. Some batches are requested ahead. When this ends, no request is running any more.
  */
-async function* readFullPages(db: Queryable, after: number, maxBatchSize?: number): AsyncGenerator<ReceiptRow[], void> {
+async function* readFullBatches(
+  db: Queryable,
+  after: number,
+  maxBatchSize?: number,
+): AsyncGenerator<ReceiptRow[], void> {
   interface Reading {
-    /** The seq of its last row, where it is full. */
+    /** The seq of its last row, if it is full. */
     last: number;
     rows: Promise<ReceiptRow[]>;
   }
-  const underWay: Reading[] = [];
-  let asked = after;
+  const reads: Reading[] = [];
+  let requested = after;
   let limit = Math.min(firstBatchSize, maxBatchSize ?? firstBatchSize);
   try {
     for (;;) {
-      while (underWay.length < readsAtOnce) {
-        const rows = listReceipts(db, asked + 1, limit);
-        rows.catch(() => {}); // thrown below, where it is due
-        asked += limit;
-        underWay.push({ last: asked, rows });
+      while (reads.length < concurrentReads) {
+        const rows = listReceipts(db, requested + 1, limit);
+        rows.catch(() => {}); // it is thrown below, when its turn comes
+        requested += limit;
+        reads.push({ last: requested, rows });
       }
-      const { last, rows: due } = underWay.shift() as Reading;
+      const { last, rows: due } = reads.shift() as Reading;
       const rows = await due;
       if (rows.at(-1)?.seq !== last || rows.length !== last - after) return;
       after = last;
@@ -104,6 +108,6 @@ async function* readFullPages(db: Queryable, after: number, maxBatchSize?: numbe
       yield rows;
     }
   } finally {
-    await Promise.allSettled(underWay.map(({ rows }) => rows));
+    await Promise.allSettled(reads.map(({ rows }) => rows));
   }
 }

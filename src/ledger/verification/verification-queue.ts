@@ -1,86 +1,88 @@
 import { StoaError } from "../../errors.ts";
+import type { Head } from "../../receipt/recovery.ts";
 import type { Link } from "../../receipt/verify.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { untilAborted, withTimeout } from "../../timing/wait.ts";
 import type { PriorRecord } from "./alarm.ts";
 import { startBefore, type Verified } from "./verification.ts";
 
-/** What a verification found. */
+/** The result of a verification, for a caller. */
 export interface Report {
   verifyOk: boolean;
   from: number;
   /** The last receipt that was looked at. */
   to: number;
-  /** How many receipts were found good, from `from` on. */
+  /** The number of good receipts, from `from` on. */
   count: number;
-  /** The hash of the last good one. */
+  /** The hash of the last good receipt. */
   head: string;
   brokenAt: number | undefined;
   reason: string | undefined;
   durationMs: number;
-  /** How long ago it ended, in milliseconds: 0 where it ended for this caller. */
+  /** How long ago the verification ended, in milliseconds; 0 if it ran for this caller. */
   ageMs: number;
 }
 
 export interface VerificationQueueOptions {
-  /** A reader that reads no more once the signal has aborted. */
+  /** Makes a reader that stops reading when the signal aborts. */
   read(signal: AbortSignal): Queryable;
-  /** Called before each verification; `tell` gets what it gives. */
+  /** Called before each verification; its result is passed to `record`. */
   begin(db: Queryable): Promise<PriorRecord>;
   /** Verifies the receipts after a good one. */
   verify(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified>;
-  /** Hears of every finding, and of good verifications of the whole chain. */
-  tell(verified: Verified, isWhole: boolean, prior: PriorRecord): Promise<void>;
-  /** How long a caller waits for a verification of another part of the chain, in milliseconds. */
+  /** Called with every finding, and with every good verification of the whole chain. */
+  record(verified: Verified, isWhole: boolean, prior: PriorRecord): Promise<void>;
+  /** How long a caller waits while another part of the chain is verified, in milliseconds. Default: 30 s. */
   maxWaitMs?: number | undefined;
-  /** How long a good report is given again, in milliseconds. Default: 5 s. */
+  /** How long a good report is reused, in milliseconds. Default: 5 s. */
   maxReportAgeMs?: number | undefined;
 }
 
-/** The newest receipt, as the caller sees it. */
-type Head = Pick<Link, "seq" | "hash">;
+const defaultMaxWaitMs = 30_000;
+const defaultMaxReportAgeMs = 5_000;
+/** How many good reports are cached; each begins at another receipt. */
+const maxCached = 16;
 
-/** How many good reports are remembered; each begins at another receipt. */
-const maxRemembered = 16;
-
-/** A verification that is under way, and who waits for it. */
+/** A verification that is running. */
 interface Run {
   from: number;
   report: Promise<Report>;
+  /** How many callers wait for it. */
   callers: number;
-  /** Aborted when nobody waits any more. */
-  leaving: AbortController;
+  /** Aborts when no caller waits any more. */
+  cancelled: AbortController;
 }
 
 /**
- * Verifications, one at a time: a second caller joins the one that runs, or waits for its turn. A good report is given again
- * for some seconds, while the head is the one that it ended with; one that found a fault is not.
+ * Runs verifications, one at a time. Identical requests share the running verification; others wait for it to end. A good
+ * report is reused for some seconds, while the head is unchanged. A report with a fault is never reused.
  */
 export class VerificationQueue {
   readonly #options: VerificationQueueOptions;
   #running: Run | undefined;
-  /** Good reports by their `from`, with the time on the monotonic clock when they ended; the oldest first. */
-  readonly #remembered = new Map<number, { report: Report; endedAt: number }>();
+  /** Good reports by their `from`, the oldest first. `endedAt` is by `performance.now()`. */
+  readonly #cached = new Map<number, { report: Report; endedAt: number }>();
 
   constructor(options: VerificationQueueOptions) {
     this.#options = options;
   }
 
   /**
-   * Verifies from receipt `from` on, which exists, or gives a good report of just now.
-   * @throws StoaError `unavailable` when the turn does not come in time; the signal's reason
+   * Verifies the chain from receipt `from` on, which exists, or reuses a good report.
+   * @param head the newest receipt, as the caller has read it
+   * @throws StoaError `unavailable` when another verification takes too long; the signal's reason
    */
   async verify(from: number, head: Head, signal: AbortSignal): Promise<Report> {
-    const known = this.#recall(from, head);
+    const known = this.#findCached(from, head);
     if (known !== undefined) return known;
-    const end = performance.now() + (this.#options.maxWaitMs ?? 30_000);
+    const end = performance.now() + (this.#options.maxWaitMs ?? defaultMaxWaitMs);
     let run = this.#running;
-    while (run !== undefined && (run.from !== from || run.leaving.signal.aborted)) {
-      const turn = run.report.then(
+    while (run !== undefined && (run.from !== from || run.cancelled.signal.aborted)) {
+      const ended = run.report.then(
         () => true,
         () => true,
       );
-      if (!(await withTimeout(turn, end - performance.now(), signal))) {
+      if (!(await withTimeout(ended, end - performance.now(), signal))) {
         throw new StoaError("unavailable", "Another verification is running; try again later.", {
           retryAfterSeconds: 10,
         });
@@ -93,37 +95,37 @@ export class VerificationQueue {
       return await untilAborted(run.report, signal);
     } finally {
       run.callers -= 1;
-      if (run.callers === 0) run.leaving.abort(new Error("Nobody waits for this verification any more."));
+      if (run.callers === 0) run.cancelled.abort(new Error("Nobody waits for this verification any more."));
     }
   }
 
   #start(from: number): Run {
-    const leaving = new AbortController();
-    const report = this.#run(from, leaving.signal)
-      .then((made) => this.#remember(made))
+    const cancelled = new AbortController();
+    const report = this.#run(from, cancelled.signal)
+      .then((made) => this.#cache(made))
       .finally(() => {
         this.#running = undefined;
       });
-    // Whoever waits hears of a failure; where nobody does any more, nobody needs to.
+    // Every caller that waits gets the failure. If none waits, nobody needs it.
     report.catch(() => {});
-    this.#running = { from, report, callers: 0, leaving };
+    this.#running = { from, report, callers: 0, cancelled };
     return this.#running;
   }
 
-  #recall(from: number, head: Head): Report | undefined {
-    const known = this.#remembered.get(from);
+  #findCached(from: number, head: Head): Report | undefined {
+    const known = this.#cached.get(from);
     if (known === undefined || known.report.to !== head.seq || known.report.head !== head.hash) return undefined;
     const ageMs = performance.now() - known.endedAt;
-    return ageMs < (this.#options.maxReportAgeMs ?? 5_000) ? { ...known.report, ageMs } : undefined;
+    return ageMs < (this.#options.maxReportAgeMs ?? defaultMaxReportAgeMs) ? { ...known.report, ageMs } : undefined;
   }
 
-  #remember(report: Report): Report {
-    this.#remembered.delete(report.from);
+  #cache(report: Report): Report {
+    this.#cached.delete(report.from);
     if (!report.verifyOk) return report;
-    this.#remembered.set(report.from, { report, endedAt: performance.now() });
-    for (const oldest of this.#remembered.keys()) {
-      if (this.#remembered.size <= maxRemembered) break;
-      this.#remembered.delete(oldest);
+    this.#cached.set(report.from, { report, endedAt: performance.now() });
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cached.size <= maxCached) break;
+      this.#cached.delete(oldest);
     }
     return report;
   }
@@ -138,7 +140,7 @@ export class VerificationQueue {
         ? { link: { seq: from - 1, hash: "" }, count: 0, finding: start }
         : await this.#options.verify(db, start, signal);
     const { finding, link, count } = verified;
-    if (finding !== undefined || from === 1) await this.#options.tell(verified, from === 1, prior);
+    if (finding !== undefined || from === 1) await this.#options.record(verified, from === 1, prior);
     return {
       verifyOk: finding === undefined,
       from,

@@ -1,3 +1,5 @@
+import { notFound } from "../../errors.ts";
+import type { Head } from "../../receipt/recovery.ts";
 import { chainStart, type Finding, type Link } from "../../receipt/verify.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
@@ -5,55 +7,74 @@ import type { LedgerLog } from "../log.ts";
 import { Alarm, type PriorRecord } from "./alarm.ts";
 import { verifyInParallel } from "./parallel-verification.ts";
 import { startBefore, type Verified } from "./verification.ts";
-import { VerificationQueue } from "./verification-queue.ts";
+import { type Report, VerificationQueue } from "./verification-queue.ts";
 
-/** How often reads of damaged receipts may have the whole chain verified, in milliseconds. */
-const suspicionMs = 60_000;
+/** The least time between two verifications that damaged receipts cause, in milliseconds. */
+const minSuspicionIntervalMs = 60_000;
 
 export interface VerifierOptions {
   db: Database;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   log: LedgerLog;
+  /** Reads the newest receipt. */
+  readHead(signal: AbortSignal): Promise<Head>;
   /** Aborts when the service stops. */
   stopping: AbortSignal;
-  /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
+  /** How long a caller waits while another part of the chain is verified, in milliseconds. */
   maxWaitMs?: number | undefined;
-  /** How long a good report of a verification is given again, in milliseconds. */
+  /** How long a good report of a verification is reused, in milliseconds. */
   maxReportAgeMs?: number | undefined;
 }
 
-/** Verifies the chain for everybody who asks, and keeps the alarm. */
+/** Verifies the chain for all callers, and keeps the alarm. */
 export class Verifier {
   readonly alarm: Alarm;
-  readonly desk: VerificationQueue;
+  readonly #queue: VerificationQueue;
   readonly #db: Database;
   readonly #now: () => number;
   readonly #log: LedgerLog;
+  readonly #readHead: (signal: AbortSignal) => Promise<Head>;
   readonly #stopping: AbortSignal;
   #verifiedAt: number | undefined;
-  /** When a suspicion was last looked into, by `performance.now()`. */
+  /** When `suspect` last began a verification, by `performance.now()`. */
   #suspectedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ db, now, log, stopping, maxWaitMs, maxReportAgeMs }: VerifierOptions) {
+  constructor({ db, now, log, readHead, stopping, maxWaitMs, maxReportAgeMs }: VerifierOptions) {
     this.#db = db;
     this.#now = now;
     this.#log = log;
+    this.#readHead = readHead;
     this.#stopping = stopping;
     this.alarm = new Alarm(db, now, log);
-    this.desk = new VerificationQueue({
+    this.#queue = new VerificationQueue({
       read: (signal) => db.longReader(this.#orStopping(signal)),
       begin: (reader) => this.alarm.refresh(reader),
       verify: (reader, start, signal) => this.after(reader, start, this.#orStopping(signal)),
-      tell: (verified, isWhole, prior) => this.note(verified, isWhole, prior),
+      record: (verified, isWhole, prior) => this.record(verified, isWhole, prior),
       maxWaitMs,
       maxReportAgeMs,
     });
   }
 
-  /** When the chain was last verified as a whole here, or found not to verify; in milliseconds since 1970 (UTC). */
+  /** When this process last verified the whole chain or found a fault in it, in milliseconds since 1970 (UTC). */
   get verifiedAt(): number | undefined {
     return this.#verifiedAt;
+  }
+
+  /** The seq of the first receipt that does not verify, as far as this process knows; undefined if it knows of none. */
+  get failsAt(): number | undefined {
+    return this.alarm.finding?.seq;
+  }
+
+  /**
+   * Verifies the chain from receipt `from` on; 0 and 1 mean the start. A good report of the last seconds is reused.
+   * @throws StoaError `not_found` beyond the head; `unavailable` when another verification takes too long
+   */
+  async verify(signal: AbortSignal, from: number): Promise<Report> {
+    const head = await this.#readHead(signal);
+    if (from > Math.max(head.seq, 1)) throw notFound("There is no receipt of this seq yet.", "from");
+    return this.#queue.verify(Math.max(from, 1), head, signal);
   }
 
   /** Verifies the receipts after a good one. */
@@ -61,39 +82,42 @@ export class Verifier {
     return verifyInParallel(db, start, {
       signal,
       onFailure: (err) =>
-        this.#log.error({ err }, "a thread that verified the ledger failed; the verification goes on without it"),
+        this.#log.error({ err }, "a verification thread failed; the verification continues without threads"),
     });
   }
 
   /**
-   * Notes what a verification found, for `alarm`.
-   * @param isWhole whether it began at the start of the chain
-   * @param prior what `alarm.refresh` gave before it began
+   * Records the result of a verification for the alarm.
+   * @param isWhole whether the verification began at the start of the chain
+   * @param prior what `alarm.refresh` returned before the verification began
    */
-  async note({ finding, link }: Verified, isWhole: boolean, prior: PriorRecord): Promise<void> {
+  async record({ finding, link }: Verified, isWhole: boolean, prior: PriorRecord): Promise<void> {
     if (isWhole || finding !== undefined) this.#verifiedAt = this.#now();
-    await this.alarm.note({ finding, link, isWhole, prior });
+    await this.alarm.record({ finding, link, isWhole, prior });
   }
 
   /**
-   * Verifies what was sealed since the last receipt that was found good, and that this one is what it was. The whole chain
-   * where none is known.
+   * Verifies the receipts after the last one that was recorded as good, and that this one has not changed. If none is
+   * recorded, verifies the whole chain.
    */
-  async catchUp(signal: AbortSignal): Promise<Verified> {
+  async resume(signal: AbortSignal): Promise<Verified> {
     const either = this.#orStopping(signal);
     const db = this.#db.longReader(either);
     const prior = await this.alarm.refresh(db);
     const { verifiedSeq, verifiedHash } = prior;
     const start = verifiedSeq === 0 ? chainStart : await startAt(db, verifiedSeq, verifiedHash);
     const verified = "fault" in start ? found(start) : await this.after(db, start, either);
-    await this.note(verified, verifiedSeq === 0, prior);
+    await this.record(verified, verifiedSeq === 0, prior);
     return verified;
   }
 
-  /** Verifies the whole chain in the background, unless it is known not to verify; not again for a while. */
+  /**
+   * A damaged receipt was read. Verifies the whole chain in the background, unless a fault is already known or this was done
+   * in the last minute.
+   */
   suspect(): void {
     const now = performance.now();
-    if (this.alarm.finding !== undefined || now - this.#suspectedAt < suspicionMs) return;
+    if (this.alarm.finding !== undefined || now - this.#suspectedAt < minSuspicionIntervalMs) return;
     this.#suspectedAt = now;
     this.#verifyWhole().catch((err) => {
       if (!this.#stopping.aborted) this.#log.error({ err }, "the ledger could not be verified after a damaged receipt");
@@ -103,7 +127,7 @@ export class Verifier {
   async #verifyWhole(): Promise<void> {
     const db = this.#db.longReader(this.#stopping);
     const prior = await this.alarm.refresh(db);
-    await this.note(await this.after(db, chainStart, this.#stopping), true, prior);
+    await this.record(await this.after(db, chainStart, this.#stopping), true, prior);
   }
 
   #orStopping(signal: AbortSignal): AbortSignal {
@@ -111,7 +135,7 @@ export class Verifier {
   }
 }
 
-/** The receipt that was found good before, or how it differs. */
+/** The receipt that was recorded as good, or how it has changed. */
 async function startAt(db: Queryable, seq: number, hash: string): Promise<Link | Finding> {
   const start = await startBefore(db, seq + 1);
   if ("fault" in start || start.hash === hash) return start;

@@ -1,20 +1,23 @@
 import { Ticker } from "../../timing/ticker.ts";
-import type { Ledger } from "../ledger.ts";
 import type { LedgerLog } from "../log.ts";
+import type { Verifier } from "./verifier.ts";
 
 /** How soon a verification that failed is tried again, in milliseconds. */
 const retryMs = 30_000;
 
 /** What the log says when the verification has ended. */
-export const verifiedAtStart = "verified what was sealed since the last verification";
+export const verifiedAtStart = "verified the receipts since the last verification";
 
-/** Verifies, beside the service, what was sealed since the last verification; once, but for failures of the database. */
-export function startVerification(ledger: Ledger, log: LedgerLog): Ticker {
-  let done = false;
+/**
+ * Verifies the receipts since the last verification, while the service already runs. This is done once; it is tried again
+ * only when the database failed.
+ */
+export function verifyAtStart(verifier: Verifier, log: LedgerLog): Ticker {
+  let isDone = false;
   const verify = async (signal: AbortSignal) => {
-    if (done) return;
-    const { count, link, finding } = await ledger.catchUp(signal);
-    done = true;
+    if (isDone) return;
+    const { count, link, finding } = await verifier.resume(signal);
+    isDone = true;
     log.info({ count, lastGood: link.seq, isGood: finding === undefined }, verifiedAtStart);
   };
   return new Ticker(retryMs, verify, (err) =>

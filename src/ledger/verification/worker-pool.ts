@@ -1,80 +1,80 @@
 import { Worker } from "node:worker_threads";
 import type { ReceiptRow } from "../../store/tables/receipts.ts";
-import { type BatchOutcome, type Page, packBatch } from "./batch.ts";
+import { type Batch, type BatchOutcome, packBatch } from "./batch.ts";
 
-/** What the heap of a thread may take, in MiB: several times what the largest page and all that is read of it do. */
+/** The heap limits of a thread, in MiB: several times what the largest batch needs. */
 const resourceLimits = { maxOldGenerationSizeMb: 48, maxYoungGenerationSizeMb: 8 };
 
 export interface WorkerPoolOptions {
-  /** How many threads. */
+  /** The number of threads. */
   size: number;
-  /** Hears of the first failure of a thread; the whole crew is of no use then. */
+  /** Called at the first failure of a thread. The whole pool stops working then. */
   onFailure(error: unknown): void;
-  /** What the threads run. */
+  /** The program of the threads. */
   program?: URL | undefined;
 }
 
-interface Hand {
-  worker: Worker;
-  /** The pages that it has, the oldest first. */
-  pages: PromiseWithResolvers<BatchOutcome>[];
+interface PoolWorker {
+  thread: Worker;
+  /** The batches that it was given and has not finished, the oldest first. */
+  pending: PromiseWithResolvers<BatchOutcome>[];
 }
 
-/** Threads that verify pages, for one verification: they are started for it and ended with it. */
+/** Threads that verify batches, for one verification. They start and end with it. */
 export class WorkerPool {
-  readonly #hands: Hand[];
-  /** Where pages were in that are verified. */
+  readonly #workers: PoolWorker[];
+  /** The buffers of finished batches, to be used again. */
   readonly #buffers: ArrayBuffer[] = [];
   readonly #onFailure: (error: unknown) => void;
-  #over = false;
+  #isOver = false;
 
   constructor({ size, onFailure, program }: WorkerPoolOptions) {
     this.#onFailure = onFailure;
     const url = program ?? new URL("./worker.ts", import.meta.url);
-    this.#hands = Array.from({ length: size }, () => this.#hire(url));
+    this.#workers = Array.from({ length: size }, () => this.#startWorker(url));
   }
 
   /**
-   * Has a page verified. The rows are copied before this returns.
+   * Has a thread verify a batch. The rows are copied before this returns.
    * @param rows follow `previous` without a gap
-   * @returns undefined also when a thread has failed, or the crew was ended: nothing is known of the page then
+   * @returns the outcome; undefined also if a thread has failed or the pool has ended, when nothing is known of the batch
    */
-  async verify(previous: Page["previous"], rows: readonly ReceiptRow[]): Promise<BatchOutcome> {
-    const page = this.#over ? undefined : packBatch(previous, rows, this.#buffers.pop());
-    if (page === undefined) return undefined;
-    const hand = this.#hands.reduce((least, each) => (each.pages.length < least.pages.length ? each : least));
+  async verify(previous: Batch["previous"], rows: readonly ReceiptRow[]): Promise<BatchOutcome> {
+    const batch = this.#isOver ? undefined : packBatch(previous, rows, this.#buffers.pop());
+    if (batch === undefined) return undefined;
+    const worker = this.#workers.reduce((least, each) => (each.pending.length < least.pending.length ? each : least));
     const outcome = Promise.withResolvers<BatchOutcome>();
-    hand.pages.push(outcome);
-    hand.worker.postMessage(page, [page.bytes.buffer]);
+    worker.pending.push(outcome);
+    worker.thread.postMessage(batch, [batch.bytes.buffer]);
     return outcome.promise;
   }
 
-  /** Ends the threads, whatever they are doing; resolves when they are gone. */
+  /** Ends the threads, whatever they are doing. Resolves when they have ended. */
   async end(): Promise<void> {
     this.#giveUp();
-    await Promise.all(this.#hands.map(({ worker }) => worker.terminate()));
+    await Promise.all(this.#workers.map(({ thread }) => thread.terminate()));
   }
 
-  #hire(program: URL): Hand {
-    const worker = new Worker(program, { name: "verification", resourceLimits, execArgv: [] });
-    const hand: Hand = { worker, pages: [] };
-    worker.on("message", ({ outcome, buffer }: { outcome: BatchOutcome; buffer: ArrayBuffer }) => {
+  #startWorker(program: URL): PoolWorker {
+    const thread = new Worker(program, { name: "verification", resourceLimits, execArgv: [] });
+    const worker: PoolWorker = { thread, pending: [] };
+    thread.on("message", ({ outcome, buffer }: { outcome: BatchOutcome; buffer: ArrayBuffer }) => {
       this.#buffers.push(buffer);
-      hand.pages.shift()?.resolve(outcome);
+      worker.pending.shift()?.resolve(outcome);
     });
     const fail = (error: unknown) => {
-      if (!this.#over) this.#onFailure(error);
+      if (!this.#isOver) this.#onFailure(error);
       this.#giveUp();
     };
-    worker.on("error", fail);
-    worker.on("messageerror", fail);
-    worker.on("exit", (code) => fail(new Error(`A thread that verifies receipts has ended by itself (${code}).`)));
-    return hand;
+    thread.on("error", fail);
+    thread.on("messageerror", fail);
+    thread.on("exit", (code) => fail(new Error(`A thread that verifies receipts has ended by itself (${code}).`)));
+    return worker;
   }
 
-  /** Nobody waits for what does not come. */
+  /** Settles all pending batches without a result. */
   #giveUp(): void {
-    this.#over = true;
-    for (const { pages } of this.#hands) for (const { resolve } of pages.splice(0)) resolve(undefined);
+    this.#isOver = true;
+    for (const { pending } of this.#workers) for (const { resolve } of pending.splice(0)) resolve(undefined);
   }
 }

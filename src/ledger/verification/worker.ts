@@ -1,10 +1,10 @@
-// A thread that verifies pages of receipts; see WorkerPool. It reads nothing and remembers nothing between pages.
+// A thread that verifies batches of receipts; see WorkerPool. It reads nothing, and keeps nothing between two batches.
 import { parentPort } from "node:worker_threads";
-import { type Page, verifyBatch } from "./batch.ts";
+import { type Batch, verifyBatch } from "./batch.ts";
 
-parentPort?.on("message", (page: Page) => {
-  const outcome = verifyBatch(page);
-  // The buffer goes back to be filled again: memory stays what it is, however long the chain.
-  const { buffer } = page.bytes;
+parentPort?.on("message", (batch: Batch) => {
+  const outcome = verifyBatch(batch);
+  // The buffer goes back to be filled again, so that memory does not grow with the chain.
+  const { buffer } = batch.bytes;
   parentPort?.postMessage({ outcome, buffer }, [buffer]);
 });

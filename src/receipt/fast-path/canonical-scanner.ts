@@ -1,7 +1,7 @@
-/** Far below the depth that has no canonical form. */
-const mostLevels = 16;
-/** So many digits a double holds exactly, whichever they are. */
-const mostDigits = 15;
+/** The deepest nesting that is scanned, far below the depth that has no canonical form. */
+const maxLevels = 16;
+/** A double represents every integer with this many digits exactly. */
+const maxDigits = 15;
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -16,11 +16,11 @@ const closingBrace = 0x7d;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Text that is expected in one place or another, in a form that is compared four bytes at once; it has at least four. */
+/** A fixed text of at least four bytes, in a form that is compared four bytes at a time. */
 export class Literal {
   readonly length: number;
   readonly words: Uint32Array;
-  /** The last four bytes, which the last of the words may not reach. */
+  /** The last four bytes, which `words` may not cover. */
   readonly lastWord: number;
 
   constructor(text: string) {
@@ -37,19 +37,21 @@ const literalFalse = new Literal("false");
 const literalNull = new Literal("null");
 
 /**
- * Reads JSON in canonical form where that is plain: no escapes, no numbers but integers of up to 15 digits, not
- * deep. It makes no values, and so takes a fraction of the time of JSON.parse. The methods pass over what they are named
- * for and return true; once one has returned false the reader stands anywhere. What is not plain may still be canonical.
- * Bytes from 0x80 on are taken as they are; `isUtf8` tells whether they may be.
+ * Scans a subset of canonical JSON: no escapes, no numbers except integers of up to 15 digits, no deep nesting. Text that
+ * this scanner accepts is canonical. Text that it does not accept may still be canonical. It creates no values, and so takes
+ * a fraction of the time of JSON.parse.
+ *
+ * Each method scans what its name says and returns whether it was there. After a method has returned false, the position is
+ * undefined. Bytes from 0x80 on are not checked until `isUtf8` is called.
  */
 export class CanonicalScanner {
-  /** The index of the byte that comes next. */
+  /** The index of the next byte. */
   at = 0;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   #begin = 0;
   #end: number;
-  /** Whether no string that was passed has other characters. */
+  /** Whether all strings so far have ASCII characters only. */
   #isAscii = true;
 
   constructor(bytes: Uint8Array) {
@@ -58,7 +60,7 @@ export class CanonicalScanner {
     this.#end = bytes.length;
   }
 
-  /** Goes on with the bytes from `begin` to before `end`. */
+  /** Starts again with the bytes from `begin` to before `end`. */
   moveTo(begin: number, end: number): void {
     this.at = begin;
     this.#begin = begin;
@@ -70,12 +72,12 @@ export class CanonicalScanner {
     return this.at === this.#end;
   }
 
-  /** The text from `begin` to here. @throws TypeError when that is not UTF-8 */
+  /** The text from `begin` to the current position. @throws TypeError when it is not UTF-8 */
   textFrom(begin: number): string {
     return utf8.decode(this.#bytes.subarray(begin, this.at));
   }
 
-  /** Whether what was passed is UTF-8. */
+  /** Whether the bytes that were scanned are UTF-8. */
   isUtf8(): boolean {
     if (this.#isAscii) return true;
     try {
@@ -86,7 +88,7 @@ export class CanonicalScanner {
     }
   }
 
-  /** Passes the byte if it comes next, and else nothing. */
+  /** Scans the byte if it is the next one; otherwise the position stays. */
   byte(byte: number): boolean {
     if (this.at >= this.#end || this.#bytes[this.at] !== byte) return false;
     this.at += 1;
@@ -105,7 +107,7 @@ export class CanonicalScanner {
     return this.#view.getUint32(end - 4) === lastWord;
   }
 
-  /** Passes characters of ASCII as they are. */
+  /** Scans exactly this text, which is ASCII. */
   ascii(text: string): boolean {
     const begin = this.at;
     this.at += text.length;
@@ -137,7 +139,7 @@ export class CanonicalScanner {
     return this.#bytes[this.at] === quote ? this.string() : this.literal(literalNull);
   }
 
-  /** An integer that is not negative. @returns its value, -1 where there is none */
+  /** Scans an integer that is not negative. @returns its value; -1 if there is none */
   count(): number {
     const begin = this.at;
     let value = 0;
@@ -149,10 +151,10 @@ export class CanonicalScanner {
     }
     const digits = at - begin;
     this.at = at;
-    return digits === 0 || digits > mostDigits || (digits > 1 && this.#bytes[begin] === zero) ? -1 : value;
+    return digits === 0 || digits > maxDigits || (digits > 1 && this.#bytes[begin] === zero) ? -1 : value;
   }
 
-  /** So many digits. @returns the number that they are, -1 where there are others */
+  /** Scans this many digits. @returns their value; -1 if there are other characters */
   digits(count: number): number {
     const end = this.at + count;
     let value = 0;
@@ -168,7 +170,7 @@ export class CanonicalScanner {
     return this.#bytes[this.at] === openingBrace && this.value();
   }
 
-  value(levels = mostLevels): boolean {
+  value(levels = maxLevels): boolean {
     switch (this.#bytes[this.at]) {
       case quote:
         return this.string();
@@ -184,7 +186,7 @@ export class CanonicalScanner {
         return this.literal(literalNull);
       case minus:
         this.at += 1;
-        return this.count() > 0; // -0 is written 0
+        return this.count() > 0; // -0 is not canonical: it is written 0
       default:
         return this.count() !== -1;
     }
@@ -211,12 +213,12 @@ export class CanonicalScanner {
     return this.byte(closingBrace);
   }
 
-  /** Whether the name at `first` sorts before the one at `second`; both end with a quote, which no name holds. */
+  /** Whether the name at `first` sorts before the name at `second`. Both end with a quote, which no name contains here. */
   #isInOrder(first: number, second: number): boolean {
     for (let index = 0; ; index++) {
       const a = this.#bytes[first + index] as number;
       const b = this.#bytes[second + index] as number;
-      // UTF-8 sorts what begins with 0xee or 0xef before what is beyond U+FFFF, and UTF-16 after it.
+      // Characters that begin with 0xee or 0xef sort before those above U+FFFF in UTF-8, but after them in UTF-16.
       if (a !== b) return Math.max(a, b) < 0xee && (a === quote || (b !== quote && a < b));
       if (a === quote) return false;
     }

@@ -1,7 +1,7 @@
 import { daysOf } from "../document.ts";
 import { type CanonicalScanner, Literal } from "./canonical-scanner.ts";
 
-// A session as the service writes it, between what differs from one to the next.
+// The text of a session as the service writes it, between the values that differ.
 const beforeAgent = new Literal('{"actor":{"agent":');
 const beforeSeat = new Literal(',"seat":');
 const beforeCount = new Literal('},"body":{"count":');
@@ -23,72 +23,76 @@ const letterT = 0x54;
 const letterZ = 0x5a;
 
 /**
- * Reads a receipt that is written as the service writes the session after `previous`, without parsing it: that would be
- * most of the time that verifying a chain takes. Such a receipt is good by every rule of FORMAT.md that needs its bytes and
- * `previous` alone. Of others, good or not, this says nothing; `verifyNext` does.
- * @param reader has the receipt's bytes before it, and no others
+ * The accelerated path of a verification: accepts a session in exactly the form in which the service writes it, without
+ * parsing it. Parsing would take most of the time of a verification.
+ *
+ * `verifyNext` has the rules. This function states them a second time for one form of receipt, so a test compares the two:
+ * whatever is accepted here must be good by `verifyNext` (test/receipt/fast-path/session.test.ts). It checks the rules 3 to 8,
+ * 10 and 11 of FORMAT.md. The caller checks the hash and the ts. A receipt that is not accepted may still be good;
+ * `verifyNext` then decides.
+ * @param scanner is at the beginning of the receipt's bytes and ends with them
  * @param previous the seq and hash of the receipt before
- * @returns its ts; undefined for any other receipt
+ * @returns the ts of the receipt; undefined if it is not accepted
  */
-export function scanSession(reader: CanonicalScanner, previous: { seq: number; hash: string }): string | undefined {
+export function scanSession(scanner: CanonicalScanner, previous: { seq: number; hash: string }): string | undefined {
   const { seq, hash } = previous;
-  const isBegun =
+  const hasStart =
     seq >= 1 && // receipt 1 is no session
-    reader.literal(beforeAgent) &&
-    reader.string() &&
-    reader.literal(beforeSeat) &&
-    reader.string() &&
-    reader.literal(beforeCount) &&
-    reader.count() === seq &&
-    reader.literal(beforeHead) &&
-    reader.ascii(hash) &&
-    reader.literal(beforeNote) &&
-    reader.string() &&
-    reader.literal(beforeSession) &&
-    passDate(reader) &&
-    reader.literal(beforeBook) &&
-    reader.stringOrNull() &&
-    reader.literal(beforeCityDay) &&
-    reader.count() !== -1 &&
-    reader.literal(beforeEvidence) &&
-    reader.object() &&
-    reader.literal(beforePrevHash) &&
-    reader.ascii(hash) &&
-    reader.literal(beforeSeq) &&
-    reader.count() === seq + 1 &&
-    reader.literal(beforeTs);
-  const timeBegin = reader.at;
-  if (!isBegun || !passTime(reader)) return undefined;
-  const ts = reader.textFrom(timeBegin);
-  return reader.literal(afterTs) && reader.isAtEnd && reader.isUtf8() ? ts : undefined;
+    scanner.literal(beforeAgent) &&
+    scanner.string() &&
+    scanner.literal(beforeSeat) &&
+    scanner.string() &&
+    scanner.literal(beforeCount) &&
+    scanner.count() === seq &&
+    scanner.literal(beforeHead) &&
+    scanner.ascii(hash) &&
+    scanner.literal(beforeNote) &&
+    scanner.string() &&
+    scanner.literal(beforeSession) &&
+    scanDate(scanner) &&
+    scanner.literal(beforeBook) &&
+    scanner.stringOrNull() &&
+    scanner.literal(beforeCityDay) &&
+    scanner.count() !== -1 &&
+    scanner.literal(beforeEvidence) &&
+    scanner.object() &&
+    scanner.literal(beforePrevHash) &&
+    scanner.ascii(hash) &&
+    scanner.literal(beforeSeq) &&
+    scanner.count() === seq + 1 &&
+    scanner.literal(beforeTs);
+  const timeBegin = scanner.at;
+  if (!hasStart || !scanTime(scanner)) return undefined;
+  const ts = scanner.textFrom(timeBegin);
+  return scanner.literal(afterTs) && scanner.isAtEnd && scanner.isUtf8() ? ts : undefined;
 }
 
-/** Passes a date that exists, as YYYY-MM-DD. */
-function passDate(reader: CanonicalScanner): boolean {
-  const year = reader.digits(4);
-  if (year < 1 || !reader.byte(hyphen)) return false;
-  const month = reader.digits(2);
-  if (month < 1 || month > 12 || !reader.byte(hyphen)) return false;
-  const day = reader.digits(2);
+/** Scans a date that exists, as YYYY-MM-DD. */
+function scanDate(scanner: CanonicalScanner): boolean {
+  const year = scanner.digits(4);
+  if (year < 1 || !scanner.byte(hyphen)) return false;
+  const month = scanner.digits(2);
+  if (month < 1 || month > 12 || !scanner.byte(hyphen)) return false;
+  const day = scanner.digits(2);
   return day >= 1 && day <= daysOf(year, month);
 }
 
-/** Passes a time that exists, in UTC with milliseconds: no leap second, no hour 24. */
-function passTime(reader: CanonicalScanner): boolean {
+/** Scans a time that exists, in UTC with milliseconds: no leap second, no hour 24. */
+function scanTime(scanner: CanonicalScanner): boolean {
   return (
-    passDate(reader) &&
-    reader.byte(letterT) &&
-    isWithin(reader.digits(2), 23) &&
-    reader.byte(colon) &&
-    isWithin(reader.digits(2), 59) &&
-    reader.byte(colon) &&
-    isWithin(reader.digits(2), 59) &&
-    reader.byte(point) &&
-    isWithin(reader.digits(3), 999) &&
-    reader.byte(letterZ)
+    scanDate(scanner) &&
+    scanner.byte(letterT) &&
+    isWithin(scanner.digits(2), 23) &&
+    scanner.byte(colon) &&
+    isWithin(scanner.digits(2), 59) &&
+    scanner.byte(colon) &&
+    isWithin(scanner.digits(2), 59) &&
+    scanner.byte(point) &&
+    isWithin(scanner.digits(3), 999) &&
+    scanner.byte(letterZ)
   );
 }
 
-function isWithin(value: number, most: number): boolean {
-  return value >= 0 && value <= most;
+function isWithin(value: number, max: number): boolean {
+  return value >= 0 && value <= max;
 }

@@ -7,7 +7,7 @@ import { checkLedger } from "../../../src/ledger/fsck/ledger-check.ts";
 import { HeadFolder } from "../../../src/ledger/head-guard/head-folder.ts";
 import { LedgerRecovery } from "../../../src/ledger/head-guard/recovery.ts";
 import { append } from "../../../src/ledger/sealing/append.ts";
-import { sealSession } from "../../../src/ledger/sealing/seals.ts";
+import { sealSession } from "../../../src/ledger/sealing/session.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { describeFinding } from "../../../src/store/recount/finding.ts";
 import { lockHead } from "../../../src/store/tables/receipts.ts";
@@ -35,11 +35,11 @@ beforeAll(async () => {
   // Its clock would seal again what these tests unseal.
   await service.app.close();
   const { ledger } = await openLedger(service.db, () => Date.parse("2026-01-07T10:00:00Z"));
-  await ledger.sealDaily(never, "2026-01-05", () => undefined); // 3
-  await ledger.sealDaily(never, "2026-01-06", () => undefined); // 4
+  await ledger.days.seal(never, "2026-01-05", () => undefined); // 3
+  await ledger.days.seal(never, "2026-01-06", () => undefined); // 4
   const actor = { agent: "desk", seat: "one" };
   const session = { book: "last", session: "2026-01-06", note: "a note", source: "feed:test", evidence: {}, actor };
-  await ledger.write(never, (sealing) => sealSession(sealing, session)); // 5
+  await ledger.sealer.transaction(never, (sealing) => sealSession(sealing, session)); // 5
   await unlockReceipts(service.db);
   return () => db.close();
 });
@@ -215,7 +215,7 @@ it("a recovery that abandons an older receipt of the chain is found", async () =
   const [second] = await service.db.rows<{ hash: string }>("SELECT hash FROM receipts WHERE seq = 2");
   const abandoned = { abandoned_seq: 2, abandoned_hash: second?.hash as string };
   const seq = await db.transaction(never, async (tx) => {
-    const receipt = await append({ tx, now: 0, epoch: "2026-01-03", hold: undefined }, await lockHead(tx), {
+    const receipt = await append({ tx, now: 0, epoch: "2026-01-03", blockReason: undefined }, await lockHead(tx), {
       book: null,
       actor: { agent: "operator", seat: "recover" },
       evidence: {},

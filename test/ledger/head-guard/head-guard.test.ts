@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { HeadFolder } from "../../../src/ledger/head-guard/head-folder.ts";
 import { HeadGuard } from "../../../src/ledger/head-guard/head-guard.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
-import { sealSession } from "../../../src/ledger/sealing/seals.ts";
+import { sealSession } from "../../../src/ledger/sealing/session.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -138,8 +138,8 @@ describe("the head file", () => {
     onTestFinished(() => guard.stop());
     await guard.begin(never);
     const { hash } = await storedAt(db, 3);
-    await guard.sealed({ seq: 3, hash, recoveries: [] });
-    expect([guard.held?.seq, headsIn(dataDir)]).toMatchObject([4, [{ seq: 4 }]]);
+    await guard.storeSealed({ seq: 3, hash, recoveries: [] });
+    expect([guard.storedHead?.seq, headsIn(dataDir)]).toMatchObject([4, [{ seq: 4 }]]);
   });
 
   it("that cannot be understood stops sealing until it is moved away", async () => {
@@ -249,7 +249,7 @@ describe("a database that was restored from a backup", () => {
       return transaction.apply(database, args) as never;
     };
     database.priority.transaction = (...args) => database.transaction(...args) as never;
-    const receipt = await ledger.write(never, (sealing) => sealSession(sealing, session));
+    const receipt = await ledger.sealer.transaction(never, (sealing) => sealSession(sealing, session));
     expect([receipt.seq, calls]).toEqual([5, 4]);
     expect(guard.warning).toBeUndefined();
     await ledger.stop();

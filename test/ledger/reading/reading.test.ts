@@ -239,7 +239,7 @@ it("a receipt that is sealed while it is asked for is there, or not yet; it is n
   const poll = async (seq: number) => {
     for (;;) {
       try {
-        return (await reading.ledger.get(signal, seq)).seq;
+        return (await reading.ledger.receipts.get(signal, seq)).seq;
       } catch (error) {
         expect(error).toMatchObject({ code: "not_found" });
       }

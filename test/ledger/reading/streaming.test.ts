@@ -201,10 +201,10 @@ describe("followers of one instance", () => {
     const { ledger } = await openLedger(a.db);
     const never = new AbortController().signal;
     const head = await headSeq();
-    const stream = ledger.stream(never, { from: head + 1, follow: true });
+    const stream = ledger.receipts.stream(never, { from: head + 1, follow: true });
     const next = stream.next();
-    await ledger.write(never, async () => {});
-    await ledger.write(never, async () => {});
+    await ledger.sealer.transaction(never, async () => {});
+    await ledger.sealer.transaction(never, async () => {});
     await a.seal();
     expect((await next).value).toMatchObject({ seq: head + 1 });
     await stream.return();

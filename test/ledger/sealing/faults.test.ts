@@ -54,7 +54,7 @@ describe("a sealing transaction that fails at any of its statements", () => {
   });
 
   const session = (book: string) => () => sealBook(ledger, book, "2026-03-01");
-  const daily = (date: string) => () => ledger.sealDaily(never, date, ({ seq }) => ({ seq }));
+  const daily = (date: string) => () => ledger.days.seal(never, date, ({ seq }) => ({ seq }));
 
   /** Fails `seal` before and after each statement in turn, until none is left. @returns how many there are */
   async function failAtEach(seal: () => Promise<{ seq: number }>): Promise<number> {

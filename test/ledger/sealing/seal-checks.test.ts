@@ -9,21 +9,21 @@ import { openLedger, sealBook, TestClock, verifyLedger } from "../support.ts";
 
 const { signal } = new AbortController();
 
-/** A ledger of one receipt, whose clock a test moves and whose seals it holds. */
+/** A ledger of one receipt. Tests move its clock and block its sealing. */
 async function startHeld() {
   const clock = new TestClock("2026-03-01T12:00:00Z");
   const { app, db } = await startService({ overrides: { now: clock.now } });
   await app.close();
   const state: { reasons: (string | undefined)[]; looks: number } = { reasons: [undefined, undefined], looks: 0 };
-  const holds = new SealChecks();
-  for (const index of state.reasons.keys()) holds.add(async () => state.reasons[index]);
-  holds.add(async () => void state.looks++);
-  const { ledger } = await openLedger(db, clock.now, holds);
+  const sealChecks = new SealChecks();
+  for (const index of state.reasons.keys()) sealChecks.add(async () => state.reasons[index]);
+  sealChecks.add(async () => void state.looks++);
+  const { ledger } = await openLedger(db, clock.now, sealChecks);
   const session = (book: string) => sealBook(ledger, book, "2026-03-01");
   return { clock, db, ledger, session, state };
 }
 
-describe("seal holds", () => {
+describe("seal checks", () => {
   it("refuse sessions and days with every reason, and nothing that needs no new receipt", async () => {
     const { clock, db, ledger, session, state } = await startHeld();
     await session("sealed before");
@@ -35,14 +35,14 @@ describe("seal holds", () => {
       retryAfterSeconds: 60,
     };
     await expect(session("another")).rejects.toMatchObject(held);
-    await expect(ledger.sealDaily(signal, "2026-03-01", ({ seq }) => seq)).rejects.toMatchObject(held);
-    await expect(ledger.sealDueDays(signal)).rejects.toMatchObject(held);
+    await expect(ledger.days.seal(signal, "2026-03-01", ({ seq }) => seq)).rejects.toMatchObject(held);
+    await expect(ledger.days.sealDue(signal)).rejects.toMatchObject(held);
     await expect(session("sealed before")).rejects.toMatchObject({ code: "exists" });
-    expect((await ledger.get(signal, 2)).seq).toBe(2);
+    expect((await ledger.receipts.get(signal, 2)).seq).toBe(2);
     expect(await verifyLedger(db)).toHaveLength(2);
 
     state.reasons = [undefined, undefined];
-    expect(await ledger.sealDaily(signal, "2026-03-01", ({ seq }) => seq)).toBe(3);
+    expect(await ledger.days.seal(signal, "2026-03-01", ({ seq }) => seq)).toBe(3);
     expect((await session("another")).seq).toBe(4);
     await verifyLedger(db);
   });
@@ -61,12 +61,12 @@ describe("seal holds", () => {
     state.reasons[0] = "Another reason.";
     await waitUntil("the second reason", () => lines.length === 2);
     state.reasons[0] = undefined;
-    await waitUntil("the seal", () => lines.some(({ msg }) => msg === "sealing goes on"));
+    await waitUntil("the seal", () => lines.some(({ msg }) => msg === "sealing continues"));
     await waitUntil("the day", async () => (await db.rows("SELECT 1 FROM ledger_days")).length === 1);
     expect(lines.map(({ msg, reason }) => [msg, reason]).slice(0, 3)).toEqual([
       ["nothing is sealed", "The first reason."],
       ["nothing is sealed", "Another reason."],
-      ["sealing goes on", undefined],
+      ["sealing continues", undefined],
     ]);
     await verifyLedger(db);
   });
@@ -79,9 +79,9 @@ describe("seal holds", () => {
       await empty.rows(`CREATE TABLE ${table} LIKE ${db.config.database}.${table}`);
     }
     await empty.rows("INSERT INTO ledger_head SELECT 1, 0, REPEAT('0', 64), 0");
-    const holds = new SealChecks();
-    holds.add(async () => "The reason.");
-    await expect(openLedger(empty, Date.now, holds)).rejects.toThrow("Nothing is sealed now: The reason.");
+    const sealChecks = new SealChecks();
+    sealChecks.add(async () => "The reason.");
+    await expect(openLedger(empty, Date.now, sealChecks)).rejects.toThrow("Nothing is sealed now: The reason.");
     expect(await empty.rows("SELECT seq FROM receipts")).toEqual([]);
   });
 });

@@ -117,19 +117,19 @@ describe("the alarm", () => {
       const prior = await (slow as Alarm).refresh(reader);
       const finding = { seq: 2, fault: "wrong_hash" as const, message: "it was changed" };
       const isWhole = true;
-      await (quick as Alarm).note({
+      await (quick as Alarm).record({
         finding,
         link: chainStart,
         isWhole,
         prior: await (quick as Alarm).refresh(reader),
       });
       const good = { finding: undefined, link: { seq: 4, hash: "f".repeat(64) }, isWhole };
-      await (slow as Alarm).note({ ...good, prior });
+      await (slow as Alarm).record({ ...good, prior });
       expect(await (slow as Alarm).refresh(reader)).toMatchObject({
         alarm: { ...finding, foundAt: 1_000 },
         verifiedSeq: prior.verifiedSeq,
       });
-      await (slow as Alarm).note({ ...good, prior: await (slow as Alarm).refresh(reader) });
+      await (slow as Alarm).record({ ...good, prior: await (slow as Alarm).refresh(reader) });
       expect((await (quick as Alarm).refresh(reader)).alarm).toBeUndefined();
     } finally {
       await database.close();

@@ -40,7 +40,7 @@ beforeAll(async () => {
 const onFailure = (error: unknown) => {
   throw error;
 };
-const small: ParallelOptions = { signal: never, onFailure, threads: 2, least: 0, maxBatchSize: 7 };
+const small: ParallelOptions = { signal: never, onFailure, threads: 2, minReceipts: 0, maxBatchSize: 7 };
 
 async function insert(stored: StoredRow[]): Promise<void> {
   for (let begin = 0; begin < stored.length; begin += 100) {
@@ -236,7 +236,7 @@ describe("verification in threads", () => {
   });
 
   it("starts no thread for a short chain", async () => {
-    const options = { ...small, least: length + 1, program: new URL("./nowhere.ts", import.meta.url) };
+    const options = { ...small, minReceipts: length + 1, program: new URL("./nowhere.ts", import.meta.url) };
     expect((await verifyInParallel(reader, chainStart, options)).count).toBe(length);
   });
 });

@@ -144,7 +144,7 @@ describe("damage to the stored rows", () => {
           const index = at % changed.length;
           changed[index] = (changed[index] as number) ^ flip;
           await setCanonical(seq, changed);
-          const report = await ledger.verify(never, 1);
+          const report = await ledger.verifier.verify(never, 1);
           expect(report).toMatchObject({
             verifyOk: false,
             brokenAt: seq,
@@ -154,7 +154,7 @@ describe("damage to the stored rows", () => {
           });
           expect(report.reason).toMatch(/^wrong_hash: /);
           await setCanonical(seq, canonical);
-          expect((await ledger.verify(never, 1)).verifyOk).toBe(true);
+          expect((await ledger.verifier.verify(never, 1)).verifyOk).toBe(true);
         },
       ),
       { numRuns: 100 },

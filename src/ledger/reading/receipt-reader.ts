@@ -1,0 +1,127 @@
+import { notFound } from "../../errors.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
+import { findWithGuard } from "../head-guard/guarded-sealing.ts";
+import type { HeadGuard } from "../head-guard/head-guard.ts";
+import { HeadWatch } from "./head-watch.ts";
+import { NewestReceipts } from "./newest-receipts.ts";
+import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
+
+/**
+ * The most bytes of canonical receipts on one page. A reply has each receipt twice, as an object and as a string, and the
+ * escapes of the string may double it: a reply has at most 4 MiB.
+ */
+const maxPageBytes = 1.25 * 1024 * 1024;
+
+/** Consecutive receipts of the chain. */
+export interface ReceiptPage {
+  receipts: ReceiptRow[];
+  /** The seq at which the next page begins; undefined on the last page. */
+  nextFrom: number | undefined;
+  headSeq: number;
+  /** Whether receipts of this page are missing from the database. */
+  lacksReceipts: boolean;
+}
+
+export interface ReceiptReaderOptions {
+  db: Database;
+  guard: HeadGuard | undefined;
+  /** Aborts when the service stops. All streams then end with the signal's reason. */
+  stopping: AbortSignal;
+  /** Called when a receipt was requested that the database has lost. */
+  onMissing(): void;
+}
+
+/** Reads receipts one by one, by pages and as streams. */
+export class ReceiptReader {
+  readonly #db: Database;
+  readonly #guard: HeadGuard | undefined;
+  readonly #stopping: AbortSignal;
+  readonly #onMissing: () => void;
+  readonly #followers: Followers;
+
+  constructor({ db, guard, stopping, onMissing }: ReceiptReaderOptions) {
+    this.#db = db;
+    this.#guard = guard;
+    this.#stopping = stopping;
+    this.#onMissing = onMissing;
+    const reader = db.longReader(stopping);
+    const onHead = (head: Head) => guard?.observeHead(head);
+    this.#followers = {
+      watch: new HeadWatch(reader, onHead),
+      newest: new NewestReceipts(reader),
+      backfills: 0,
+      onHead,
+    };
+  }
+
+  /** Notifies followers that this process has sealed a receipt. */
+  notifyFollowers(): void {
+    this.#followers.watch.notify();
+  }
+
+  /** The seq of the newest receipt. @throws StoaError `unavailable` if the database has lost the head */
+  async headSeq(db: Queryable = this.#db.reader(this.#stopping)): Promise<number> {
+    return (await this.readHead(db)).seq;
+  }
+
+  /** The newest receipt. @throws StoaError `unavailable` if the database has lost the head */
+  async readHead(db: Queryable): Promise<Head> {
+    const head = await readHead(db);
+    this.#guard?.observeHead(head);
+    return head;
+  }
+
+  /**
+   * @returns the receipt, and whether it is final: the guard has stored a head of its chain, so that no other receipt can
+   * take its place unnoticed
+   * @throws StoaError `not_found` beyond the head; `unavailable` for a receipt that is missing from the database
+   */
+  async get(signal: AbortSignal, seq: number): Promise<ReceiptRow & { isFinal: boolean }> {
+    const db = this.#db.reader(signal);
+    const row = await findWithGuard(db, this.#guard, seq);
+    if (row !== undefined) return row;
+    if (seq > (await this.readHead(db)).seq) throw notFound("There is no receipt of this seq.");
+    // It may have been sealed between the two reads.
+    const sealed = await findWithGuard(db, this.#guard, seq);
+    if (sealed !== undefined) return sealed;
+    this.#onMissing();
+    throw missingReceipt(seq);
+  }
+
+  /**
+   * Lists up to `limit` receipts, and not more than fit in a reply of about 4 MiB, but at least one.
+   * @throws StoaError `not_found` beyond the head
+   */
+  async list(signal: AbortSignal, from: number, limit: number): Promise<ReceiptPage> {
+    const db = this.#db.reader(signal);
+    const head = await this.readHead(db);
+    if (from > head.seq) throw notFound("There is no receipt of this seq yet.", "from");
+    const count = limit === 1 ? 1 : countWithin(await listReceiptLengths(db, from, limit), maxPageBytes);
+    const receipts = await listReceipts(db, from, count);
+    const last = receipts.at(-1)?.seq ?? head.seq;
+    return {
+      receipts,
+      nextFrom: last < head.seq ? last + 1 : undefined,
+      headSeq: head.seq,
+      lacksReceipts: receipts.length < last - from + 1,
+    };
+  }
+
+  /** Streams receipts in order, and follows the chain if the query says so; see `streamReceipts`. */
+  stream(signal: AbortSignal, query: StreamQuery): AsyncGenerator<ReceiptRow, void> {
+    const either = AbortSignal.any([signal, this.#stopping]);
+    return streamReceipts(this.#db.longReader(either), this.#followers, query, either);
+  }
+}
+
+/** How many of the first of these lengths fit into `max` together; at least one. */
+function countWithin(lengths: readonly number[], max: number): number {
+  let sum = 0;
+  const count = lengths.findIndex((length) => {
+    sum += length;
+    return sum > max;
+  });
+  return count === -1 ? Math.max(lengths.length, 1) : Math.max(count, 1);
+}
