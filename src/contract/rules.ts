@@ -10,10 +10,8 @@ import {
   omitted_when_unset,
 } from "../../gen/stoa/v1/options_pb.js";
 
-/*
- * What the contract's options say of an RPC. Options are decoded at each look, which takes longer than all else that a call
- * looks up: they are kept here.
- */
+// What the contract's options say about an RPC. protobuf-es decodes an option at each look, which takes longer than
+// everything else that a call looks up. So the rules of an RPC are read once. Descriptors live as long as the process.
 
 const limitNames = {
   [Limit.UNSPECIFIED]: undefined,
@@ -38,7 +36,7 @@ interface Rules {
   publicWrite: boolean;
 }
 
-const known = new WeakMap<DescMethod, Rules>();
+const known = new Map<DescMethod, Rules>();
 
 function rulesOf(rpc: DescMethod): Rules {
   let rules = known.get(rpc);

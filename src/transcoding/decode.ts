@@ -51,7 +51,8 @@ interface Shape {
   refusesUnknown: boolean;
 }
 
-const shapes = new WeakMap<DescMessage, Shape>();
+/** Descriptors live as long as the process. */
+const shapes = new Map<DescMessage, Shape>();
 
 function shapeOf(desc: DescMessage): Shape {
   let shape = shapes.get(desc);

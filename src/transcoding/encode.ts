@@ -16,7 +16,8 @@ import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, isTimestampMs, wra
 export type JsonOutput = null | boolean | number | string | JsonOutput[] | { [name: string]: JsonOutput };
 type Encode = (value: never) => JsonOutput;
 
-const encoders = new WeakMap<DescMessage, (message: Message) => { [name: string]: JsonOutput }>();
+/** Descriptors live as long as the process. */
+const encoders = new Map<DescMessage, (message: Message) => { [name: string]: JsonOutput }>();
 
 /**
  * A message as the REST facade writes it: snake_case names; int64 as numbers; unset optional fields and messages as

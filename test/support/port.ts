@@ -10,6 +10,10 @@ import { Port, type PortOptions } from "../../src/http/port/port.ts";
 
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 export const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+/** What the server answers `EMPTY_SETTINGS` with. */
+export const SETTINGS_ACK = "\0\0\0\x04\x01\0\0\0\0";
+/** The beginning of the frame by which the server says that it takes no more streams. */
+export const GOAWAY = "\0\0\x08\x07\0\0\0\0\0";
 /** Long enough never to be the limit under test. */
 export const NEVER = 60_000;
 /** Short enough to wait for. */
@@ -110,6 +114,22 @@ export function connect(number: number, socket: net.Socket = net.connect(number,
     return received;
   };
   return { socket, closed, seen };
+}
+
+/** As `connect`, with a way to send bytes that the server reads apart from all others. */
+export async function connectSplitting(app: FastifyInstance, number: number) {
+  const accepted = once(app.server, "connection") as Promise<[net.Socket]>;
+  const client = connect(number);
+  const [server] = await accepted;
+  let sent = 0;
+  /** Resolves when the server has read these bytes, and everything that they cause at once is done. */
+  const sendAlone = async (text: string) => {
+    sent += text.length;
+    client.socket.write(text);
+    while (server.bytesRead < sent && !server.destroyed) await new Promise(setImmediate);
+    await new Promise(setImmediate);
+  };
+  return { ...client, sendAlone };
 }
 
 export async function connectTls(number: number, alpn: string) {

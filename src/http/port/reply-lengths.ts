@@ -1,17 +1,23 @@
 import type { ServerResponse } from "node:http";
 
-const lengths = new WeakMap<object, number>();
+/** The property of an HTTP/2 stream that holds the length of its reply before compression, in bytes. */
+const uncompressedLength = Symbol("uncompressedLength");
 
-/**
- * Tells the port how much memory it took to make a reply that is sent compressed, in bytes. An HTTP/2 session then has no
- * more requests worked on at once than it would have without compression.
- */
-export function noteReplyLength(response: ServerResponse, bytes: number): void {
-  const { stream } = response as { stream?: object };
-  if (stream !== undefined) lengths.set(stream, bytes);
+interface Measured {
+  [uncompressedLength]?: number;
 }
 
-/** What was told of a stream's reply; 0 if nothing was. */
+/**
+ * Tells the port how much memory a reply took that is sent compressed. An HTTP/2 session then works on no more requests at
+ * a time than it would without compression. Does nothing for HTTP/1.1, which works on one request at a time.
+ * @param bytes the length before compression
+ */
+export function noteReplyLength(response: ServerResponse, bytes: number): void {
+  const { stream } = response as { stream?: Measured };
+  if (stream !== undefined) stream[uncompressedLength] = bytes;
+}
+
+/** The length that `noteReplyLength` was told for a stream; 0 if it was not called. */
 export function replyLength(stream: object): number {
-  return lengths.get(stream) ?? 0;
+  return (stream as Measured)[uncompressedLength] ?? 0;
 }

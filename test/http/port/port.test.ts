@@ -10,14 +10,17 @@ import {
   cleanUps,
   connect,
   connectHttp2,
+  connectSplitting,
   connectTls,
   EMPTY_SETTINGS,
+  GOAWAY,
   get,
   LARGE,
   NEVER,
   PREFACE,
   readStream,
   request,
+  SETTINGS_ACK,
   SOON,
   start,
 } from "../../support/port.ts";
@@ -53,22 +56,28 @@ describe("protocols", () => {
   });
 
   it("knows a preface that arrives byte by byte", async () => {
-    const { number } = await start();
-    const { socket, seen } = connect(number);
-    socket.setNoDelay(true);
-    for (const byte of PREFACE) await new Promise((resolve) => socket.write(byte, resolve));
+    const { app, number } = await start();
+    const { socket, seen, sendAlone } = await connectSplitting(app, number);
+    for (const byte of PREFACE) await sendAlone(byte);
     socket.write(EMPTY_SETTINGS);
-    await seen("\0\0\0\x04\x01\0\0\0\0"); // the server acknowledges the settings
+    await seen(SETTINGS_ACK);
   });
 
   it("hands every byte to the HTTP/1.1 parser when it was no preface after all", async () => {
-    const { number } = await start();
-    const { socket, seen } = connect(number);
+    const { app, number } = await start();
+    const { socket, seen, sendAlone } = await connectSplitting(app, number);
     for (const part of ["P", "OST /length HTTP/1.1\r\nHost: stoa\r\n", "Content-Type: application/json\r\nContent-"])
-      await new Promise((resolve) => socket.write(part, resolve));
+      await sendAlone(part);
     const body = JSON.stringify("x".repeat(500_000));
     socket.write(`Length: ${body.length}\r\n\r\n${body}`);
     await seen(`{"length":${body.length}}`);
+  });
+
+  it("gives the HTTP/1.1 parser a request line that begins like a preface, byte by byte", async () => {
+    const { app, number } = await start();
+    const { closed, sendAlone } = await connectSplitting(app, number);
+    for (const byte of "PRI * HTTP/2.0\r\n\r\nSX") await sendAlone(byte);
+    expect(await closed).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   it("answers a client that ends its side with the request", async () => {
@@ -364,6 +373,19 @@ describe("drain", () => {
     release();
     expect(await text).toBe("first,last.");
     await closing;
+    expect(port.connections).toEqual({ total: 0, http2: 0 });
+  });
+
+  it("ends an HTTP/2 connection whose preface is complete only after the drain began", async () => {
+    const { app, port, number } = await start();
+    const { socket, closed, seen, sendAlone } = await connectSplitting(app, number);
+    await sendAlone(PREFACE.slice(0, 10));
+    port.beginDrain();
+    socket.write(PREFACE.slice(10));
+    socket.write(EMPTY_SETTINGS);
+    await seen(GOAWAY);
+    await closed;
+    await port.drained();
     expect(port.connections).toEqual({ total: 0, http2: 0 });
   });
 
