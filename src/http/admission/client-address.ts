@@ -1,3 +1,5 @@
+// Neither ipaddr.js nor @fastify/proxy-addr is used here. ipaddr.js takes 4 µs instead of 50 ns for an IPv4 address, and
+// reads `::192.0.2.1` as the IPv4 address. @fastify/proxy-addr uses it, and refuses networks with a prefix of 0.
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIPv4, isIPv6, type Socket } from "node:net";
 
@@ -14,6 +16,13 @@ export interface ClientAddress {
   readonly counted: string;
 }
 
+/** The property of a session or socket that holds its peer's address, which does not change. */
+const peerAddress = Symbol("peerAddress");
+
+interface Connection {
+  [peerAddress]?: ClientAddress;
+}
+
 /**
  * Says from which address a request comes, for HTTP/1.1 and HTTP/2 alike: that of the connection, unless a proxy that is
  * trusted has it from somebody else. Then X-Forwarded-For is read from its end, where the nearest proxy wrote, up to the
@@ -21,8 +30,6 @@ export interface ClientAddress {
  */
 export class ClientAddresses {
   readonly #trusted: BlockList | undefined;
-  /** By session or socket, since a connection's address does not change. */
-  readonly #peers = new WeakMap<object, ClientAddress>();
   #onIgnored: ((peer: string) => void) | undefined;
 
   /**
@@ -51,7 +58,7 @@ export class ClientAddresses {
     }
     if (named === undefined) return peer;
     const address = this.#nearestUntrusted(peer.address, String(named));
-    return { address, counted: countedAddress(address) };
+    return describe(address);
   }
 
   /** The address of a connection's peer, as it is counted; undefined of a trusted proxy, behind which anybody may be. */
@@ -74,14 +81,9 @@ export class ClientAddresses {
 
   #peerOf(request: IncomingMessage): ClientAddress {
     // Over HTTP/2 each request has a stand-in for the socket of its own.
-    const connection: object = (request as { stream?: { session?: object } }).stream?.session ?? request.socket;
-    let peer = this.#peers.get(connection);
-    if (peer === undefined) {
-      const address = request.socket.remoteAddress ?? "";
-      peer = { address, counted: countedAddress(address) };
-      this.#peers.set(connection, peer);
-    }
-    return peer;
+    const connection: Connection = (request as { stream?: { session?: object } }).stream?.session ?? request.socket;
+    connection[peerAddress] ??= describe(request.socket.remoteAddress ?? "");
+    return connection[peerAddress];
   }
 
   #nearestUntrusted(peer: string, forwarded: string): string {
@@ -124,6 +126,10 @@ export function truncatedAddress(text: string): string {
   if (!isIPv6(text)) return "unknown";
   const network = groupsOf(withoutZone(text)).slice(0, 3);
   return `${network.map((group) => group.toString(16)).join(":")}::/48`;
+}
+
+function describe(address: string): ClientAddress {
+  return { address, counted: countedAddress(address) };
 }
 
 function compile(trusted: readonly string[]): BlockList {

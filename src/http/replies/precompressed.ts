@@ -52,7 +52,10 @@ export class Precompressed {
   }
 }
 
-/** The best of ours that a client takes (RFC 9110, section 12.5.3); any client is taken to read what is not compressed. */
+/**
+ * The best of our encodings that a client accepts (RFC 9110, section 12.5.3); every client is taken to accept `identity`.
+ * @fastify/accept-negotiator is not used: it would send brotli to a client that accepts `br;q=0, *`.
+ */
 export function chooseEncoding(accepted: string | undefined): Encoding {
   const taken = new Map<string, boolean>();
   for (const each of (accepted ?? "").toLowerCase().split(",")) {

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { StoaError } from "../../../src/errors.ts";
 import { Readiness } from "../../../src/http/health/readiness.ts";
@@ -88,6 +89,25 @@ describe("readiness", () => {
     await vi.advanceTimersByTimeAsync(5_000);
     await refused;
     expect(await readiness.isServing()).toBe(true);
+  });
+
+  it("leaves no listener behind on the signal of a watcher that is told of many changes", async () => {
+    let serving = true;
+    const readiness = new Readiness(async () => {
+      if (!serving) throw away;
+      return undefined;
+    }, quiet);
+    const leave = new AbortController();
+    const { told, ended } = follow(readiness, leave.signal);
+    for (let change = 0; change < 20; change++) {
+      await vi.advanceTimersByTimeAsync(600);
+      expect(getEventListeners(leave.signal, "abort")).toHaveLength(1);
+      serving = !serving;
+    }
+    expect(told).toHaveLength(20);
+    leave.abort("gone");
+    await ended;
+    expect(getEventListeners(leave.signal, "abort")).toHaveLength(0);
   });
 
   it("tells a stop to every watcher, and to who watches later", async () => {
