@@ -1,11 +1,9 @@
-// The tables of docs/api.md against the contract, the error codes and the default limits.
+// The table of calls in docs/api.md against the contract.
 import { expect, it } from "vitest";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { contractServices } from "../../scripts/lib/contract.ts";
 import { bindingsOf } from "../../src/contract/bindings.ts";
 import { accessOf } from "../../src/contract/rules.ts";
-import { errorStatus } from "../../src/errors.ts";
-import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { readPage } from "./pages.ts";
 
 const page = readPage("docs/api.md");
@@ -32,23 +30,4 @@ it("the table of calls has every REST call, with who may call it", async () => {
     ({ httpMethod, template, rpc }) => `${httpMethod} ${template.replace("/api/v1", "")} ${who[accessOf(rpc)]}`,
   );
   expect(documented.sort()).toEqual(contract.sort());
-});
-
-it("the table of errors has every code with its status", () => {
-  const documented = rowsUnder("Errors").flatMap(([status, codes = ""]) =>
-    [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => [code, Number(status)]),
-  );
-  expect(Object.fromEntries(documented)).toEqual(errorStatus);
-});
-
-it("the table of limits has every limit with its default", () => {
-  const windows: Record<string, number> = { hour: 3600, "10 minutes": 600, day: 86_400, minute: 60 };
-  const documented = rowsUnder("Rate limits").flatMap(([names = "", , defaults = ""]) => {
-    const quotas = [...defaults.matchAll(/([\d,]+) (?:an? |in )(hour|10 minutes|day|minute)/g)];
-    return [...names.matchAll(/`(\w+)`/g)].map(([, name], index) => {
-      const [, calls = "", window = ""] = quotas[index] ?? [];
-      return [name, { calls: Number(calls.replace(",", "")), windowSeconds: windows[window] }];
-    });
-  });
-  expect(Object.fromEntries(documented)).toEqual(defaultQuotas);
 });
