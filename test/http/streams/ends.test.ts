@@ -11,7 +11,8 @@ import { type Kind, kinds, openStream, startStreaming } from "./support.ts";
 
 const restPath = "/api/v1/house/receipts/stream";
 
-describe.each(kinds)("%s", (kind: Kind) => {
+// Each has a service of its own, and waits most of the time.
+describe.concurrent.each(kinds)("%s", (kind: Kind) => {
   it("ends when its client leaves", async () => {
     const service = await startStreaming();
     const streams = await Promise.all([1, 2, 3].map(() => openStream(service, kind)));
@@ -90,33 +91,36 @@ function beginUnread({ url }: Service, path: string) {
   return { session, stream };
 }
 
-describe.each([restPath, "/stoa.v1.LedgerService/StreamReceipts"])("a client of %s that reads nothing", (path) => {
-  it("gives its place back when it resets its stream, or its connection ends", async () => {
-    const service = await startStreaming();
-    await fill(service.db, 200, 2_000);
-    const first = beginUnread(service, path);
-    const second = beginUnread(service, path);
-    await service.untilOpen(2);
-    first.stream.close(constants.NGHTTP2_CANCEL);
-    await service.untilOpen(1);
-    first.session.destroy();
-    second.session.destroy();
-    await service.untilOpen(0);
-  });
+describe.concurrent.each([restPath, "/stoa.v1.LedgerService/StreamReceipts"])(
+  "a client of %s that reads nothing",
+  (path) => {
+    it("gives its place back when it resets its stream, or its connection ends", async () => {
+      const service = await startStreaming();
+      await fill(service.db, 200, 2_000);
+      const first = beginUnread(service, path);
+      const second = beginUnread(service, path);
+      await service.untilOpen(2);
+      first.stream.close(constants.NGHTTP2_CANCEL);
+      await service.untilOpen(1);
+      first.session.destroy();
+      second.session.destroy();
+      await service.untilOpen(0);
+    });
 
-  it("is cut some seconds after its stream should have ended", async () => {
-    const service = await startStreaming({ maxMs: 500 });
-    await fill(service.db, 200, 2_000);
-    const { session, stream } = beginUnread(service, path);
-    await service.untilOpen(1);
-    await service.untilOpen(0);
-    await waitUntil("the client to be told", () => stream.closed);
-    expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
-    session.destroy();
-  });
-});
+    it("is cut some seconds after its stream should have ended", async () => {
+      const service = await startStreaming({ maxMs: 500 });
+      await fill(service.db, 200, 2_000);
+      const { session, stream } = beginUnread(service, path);
+      await service.untilOpen(1);
+      await service.untilOpen(0);
+      await waitUntil("the client to be told", () => stream.closed);
+      expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
+      session.destroy();
+    });
+  },
+);
 
-it("a client that does not read over HTTP/1.1 gives its place back when it leaves, and is cut otherwise", async () => {
+it.concurrent("a client that does not read over HTTP/1.1 gives its place back when it leaves, and is cut otherwise", async () => {
   const service = await startStreaming({ maxMs: 1_500 });
   await fill(service.db, 1_200, 10_000);
   const begin = () => {

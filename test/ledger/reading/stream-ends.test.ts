@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { fill, startLedger } from "../support.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { fill, type LedgerUnderTest, startLedger } from "../support.ts";
 import { type Form, forms, receive, StreamFailure, take } from "./followers.ts";
 import { countQueries, settled } from "./query-count.ts";
 
@@ -52,6 +52,14 @@ describe("a service that stops", () => {
   });
 });
 
+const total = 600;
+/** Holds `total` receipts, which fill more than the buffers of sockets. */
+let large: LedgerUnderTest;
+beforeAll(async () => {
+  large = await startLedger();
+  await fill(large.db, total - 1, 60_000);
+});
+
 describe.each(forms)("a client over %s", (form) => {
   it("that goes away ends the work for it", async () => {
     const service = await startLedger();
@@ -78,11 +86,8 @@ describe.each(forms)("a client over %s", (form) => {
   });
 
   it("that stops reading is not read ahead for, and gets everything once when it goes on", async () => {
-    const service = await startLedger();
-    const total = 600;
-    await fill(service.db, total - 1, 60_000);
     const before = count.receipts;
-    const stream = receive(service, form, {});
+    const stream = receive(large, form, {});
     const received = await take(stream, 3);
     const ahead = (await settled(() => count.receipts, 400)) - before;
     // Some lie in the buffers of the sockets, and one portion in the memory of the service.
