@@ -1,14 +1,14 @@
 import { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Database } from "../store/database/database.ts";
-import { DatabaseWatch, type DatabaseWatchOptions } from "../store/database/database-watch.ts";
+import { DatabaseWatch } from "../store/database/database-watch.ts";
 import { schemaState } from "../store/schema/migration-records.ts";
-import type { Warnings } from "../warnings.ts";
-import type { CleanUp } from "./shutdown.ts";
+import type { ServiceDatabase } from "./database.ts";
+import type { Startup } from "./startup.ts";
 
 /**
- * Whether reads can be served: the database answers, its schema is the one that this program was written for, and the
- * ledger has its head.
+ * Checks whether reads can be served: the database answers, its schema is the one of this program, and the ledger has its
+ * head.
  * @throws StoaError `unavailable` with the reason
  */
 export async function checkReady(db: Database, ledger: Ledger, signal: AbortSignal): Promise<void> {
@@ -20,13 +20,25 @@ export async function checkReady(db: Database, ledger: Ledger, signal: AbortSign
   await ledger.verifier.alarm.read(reader);
 }
 
-/** Watches what /readyz warns of besides: new connections, writes, and the alarm that another replica raised. */
+/**
+ * Watches the database for what /readyz and the metrics warn of: triggers, free space, new connections, writes. Each look
+ * also reads the ledger's alarm, which another replica may have raised.
+ */
 export function watchDatabase(
-  options: Omit<DatabaseWatchOptions, "onLook">,
-  { ledger, warnings, cleanUp }: { ledger: Ledger; warnings: Warnings; cleanUp: CleanUp },
+  { overrides, log, shutdown, warnings }: Startup,
+  { db, address, triggers, space }: ServiceDatabase,
+  ledger: Ledger,
 ): void {
-  const watch = new DatabaseWatch({ ...options, onLook: async (db) => void (await ledger.verifier.alarm.refresh(db)) });
-  cleanUp.push(() => watch.stop(), "a look at the database");
+  const watch = new DatabaseWatch({
+    address,
+    log,
+    lookMs: overrides.databaseLookMs,
+    refusesWrites: () => db.refusal !== undefined,
+    onLook: async (reader) => void (await ledger.verifier.alarm.refresh(reader)),
+  });
+  shutdown.push(() => watch.stop(), "a look at the database");
+  warnings.add("triggers", () => triggers.warning);
+  warnings.add("disk", () => space?.warning);
   warnings.add("database", () => watch.connectionWarning);
   warnings.add("writes", () => watch.writeWarning);
 }

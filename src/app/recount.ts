@@ -1,30 +1,15 @@
-import type { FastifyBaseLogger } from "fastify";
 import type { Board } from "../board/board.ts";
-import { defaultPace, type RecountPace, RecountWatch } from "../board/recount/watch.ts";
+import { defaultPace, RecountWatch } from "../board/recount/watch.ts";
 import type { GaugeSource } from "../http/metrics/metrics.ts";
-import type { Warnings } from "../warnings.ts";
-import type { CleanUp } from "./shutdown.ts";
+import type { Startup } from "./startup.ts";
 
 /**
- * Starts to count the board anew in the background; the warning `counters` tells what is found.
- * @returns what the metrics tell of it
+ * Starts the recount of the board in the background. The warning `counters` says what it finds.
+ * @returns its metrics
  */
-export function startRecount(
-  board: Board,
-  {
-    log,
-    warnings,
-    cleanUp,
-    pace,
-  }: {
-    log: FastifyBaseLogger;
-    warnings: Warnings;
-    cleanUp: CleanUp;
-    pace: Partial<RecountPace> | undefined;
-  },
-): GaugeSource[] {
-  const watch = new RecountWatch(board, log, { ...defaultPace, ...pace });
-  cleanUp.push(() => watch.stop(), "the recount");
+export function startRecount({ overrides, log, warnings, shutdown }: Startup, board: Board): GaugeSource[] {
+  const watch = new RecountWatch(board, log, { ...defaultPace, ...overrides.recountPace });
+  shutdown.push(() => watch.stop(), "the recount");
   warnings.add("counters", () => watch.warning);
   return [
     {

@@ -1,11 +1,12 @@
+import { StoaError } from "../errors.ts";
 import { withTimeout } from "../timing/wait.ts";
 
-/** How long a stop may take besides the time in which running calls may finish, in milliseconds. */
-const graceMs = 8_500;
-/** The part of it for everything but the private server, in milliseconds: that one needs the rest to end cleanly. */
-const stepsMs = 4_000;
+/** How long a stop may take after the drain, in milliseconds. The drain is the time for running calls to finish. */
+const stopTimeoutMs = 8_500;
+/** The part of it for everything except the private server, in milliseconds. That server needs the rest to end cleanly. */
+const stepsTimeoutMs = 4_000;
 /** What each step gets even when that time is over, in milliseconds. */
-const leastMs = 100;
+const minStepMs = 100;
 
 /**
  * One step of a stop.
@@ -13,29 +14,40 @@ const leastMs = 100;
  */
 export type Step = (endsAt: number) => Promise<unknown>;
 
-interface Named {
+interface NamedStep {
   name: string;
   step: Step;
   isLast: boolean;
 }
 
 /**
- * What has to be ended when the service stops, the newest first. No step can hold up the others: one that does not end in
- * its time is left behind, and one that fails keeps no other from being taken.
+ * The stop of the service: one signal, and then steps that end what was started, the newest first. No step holds up the
+ * others: a step that exceeds its time is left behind, and the others are taken although one has failed.
  */
-export class CleanUp {
+export class Shutdown {
+  readonly #stopping = new AbortController();
   readonly #warn: (message: string) => void;
-  readonly #steps: Named[] = [];
+  readonly #steps: NamedStep[] = [];
   #stopped: Promise<void> | undefined;
   #endsAt = 0;
 
-  /** @param warn told of each step that did not end in its time */
-  constructor(warn: (message: string) => void) {
+  /**
+   * @param warn called for each step that exceeds its time
+   * @param request asks for a stop: `signal` aborts, and the steps wait for `run`
+   */
+  constructor(warn: (message: string) => void, request?: AbortSignal) {
     this.#warn = warn;
+    if (request?.aborted) this.#abort();
+    request?.addEventListener("abort", () => this.#abort(), { once: true });
+  }
+
+  /** Aborts at the beginning of the stop, with a StoaError `unavailable`. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
   }
 
   /**
-   * Adds a step. When the stop is over already, the step is taken at once: a start that was given up may still get there.
+   * Adds a step. If the stop is already over, the step is taken at once: a start that was given up may still get here.
    * @param name what the step ends, for the log
    */
   push(step: Step, name: string): void {
@@ -43,7 +55,7 @@ export class CleanUp {
     else void step(this.#endsAt).catch(() => {});
   }
 
-  /** The same for a step that may take all the time that is left. */
+  /** Adds a step that may take all the time that is left. */
   pushLast(step: Step, name: string): void {
     this.push(step, name);
     const added = this.#steps.at(-1);
@@ -51,8 +63,9 @@ export class CleanUp {
   }
 
   /**
-   * Takes every step, once. Resolves within `drainMs` and 9 s.
-   * @param drainMs how long running calls may take to finish, in milliseconds; less than 0: so much time has passed already
+   * Aborts the signal and takes every step, once. Resolves within `drainMs` and 9 s.
+   * @param drainMs how long running calls may take to finish, in milliseconds; negative when that much time has passed
+   * already
    * @throws the first failure of a step
    */
   run(drainMs: number): Promise<void> {
@@ -61,16 +74,21 @@ export class CleanUp {
   }
 
   async #run(drainedAt: number): Promise<void> {
+    this.#abort();
     const failures: unknown[] = [];
-    this.#endsAt = drainedAt + graceMs;
+    this.#endsAt = drainedAt + stopTimeoutMs;
     for (const { name, step, isLast } of this.#steps.splice(0).reverse()) {
-      const endsAt = isLast ? this.#endsAt : drainedAt + stepsMs;
-      const ms = Math.max(endsAt - performance.now(), leastMs);
+      const endsAt = isLast ? this.#endsAt : drainedAt + stepsTimeoutMs;
+      const ms = Math.max(endsAt - performance.now(), minStepMs);
       const done = step(this.#endsAt)
         .catch((error) => failures.push(error))
         .then(() => true);
       if (!(await withTimeout(done, ms))) this.#warn(`the stop goes on without waiting any longer for: ${name}`);
     }
     if (failures.length > 0) throw failures[0];
+  }
+
+  #abort(): void {
+    this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
   }
 }

@@ -47,8 +47,6 @@ export interface ServerOptions {
   /** Whether clients reach the service over TLS, its own or a proxy's: browsers are then told to use nothing else. */
   isSecure?: boolean | undefined;
   checkReady: CheckReady;
-  /** Called when the service begins to stop: what would go on without end ends now. */
-  beforeDrain?(): void;
   limits: Pick<GateOptions, "policies" | "now">;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
@@ -86,7 +84,6 @@ export async function createServer({
   addRoutes,
   isSecure,
   checkReady,
-  beforeDrain,
   limits,
   streams: streamLimits,
   overload: overloadLimits,
@@ -165,7 +162,6 @@ export async function createServer({
   const drain = async () => {
     closing = true;
     overload.stop();
-    beforeDrain?.();
     readiness.stop();
     await watchReplies.ended();
     await port.drained();

@@ -27,7 +27,7 @@ export interface LedgerOptions {
   maxWaitMs?: number | undefined;
   /** How long a good report of a verification is reused, in milliseconds. */
   maxReportAgeMs?: number | undefined;
-  /** Aborts the opening. */
+  /** Aborts when the service stops: the opening is given up, or the ledger stops as by `stop`. */
   signal?: AbortSignal | undefined;
 }
 
@@ -45,6 +45,7 @@ export class Ledger {
 
   private constructor(options: LedgerOptions, { epoch, first_day: firstDay }: Calendar) {
     const { db, now, log, sealChecks, guard, maxWaitMs, maxReportAgeMs } = options;
+    options.signal?.addEventListener("abort", () => this.stop(), { once: true });
     const stopping = this.#stopping.signal;
     const readHead = (signal: AbortSignal) => receipts.readHead(db.reader(signal));
     const verifier = new Verifier({ db, now, log, readHead, stopping, maxWaitMs, maxReportAgeMs });

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { startClock } from "../../src/app/clock.ts";
-import { CleanUp } from "../../src/app/shutdown.ts";
+import { Shutdown } from "../../src/app/shutdown.ts";
 import { SealChecks } from "../../src/ledger/sealing/seal-checks.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { Warnings } from "../../src/warnings.ts";
@@ -12,15 +12,14 @@ it("has compared the clocks once it has started: what starts after it sweeps not
   await service.app.close();
   times.databaseMs -= 61_000;
   const db = new Database({ address: service.db.config, connections: 2 });
-  const cleanUp = new CleanUp(() => {});
-  cleanUp.push(() => db.close(), "the database");
-  onTestFinished(() => cleanUp.run(0));
-  const [sealChecks, warnings] = [new SealChecks(), new Warnings()];
-  const { expiryNow } = await startClock(times.overrides, db, pino({ level: "silent" }), {
-    sealChecks,
-    warnings,
-    cleanUp,
-  });
+  const shutdown = new Shutdown(() => {});
+  shutdown.push(() => db.close(), "the database");
+  onTestFinished(() => shutdown.run(0));
+  const warnings = new Warnings();
+  const { overrides } = times;
+  const log = pino({ level: "silent" });
+  const startup = { overrides, log, shutdown, warnings, sealChecks: new SealChecks() };
+  const { expiryNow } = await startClock(startup, db);
   expect(expiryNow()).toBe(0);
   expect(warnings.text).toContain("ahead of the database's");
 });

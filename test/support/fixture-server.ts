@@ -80,7 +80,6 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   const server = await createServer({
     table,
     checkReady: async () => undefined,
-    beforeDrain() {},
     limits: { policies: undefined, now: Date.now },
     streams: defaultStreamLimits,
     overload: { heapShare: undefined, residentBytes: undefined },

@@ -1,0 +1,33 @@
+import { moveAgedPosts } from "../board/aging.ts";
+import type { Board } from "../board/board.ts";
+import { startSweep } from "../board/sweep.ts";
+import { forgetAddresses } from "../board/write-limits.ts";
+import type { GaugeSource } from "../http/metrics/metrics.ts";
+import { sweepReplies } from "../idempotency/reply-sweep.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { startDailySealing } from "../ledger/sealing/daily-sealing.ts";
+import { verifyAtStart } from "../ledger/verification/verify-at-start.ts";
+import { startRecount } from "./recount.ts";
+import type { Startup } from "./startup.ts";
+
+/**
+ * Starts what the service does by itself: verification of new receipts, daily seals, sweeps and the recount.
+ * @param now milliseconds since 1970 (UTC)
+ * @returns the metrics of this work
+ */
+export function startBackgroundWork(
+  startup: Startup,
+  { board, ledger, now }: { board: Board; ledger: Ledger; now: () => number },
+): GaugeSource[] {
+  const { log, shutdown } = startup;
+  const verification = verifyAtStart(ledger.verifier, log);
+  shutdown.push(() => verification.stop(), "the verification at the start");
+  const dailySealing = startDailySealing(ledger, now, log);
+  shutdown.push(() => dailySealing.stop(), "the daily seal");
+  // Two sweeps, because moving posts takes about a minute after a large board has been migrated.
+  for (const tasks of [[moveAgedPosts], [sweepReplies, forgetAddresses]]) {
+    const sweep = startSweep(board, tasks, log);
+    shutdown.push(() => sweep.stop(), "a sweep");
+  }
+  return startRecount(startup, board);
+}

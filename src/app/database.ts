@@ -1,0 +1,91 @@
+import type { DatabaseConfig } from "../config/config.ts";
+import { type PrivateDatabase, startPrivateDatabase } from "../private-database/private-database.ts";
+import { Database } from "../store/database/database.ts";
+import { FreeSpace } from "../store/database/free-space.ts";
+import { checkPacketLimit } from "../store/database/packet-limit.ts";
+import { restoreTriggers } from "../store/schema/append-only.ts";
+import { migrate } from "../store/schema/migrate.ts";
+import { TriggerWatch } from "../store/schema/trigger-watch.ts";
+import type { Startup } from "./startup.ts";
+
+/** How long a server that is killed may take to be gone, in milliseconds. */
+const killTimeoutMs = 500;
+
+/** The database of the service: migrated, and ready for calls. */
+export interface ServiceDatabase {
+  db: Database;
+  address: DatabaseConfig;
+  triggers: TriggerWatch;
+  /** The free space on the private server's disk; undefined where it is not watched. */
+  space: FreeSpace | undefined;
+}
+
+interface PrivateServer extends PrivateDatabase {
+  space: FreeSpace | undefined;
+}
+
+/**
+ * Connects to the database, and brings its schema up to date. Without a configured database it starts the private server.
+ * @throws Error with one line for the operator
+ */
+export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
+  const { config, overrides, shutdown, sealChecks } = startup;
+  const own = config.database === undefined ? await startPrivateServer(startup) : undefined;
+  const address = config.database ?? (own as PrivateServer).serving;
+  const space = own?.space;
+  shutdown.signal.throwIfAborted();
+  const db = new Database({
+    address,
+    connections: config.databaseConnections,
+    timeoutMs: config.databaseTimeoutMs,
+    refusal: () => space?.refusal,
+  });
+  shutdown.push(() => db.close(), "connections to the database");
+  sealChecks.add(async () => space?.refusal?.message);
+  const migratingAddress = config.migrationDatabase ?? own?.migrating;
+  const triggerWarning = await migrateSchema(migratingAddress ?? address, space, startup);
+  await own?.migrated();
+  const triggers = new TriggerWatch(db, migratingAddress, triggerWarning, overrides.triggerLookMs);
+  return { db, address, triggers, space };
+}
+
+/** Starts the private server, and creates its database and accounts. */
+async function startPrivateServer({ config, log, shutdown }: Startup): Promise<PrivateServer> {
+  const { dataDir, minFreeMiB } = config;
+  const { signal } = shutdown;
+  const database = await startPrivateDatabase({ dataDir, log: (line, level) => log[level ?? "info"](line), signal });
+  const timeoutMs = (endsAt: number) => Math.max(endsAt - performance.now() - killTimeoutMs, 0);
+  shutdown.pushLast((endsAt) => database.stop(timeoutMs(endsAt)), "the private database");
+  const { folder } = database;
+  const space = minFreeMiB === "off" ? undefined : await FreeSpace.watch({ folder, minFreeMiB, log });
+  shutdown.push(async () => space?.stop(), "the watch over free space");
+  return { ...database, space };
+}
+
+/**
+ * Brings the schema up to date, and restores missing triggers.
+ * @returns what the operator should know of the triggers
+ */
+async function migrateSchema(
+  address: DatabaseConfig,
+  space: FreeSpace | undefined,
+  { log, shutdown }: Startup,
+): Promise<string | undefined> {
+  const { signal } = shutdown;
+  const refusal = () => space?.refusal;
+  const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY, refusal });
+  // A COMMIT that gets no answer has no timeout here, so a stop closes its connection.
+  shutdown.push(() => db.close(), "the migration");
+  try {
+    await checkPacketLimit(db.reader(signal));
+    await migrate(db, { log: (line) => log.info(line), signal });
+    const warning = await restoreTriggers(db, signal, (line) => log.warn(line));
+    if (warning !== undefined) log.warn(warning);
+    return warning;
+  } catch (error) {
+    if (space?.refusal === undefined) throw error;
+    throw new Error(`The database cannot be migrated. ${space.warning} Free some and start again.`, { cause: error });
+  } finally {
+    await db.close();
+  }
+}

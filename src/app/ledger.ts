@@ -1,0 +1,35 @@
+import { headFolder } from "../ledger/head-guard/head-folder.ts";
+import { HeadGuard } from "../ledger/head-guard/head-guard.ts";
+import { Ledger } from "../ledger/ledger.ts";
+import type { Database } from "../store/database/database.ts";
+import type { Startup } from "./startup.ts";
+
+/**
+ * Opens the ledger with the guard of its head. The first start of all seals receipt 1.
+ * @param now milliseconds since 1970 (UTC)
+ * @throws what `Ledger.open` throws
+ */
+export async function openLedger(
+  { config, overrides, log, shutdown, warnings, sealChecks }: Startup,
+  db: Database,
+  now: () => number,
+): Promise<Ledger> {
+  const guardLookMs = overrides.guardLookMs;
+  const guard = new HeadGuard({ db, log, folder: headFolder(config), lookMs: guardLookMs });
+  sealChecks.add(guard.check);
+  warnings.add("guard", () => guard.warning);
+  shutdown.push(() => guard.stop(), "the guard of the head");
+  const ledger = await Ledger.open({
+    db,
+    now,
+    log,
+    sealChecks,
+    guard,
+    epoch: config.ledgerEpoch,
+    maxWaitMs: overrides.verificationWaitMs,
+    maxReportAgeMs: overrides.verificationAgeMs,
+    signal: shutdown.signal,
+  });
+  warnings.add("ledger", () => ledger.verifier.alarm.text);
+  return ledger;
+}

@@ -1,0 +1,19 @@
+import type { FastifyBaseLogger } from "fastify";
+import { type Logger, pino } from "pino";
+import { type Config, describeConfig } from "../config/config.ts";
+import { readFileLimit, warnOfFileLimit } from "../process/file-limit.ts";
+import { LogOutput } from "../process/log-output.ts";
+
+/** Opens the log: JSON lines on standard output. */
+export function openLog({ logLevel }: Pick<Config, "logLevel">): Logger {
+  return pino({ level: logLevel }, new LogOutput(process.stdout.fd));
+}
+
+/** Logs the settings, and what the operator should look at in them. */
+export function logSettings(config: Config, log: FastifyBaseLogger): void {
+  log.info(describeConfig(config), "starting");
+  for (const warning of config.warnings) log.warn(warning);
+  const { maxConnections: connections, databaseConnections } = config;
+  const fileWarning = warnOfFileLimit(readFileLimit(), { connections, databaseConnections });
+  if (fileWarning !== undefined) log.warn(fileWarning);
+}

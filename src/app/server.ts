@@ -1,0 +1,95 @@
+import { addGuideRoutes } from "../api-docs/guide/routes.ts";
+import { addOpenApiRoutes } from "../api-docs/openapi/routes.ts";
+import type { Board } from "../board/board.ts";
+import { WriteLimits } from "../board/write-limits.ts";
+import type { Config } from "../config/config.ts";
+import { ClientAddresses } from "../http/admission/client-address.ts";
+import type { GaugeSource } from "../http/metrics/metrics.ts";
+import { createServer, type Server, type ServerOptions } from "../http/server.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { createPolicies } from "../rate-limits/policy.ts";
+import { createServiceTable } from "../services/table.ts";
+import { Site } from "../site/site.ts";
+import type { ServiceTimes } from "./clock.ts";
+import type { ServiceDatabase } from "./database.ts";
+import { gaugesOf } from "./gauges.ts";
+import type { Overrides } from "./overrides.ts";
+import { checkReady } from "./readiness.ts";
+import type { Startup } from "./startup.ts";
+
+/** The parts of the service that answer requests. */
+export interface ServedParts {
+  database: ServiceDatabase;
+  board: Board;
+  ledger: Ledger;
+  times: ServiceTimes;
+  /** The public root address. */
+  siteUrl: string;
+  /** The metrics of the background work. */
+  gauges: GaugeSource[];
+}
+
+/** Creates the server: API, pages, documents, health and metrics. It does not listen yet. */
+export async function createStoaServer(startup: Startup, parts: ServedParts): Promise<Server> {
+  const { config, overrides, log, shutdown, warnings } = startup;
+  const { database, board, ledger, times } = parts;
+  const siteUrl = () => parts.siteUrl;
+  const policies = config.rateLimits && createPolicies(config.rateLimits);
+  const table = createServiceTable({
+    board,
+    ledger,
+    siteUrl,
+    operatorToken: config.operatorToken,
+    writeLimits: policies && new WriteLimits(policies),
+  });
+  const site = new Site({ siteUrl, now: times.now });
+  const server = await createServer({
+    table,
+    pages: site,
+    addRoutes(app, interceptors) {
+      site.addRoutes(app, table, interceptors);
+      addGuideRoutes(app, { table, siteUrl, policies });
+      const services = table.services.map(({ service }) => service);
+      addOpenApiRoutes(app, services, siteUrl);
+    },
+    isSecure: parts.siteUrl.startsWith("https://"),
+    log,
+    logAddresses: config.logAddresses,
+    limits: { policies, now: times.even },
+    streams: config.streams,
+    overload: config.overload,
+    memory: overrides.memory,
+    trustProxy: config.trustProxy,
+    checkReady: async (signal) => {
+      await checkReady(database.db, ledger, signal);
+      return warnings.text;
+    },
+    gauges: [...gaugesOf(ledger, database.db, warnings, database.space), ...parts.gauges],
+    metricsToken: config.metrics.token,
+    heartbeatMs: overrides.heartbeatMs,
+    port: portOptions(config, overrides),
+  });
+  shutdown.push(() => server.close(), "connections of clients");
+  return server;
+}
+
+function portOptions(config: Config, { timeouts = {} }: Overrides): ServerOptions["port"] {
+  const proxies = new ClientAddresses(config.trustProxy);
+  return {
+    tls: config.tls,
+    headersTimeoutMs: timeouts.headersMs ?? 10_000,
+    requestTimeoutMs: timeouts.requestMs ?? 60_000,
+    idleTimeoutMs: timeouts.idleMs ?? 75_000,
+    drainTimeoutMs: config.drainTimeoutMs,
+    sending: {
+      sendTimeoutMs: config.sendTimeoutMs,
+      maxUnsentPerConnection: config.maxUnsentBytesPerConnection,
+      maxUnsent: config.maxUnsentBytes,
+    },
+    connections: {
+      maxConnections: config.maxConnections,
+      maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+      isProxy: (address) => proxies.trusts(address),
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { FastifyBaseLogger } from "fastify";
+import type { Config } from "../config/config.ts";
+import type { SealChecks } from "../ledger/sealing/seal-checks.ts";
+import type { Warnings } from "../warnings.ts";
+import type { Overrides } from "./overrides.ts";
+import type { Shutdown } from "./shutdown.ts";
+
+/** What every step of the start gets. */
+export interface Startup {
+  readonly config: Config;
+  readonly overrides: Overrides;
+  readonly log: FastifyBaseLogger;
+  /** Each step adds what ends it. Its signal also gives the start up. */
+  readonly shutdown: Shutdown;
+  /** Each step adds what it wants the operator to know. */
+  readonly warnings: Warnings;
+  /** Each step adds what may forbid sealing. */
+  readonly sealChecks: SealChecks;
+}
