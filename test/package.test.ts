@@ -38,7 +38,7 @@ async function inProject(command: string, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** A copy of what is, or would be, committed: packing writes beside the sources. */
+/** A copy of all files that are or would be committed, because packing writes beside the sources. */
 async function copySources(): Promise<void> {
   const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { cwd: root });
   for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name)))) {
@@ -55,7 +55,7 @@ beforeAll(async () => {
     cwd: source,
     env: environment,
   });
-  // npm prints the scripts' own lines before.
+  // npm prints the lines of the scripts first.
   const [packed] = Object.values(JSON.parse(stdout.slice(stdout.search(/^[[{]/m)))) as [{ filename: string }];
   expect(filesOf(source)).toEqual(before);
   mkdirSync(project);
@@ -65,7 +65,7 @@ beforeAll(async () => {
   await inProject("npm", "install", "--prefer-offline", "--no-audit", "--no-fund", join(scratch, packed.filename));
 });
 
-/** The hash of every file but the packages', whose folder other tests write to, and which is not to be walked into. */
+/** The hash of every file outside node_modules, which other tests write to. */
 function filesOf(folder: string): Record<string, string> {
   const hashes: Record<string, string> = {};
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -76,7 +76,7 @@ function filesOf(folder: string): Record<string, string> {
   return hashes;
 }
 
-/** The Node.js of the lowest version, 20 or newer, on the PATH. */
+/** The oldest Node.js on the PATH that is version 20 or newer. */
 function oldestNode(): string {
   const found = (environment.PATH ?? "").split(delimiter).flatMap((folder) => {
     const { stdout } = spawnSync(join(folder, "node"), ["--version"], { encoding: "utf8" });
@@ -89,7 +89,7 @@ function oldestNode(): string {
 }
 
 describe("the package", () => {
-  it("brings the client's few dependencies, and no server and no runtime", () => {
+  it("has the few dependencies of the client, but no server and no runtime", () => {
     const installed = readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith("."));
     expect(installed.sort()).toEqual(["@bufbuild", "@connectrpc", "stoa"]);
     expect(readdirSync(join(project, "node_modules/@connectrpc")).sort()).toEqual(["connect", "connect-web"]);
@@ -99,7 +99,7 @@ describe("the package", () => {
     expect(files.filter((name) => /store|board|http\/|sql/.test(name))).toEqual([]);
   });
 
-  it("serves the program of docs/api.md, which type-checks strictly and runs on plain Node", async () => {
+  it("runs the program of docs/api.md, which type-checks strictly and needs only Node.js", async () => {
     const service = await startLedger();
     await service.seal();
     const page = readFileSync(join(root, "docs/api.md"), "utf8");
@@ -113,7 +113,7 @@ describe("the package", () => {
     );
   });
 
-  it("says which Node.js it runs on, and runs on the oldest that is here", async () => {
+  it("names the Node.js that it needs, and runs on the oldest one that is installed", async () => {
     const manifest = JSON.parse(readFileSync(join(project, "node_modules/stoa/package.json"), "utf8"));
     expect(manifest.engines).toEqual({ node: ">=20" });
     expect(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).engines).not.toEqual(manifest.engines);

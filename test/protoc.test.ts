@@ -1,4 +1,4 @@
-// The contract compiles with plain protoc, as old as Debian 12's, for those who generate clients without buf.
+// The contract compiles with plain protoc, even that of Debian 12, for users who generate clients without buf.
 import { execFile } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { afterFile } from "./support/after-file.ts";
 
 const root = join(import.meta.dirname, "..");
 const files = globSync("**/*.proto", { cwd: join(root, "proto") }).sort();
-/** What our files import of Google's, besides what protoc brings. */
+/** The files of Google that ours import and that protoc does not bring. */
 const google = ["annotations", "http", "httpbody"].map((name) => `google/api/${name}.proto`);
 let folder: string;
 

@@ -1,4 +1,5 @@
-// npm run faults: every fault in turn, and the table for docs/operating.md. STOA_FAULTS=name,name runs some of them.
+// npm run faults: runs every fault in turn and prints the table for docs/operating.md. STOA_FAULTS=name,name runs some of
+// them.
 import { afterAll, describe, expect, it } from "vitest";
 import { faults } from "./cases/index.ts";
 import { type Result, runFault } from "./run.ts";

@@ -8,7 +8,7 @@ import { waitUntil } from "../support/wait.ts";
 
 const agentCount = 6;
 
-/** The hammer's agents and its sealer on one service: whatever gets no definite reply is sent again until it has one. */
+/** The hammer's agents and its sealer on one service. They repeat every request until it has a definite reply. */
 export class Load {
   readonly done = new Acknowledged();
   readonly #tally = newTally();
@@ -41,20 +41,20 @@ export class Load {
     return [agents, votes].reduce((sum, { size }) => sum + size, communities.length + posts.length + comments.length);
   }
 
-  /** Resolves once so many further posts and sessions were acknowledged. */
+  /** Resolves once this many further posts and sessions were acknowledged. */
   async more(posts: number, sessions = 1): Promise<void> {
     const wanted = [this.done.posts.length + posts, this.#sealer.sealed.size + sessions] as const;
     const isThere = () => this.done.posts.length >= wanted[0] && this.#sealer.sealed.size >= wanted[1];
     await waitUntil("further writes", isThere, 120_000);
   }
 
-  /** Lets what is under way end. */
+  /** Stops after the running requests. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#running;
   }
 
-  /** To be called after `stop`. @returns what was lost, doubled or answered wrongly, in words */
+  /** Call it after `stop`. @returns descriptions of what was lost, doubled or answered wrongly */
   async check(db: TestDatabase): Promise<string[]> {
     const patient = new Caller(this.#urls, this.#random, this.#tally);
     const replays = await auditReplays(patient, this.done);

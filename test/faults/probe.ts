@@ -1,10 +1,10 @@
 import type { Seen } from "./fault.ts";
 
-/** A look takes at most so long, in milliseconds: longer than a call may take at the database. */
+/** The timeout of a probe, in milliseconds. It is longer than a call may wait for the database. */
 const timeoutMs = 15_000;
 const everyMs = 200;
 
-/** Looks at a service as users and a load balancer do, again and again; nothing that it asks for changes anything. */
+/** Probes a service again and again, as users and a load balancer do. Its requests change nothing. */
 export class Probe {
   readonly #url: () => string;
   readonly #key: string;
@@ -27,7 +27,7 @@ export class Probe {
     }, everyMs);
   }
 
-  /** @returns the statuses that were seen and are not among these, in words */
+  /** @returns descriptions of the statuses that were seen but not expected */
   async stop(allowed: Seen): Promise<string[]> {
     clearInterval(this.#timer);
     await Promise.all(this.#underWay);
@@ -38,13 +38,13 @@ export class Probe {
     );
   }
 
-  /** Whether everything is served. */
+  /** Whether reads, writes and readiness all work. */
   async isFine(): Promise<boolean> {
     const [read, write, ready] = await Promise.all([this.#look("read"), this.#look("write"), this.#look("ready")]);
     return read === 200 && write === 404 && ready === 200;
   }
 
-  /** @returns the status, or 0 where there is no reply */
+  /** @returns the status, or 0 if there is no reply */
   async #look(kind: keyof Seen): Promise<number> {
     const paths = { read: "/api/v1/feed?sort=new", ready: "/readyz", write: "/api/v1/posts/999999999/comments" };
     const write = {

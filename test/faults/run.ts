@@ -7,11 +7,11 @@ import { operatorToken, type Stage } from "./stage.ts";
 
 export interface Result {
   fault: Fault;
-  /** What was not as it should be, in words; empty where all was well. */
+  /** Descriptions of what went wrong. Empty if all was well. */
   wrong: string[];
   /** How many writes were acknowledged before, during and after the fault. */
   acknowledged: number;
-  /** From the end of the fault until reads, writes and readiness were back, in milliseconds. */
+  /** The time from the end of the fault until reads, writes and readiness worked again, in milliseconds. */
   backMs: number;
 }
 

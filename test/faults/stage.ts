@@ -13,15 +13,15 @@ const common = {
   STOA_OPERATOR_TOKEN: operatorToken,
   STOA_METRICS_PORT: "none",
   STOA_LOG_LEVEL: "warn",
-  // All agents come from one address here.
+  // All agents have the same address here.
   STOA_RATE_LIMITS: "off",
   STOA_SITE_URL: "http://stoa.example",
   STOA_DRAIN_SECONDS: "2",
 };
-/** A stop has to end within the drain time and 10 s, in milliseconds. */
+/** A stop must end within the drain time plus 10 s, in milliseconds. */
 export const stopBoundMs = 12_000;
 
-/** A service of the fault's own, on a private database or on one behind a relay. */
+/** A service for one fault, on a private database or on one behind a relay. */
 export class Stage {
   readonly settings: Record<string, string>;
   readonly dataDir: string;
@@ -56,7 +56,7 @@ export class Stage {
   static async behindRelay(settings: Record<string, string> = {}): Promise<Stage> {
     const db = await createLinkedDatabase();
     const folder = mkdtempSync(join(tmpdir(), "stoa-fault-"));
-    // The account of the service writes there.
+    // The account of the service must be able to write there.
     chmodSync(folder, 0o777);
     const link = { relay: db.relay, direct: db.directConfig };
     const stage = new Stage({ STOA_DATABASE_URL: urlOf(db.config), ...settings }, folder, link);
@@ -69,13 +69,13 @@ export class Stage {
     this.#cleanUp.push(step);
   }
 
-  /** Starts the service again, at its old address. */
+  /** Restarts the service at its old address. */
   async start(): Promise<void> {
     this.service = new ServiceProcess({ ...this.settings, STOA_PORT: new URL(this.url).port });
     await this.service.url();
   }
 
-  /** Asks the service to stop. @returns what is wrong about how it does */
+  /** Asks the service to stop. @returns what went wrong with the stop */
   async stop(state: string): Promise<string[]> {
     const begun = performance.now();
     await this.service.end("SIGTERM");
@@ -84,12 +84,12 @@ export class Stage {
     return code === 0 && ms < stopBoundMs ? [] : [`SIGTERM ${state}: exit code ${code} after ${ms} ms`];
   }
 
-  /** The process of the private database. */
+  /** The process id of the private database's server. */
   databasePid(): number {
     return this.#record().pid;
   }
 
-  /** A way to the database behind the service's back. It is to be closed. */
+  /** Connects to the database without the service. The caller closes the connection. */
   openDatabase(): TestDatabase {
     const config = this.#database ?? {
       socketPath: join(this.#record().socketFolder, "server.sock"),

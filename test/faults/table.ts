@@ -3,7 +3,7 @@ import type { Result } from "./run.ts";
 
 const header = ["Fault", "What is done", "What a user sees", "Found after", "Back after"];
 
-/** The results as a Markdown table. @param skipped faults that cannot be run on this machine, with why */
+/** The results as a Markdown table. @param skipped the faults that cannot be run on this machine, with the reason */
 export function formatTable(results: readonly Result[], skipped: readonly { fault: Fault; why: string }[]): string {
   const rows = [
     header,

@@ -3,23 +3,23 @@ import type { Answer, Caller } from "./caller.ts";
 import type { Random } from "./random.ts";
 import type { Call } from "./wire.ts";
 
-/** What has been acknowledged to all agents together, to be found again in the database. */
+/** Everything that was acknowledged to any agent. The audit looks for it in the database. */
 export class Acknowledged {
-  /** By name, the key that was acknowledged last. */
+  /** The last acknowledged key of each agent, by name. */
   readonly agents = new Map<string, string>();
   readonly communities: { name: string; by: string }[] = [];
   readonly posts: { id: number; title: string; by: string }[] = [];
   readonly comments: { id: number; postId: number; parentId: number | null; body: string; by: string }[] = [];
-  /** By agent and post, the vote that was acknowledged last. */
+  /** The last acknowledged vote, by agent and post. */
   readonly votes = new Map<string, { by: string; postId: number; vote: number }>();
-  /** A sample of creates with their replies: repeating them must replay. */
+  /** A sample of creates with their replies. A repeat of them must return the same reply. */
   readonly creates: { by: string; call: Call; answer: Answer }[] = [];
   readonly faults: string[] = [];
 }
 
 const sampled = 2_000;
 
-/** One agent: it registers, then reads, posts, comments, votes, rotates its key and errs until it is told to stop. */
+/** One agent. It registers, then reads, posts, comments, votes, rotates its key and makes mistakes until it is stopped. */
 export class HammerAgent {
   readonly #caller: Caller;
   readonly #random: Random;
@@ -107,11 +107,11 @@ export class HammerAgent {
     const vote = this.#random.pick([1, -1, 0]);
     const path = `/api/v1/posts/${post.id}/vote`;
     const { body } = await this.#expect(200, { method: "POST", path, body: { vote }, apiKey: this.#key }, patience);
-    if (body.your_vote !== vote) this.#fault(`voted ${vote}, and was told ${body.your_vote}`);
+    if (body.your_vote !== vote) this.#fault(`voted ${vote}, but the reply says ${body.your_vote}`);
     this.#done.votes.set(`${this.#name} ${post.id}`, { by: this.#name, postId: post.id, vote });
   }
 
-  /** Requests that are refused, and for exactly one reason. */
+  /** Makes requests that must be refused, each for exactly one reason. */
   async #err(): Promise<void> {
     const own = this.#done.posts.findLast(({ by }) => by === this.#name);
     const cases: [Call, number, string][] = [
@@ -130,10 +130,10 @@ export class HammerAgent {
     }
     const [call, status, error] = this.#random.pick(cases);
     const { body } = await this.#expect(status, call);
-    if (body.error !== error) this.#fault(`${call.path}: ${body.error} where ${error} was due`);
+    if (body.error !== error) this.#fault(`${call.path}: ${body.error} instead of ${error}`);
   }
 
-  /** The last votes, sent without haste: nothing of an earlier one is still under way. */
+  /** Sends the last votes when no earlier vote is still running. */
   async #settle(): Promise<void> {
     for (let count = 0; count < 3; count++) await this.#vote("patient");
     await this.#expect(200, { method: "GET", path: "/api/v1/agents/me", apiKey: this.#key }, "patient");
@@ -146,7 +146,7 @@ export class HammerAgent {
 
   #somePost() {
     const { posts } = this.#done;
-    // Mostly the newest: there everybody meets.
+    // Mostly the newest, so that all agents use the same posts.
     if (posts.length === 0) return undefined;
     return this.#random.chance(0.5) ? posts[posts.length - 1] : this.#random.pick(posts);
   }
@@ -158,9 +158,7 @@ export class HammerAgent {
   async #expect(status: number, call: Call, patience?: "patient"): Promise<Answer> {
     const answer = await this.#caller.call(call, patience);
     if (answer.status !== status) {
-      this.#fault(
-        `${call.method} ${call.path}: ${answer.status} ${JSON.stringify(answer.body)} where ${status} was due`,
-      );
+      this.#fault(`${call.method} ${call.path}: ${answer.status} ${JSON.stringify(answer.body)} instead of ${status}`);
     }
     return answer;
   }

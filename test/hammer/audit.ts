@@ -8,7 +8,7 @@ type Rows = TestDatabase["rows"];
 
 /**
  * Compares the database with everything that was acknowledged. Every request has had a definite reply by now, so nothing
- * may be missing, and nothing may be there twice or besides.
+ * may be missing, doubled or unknown.
  * @returns what does not agree, in words
  */
 export async function audit(db: TestDatabase, done: Acknowledged, sealers: Sealer[]): Promise<string[]> {
@@ -52,14 +52,14 @@ export async function audit(db: TestDatabase, done: Acknowledged, sealers: Seale
   ];
 }
 
-/** Sends a sample of the acknowledged creates again: each must be answered with the very bytes of the first time. */
+/** Repeats a sample of the acknowledged creates. Each must get exactly the bytes of its first reply. */
 export async function auditReplays(caller: Caller, done: Acknowledged): Promise<string[]> {
   const faults: string[] = [];
   for (const { by, call, answer } of done.creates) {
     const again = await caller.call({ ...call, apiKey: done.agents.get(by) }, "patient");
     if (JSON.stringify(again) !== JSON.stringify(answer)) {
       faults.push(
-        `${call.path} repeated: ${JSON.stringify(again)} where ${JSON.stringify(answer)} was the first reply`,
+        `${call.path} repeated: ${JSON.stringify(again)} instead of the first reply ${JSON.stringify(answer)}`,
       );
     }
   }
@@ -72,11 +72,11 @@ async function compare(what: string, rows: Rows, sql: string, acknowledged: stri
   const faults: string[] = [];
   for (const [it, times] of wanted) {
     if (times > 1) faults.push(`a ${what} was acknowledged ${times} times: ${it}`);
-    if (!stored.has(it)) faults.push(`a ${what} that was acknowledged is not there: ${it}`);
+    if (!stored.has(it)) faults.push(`a ${what} was acknowledged but is missing: ${it}`);
   }
   for (const [it, times] of stored) {
-    if (times > 1) faults.push(`a ${what} is there ${times} times: ${it}`);
-    if (!wanted.has(it)) faults.push(`a ${what} is there that nobody was told of: ${it}`);
+    if (times > 1) faults.push(`a ${what} is stored ${times} times: ${it}`);
+    if (!wanted.has(it)) faults.push(`a ${what} is stored but was never acknowledged: ${it}`);
   }
   return faults;
 }

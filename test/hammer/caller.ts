@@ -2,14 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "./random.ts";
 import { type Call, type Cut, keptConnections, send, type WireReply } from "./wire.ts";
 
-/** What was seen on the wire, for the report and for its judgement. */
+/** What was seen on the wire, for the report. */
 export interface Tally {
   /** Replies by status. */
   statuses: Record<number, number>;
   /** Requests that got no reply. */
   lost: number;
   replays: number;
-  /** What must never happen, in words. */
+  /** Descriptions of everything that must never happen. */
   faults: string[];
 }
 
@@ -17,16 +17,16 @@ export function newTally(): Tally {
   return { statuses: {}, lost: 0, replays: 0, faults: [] };
 }
 
-/** A definite reply: the request has happened, or was refused for good. */
+/** A definite reply: the request has taken effect, or was finally refused. */
 export interface Answer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: replies are read as an untyped client does.
+  // biome-ignore lint/suspicious/noExplicitAny: an untyped client reads replies in this way.
   body: any;
 }
 
 /**
- * An agent's HTTP client at its worst: connections are cut at random moments, requests are sent twice at once to different
- * replicas, and whatever got no definite reply is sent again, until it has one.
+ * An agent's HTTP client that behaves as badly as possible. It cuts connections at random moments, sends requests to two
+ * replicas at the same time, and repeats every request until it has a definite reply.
  */
 export class Caller {
   readonly #urls: () => string[];
@@ -34,14 +34,14 @@ export class Caller {
   readonly #tally: Tally;
   readonly #connections = keptConnections();
 
-  /** @param urls the replicas as they are now */
+  /** @param urls the current addresses of the replicas */
   constructor(urls: () => string[], random: Random, tally: Tally) {
     this.#urls = urls;
     this.#random = random;
     this.#tally = tally;
   }
 
-  /** @param patience whether connections are left alone: no cuts, no twins */
+  /** @param patience whether to cut no connections and send nothing twice */
   async call(call: Call, patience: "impatient" | "patient" = "impatient"): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
       const twins = patience === "impatient" && call.idempotencyKey !== undefined && this.#random.chance(0.15) ? 2 : 1;
@@ -63,7 +63,7 @@ export class Caller {
     this.#connections.destroy();
   }
 
-  /** Undefined where the request is to be sent again. */
+  /** @returns undefined if the request must be sent again */
   async #send(call: Call, cut: Cut): Promise<WireReply | undefined> {
     const reply = await send(this.#connections, this.#random.pick(this.#urls()), call, cut);
     if (reply === undefined) {

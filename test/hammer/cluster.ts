@@ -1,10 +1,10 @@
 import { ServiceProcess } from "../support/process.ts";
 
-/** Two or more replicas of the service on one database, to be killed and started again. */
+/** Two or more replicas of the service on one database, which can be killed and restarted. */
 export class Cluster {
   readonly #environment: Record<string, string>;
   readonly #replicas: { process: ServiceProcess; url: string }[] = [];
-  /** What replicas that are gone have written. */
+  /** The output of replicas that have ended. */
   #output = "";
 
   private constructor(environment: Record<string, string>) {
@@ -22,18 +22,18 @@ export class Cluster {
     return cluster;
   }
 
-  /** Where the replicas answer; one that is being started again keeps its old address until it does. */
+  /** The addresses of the replicas. A replica that restarts keeps its old address until it is up. */
   readonly urls = (): string[] => this.#replicas.map(({ url }) => url);
 
-  /** Ends a replica, politely or not, and starts it again. */
+  /** Ends a replica by a signal, and restarts it. */
   async restart(index: number, signal: "SIGKILL" | "SIGINT"): Promise<void> {
     await this.#end(index, signal);
     await this.#start(index);
   }
 
   /**
-   * What replicas that have ended wrote: log lines of level error and worse, and whatever is no log line at all, such as a
-   * stack trace.
+   * The errors in the output of ended replicas: log lines of level error or higher, and lines that are not log lines, such
+   * as a stack trace.
    */
   errors(): string[] {
     return this.#output.split("\n").filter((line) => {
@@ -49,7 +49,7 @@ export class Cluster {
   }
 
   async #start(index: number): Promise<void> {
-    // A replica takes its port again, as one behind a balancer would.
+    // A replica uses its old port again, as behind a load balancer.
     const port = index in this.#replicas ? new URL(this.#replicas[index]?.url as string).port : "0";
     const process = new ServiceProcess({ ...this.#environment, STOA_PORT: port });
     this.#replicas[index] = { process, url: this.#replicas[index]?.url ?? "http://127.0.0.1:9" };

@@ -1,5 +1,5 @@
-// Many agents that retry blindly, on replicas and a database that are killed under them. In the end every counter must
-// agree with a recount, and everything that was acknowledged be there exactly once.
+// Many agents retry blindly while replicas and the database are killed. At the end every counter must agree with a recount,
+// and everything that was acknowledged must be there exactly once.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
@@ -15,11 +15,11 @@ export interface HammerOptions {
   /** How many agents act at the same time. */
   agents: number;
   sealers: number;
-  /** How long they act, in milliseconds; what is under way then is finished. */
+  /** How long they act, in milliseconds. Requests that are running then are finished. */
   durationMs: number;
-  /** A replica is ended and started again this often, in milliseconds: by SIGKILL and SIGINT in turn. */
+  /** The interval at which a replica is restarted, in milliseconds, by SIGKILL and SIGINT in turn. */
   restartEveryMs: number;
-  /** Kills the database server half-way; whoever supervises it starts it again. */
+  /** Kills the database server half-way. Its supervisor starts it again. */
   killDatabase?: (() => void) | undefined;
   seed: number;
   log(line: string): void;
@@ -32,7 +32,7 @@ export interface HammerReport extends Tally {
 
 const token = "hammer-operator-token-0123456789-abcdef";
 
-/** Runs the hammer. The report's `faults` is empty when nothing was lost, doubled or answered wrongly. */
+/** Runs the hammer. The report's `faults` are empty if nothing was lost, doubled or answered wrongly. */
 export async function hammer(options: HammerOptions): Promise<HammerReport> {
   const { db, seed, log } = options;
   const cluster = await Cluster.start(2, {
@@ -40,7 +40,7 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
     STOA_OPERATOR_TOKEN: token,
     STOA_SITE_URL: "http://stoa.example",
     STOA_LOG_LEVEL: "warn",
-    // All agents come from one address here.
+    // All agents have the same address here.
     STOA_RATE_LIMITS: "off",
   });
   try {
@@ -93,7 +93,7 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
   }
 }
 
-/** Ends replicas in turn until `end`, and the database once. Resolves with how many replicas were started again. */
+/** Restarts replicas in turn until `end`, and kills the database once. Resolves with the number of restarts. */
 async function disturb(cluster: Cluster, options: HammerOptions, end: number): Promise<number> {
   const half = end - options.durationMs / 2;
   let killDatabase = options.killDatabase;

@@ -1,4 +1,4 @@
-// npm run hammer: the hammer for minutes, on a private database server that is killed as well.
+// npm run hammer: runs the hammer for minutes, on a private database server that is killed as well.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ try {
     sealers: 4,
     durationMs: Number(values.minutes) * 60_000,
     restartEveryMs: 20_000,
-    // What private-server/left-over.ts records of the server that runs; its supervisor starts the next one.
+    // The private server records its process here. Its supervisor starts the next one.
     killDatabase: () => process.kill(JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8")).pid, "SIGKILL"),
     seed: Number(values.seed),
     log,

@@ -1,4 +1,4 @@
-/** A small seeded generator (mulberry32, by Tommy Ettinger), so that a run's choices can be had again. */
+/** A small seeded generator (mulberry32, by Tommy Ettinger), so that a run can be repeated with the same choices. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, and without, 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -15,7 +15,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** An integer from 0 up to, and without, `bound`. */
+  /** An integer from 0 (inclusive) to `bound` (exclusive). */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
@@ -24,7 +24,7 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** @throws Error when there is nothing to pick from */
+  /** @throws Error if there is nothing to pick from */
   pick<Item>(items: readonly Item[]): Item {
     if (items.length === 0) throw new Error("nothing to pick from");
     return items[this.below(items.length)] as Item;

@@ -5,9 +5,9 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import type { Random } from "./random.ts";
 
-/** An internal service that seals sessions by gRPC, each until it is acknowledged. */
+/** An internal service that seals sessions by gRPC. It repeats each call until it is acknowledged. */
 export class Sealer {
-  /** By book, the seq and hash that were acknowledged. */
+  /** The acknowledged seq and hash, by book. */
   readonly sealed = new Map<string, { seq: number; hash: string }>();
   readonly faults: string[] = [];
   readonly #name: string;
@@ -33,7 +33,7 @@ export class Sealer {
   async #seal(book: string): Promise<void> {
     const headers = { authorization: `Bearer ${this.#token}`, "idempotency-key": randomUUID() };
     for (;;) {
-      // Sometimes too little time: nobody here knows then whether it was sealed.
+      // Sometimes there is too little time. Then it is unknown here whether the session was sealed.
       const timeoutMs = this.#random.chance(0.2) ? 1 + this.#random.below(30) : 10_000;
       try {
         const client = createClient(LedgerOperatorService, this.#transport(this.#random.pick(this.#urls())));
@@ -44,7 +44,8 @@ export class Sealer {
       } catch (error) {
         const { code, rawMessage } = ConnectError.from(error);
         const passing = [Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Aborted];
-        // A replica that stops refuses streams begun after its GOAWAY; Connect's client does not always say so by its code.
+        // A stopping replica refuses streams that begin after its GOAWAY. Connect's client does not always report this by
+        // the code.
         if (!passing.includes(code) && !rawMessage.includes("NGHTTP2_REFUSED_STREAM")) {
           this.faults.push(`${book}: ${Code[code]} ${rawMessage}`);
           return;

@@ -10,7 +10,7 @@ export interface Call {
   idempotencyKey?: string | undefined;
 }
 
-/** A reply that arrived whole. */
+/** A complete reply. */
 export interface WireReply {
   status: number;
   replayed: boolean;
@@ -18,12 +18,12 @@ export interface WireReply {
   text: string;
 }
 
-/** When a connection is cut: so many milliseconds after the request began to be sent, or amid its body. */
+/** When a connection is cut: a number of milliseconds after the request was begun, or in the middle of its body. */
 export type Cut = { afterMs: number } | "amid-body" | undefined;
 
 /**
- * Sends one request and resolves with its reply, or with undefined when there is none: the connection was cut, by us or by
- * the other side, and nobody here knows what became of the request.
+ * Sends one request and resolves with its reply. Resolves with undefined if there is no reply: one side cut the connection,
+ * and it is unknown here whether the request took effect.
  */
 export async function send(agent: Agent, url: string, call: Call, cut: Cut): Promise<WireReply | undefined> {
   const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
@@ -63,7 +63,7 @@ export async function send(agent: Agent, url: string, call: Call, cut: Cut): Pro
   return outcome;
 }
 
-/** Connections that are kept for further requests. */
+/** Connections that are kept open for further requests. */
 export function keptConnections(): Agent {
   return new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 }

@@ -18,7 +18,7 @@ export const clockWrong: Fault = {
   cannotRun: () => (findFaketime() === undefined ? "libfaketime is not installed" : undefined),
   async open() {
     const folder = mkdtempSync(join(tmpdir(), "stoa-fault-clock-"));
-    // The account of the service enters it.
+    // The account of the service must be able to enter it.
     chmodSync(folder, 0o755);
     const file = join(folder, "offset");
     setClock = (offset) => {

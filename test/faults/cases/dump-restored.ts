@@ -14,7 +14,7 @@ export const dumpRestored: Fault = {
   during: { read: [0, 503, ...fine.read], write: [0, 503, ...fine.write], ready: [0, 503, ...fine.ready] },
   open: () => Stage.behindRelay(),
   async harm(stage, load) {
-    // What is lost has to be known.
+    // The load stops first, so that it is known what the restore loses.
     await load.stop();
     const folder = mkdtempSync(join(tmpdir(), "stoa-fault-backup-"));
     try {

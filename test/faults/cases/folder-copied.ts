@@ -17,7 +17,7 @@ export const folderCopied: Fault = {
       const pid = stage.databasePid();
       cpSync(stage.dataDir, join(copy, "data"), { recursive: true, preserveTimestamps: true });
       const second = new ServiceProcess({ ...stage.settings, STOA_DATA_DIR: join(copy, "data") });
-      // It may not come up; either way it ends.
+      // It may or may not start. It ends in both cases.
       await second.url().catch(() => {});
       await second.end("SIGTERM");
       return stage.databasePid() === pid ? [] : ["the original's database was started again"];

@@ -32,7 +32,7 @@ export const receiptFlipped: Fault = {
   },
   async mend(stage) {
     await stage.withDatabase((db) => db.rows("UPDATE receipts SET canonical = ? WHERE seq = 2", [good]));
-    // Starting again puts the triggers back, and forgets no finding.
+    // A restart creates the triggers again and keeps the finding.
     await stage.service.end("SIGTERM");
     await stage.start();
     await waitUntil("the end of the alarm", async () => {
