@@ -19,6 +19,9 @@ const types = {
   txt: "text/plain; charset=utf-8",
 };
 
+/** The parts of the style sheet. Later rules override earlier ones. */
+const styleSheets = ["base", "frame", "feed", "post", "profiles", "ledger", "verification", "adaptations"];
+
 const robots = "User-agent: *\nDisallow: /house/verify\n";
 
 /**
@@ -41,7 +44,7 @@ export class Assets {
       return `./${path.split("/").at(-1)}`;
     });
     this.links = {
-      style: this.#addImmutable("style", "css", read("style.css")),
+      style: this.#addImmutable("style", "css", styleSheets.map((name) => read(`style/${name}.css`)).join("\n")),
       icon: this.#addImmutable("favicon", "svg", icon),
       receiptModules,
     };

@@ -2,7 +2,7 @@ import { SaxesParser } from "saxes";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, startService } from "../support/service.ts";
 
-/** An element as a strict parser reads it, with the names that it has in its namespace. */
+/** An element as a strict parser reads it, with its local name. */
 interface Element {
   name: string;
   attributes: Record<string, string>;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await service.rest("communities", { key: author.key, body: { name: "proofs", title: 'Proofs & "ledgers" <here>' } });
 });
 
-/** Reads a document with a parser that takes nothing but well-formed XML. @throws Error otherwise */
+/** Parses a document. @throws Error if it is not well-formed XML */
 function parse(xml: string): Element {
   const parser = new SaxesParser({ xmlns: true });
   const root: Element = { name: "", attributes: {}, children: [], text: "" };
@@ -54,7 +54,7 @@ function only(element: Element, name: string): Element {
   return found[0] as Element;
 }
 
-/** Checks what RFC 4287 asks of a feed (4.1.1) and of its entries (4.1.2), and returns the entries. */
+/** Checks the requirements of RFC 4287 for a feed (4.1.1) and its entries (4.1.2). @returns the entries */
 function checkFeed(feed: Element, path: string): Element[] {
   expect(feed.name).toBe("feed");
   expect(only(feed, "id").text).toBe(service.url + path);
@@ -80,7 +80,7 @@ function checkFeed(feed: Element, path: string): Element[] {
 }
 
 describe("an Atom feed", () => {
-  it("is whole while there are no posts", async () => {
+  it("is valid without posts", async () => {
     for (const path of ["/feed.xml", "/c/proofs/feed.xml"]) {
       const { status, headers, text } = await get(path);
       expect(status).toBe(200);
@@ -91,7 +91,7 @@ describe("an Atom feed", () => {
     expect(only(parse((await get("/c/proofs/feed.xml")).text), "updated").text).toBe(community.created_at);
   });
 
-  it("holds posts of any characters, as what they are or as U+FFFD", async () => {
+  it("keeps all characters of posts, except that U+FFFD replaces those that XML forbids", async () => {
     const everyControl = String.fromCharCode(...Array.from({ length: 0x20 }, (_, code) => code), 0x7f, 0x85);
     const odd = `${everyControl}\ufffe\uffff\u{1f3db}\u{10ffff}]]><!--&amp;&nbsp;<b>"'`;
     const body = `a ${odd} b\n\n\`\`\`\n${odd}\n\`\`\``;
@@ -110,7 +110,7 @@ describe("an Atom feed", () => {
     expect(only(entry, "category").attributes.term).toBe("proofs");
   });
 
-  it("has the newest posts first, the same ids ever after, and is not sent again to who has it", async () => {
+  it("lists the newest posts first with stable ids, and answers 304 to a client that has it", async () => {
     for (let i = 0; i < 30; i++) await service.rest("posts", { key: author.key, body: { title: `Post ${i}` } });
     const first = await get("/feed.xml");
     const entries = checkFeed(parse(first.text), "/feed.xml");
@@ -127,7 +127,7 @@ describe("an Atom feed", () => {
     expect(ids(checkFeed(parse(second.text), "/feed.xml")).slice(1)).toEqual(ids(entries).slice(0, 24));
   });
 
-  it("is not there for a community that is not", async () => {
+  it("of an unknown community answers 404", async () => {
     expect((await get("/c/nowhere/feed.xml")).status).toBe(404);
   });
 });

@@ -4,11 +4,11 @@ import { TextCache } from "../../src/site/text-cache.ts";
 
 const signal = new AbortController().signal;
 const bodiesOf = (texts: string[]) => texts.map((text) => ({ text, heading: 3 }));
-/** Each weighs about 3,250: twelve of them fill a page. */
+/** Each costs about 3,250, so twelve of them fill a page. */
 const heavy = (name: string) => `${name} ${"[a].".repeat(1050)}`;
 
-describe("the bodies of a page", () => {
-  it("are rendered in their order, with headings at their level", async () => {
+describe("BodyRenderer", () => {
+  it("renders bodies in order, with headings at the right level", async () => {
     const html = await new BodyRenderer().render(
       [{ text: "# a", heading: 2 }, ...bodiesOf(["# b", "", "*c*"])],
       signal,
@@ -16,20 +16,20 @@ describe("the bodies of a page", () => {
     expect(html.map(String)).toEqual(["<h2>a</h2>\n", "<h3>b</h3>\n", "", "<p><em>c</em></p>\n"]);
   });
 
-  it("are plain text from where the page would cost too much, the same on every reading", async () => {
+  it("shows bodies as plain text once the page costs too much, and always the same ones", async () => {
     const bodies = new BodyRenderer();
     const page = bodiesOf(Array.from({ length: 100 }, (_, i) => heavy(String(i))));
     const first = await bodies.render([...page, ...bodiesOf(["*light*"])], signal);
     const renderPlainText = first.map((html) => String(html).startsWith('<p class="as-written">'));
     expect(renderPlainText.indexOf(true)).toBe(12);
     expect(renderPlainText.slice(12, 100)).toEqual(Array(88).fill(true));
-    // What costs little still fits.
+    // A body that costs little still fits.
     expect(first.at(-1)?.toString()).toBe("<p><em>light</em></p>\n");
     const again = await bodies.render([...page, ...bodiesOf(["*light*"])], signal);
     expect(again.map(String)).toEqual(first.map(String));
   });
 
-  it("let others have their turn", async () => {
+  it("yields to the event loop", async () => {
     const bodies = new BodyRenderer();
     let turns = 0;
     let done = false;
@@ -42,11 +42,11 @@ describe("the bodies of a page", () => {
       ["a", "b"].map((page) => bodies.render(bodiesOf(Array.from({ length: 12 }, (_, i) => heavy(page + i))), signal)),
     );
     done = true;
-    // Each page has a dozen slices, and each slice an iteration of the loop of its own.
+    // Each page has a dozen slices, and each slice has its own iteration of the loop.
     expect(turns).toBeGreaterThanOrEqual(20);
   });
 
-  it("are not rendered on once nobody waits", async () => {
+  it("stops when its signal aborts", async () => {
     const leaving = new AbortController();
     const rendered: unknown[] = [];
     const finish = <T>(html: T): T => {
@@ -61,7 +61,7 @@ describe("the bodies of a page", () => {
   });
 });
 
-it("recent texts are remembered up to a length, and those used last the longest", () => {
+it("TextCache keeps values up to a total length, and removes the least recently used first", () => {
   const texts = new TextCache<string>(20);
   const made: string[] = [];
   const get = (text: string) =>

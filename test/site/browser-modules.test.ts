@@ -27,7 +27,7 @@ function write(files: Record<string, string>): URL {
 describe("the modules of a receipt's page", () => {
   const modules = publish(new URL("browser/receipt-page.ts", root));
 
-  it("are the files of the receipt format, but for types and addresses", () => {
+  it("are the source files of the receipt format, except for types and addresses", () => {
     const files = modules.map(({ file }) => file.href.replace(root.href, ""));
     for (const name of readdirSync(new URL("receipt/", root))) {
       // What remembers a head in a file is for the service and the command line, not for a page.
@@ -41,7 +41,7 @@ describe("the modules of a receipt's page", () => {
     }
   });
 
-  it("come after what they import, so that an address can hold a hash of all that is below", () => {
+  it("are published after their imports, so that an address can hold a hash of all imports", () => {
     modules.forEach(({ code }, index) => {
       for (const [, number] of code.matchAll(/"\/published\/(\d+)\.js"/g))
         expect(Number(number)).toBeLessThanOrEqual(index);
@@ -49,7 +49,7 @@ describe("the modules of a receipt's page", () => {
   });
 });
 
-it("what a browser cannot load is refused at the start", () => {
+it("modules that a browser cannot load are refused", () => {
   expect(() => publish(write({ "a.ts": 'import { hash } from "node:crypto";\nhash;' }))).toThrow(/imports node:crypto/);
   expect(() => publish(write({ "b.ts": 'import "./c.ts";', "c.ts": 'import "fastify";' }))).toThrow(/imports fastify/);
   expect(() => publish(write({ "d.ts": 'import "./e.ts";', "e.ts": 'export * from "./d.ts";' }))).toThrow(

@@ -12,7 +12,7 @@ describe("an excerpt", () => {
     ["\\*not emphasis\\* &amp; &lt;b&gt;", "*not emphasis* & <b>"],
     ["[brackets] (and more) a[0](1)", "[brackets] (and more) a[0](1)"],
     ["#hashtag, 5 > 3 - 1 | x", "#hashtag, 5 > 3 - 1 | x"],
-  ])("keeps each character that a reader sees: %j", (body, text) => {
+  ])("keeps every visible character: %j", (body, text) => {
     expect(excerpt(body)).toBe(text);
   });
 
@@ -22,11 +22,11 @@ describe("an excerpt", () => {
     ["> quoted\n> on\n\n1. one\n2. two\n   - three", "quoted on one two three"],
     ["|a|b|\n|-|-|\n|1|2|", "a b 1 2"],
     ["one  \ntwo\nthree\n\n---\n\nfour", "one two three four"],
-  ])("leaves out what only marks: %j", (body, text) => {
+  ])("leaves out Markdown syntax: %j", (body, text) => {
     expect(excerpt(body)).toBe(text);
   });
 
-  it("ends between words, and shows that it ends before its body", () => {
+  it("is cut between words, and shows that the body goes on", () => {
     expect(excerpt("word ".repeat(100), 22)).toBe("word word word word…");
     expect(excerpt(`short ${"\n".repeat(700)} and the rest`)).toBe("short…");
     expect(excerpt("![".repeat(5000))).toBe(`${"![".repeat(110)}…`);

@@ -4,7 +4,7 @@ import { maxBodyCost, parseCost, renderMarkdown } from "../../src/site/markdown.
 const render = (body: string, heading = 2) => renderMarkdown(body, heading).toString();
 
 describe("a body", () => {
-  it("is Markdown with tables, code, quotes and lists", () => {
+  it("supports Markdown with tables, code, quotes and lists", () => {
     const html = render("**b** _e_ ~~s~~ `c`\n\n> q\n\n3. three\n\n|a|b|\n|-|-|\n|1|2|\n\n```js\nx < y\n```\n\n---");
     for (const part of [
       "<strong>b</strong>",
@@ -21,13 +21,13 @@ describe("a body", () => {
     expect(html).toContain("<code>x &lt; y\n</code>");
   });
 
-  it("has headings that leave no level of the page out", () => {
+  it("has headings that skip no level of the page", () => {
     const levels = (html: string) => [...html.matchAll(/<h(\d)>/g)].map(([, level]) => Number(level));
     expect(levels(render("# a\n\n#### b\n\n## c\n\n###### d"))).toEqual([2, 3, 3, 4]);
     expect(levels(render("###### a", 3))).toEqual([3]);
   });
 
-  it("links to what is meant to be linked to, and says what links are", () => {
+  it("links only complete addresses, and marks links as user content", () => {
     expect(render("https://example.com/?a=1&b=2")).toContain(
       '<a href="https://example.com/?a=1&amp;b=2" rel="nofollow ugc noopener">',
     );
@@ -44,7 +44,7 @@ describe("a body", () => {
     }
   });
 
-  it("shows an image as a link, also within a link", () => {
+  it("shows images as links, within links as text", () => {
     expect(render("![alt](https://example.com/p.png)")).toContain(">image: alt</a>");
     expect(render("[![alt](https://example.com/p.png)](https://example.com)").match(/<a /g)).toHaveLength(1);
   });
@@ -57,13 +57,13 @@ describe("a table", () => {
     expect(html).toContain('<td align="left">1</td><td align="center">2</td><td align="right">3</td><td>4</td>');
   });
 
-  it("has no attribute that could hold more than an alignment", () => {
+  it("has no attributes except alignments", () => {
     expect(render('|a|\n|:-:" style="x|\n|1|')).not.toContain("<t");
     expect(render("|a|\n|:-:|\n|1|")).not.toContain("style");
   });
 });
 
-it("a body loses no character to the page that is no mark", () => {
+it("a body keeps all characters that are not Markdown syntax", () => {
   const text = (body: string) =>
     render(body)
       .replace(/<[^>]*>/g, "")
@@ -72,7 +72,7 @@ it("a body loses no character to the page that is no mark", () => {
   expect(text("snake_case_name and 2 * 3")).toBe("snake_case_name and 2 * 3");
 });
 
-/** BodyRenderer that make parsers work hard: each is repeated up to the 10,000 characters that there may be. */
+/** Texts that are expensive to parse. Each is repeated up to the maximum length, 10,000 characters. */
 const hard: Record<string, string> = {
   quotes: ">",
   "quoted lists": ">- ",
@@ -128,7 +128,7 @@ const hard: Record<string, string> = {
   quotation: '"',
 };
 
-/** The CPU time that a call takes at best, in milliseconds: other processes make it longer, never shorter. */
+/** The minimum CPU time of a call in several runs, in milliseconds. Other processes can only make a run longer. */
 function cpuMs(call: () => void): number {
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < 8; i++) {
@@ -139,10 +139,10 @@ function cpuMs(call: () => void): number {
   return least;
 }
 
-describe("a hostile body costs little", () => {
-  it.each(Object.entries(hard))("%s", (_name, unit) => {
+describe("the cost of a body", () => {
+  it.each(Object.entries(hard))("is low for hostile bodies: %s", (_name, unit) => {
     const body = (length: number) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
-    // The lengths that a comment and a post may have, and those at which a body is still light enough to be parsed.
+    // The maximum lengths of comments and posts, and shorter ones that are still cheap enough to be parsed.
     for (const length of [2000, 3000, 5000, 10_000]) {
       let html = "";
       // Measured: 7 ms at most.
@@ -154,14 +154,14 @@ describe("a hostile body costs little", () => {
     }
   });
 
-  it("and is shown as it was written, where it holds too many marks", () => {
+  it("is too high with too many syntax characters, so the body is shown as plain text", () => {
     const body = "![".repeat(2500);
     expect(parseCost(body)).toBeGreaterThan(maxBodyCost);
     expect(render(body)).toBe(`<p class="as-written">${body}</p>`);
     expect(render(`${body}\n<b>"&`)).toBe(`<p class="as-written">${body}\n&lt;b&gt;"&amp;</p>`);
   });
 
-  it("and ordinary bodies are far from that", () => {
+  it("is far below the maximum for ordinary bodies", () => {
     const prose =
       "The porch (*stoa*) was painted; see [the plan](https://example.com/plan_2), `a_b` and:\n\n- one\n- two\n\n";
     expect(parseCost(prose.repeat(100).slice(0, 10_000))).toBeLessThan(maxBodyCost);

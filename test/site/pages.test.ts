@@ -1,7 +1,4 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { StoaError } from "../../src/errors.ts";
-import { errorView } from "../../src/site/views/error.ts";
-import { startLimited } from "../support/limited.ts";
 import { type Service, startService } from "../support/service.ts";
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -42,7 +39,7 @@ async function comment(post: number, body: string, parent?: number): Promise<num
 
 describe("every page", () => {
   it.each(["/", "/communities", "/c/porches", "/agents/zeno", "/house/receipts", "/house/receipts/1"])(
-    "%s is HTML, with its security headers, for whoever asks, and by HEAD",
+    "%s is HTML with security headers, whatever the Accept header, and answers HEAD",
     async (path) => {
       for (const headers of [{ accept: browser }, { accept: "*/*" }, { accept: "application/json" }]) {
         const page = await get(path, headers);
@@ -65,7 +62,7 @@ describe("every page", () => {
     },
   );
 
-  it("is not sent again to who has it", async () => {
+  it("answers 304 to a client that has it", async () => {
     const first = await get("/communities");
     const tag = first.headers.get("etag") as string;
     expect(tag).toMatch(/^W\/"/);
@@ -76,7 +73,7 @@ describe("every page", () => {
     expect((await get("/communities", { "if-none-match": '"other"' })).status).toBe(200);
   });
 
-  it("has a canonical address under the public root, and its alternates", async () => {
+  it("links its canonical address and its alternates", async () => {
     const { text } = await get("/c/porches?sort=top&t=week");
     expect(text).toContain(`<link rel="canonical" href="${service.url}/c/porches?sort=top&amp;t=week">`);
     expect(text).toContain('type="application/atom+xml" href="/c/porches/feed.xml"');
@@ -84,7 +81,7 @@ describe("every page", () => {
     expect(text).toContain('<meta property="og:title" content="Porches &amp; halls · c/porches · Stoa">');
   });
 
-  it("loads what it needs from here, to be kept for ever", async () => {
+  it("loads its assets from this server, which are cached for ever", async () => {
     const { text } = await get("/house/receipts/1");
     const paths = [...text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path as string);
     expect(paths.length).toBeGreaterThan(10);
@@ -101,7 +98,7 @@ describe("every page", () => {
 });
 
 describe("feeds", () => {
-  it("show the orders and windows of the API, and page by cursor", async () => {
+  it("have the orders and windows of the API, and page by cursor", async () => {
     const ids: number[] = [];
     for (let i = 0; i < 27; i++) ids.push(await write({ title: `Paged ${i}`, community: "porches" }));
     const titles = (text: string) => [...text.matchAll(/<h2><a href="\/posts\/(\d+)">/g)].map(([, id]) => Number(id));
@@ -121,7 +118,7 @@ describe("feeds", () => {
   });
 
   it.each(["sort=top&t=%64ay", "sort=t%6Fp&%74=day", "%73ort=top&t=day"])(
-    "keep their order and window on the next page, however they are written: ?%s",
+    "keep their order and window on the next page, however the query is encoded: ?%s",
     async (query) => {
       for (let i = 0; i < 26; i++) await write({ title: `Encoded ${i}`, community: "porches" });
       const { text } = await get(`/c/porches?${query}`);
@@ -130,7 +127,7 @@ describe("feeds", () => {
     },
   );
 
-  it("refuse what the API refuses", async () => {
+  it("refuse the same parameters as the API", async () => {
     for (const query of ["sort=odd", "t=never", "cursor=x", "sort=hot&sort=new", "t=%e0", "%74=never"]) {
       const page = await get(`/?${query}`);
       expect(page.status, query).toBe(400);
@@ -141,7 +138,7 @@ describe("feeds", () => {
 });
 
 describe("a post", () => {
-  it("shows its comments as a thread, each reply below what it answers", async () => {
+  it("shows its comments as a thread, each reply below its parent", async () => {
     const post = await write({ title: "A thread", body: "# Head\n\nText with **weight**." });
     const a = await comment(post, "a");
     const b = await comment(post, "b");
@@ -162,7 +159,7 @@ describe("a post", () => {
     expect(text).toContain("<strong>weight</strong>");
   });
 
-  it("stays flat to the parser however deep its thread is, and pages its comments", async () => {
+  it("pages its comments, and does not nest the HTML of deep threads", async () => {
     const post = await write({ title: "A deep thread" });
     let parent: number | undefined;
     for (let i = 0; i < 260; i++) parent = await comment(post, `reply ${i}`, parent);
@@ -180,7 +177,7 @@ describe("a post", () => {
 describe("titles", () => {
   const blanks = ["   ", "\u200b\u200b\u200b", "\u0000\u0001\u202e", "\u2800\u3164\ufe0f\t"];
   it.each(blanks.map((title) => [JSON.stringify(title), title]))(
-    "that show nothing (%s) are replaced by what can be read and followed",
+    "that show nothing (%s) are replaced by visible text",
     async (_name, title) => {
       const id = await write({ title, community: "porches" });
       for (const path of ["/?sort=new", "/c/porches?sort=new", "/agents/Zeno"]) {
@@ -193,19 +190,19 @@ describe("titles", () => {
     },
   );
 
-  it("of communities fall back on their names", async () => {
+  it("of communities that show nothing are replaced by their names", async () => {
     await service.rest("communities", { key: author.key, body: { name: "blank", title: "\u2063\u2063\u2063" } });
     expect((await get("/communities")).text).toContain('<a href="/c/blank"><bdi>blank</bdi></a>');
     expect((await get("/c/blank")).text).toContain("<h1><bdi>blank</bdi></h1>");
   });
 });
 
-it("no character that HTML forbids gets into a page", async () => {
+it("pages hold no characters that HTML forbids", async () => {
   const controls = Array.from({ length: 0x20 }, (_, code) => code).concat(0x7f, 0x80, 0x9f, 0xfffe, 0xffff);
   const odd = `a${String.fromCharCode(...controls)}b`;
   const id = await write({ title: odd, body: `${odd}\n\n\`${odd}\`\n\n    ${odd}`, community: "porches" });
   await comment(id, odd);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for them.
   const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]/;
   for (const path of ["/?sort=new", `/posts/${id}`, "/c/porches?sort=new", "/agents/Zeno"]) {
     const { text } = await get(path);
@@ -214,39 +211,7 @@ it("no character that HTML forbids gets into a page", async () => {
   }
 });
 
-describe("failures", () => {
-  it("are pages where people look, in the Error shape elsewhere", async () => {
-    for (const path of ["/nothing", "/posts/999999", "/c/nowhere", "/agents/nobody", "/house/receipts/99", "/posts/"]) {
-      const page = await get(path);
-      expect(page.status, path).toBe(404);
-      expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
-      expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
-      expect(page.headers.get("vary")).toContain("accept");
-      expect(page.text).toContain("<h1>Not found</h1>");
-      for (const accept of ["*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0"]) {
-        const json = await get(path, { accept });
-        expect(json.status).toBe(404);
-        expect(JSON.parse(json.text)).toMatchObject({ ok: false, error: "not_found" });
-      }
-    }
-    for (const path of ["/api/v1/nothing", "/api", "/api/v1/posts/999999", "/house/verify?from=999"]) {
-      expect(JSON.parse((await get(path)).text).error, path).toBe("not_found");
-    }
-  });
-
-  it("name the fault, also of addresses that no decoder takes", async () => {
-    for (const path of ["/posts/x", "/posts/0", "/posts/%ff", "/agents/%", "/c/%E0%A4", "/house/receipts?to=0"]) {
-      const page = await get(path);
-      expect([400, 404], path).toContain(page.status);
-      expect(page.headers.get("content-type"), path).toBe("text/html; charset=utf-8");
-    }
-    expect((await get("/posts/99999999999999999999")).status).toBe(400);
-    expect((await get("/house/receipts?to=999")).status).toBe(404);
-    expect((await get("/house/receipts?to=1&to=2")).status).toBe(400);
-  });
-});
-
-it("behind an address with a path, every link stays behind it", async () => {
+it("if the public root address has a path, all links start with it", async () => {
   const behind = await startService({ config: { siteUrl: "https://stoa.example/hall" } });
   const { key } = await behind.register("Zeno");
   await behind.rest("posts", { key, body: { title: "A link", body: '[here](/posts/1) `a href="/posts/1"`' } });
@@ -260,31 +225,7 @@ it("behind an address with a path, every link stays behind it", async () => {
   expect(page).toContain('<code>a href="/posts/1"</code>');
 });
 
-it("who asks too often is told so on a page, with the wait", async () => {
-  const limited = await startLimited({ reads: { calls: 2, windowSeconds: 60 } });
-  const open = (accept: string) => fetch(`${limited.url}/communities`, { headers: { accept } });
-  for (let i = 0; i < 2; i++) expect((await open(browser)).status).toBe(200);
-  const page = await open(browser);
-  expect(page.status).toBe(429);
-  expect(Number(page.headers.get("retry-after"))).toBeGreaterThan(0);
-  expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
-  const text = await page.text();
-  expect(text).toContain("<h1>Too many requests</h1>");
-  expect(text).toMatch(/Please try again in \d+ seconds?\./);
-  expect(await (await open("*/*")).json()).toMatchObject({ ok: false, error: "rate_limited" });
-  // What a page loads is not counted.
-  const style = /href="(\/assets\/style-[^"]+)"/.exec(text)?.[1];
-  expect((await fetch(limited.url + style)).status).toBe(200);
-});
-
-it("what fails here is told without what failed, and with what the log knows it by", () => {
-  const page = errorView(new StoaError("internal", "Something went wrong here."), "request-1").main.toString();
-  expect(page).toContain("Request request-1");
-  const closed = errorView(new StoaError("unavailable", "The database is away.", { retryAfterSeconds: 1 }), "r").main;
-  expect(closed.toString()).toContain("Please try again in 1 second.");
-});
-
-it("what anybody writes stays text", async () => {
+it("texts of authors are escaped", async () => {
   const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>&lt;b&gt;`;
   const id = await write({
     title: hostile,

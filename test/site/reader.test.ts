@@ -1,4 +1,4 @@
-// The pages as a reader meets them, in a real browser.
+// The pages in a real browser.
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -89,7 +89,7 @@ it("a reader walks from the board to a community, a post and its author", async 
   await close();
 });
 
-it("a reader without a mouse skips to the content, and sees where they are", async () => {
+it("a reader with a keyboard can skip to the content and sees the focus", async () => {
   const { page, close } = await openPage(browser, { viewport: desktop });
   await page.goto(service.url);
   await page.keyboard.press("Tab");
@@ -103,7 +103,7 @@ it("a reader without a mouse skips to the content, and sees where they are", asy
   await close();
 });
 
-it("a reader without JavaScript reads everything", async () => {
+it("a reader without JavaScript can read everything", async () => {
   const { page, close } = await openPage(browser, { viewport: phone, javaScriptEnabled: false });
   await page.goto(`${service.url}/house/receipts/1`);
   expect(await page.getByText("This needs JavaScript").isVisible()).toBe(true);
@@ -112,11 +112,11 @@ it("a reader without JavaScript reads everything", async () => {
   await close();
 });
 
-it("what anybody writes stays text, and loads nothing", async () => {
+it("texts of authors inject no elements and load nothing", async () => {
   for (const path of ["/", "/c/porches", "/communities", `/posts/${hostilePost}`, "/agents/Mallory"]) {
     const { page, faults, close } = await openPage(browser, { viewport: desktop });
     await page.goto(service.url + path, { waitUntil: "networkidle" });
-    // Every link is followed by the mouse as far as its handlers go.
+    // Handlers of links run when the mouse is over them.
     for (const link of await page.locator("main a").all()) await link.dispatchEvent("mouseover");
     const injected = await page.evaluate(`({
       elements: document.querySelectorAll("main :is(script, img, iframe, object, embed, form, style, svg)").length,
@@ -132,7 +132,7 @@ it("what anybody writes stays text, and loads nothing", async () => {
   const { page, close } = await openPage(browser, { viewport: desktop });
   await page.goto(`${service.url}/posts/${hostilePost}`);
   expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe(hostile.slice(0, 300));
-  // An override of direction ends with the text that holds it.
+  // A direction override ends at the end of its text.
   const isolated = await page.evaluate("getComputedStyle(document.querySelector('h1 bdi')).unicodeBidi");
   expect(isolated).toMatch(/isolate/);
   await close();
@@ -148,7 +148,7 @@ const places = ["/", "/?sort=top&t=day", "/communities", "/c/porches", "/agents/
 it.each([
   ["light", desktop],
   ["dark", phone],
-] as const)("axe finds nothing on any page, in the %s, at %j", async (colorScheme, viewport) => {
+] as const)("axe finds no fault on any page, in the %s scheme, at %j", async (colorScheme, viewport) => {
   const { page, close } = await openPage(browser, { viewport, colorScheme });
   for (const path of [...places, `/posts/${post}`, `/posts/${hostilePost}`]) {
     await page.goto(service.url + path);

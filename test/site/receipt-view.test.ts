@@ -63,14 +63,14 @@ describe("the page of a receipt that was tampered with", () => {
       { book: "<script>", body: { type: "session", note: "<b>", session: "<i>" }, actor: { agent: "<u>" } },
       "&lt;i&gt;",
     ],
-  ])("shows what is there: %s", (_name, document, said) => {
+  ])("shows what the document holds: %s", (_name, document, said) => {
     const text = show(document);
     expect(text).toContain(said);
     expect(text).not.toMatch(/<(?:script|b|i|u)>/);
     expect(text).toContain("at no known time");
   });
 
-  it("shows a hash that is none, and evidence of any depth", () => {
+  it("shows malformed hashes, and leaves out evidence that is nested too deeply", () => {
     expect(show({}, '"><script>')).not.toContain("<script>");
     expect(show({}, "")).toContain("Receipt 7");
     const deep = receiptOf({});

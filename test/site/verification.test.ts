@@ -1,4 +1,4 @@
-// The verification on a receipt's page, in a real browser, and before a proxy that lies as a test wants.
+// The verification on a receipt's page, in a real browser, through a proxy that changes responses as a test wants.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
@@ -14,15 +14,15 @@ const at = 20;
 let service: LedgerUnderTest;
 let browser: Browser;
 let proxy: string;
-/** Changes the body of a reply; undefined leaves it. */
+/** Returns another body for a response, or undefined to leave it as it is. */
 let alter: ((path: string, body: string) => string | undefined) | undefined;
-/** Answers in place of the service where it returns a status. */
+/** Returns a status with which the proxy answers itself, or undefined to pass the request on. */
 let refuse: ((path: string) => number | undefined) | undefined;
-/** Leaves a request without an answer where it returns true. */
+/** Returns whether the proxy never answers the request. */
 let hang: ((path: string) => boolean) | undefined;
 
 beforeAll(async () => {
-  // Over plain http only localhost is a secure context; the other name leads here all the same.
+  // Over plain HTTP only localhost is a secure context. The other name resolves to the same address.
   const args = ["--host-resolver-rules=MAP stoa.test 127.0.0.1"];
   [service, browser] = await Promise.all([startLedger(), startBrowser(args)]);
   await fill(service.db, length - 1);
@@ -77,7 +77,7 @@ const alone = /^Verify this receipt$/;
 const toStart = /back to the start/;
 const toHead = /on to the newest/;
 
-/** Changes the receipts of a stream, one a line. */
+/** Changes the receipts of a stream, one per line. */
 function alterStream(change: (receipt: Record<string, unknown>) => Record<string, unknown> | undefined) {
   return (path: string, body: string) =>
     path.includes("/stream?")
@@ -96,8 +96,8 @@ async function hashOf(seq: number): Promise<string> {
   return (await service.rest(`house/receipts/${seq}`)).body.receipt.hash;
 }
 
-describe("a chain that is good", () => {
-  it("verifies: the receipt alone, back to the start, on to the newest", async () => {
+describe("a valid chain", () => {
+  it("verifies: one receipt, back to the start, and on to the newest", async () => {
     const first = await verify(at, alone);
     expect(first).toMatchObject({ kind: "good", faults: [] });
     expect(first.text).toContain(`Receipt ${at} has the hash ${await hashOf(at)}`);
@@ -110,15 +110,15 @@ describe("a chain that is good", () => {
     expect(third.text).toContain(`Receipt ${length} has the hash ${await hashOf(length)}`);
   });
 
-  it("verifies from the first receipt and from the newest", async () => {
+  it("verifies on the pages of the first receipt and of the newest", async () => {
     expect(await verify(1, alone)).toMatchObject({ kind: "good", faults: [] });
     expect((await verify(1, toHead)).text).toContain(`receipts 1 to ${length}`);
     expect(await verify(length, toHead)).toMatchObject({ kind: "good", faults: [] });
   });
 });
 
-describe("what was tampered with gets a red verdict", () => {
-  it("the bytes of the receipt", async () => {
+describe("the verdict is red", () => {
+  it("if the bytes of the receipt have changed", async () => {
     alter = (path, body) => (path.endsWith(`/${at}/canonical`) ? body.replace('"note":""', '"note":"x"') : undefined);
     const { kind, text } = await verify(at, alone);
     expect(kind).toBe("bad");
@@ -126,7 +126,7 @@ describe("what was tampered with gets a red verdict", () => {
     expect(text).toContain(`this page shows ${await hashOf(at)}`);
   });
 
-  it("a receipt before it, with its hash changed alike", async () => {
+  it("if an earlier receipt and its hash have changed", async () => {
     const [, other] = buildChain(2);
     alter = alterStream((receipt) =>
       receipt.seq === 2
@@ -144,7 +144,7 @@ describe("what was tampered with gets a red verdict", () => {
     expect(text).toContain("wrong_prev_hash");
   });
 
-  it("the document that is shown beside the bytes", async () => {
+  it("if the document beside the bytes has changed", async () => {
     alter = alterStream((receipt) => (receipt.seq === 30 ? { ...receipt, document: { v: 1 } } : receipt));
     const { kind, text } = await verify(at, toHead);
     expect(kind).toBe("bad");
@@ -152,7 +152,7 @@ describe("what was tampered with gets a red verdict", () => {
     expect(text).toContain("wrong_document");
   });
 
-  it("receipts that are left out, in the midst and at the end", async () => {
+  it("if receipts are missing in the middle or at the end", async () => {
     alter = alterStream((receipt) => (receipt.seq === 25 ? undefined : receipt));
     expect((await verify(at, toHead)).text).toContain(
       "Receipt 25 is the first that does not: receipt 26 comes where 25 is due",
@@ -163,14 +163,14 @@ describe("what was tampered with gets a red verdict", () => {
     expect(text).toContain("Receipt 36 is the first that does not");
   });
 
-  it("the page itself", async () => {
+  it("if the page shows another hash", async () => {
     const hash = await hashOf(at);
     alter = (path, body) => (path === `/house/receipts/${at}` ? body.replaceAll(hash, "0".repeat(64)) : undefined);
     expect(await verify(at, alone)).toMatchObject({ kind: "bad" });
   });
 });
 
-it("a service that does not answer is no verdict on its chain", async () => {
+it("there is no verdict if the service does not answer", async () => {
   refuse = (path) => (path.includes("/stream?") ? 503 : undefined);
   const { kind, text } = await verify(at, toStart);
   expect(kind).toBe("");
@@ -178,7 +178,7 @@ it("a service that does not answer is no verdict on its chain", async () => {
   expect(text).toContain("neither that the chain is good nor that it is not");
 });
 
-it("can be cancelled, and begun again", async () => {
+it("a verification can be cancelled and started again", async () => {
   hang = (path) => path.includes("/stream?");
   const { page, faults, close } = await openPage(browser);
   await page.goto(`${proxy}/house/receipts/${at}`);
@@ -197,12 +197,12 @@ it("can be cancelled, and begun again", async () => {
   await close();
 });
 
-it("says so where the browser offers no cryptography, and what to do instead", async () => {
+it("a browser without cryptography gets an explanation", async () => {
   const { page, faults, close } = await openPage(browser);
   await page.goto(`${proxy.replace("127.0.0.1", "stoa.test")}/house/receipts/${at}`);
   await page.getByText("computes hashes only for pages that come over https or from this machine").waitFor();
   expect(await page.locator("button:visible").count()).toBe(0);
-  // The browser also says that Cross-Origin-Opener-Policy has no effect there.
+  // The browser also warns that Cross-Origin-Opener-Policy has no effect there.
   expect(faults.filter((fault) => !fault.includes("Cross-Origin-Opener-Policy"))).toEqual([]);
   await close();
 });

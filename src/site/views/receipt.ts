@@ -37,13 +37,13 @@ ${
 <p>One of these things is true: its bytes have another hash than the stored one, its document has another number or another previous hash, or it is the first receipt of the chain that does not verify. It is shown as it is stored. The chain does not verify from here on.</p>
 </div>`
 }
-<article class="stele">
+<article class="receipt">
 <header>
 <h1>Receipt ${seq}</h1>
 <p class="what"><bdi>${describeReceipt(receipt)}</bdi></p>
 <p class="meta">${timeOf(receipt)}</p>
 </header>
-<dl class="seal">
+<dl class="members">
 <div><dt>Hash</dt><dd>${groupedHash(hash)}</dd></div>
 <div><dt>Previous hash</dt><dd>${groupedHash(prevHash)}</dd></div>
 ${members(receipt)}

@@ -1,4 +1,4 @@
-// An agent that knows nothing but /skill.md: it does what stands there, in order, in a real shell.
+// An agent that knows only /skill.md. It runs all commands of the guide, in order, in a real shell.
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ beforeAll(async () => {
   output = await follow(service);
 });
 
-/** Runs every command of a server's guide and returns what they print. @throws Error when one fails */
+/** Runs every command of a server's guide. @returns their output @throws Error if one fails */
 async function follow({ url }: Service): Promise<string> {
   const guide = await (await fetch(`${url}/skill.md`)).text();
   const script = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands]) => commands).join("\n");
@@ -36,7 +36,7 @@ async function follow({ url }: Service): Promise<string> {
 const keyFile = ({ url }: Service) => join(home, `.config/stoa/${url.replace("http://", "").replace(":", "_")}.key`);
 const keyOf = (service: Service) => readFileSync(keyFile(service), "utf8").trim();
 
-it("registers, and keeps the key where only the owner reads it", async () => {
+it("registers, and keeps the key in a file that only the owner can read", async () => {
   expect(statSync(keyFile(service)).mode & 0o777).toBe(0o600);
   expect(keyOf(service)).toMatch(/^stoa_[A-Za-z0-9_-]{43}$/);
   const { body } = await service.rest("agents/me", { key: keyOf(service) });
@@ -44,7 +44,7 @@ it("registers, and keeps the key where only the owner reads it", async () => {
   expect(output).not.toContain(keyOf(service));
 });
 
-it("reads every page of the feed, each post once", () => {
+it("reads every page of the feed, and each post once", () => {
   for (let i = 1; i <= 60; i++)
     expect(output.match(new RegExp(`\\b\\d+ Post ${i}$`, "gm")), `Post ${i}`).toHaveLength(1);
 });
@@ -63,7 +63,7 @@ it("verifies a receipt and the chain", () => {
   expect(output).toContain('"verify_ok":true');
 });
 
-it("changes the key, and goes on with the same agent when it is followed again", async () => {
+it("changes the key, and keeps the same agent on a second run", async () => {
   const before = keyOf(service);
   await follow(service);
   expect(keyOf(service)).not.toBe(before);
@@ -73,7 +73,7 @@ it("changes the key, and goes on with the same agent when it is followed again",
   });
 });
 
-it("keeps a key for each server, and finds its way on an empty board", async () => {
+it("keeps a key for each server, and works on an empty board", async () => {
   const first = keyOf(service);
   const empty = await startService();
   const printed = await follow(empty);
@@ -81,13 +81,13 @@ it("keeps a key for each server, and finds its way on an empty board", async () 
   expect(keyOf(empty)).not.toBe(first);
   expect(printed).not.toContain('"ok":false');
   expect(printed).not.toContain(first);
-  // It commented on its own post, and did not vote for it.
+  // The agent commented on its own post, and did not vote for it.
   const { posts } = (await empty.rest("posts")).body;
   expect(posts).toHaveLength(1);
   expect(posts[0]).toMatchObject({ title: "What I learned today", score: 0, comment_count: 2 });
-  // Nobody was asked for what is not there, or came with the key of another server.
+  // No request was for something that does not exist, or with the key of another server.
   const statuses = empty.log.filter(({ msg }) => msg === "request").map(({ status }) => Number(status));
   expect(Math.max(...statuses)).toBeLessThan(400);
-  // Once more: its own post is still the only one.
+  // On a second run, its own post is still the only one.
   expect(await follow(empty)).not.toContain('"ok":false');
 });

@@ -28,7 +28,7 @@ import { type Service, startService } from "../../support/service.ts";
 const services: DescService[] = [AgentService, CommunityService, PostService, CommentService, LedgerService];
 const example = "https://stoa.example/board";
 
-describe("as it is served", () => {
+describe("the served guide", () => {
   let service: Service;
   beforeAll(async () => {
     service = await startService();
@@ -37,7 +37,7 @@ describe("as it is served", () => {
   it.each([
     ["skill.md", "text/markdown; charset=utf-8"],
     ["llms.txt", "text/plain; charset=utf-8"],
-  ])("%s comes as %s, may be kept for a while, and is sent anew only when it has changed", async (name, type) => {
+  ])("%s is %s, may be cached for a while, and answers 304 if it has not changed", async (name, type) => {
     const address = `${service.url}/${name}`;
     const { status, headers } = await fetch(address);
     expect(status).toBe(200);
@@ -51,11 +51,11 @@ describe("as it is served", () => {
     expect((await fetch(address, { method: "POST" })).status).toBe(404);
   });
 
-  it("every address in it that is complete answers", async () => {
+  it("every complete address in it answers", async () => {
     const texts = await Promise.all(
       ["skill.md", "llms.txt"].map(async (name) => (await fetch(`${service.url}/${name}`)).text()),
     );
-    // Those in backticks are where others begin; those with a dollar sign are a shell's to complete.
+    // Addresses in backticks are prefixes. A shell completes those with a dollar sign.
     const addresses =
       texts
         .join("\n")
@@ -71,7 +71,7 @@ describe("as it is served", () => {
     }
   });
 
-  it("holds the public address and the limits that are configured", async () => {
+  it("holds the configured address and limits", async () => {
     const rateLimits = { ...defaultQuotas, votes: { calls: 3, windowSeconds: 60 } };
     const behind = await startService({ config: { siteUrl: example, rateLimits } });
     expect(await (await fetch(`${behind.url}/skill.md`)).text()).toContain("| votes, per agent | 3 | 1 minute |");
@@ -83,11 +83,11 @@ describe("as it is served", () => {
   });
 });
 
-describe("what it says of the contract", () => {
+describe("the guide's text", () => {
   const skill = new Guide(services).text("skill.md", example);
   const rows = skill.split("\n").filter((line) => line.startsWith("| `"));
 
-  it("is one page, with nothing left to fill in", () => {
+  it("is one page without placeholders", () => {
     for (const name of ["skill.md", "llms.txt"] as const) {
       const text = new Guide(services).text(name, example);
       expect(text).not.toMatch(/\{\{|\}\}|undefined|NaN/);
@@ -97,7 +97,7 @@ describe("what it says of the contract", () => {
 
   const bindings = services.flatMap((service) => bindingsOf(service));
   it.each(bindings.map((binding) => [`${binding.httpMethod} ${binding.template}`, binding] as const))(
-    "has %s, with every input and its bounds",
+    "has %s with every input and its bounds",
     (call, { rpc, template }) => {
       const row = rows.find((each) => each.startsWith(`| \`${call}\``) || each.includes(`also \`${template}\``)) ?? "";
       for (const field of rpc.input.fields) {
@@ -130,14 +130,14 @@ describe("what it says of the contract", () => {
     }
   });
 
-  it("says which calls take an Idempotency-Key", () => {
+  it("lists the calls that take an Idempotency-Key", () => {
     const [, list = ""] = /\((`POST [^()]*) take it;/.exec(skill) ?? [];
     const keyed = bindings.filter(({ rpc }) => getOption(rpc, idempotent_by_key));
     expect(keyed.length).toBeGreaterThan(3);
     expect(list.match(/`[^`]+`/g)).toEqual(keyed.map(({ httpMethod, template }) => `\`${httpMethod} ${template}\``));
   });
 
-  it("has every rate limit as it is configured", () => {
+  it("has every rate limit with its configured quota", () => {
     const policies = createPolicies({ ...defaultQuotas, posts: { calls: 7, windowSeconds: 5400 } });
     const text = new Guide(services, policies).text("skill.md", example);
     expect(text).toContain("| `posts` | new posts, per agent | 7 | 90 minutes |");
@@ -150,7 +150,7 @@ describe("what it says of the contract", () => {
     expect(skill).not.toContain("RateLimit:");
   });
 
-  it("changes when the contract does", () => {
+  it("changes with the contract", () => {
     const changed = new Guide([...withLongerNames(file_stoa_v1_agent_service), ...services.slice(1)]);
     const text = changed.text("skill.md", example);
     expect(skill.match(/3 to 32 characters/g)).toHaveLength(2);
@@ -160,12 +160,12 @@ describe("what it says of the contract", () => {
     expect(text).not.toContain("agents/register");
   });
 
-  it("is refused where it cites what the contract does not have", () => {
+  it("is refused if it refers to something that the contract does not have", () => {
     expect(() => new Guide([])).toThrow(/has no (?:call|input) AgentService\.RegisterAgent/);
   });
 });
 
-/** The agents' services as they would be with names of up to 40 characters, and another path for the registration. */
+/** The agent service, changed: names have up to 40 characters, and the registration has another path. */
 function withLongerNames({ proto, dependencies }: DescFile): DescService[] {
   const bytes = Buffer.from(toBinary(FileDescriptorProtoSchema, proto)).toString("latin1");
   const renamed = bytes.replace("/api/v1/agents/register", "/api/v2/agents/enrolled");
@@ -188,6 +188,6 @@ it.each([
   ["https://stoa.example/board", "stoa.example_443%2Fboard"],
   ["https://stoa.example/a/b", "stoa.example_443%2Fa%2Fb"],
   ["http://[::1]:8080", "%5B%3A%3A1%5D_8080"],
-])("the key of the server at %s has a file of its own", (siteUrl, name) => {
+])("the key of the server at %s has its own file", (siteUrl, name) => {
   expect(new Guide(services).text("skill.md", siteUrl)).toContain(`/stoa/${name}.key"`);
 });

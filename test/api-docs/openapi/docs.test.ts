@@ -15,7 +15,7 @@ const count = Object.values(description.paths).reduce((sum, methods) => sum + Ob
 
 describe("/docs in a browser", () => {
   it.each(["light", "dark"] as const)(
-    "shows every operation in the %s, and breaks no rule of its policy",
+    "shows every operation in the %s scheme, and keeps to its content security policy",
     async (scheme) => {
       const { page, faults, close } = await openPage(browser, { colorScheme: scheme });
       const answer = await page.goto(`${service.url}/docs`);
@@ -36,7 +36,7 @@ describe("/docs in a browser", () => {
     },
   );
 
-  it("opens an operation with its parameters, and tries it on this very server", async () => {
+  it("opens an operation with its parameters, and calls it on this server", async () => {
     const { page, faults, close } = await openPage(browser);
     await page.goto(`${service.url}/docs#/Post/listPosts`);
     const operation = page.locator("#operations-Post-listPosts");
@@ -50,7 +50,7 @@ describe("/docs in a browser", () => {
   });
 });
 
-it("the page allows no script, style or address but this server's, and no frame around it", async () => {
+it("the page allows only scripts, styles and connections of this server, and no frame around it", async () => {
   const { headers } = await fetch(`${service.url}/docs`);
   const policy = headers.get("content-security-policy");
   expect(policy).toContain("default-src 'none'");
@@ -60,7 +60,7 @@ it("the page allows no script, style or address but this server's, and no frame 
   expect(headers.get("x-content-type-options")).toBe("nosniff");
 });
 
-it("what the page loads stands at addresses that hold its hash, and may be kept for ever", async () => {
+it("the page's assets have a hash in their addresses and are cached for ever", async () => {
   const page = await (await fetch(`${service.url}/docs`)).text();
   const assets = [...page.matchAll(/(?:href|src)="(docs\/assets\/[^"]+)"/g)].map(([, path]) => path);
   expect(assets).toHaveLength(4);

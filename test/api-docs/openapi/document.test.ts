@@ -25,7 +25,7 @@ describe("the description", () => {
     services = await contractServices();
   });
 
-  it("is OpenAPI 3.1 by its meta schema", async () => {
+  it("is valid by the meta schema of OpenAPI 3.1", async () => {
     const validator = new Validator();
     const result = await validator.validate(structuredClone(description) as never);
     expect(result.errors ?? []).toEqual([]);
@@ -45,7 +45,7 @@ describe("the description", () => {
     expect(JSON.stringify(description)).not.toContain("SealSession");
   });
 
-  it("gives each operation an id, a summary, a tag that is described and who may call", () => {
+  it("gives each operation an id, a summary, a described tag and its access", () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     const tags = (description as unknown as { tags: { name: string; description: string }[] }).tags;
@@ -69,8 +69,8 @@ describe("the description", () => {
   });
 });
 
-describe("what the contract's rules become", () => {
-  it("lengths and patterns, which count code points as the service does", () => {
+describe("the description of the contract's rules", () => {
+  it("counts code points for lengths and patterns, as the service does", () => {
     expect(schema("RegisterAgentRequest")).toMatchObject({
       required: ["name"],
       additionalProperties: false,
@@ -86,7 +86,7 @@ describe("what the contract's rules become", () => {
     expect(faultOfRequest(body as Schema, { body: "😀".repeat(5001) })).toContain("5000");
   });
 
-  it("bounds, defaults and lower-case names of parameters", () => {
+  it("has the bounds, defaults and lower-case names of parameters", () => {
     const feed = "get /api/v1/communities/{name}/posts";
     expect(parameter("limit", feed)?.schema).toMatchObject({ type: "integer", minimum: 1, maximum: 50, default: 25 });
     expect(parameter("offset", feed)?.schema).toMatchObject({ minimum: 0, default: 0 });
@@ -103,7 +103,7 @@ describe("what the contract's rules become", () => {
     expect(schema("VotePostRequest")).toMatchObject({ required: ["vote"], properties: { vote: { enum: [1, -1, 0] } } });
   });
 
-  it("nullable where the facade writes null, and nowhere else; ok comes first", () => {
+  it("marks members as nullable exactly if the facade writes null, and begins with ok", () => {
     const { properties, required } = schema("Feed");
     expect(Object.keys(properties)[0]).toBe("ok");
     expect(required).toEqual(Object.keys(properties));
@@ -115,7 +115,7 @@ describe("what the contract's rules become", () => {
     expect(schema("Receipt").properties).not.toHaveProperty("ok");
   });
 
-  it("status of success, errors with their codes, streams and bytes", () => {
+  it("has the success status, errors with their codes, streams and bytes", () => {
     const statuses = (name: string) => Object.keys(operation(name).responses).map(Number);
     expect(statuses("post /api/v1/posts")).toEqual(expect.arrayContaining([201, 400, 401, 404, 413, 500, 503]));
     expect(statuses("get /api/v1/communities")).not.toEqual(expect.arrayContaining([404]));
@@ -128,7 +128,7 @@ describe("what the contract's rules become", () => {
     expect(parameter("Last-Event-ID", "get /api/v1/house/receipts/stream")?.in).toBe("header");
   });
 
-  it("an error code that there is not stops the start", () => {
+  it("is refused for an unknown error code", () => {
     const { upvotePost } = PostService.method;
     const options = clone(MethodOptionsSchema, upvotePost.proto.options as MethodOptions);
     setExtension(options, errors, ["own_contents"]);
@@ -141,7 +141,7 @@ describe("what the contract's rules become", () => {
 describe("examples", () => {
   const named = Object.entries(description.components.schemas);
 
-  it("of messages fit their schemas", () => {
+  it("examples of messages fit their schemas", () => {
     const examples = named.flatMap(([name, schema]) =>
       ((schema.examples ?? []) as unknown[]).map((value) => ({ name, value })),
     );
@@ -151,7 +151,7 @@ describe("examples", () => {
     }
   });
 
-  it("of parameters fit theirs, and every path can be tried as it stands", () => {
+  it("examples of parameters fit their schemas, and every path can be tried with them", () => {
     for (const { name, operation } of operations) {
       for (const { name: parameter, in: place, schema, example } of operation.parameters ?? []) {
         if (example !== undefined) expect(faultOfRequest(schema, example), `${name} ${parameter}`).toBeUndefined();
@@ -160,7 +160,7 @@ describe("examples", () => {
     }
   });
 
-  it("of failures are Errors of the codes that the response is about", () => {
+  it("examples of errors have the codes of their response", () => {
     const codes = new Set<string>();
     for (const response of Object.values(description.components.responses)) {
       const content = response.content?.["application/json"];

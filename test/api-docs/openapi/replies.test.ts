@@ -6,13 +6,13 @@ import { faultOf, type SentReply } from "../../support/openapi/replies.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
-describe("every reply of the tests", () => {
+describe("every reply in the tests", () => {
   let service: Service;
   beforeAll(async () => {
     service = await startService();
   });
 
-  it("is compared with the description, in whatever way it is asked for", async () => {
+  it("is compared with the description, whatever the client and the protocol version", async () => {
     const before = repliesChecked();
     await fetch(`${service.url}/api/v1/communities`, { method: "HEAD" });
     await fetch(`${service.url}/house/verify`);
@@ -24,7 +24,7 @@ describe("every reply of the tests", () => {
   });
 });
 
-describe("a reply that the description does not allow", () => {
+describe("the comparison of a reply with the description", () => {
   const vote = { ok: true, your_vote: 1, score: 1, upvotes: 1, downvotes: 0 };
   const sent = (changes: Partial<SentReply>, body: unknown = vote): SentReply => ({
     method: "POST",
@@ -37,7 +37,7 @@ describe("a reply that the description does not allow", () => {
   });
   const error = (code: string) => ({ ok: false, error: code });
 
-  it("is one that it would allow but for", () => {
+  it("accepts described replies", () => {
     expect(faultOf(sent({}))).toBeUndefined();
     expect(faultOf(sent({ status: 403 }, error("own_content")))).toBeUndefined();
     expect(faultOf(sent({ target: "/api/v1/nothing", status: 404 }, error("not_found")))).toBeUndefined();
@@ -59,7 +59,7 @@ describe("a reply that the description does not allow", () => {
     ["a missing header", sent({ headers: { "content-type": "application/json" } }), "X-Request-Id"],
     ["success where there is nothing", sent({ target: "/api/v1/nothing" }), "no such operation"],
     ["a method that is not described", sent({ method: "PUT" }), "no such operation"],
-  ])("%s", (_, reply, fault) => {
+  ])("finds %s", (_, reply, fault) => {
     expect(faultOf(reply)).toContain(fault);
   });
 
@@ -67,7 +67,7 @@ describe("a reply that the description does not allow", () => {
     ["a line", "application/x-ndjson", `${JSON.stringify({ seq: 1 })}\n`],
     ["an event's data", "text/event-stream", `id: 1\ndata: ${JSON.stringify({ seq: 1 })}\n\n`],
     ["an event", "text/event-stream", `event: surprise\ndata: ${JSON.stringify(error("internal"))}\n\n`],
-  ])("%s of a stream", (_, type, body) => {
+  ])("finds faults in a stream: %s", (_, type, body) => {
     const stream = { method: "GET", target: "/api/v1/house/receipts/stream" };
     expect(faultOf(sent({ ...stream, headers: { "content-type": type, "x-request-id": "1" } }, body))).toBeDefined();
   });

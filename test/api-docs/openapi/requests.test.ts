@@ -21,7 +21,7 @@ const operations = Object.entries(description.paths).flatMap(([path, byMethod]) 
   Object.entries(byMethod).map(([method, operation]) => ({ method, path, operation })),
 );
 
-/** A schema whose references are resolved and whose members are plain. */
+/** A schema with resolved references. */
 function resolve(schema: Schema): Schema {
   const { $ref, ...rest } = schema;
   if (typeof $ref !== "string") return schema;
@@ -35,7 +35,7 @@ const anything = fc.oneof(
   fc.maxSafeInteger(),
 );
 
-/** Values around what a schema takes. */
+/** Valid and invalid values for a schema. */
 function around(schema: Schema): fc.Arbitrary<unknown> {
   const {
     minLength = 0,
@@ -62,13 +62,13 @@ function refusesShape({ status, body }: Reply): boolean {
   return status === 400 && ["bad_input", "bad_json"].includes(body.error);
 }
 
-describe("a body", () => {
+describe("a request body", () => {
   const withBody = operations.flatMap(({ method, path, operation }) => {
     const schema = operation.requestBody?.content["application/json"]?.schema;
     return schema === undefined ? [] : [{ name: operation.operationId, method, path, schema }];
   });
 
-  it.each(withBody)("of $name is refused just when the description refuses it", async ({ method, path, schema }) => {
+  it.each(withBody)("of $name is refused exactly if the description refuses it", async ({ method, path, schema }) => {
     const members = resolve(schema).properties as Record<string, Schema>;
     const fields = Object.fromEntries(Object.entries(members).map(([name, member]) => [name, around(member)]));
     const required = (resolve(schema).required ?? []) as string[];
@@ -98,7 +98,7 @@ describe("a body", () => {
   });
 });
 
-/** Calls that take the key away from who makes them get one of their own. */
+/** A key for a call. Calls that replace the key get their own agent. */
 async function currentKey(path: string): Promise<string> {
   return path.endsWith("/me/key") ? (await service.register()).key : key;
 }
@@ -111,7 +111,7 @@ describe("a query", () => {
       : [{ name: operation.operationId, path, parameters }];
   });
 
-  it.each(withQuery)("of $name is refused just when the description refuses it", async ({ path, parameters }) => {
+  it.each(withQuery)("of $name is refused exactly if the description refuses it", async ({ path, parameters }) => {
     const fields = Object.fromEntries(
       parameters.map(({ name, schema }) => [name, around(schema).map((value) => String(value))]),
     );

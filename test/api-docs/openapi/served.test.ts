@@ -26,18 +26,18 @@ it("the description is served as JSON and as YAML, with this service's address",
   expect(parse(yaml.body.toString("utf8"))).toEqual(served);
 });
 
-/** The service lists its services in an order of its own. */
+/** The service lists its services in another order. */
 function byName(tags: { name: string }[]) {
   return tags.toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
-it("an operator's service is described no differently", async () => {
+it("a service with an operator token has the same description", async () => {
   const operated = await startService({ config: { operatorToken: "an-example-of-32-characters-or-more" } });
   const paths = JSON.parse((await get(`${operated.url}/api/v1/openapi.json`)).body.toString("utf8")).paths;
   expect(paths).toEqual(JSON.parse(JSON.stringify(description.paths)));
 });
 
-describe("the form", () => {
+describe("the encoding", () => {
   it.each([
     ["br, gzip", "br", brotliDecompressSync],
     ["gzip, deflate", "gzip", gunzipSync],
@@ -46,7 +46,7 @@ describe("the form", () => {
     ["deflate", undefined, (body: Buffer) => body],
     ["br;q=0.000, gzip;q=0", undefined, (body: Buffer) => body],
     ["", undefined, (body: Buffer) => body],
-  ])("for a client that takes %j is %s", async (accepted, encoding, decompress) => {
+  ])("for a client that accepts %j is %s", async (accepted, encoding, decompress) => {
     const plain = (await get(json)).body;
     const { headers, body } = await get(json, { "accept-encoding": accepted });
     expect(headers["content-encoding"]).toBe(encoding);
@@ -55,7 +55,7 @@ describe("the form", () => {
     if (encoding !== undefined) expect(body.length).toBeLessThan(plain.length / 5);
   });
 
-  it("has a strong tag of its own, by which a client learns that nothing has changed", async () => {
+  it("has its own strong tag, with which the server answers 304", async () => {
     const tags = new Set<string>();
     for (const encoding of ["br", "gzip", "identity"]) {
       const first = await get(json, { "accept-encoding": encoding });
@@ -69,7 +69,7 @@ describe("the form", () => {
     expect(tags.size).toBe(3);
   });
 
-  it("is that of a HEAD as well", async () => {
+  it("is the same for HEAD", async () => {
     const { headers, body } = await get(json, { "accept-encoding": "br" }, "HEAD");
     expect([headers["content-encoding"], body.length]).toEqual(["br", 0]);
     expect(headers["content-length"]).toBe((await get(json, { "accept-encoding": "br" })).headers["content-length"]);

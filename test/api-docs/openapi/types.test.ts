@@ -11,8 +11,8 @@ import { EchoService, fixtureMessage } from "../../support/fixture.ts";
 import { anyMessage } from "../../support/fixture-messages.ts";
 import { SchemaChecks } from "../../support/openapi/schemas.ts";
 
-describe("the schemas of every kind of field", () => {
-  it.each(["Scalars", "Optionals"])("fit what the facade writes: %s", (name) => {
+describe("the schema of every kind of field", () => {
+  it.each(["Scalars", "Optionals"])("accepts what the facade writes: %s", (name) => {
     const desc = fixtureMessage(name);
     const components = new Components();
     const schema = components.part(desc);
@@ -25,7 +25,7 @@ describe("the schemas of every kind of field", () => {
     );
   });
 
-  it.each(["Scalars", "Optionals", "Lists", "Maps"])("and what it reads: %s", (name) => {
+  it.each(["Scalars", "Optionals", "Lists", "Maps"])("accepts exactly what the facade reads: %s", (name) => {
     const desc = fixtureMessage(name);
     const components = new Components();
     const schema = components.body(desc, new Set());
@@ -68,7 +68,7 @@ function isRead(desc: Parameters<typeof decodeMessage>[0], json: object): boolea
   }
 }
 
-it("a contract with every kind of binding has a description that is OpenAPI 3.1", async () => {
+it("a contract with every kind of binding has a valid OpenAPI 3.1 description", async () => {
   const result = await new Validator().validate(describeApi([EchoService]) as never);
   expect([result.valid, result.errors ?? []]).toEqual([true, []]);
 });

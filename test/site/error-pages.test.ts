@@ -1,0 +1,73 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { StoaError } from "../../src/errors.ts";
+import { errorView } from "../../src/site/views/error.ts";
+import { startLimited } from "../support/limited.ts";
+import { type Service, startService } from "../support/service.ts";
+
+const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+
+async function get(path: string, headers: Record<string, string> = { accept: browser }) {
+  const response = await fetch(service.url + path, { headers, redirect: "manual" });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+describe("errors", () => {
+  it("are pages for browsers outside the API, and the Error shape for all others", async () => {
+    for (const path of ["/nothing", "/posts/999999", "/c/nowhere", "/agents/nobody", "/house/receipts/99", "/posts/"]) {
+      const page = await get(path);
+      expect(page.status, path).toBe(404);
+      expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+      expect(page.headers.get("vary")).toContain("accept");
+      expect(page.text).toContain("<h1>Not found</h1>");
+      for (const accept of ["*/*", "application/json", "text/html;q=0.5, application/json", "text/html;q=0"]) {
+        const json = await get(path, { accept });
+        expect(json.status).toBe(404);
+        expect(JSON.parse(json.text)).toMatchObject({ ok: false, error: "not_found" });
+      }
+    }
+    for (const path of ["/api/v1/nothing", "/api", "/api/v1/posts/999999", "/house/verify?from=999"]) {
+      expect(JSON.parse((await get(path)).text).error, path).toBe("not_found");
+    }
+  });
+
+  it("are pages for malformed addresses, too", async () => {
+    for (const path of ["/posts/x", "/posts/0", "/posts/%ff", "/agents/%", "/c/%E0%A4", "/house/receipts?to=0"]) {
+      const page = await get(path);
+      expect([400, 404], path).toContain(page.status);
+      expect(page.headers.get("content-type"), path).toBe("text/html; charset=utf-8");
+    }
+    expect((await get("/posts/99999999999999999999")).status).toBe(400);
+    expect((await get("/house/receipts?to=999")).status).toBe(404);
+    expect((await get("/house/receipts?to=1&to=2")).status).toBe(400);
+  });
+});
+
+it("a rate-limited reader gets a page with the time to wait", async () => {
+  const limited = await startLimited({ reads: { calls: 2, windowSeconds: 60 } });
+  const open = (accept: string) => fetch(`${limited.url}/communities`, { headers: { accept } });
+  for (let i = 0; i < 2; i++) expect((await open(browser)).status).toBe(200);
+  const page = await open(browser);
+  expect(page.status).toBe(429);
+  expect(Number(page.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+  const text = await page.text();
+  expect(text).toContain("<h1>Too many requests</h1>");
+  expect(text).toMatch(/Please try again in \d+ seconds?\./);
+  expect(await (await open("*/*")).json()).toMatchObject({ ok: false, error: "rate_limited" });
+  // The assets of a page are not counted.
+  const style = /href="(\/assets\/style-[^"]+)"/.exec(text)?.[1];
+  expect((await fetch(limited.url + style)).status).toBe(200);
+});
+
+it("the page of an internal error shows the request id but not the cause", () => {
+  const page = errorView(new StoaError("internal", "Something went wrong here."), "request-1").main.toString();
+  expect(page).toContain("Request request-1");
+  const closed = errorView(new StoaError("unavailable", "The database is away.", { retryAfterSeconds: 1 }), "r").main;
+  expect(closed.toString()).toContain("Please try again in 1 second.");
+});
