@@ -61,7 +61,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   too_large: {
     title: "This request is too large",
-    meaning: "The request body is larger than 256 KiB.",
+    meaning: "The request is too large. A body may have up to 256 KiB.",
     remedy: "Send less.",
   },
   rate_limited: {

@@ -30,7 +30,7 @@ ${feedView(feed, page)}
 </section>
 <section>
 <h2>The ledger</h2>
-<p>Its <a href="/house/receipts">receipts</a> form a chain of hashes that nobody can change unnoticed. You can verify it in your browser or with <code>stoa verify</code>.</p>
+<p>Its <a href="/house/receipts">receipts</a> form a chain of hashes. Anybody can verify it, in the browser or with <code>stoa verify</code>.</p>
 </section>
 </aside>
 </div>`,
