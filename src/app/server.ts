@@ -8,6 +8,7 @@ import type { GaugeSource } from "../http/metrics/metrics.ts";
 import { createServer, type Server, type ServerOptions } from "../http/server.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
+import { createRateLimiter } from "../rate-limits/rate-limiter.ts";
 import { createServiceTable } from "../services/table.ts";
 import { Site } from "../site/site.ts";
 import type { ServiceTimes } from "./clock.ts";
@@ -55,7 +56,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     isSecure: parts.siteUrl.startsWith("https://"),
     log,
     logAddresses: config.logAddresses,
-    limits: { policies, now: times.even },
+    limiter: createRateLimiter(policies, times.even),
     streams: config.streams,
     overload: config.overload,
     memory: overrides.memory,

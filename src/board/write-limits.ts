@@ -1,4 +1,4 @@
-import { advance, afterClock, type Judgement, judge } from "../rate-limits/gcra.ts";
+import { advance, afterClock, type Decision, decide } from "../rate-limits/gcra.ts";
 import type { Policies, Policy } from "../rate-limits/policy.ts";
 import { advanceLimit, lowerLimit, type Subject, sweepAddresses } from "../store/tables/limits.ts";
 import type { Board, Unit } from "./board.ts";
@@ -23,17 +23,17 @@ export class WriteLimits {
     { tx, now }: Unit,
     name: keyof Policies,
     subject: Subject,
-  ): Promise<{ policy: Policy; judgement: Judgement; repair: ((unit: Unit) => Promise<void>) | undefined }> {
+  ): Promise<{ policy: Policy; decision: Decision; repair: ((unit: Unit) => Promise<void>) | undefined }> {
     const policy = this.#policies[name];
     const time = now * 1000;
     const advanced = await advanceLimit(tx, subject, name, time, policy.interval);
     const arrival = advanced - policy.interval;
     const settled = afterClock(policy, arrival, time, clockTolerance);
-    if (settled === arrival) return { policy, judgement: judge(policy, advanced, time), repair: undefined };
+    if (settled === arrival) return { policy, decision: decide(policy, advanced, time), repair: undefined };
     // Refused, and the row rolls back to what it was: it is set right afterwards, or it would refuse until the old time.
     return {
       policy,
-      judgement: judge(policy, advance(policy, settled, time), time),
+      decision: decide(policy, advance(policy, settled, time), time),
       repair: (unit) => lowerLimit(unit.tx, subject, name, settled),
     };
   }

@@ -1,32 +1,122 @@
-import { createContextKey, type HandlerContext } from "@connectrpc/connect";
-import { Access } from "../../gen/stoa/v1/options_pb.js";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Code, ConnectError, type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
+import type { FastifyBaseLogger } from "fastify";
 import type { Caller } from "../board/agents.ts";
-import { StoaError } from "../errors.ts";
-import type { CallLimits } from "../rate-limits/call-limits.ts";
+import type { Binding } from "../contract/bindings.ts";
+import type { Captured } from "../contract/path-template.ts";
+import type { ErrorCode } from "../errors.ts";
+import type { RequestLimits } from "../rate-limits/request-limits.ts";
 
 /** An internal service that holds the operator token. */
 export const operator = Symbol("operator");
 
-/** Under this key a call's context holds who calls, where the operation asks for that. */
-export const callerKey = createContextKey<Caller | typeof operator | undefined>(undefined, {
-  description: "who calls",
-});
+/**
+ * What became of a request, for the metrics and the log. `canceled`: the caller gave up. `refused`: Connect refused a
+ * message that it could not read, before there was a call.
+ */
+export type Outcome = "ok" | ErrorCode | "canceled" | "refused";
 
-/** Under this key a call's context holds its limits, where there are limits. */
-export const limitsKey = createContextKey<CallLimits | undefined>(undefined, { description: "the call's limits" });
-
-/** The agent that calls; only for operations whose access is `agent`. @throws StoaError `unauthorized`. */
-export function callerOf(context: HandlerContext): Caller {
-  const caller = context.values.get(callerKey);
-  if (caller === undefined || caller === operator) throw unauthorized(Access.AGENT);
-  return caller;
+/** The address of a client as it is, and the form in which limits count it. */
+export interface ClientAddress {
+  readonly address: string;
+  /** An IPv4 address, or the /64 network of an IPv6 address. */
+  readonly counted: string;
 }
 
-/** The refusal of a call without valid credentials of the kind that the access asks for. */
-export function unauthorized(access: Access): StoaError {
-  const what = access === Access.OPERATOR ? "the operator token" : "a valid API key";
-  return new StoaError(
-    "unauthorized",
-    `This needs ${what}: Authorization: Bearer <${access === Access.OPERATOR ? "token" : "api_key"}>.`,
-  );
+/** The binding that a REST request addresses, and the parts of its address. */
+export interface Target {
+  binding: Binding;
+  captured: Captured[];
+  query: string;
+}
+
+/**
+ * What the service knows of one request, from its first hook until its response is closed. Every protocol makes one at its
+ * edge and fills it in: admission sets `agent` and `caller`, the REST facade sets `target`, and the call sets `outcome`.
+ */
+export class RequestContext {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Its lines carry the request id. */
+  readonly log: FastifyBaseLogger;
+  readonly client: ClientAddress;
+  readonly limits: RequestLimits;
+  /** The agent whose good API key the request shows, also on a public operation. Only its own limits apply then. */
+  agent: number | undefined = undefined;
+  /** Who calls, where the operation requires credentials. */
+  caller: Caller | typeof operator | undefined = undefined;
+  target: Target | undefined = undefined;
+  /** What became of the request so far; undefined until a call or an error reply has set it. */
+  outcome: Outcome | undefined = undefined;
+  /** Whether the caller was at fault when the call failed; undefined where no call has begun. */
+  isFault: boolean | undefined = undefined;
+  /** Over HTTP/1.1: the bytes that the connection had sent before this response. */
+  sentBefore = 0;
+  #controller: AbortController | undefined = undefined;
+  #endings: (() => void)[] | undefined = undefined;
+  #isFollowed = false;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    log: FastifyBaseLogger,
+    client: ClientAddress,
+    limits: RequestLimits,
+  ) {
+    this.request = request;
+    this.response = response;
+    this.log = log;
+    this.client = client;
+    this.limits = limits;
+  }
+
+  /**
+   * Aborts when the client disconnects before its response is complete, or when `abort` is called. Over RPC, Connect gives
+   * each call a signal of its own, which also knows the caller's deadline.
+   */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      this.#follow();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Aborts `signal`. */
+  abort(reason: unknown): void {
+    this.#controller?.abort(reason);
+  }
+
+  /** Calls `action` when the response is closed, complete or not. All actions share one listener on the response. */
+  onEnd(action: () => void): void {
+    this.#endings ??= [];
+    this.#endings.push(action);
+    this.#follow();
+  }
+
+  #follow(): void {
+    if (this.#isFollowed) return;
+    this.#isFollowed = true;
+    this.response.once("close", () => this.#end());
+  }
+
+  #end(): void {
+    if (!this.response.writableFinished) this.abort(new ConnectError("the client went away", Code.Canceled));
+    if (this.#endings !== undefined) for (const action of this.#endings) action();
+  }
+}
+
+/** The one key under which a call's context values hold its request. */
+const requestKey = createContextKey<RequestContext | undefined>(undefined, { description: "the request" });
+
+/** Context values for a call that belongs to a request. */
+export function contextValuesOf(request: RequestContext): ContextValues {
+  return createContextValues().set(requestKey, request);
+}
+
+/** The request that a call belongs to. @throws Error where the call was made without one */
+export function requestOf(values: ContextValues): RequestContext {
+  const request = values.get(requestKey);
+  if (request === undefined) throw new Error("This call has no request context.");
+  return request;
 }

@@ -3,6 +3,7 @@ import { createTextLength } from "../contract/text-length.ts";
 import { StoaError } from "../errors.ts";
 import { createDeferred, type Deferred } from "../timing/wait.ts";
 import { YieldQueue } from "../timing/yield-queue.ts";
+import { requestOf } from "./context.ts";
 import type { ServiceTable } from "./service-table.ts";
 
 /**
@@ -95,8 +96,8 @@ function tooMany(): StoaError {
 }
 
 /** The interceptor that has the unary calls whose replies hold lists take turns. */
-export function boundLargeReads(table: Pick<ServiceTable, "services" | "limitsKey" | "beginCall">): Interceptor {
-  const { services, limitsKey } = table;
+export function boundLargeReads(table: Pick<ServiceTable, "services" | "beginCall">): Interceptor {
+  const { services } = table;
   const lengths = new Map(
     services
       .flatMap(({ service }) => service.methods)
@@ -109,8 +110,8 @@ export function boundLargeReads(table: Pick<ServiceTable, "services" | "limitsKe
   return (next) => async (request) => {
     const textLength = request.stream ? undefined : lengths.get(request.method);
     if (textLength === undefined) return next(request);
-    const limits = request.contextValues.get(limitsKey);
-    const turn = reads.begin(limits?.agent ?? limits?.address, request.signal);
+    const { agent, client } = requestOf(request.contextValues);
+    const turn = reads.begin(agent ?? client.counted, request.signal);
     if (turn !== undefined) await turn;
     let length = 0;
     try {

@@ -1,14 +1,13 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import type { ContextKey } from "@connectrpc/connect";
-import type { CallLimits } from "../rate-limits/call-limits.ts";
+import type { RequestContext } from "./context.ts";
 
 /** The methods of a service by their local names, as Connect's router takes them. */
 export type Implementation = Readonly<Record<string, unknown>>;
 
-/** An API key that somebody shows; of the form of one, whether or not it was ever given out. */
+/** An API key that a request shows: well-formed, whether or not it was ever issued. */
 export type ShownKey = object;
 
-/** Whose key it is. A key that is past is not good, but may be good for one call. */
+/** The agent that an API key belongs to. A past key is not good, but one call may still accept it. */
 export interface KeyHolder {
   agent: { id: number };
   standing: "current" | "grace" | "past";
@@ -27,8 +26,8 @@ export interface ServiceTable {
   services: { service: DescService; implementation: Implementation }[];
   readonly keys: Keys;
   /**
-   * Finds who calls; never called for public operations.
-   * @param holder whose key the call shows, as far as `keys` has found it
+   * Finds out who calls; never called for public operations.
+   * @param holder the holder of the key that the request shows, as far as `keys` has found one
    * @param header gives the value of a request header, by its lower-case name
    * @throws StoaError `unauthorized`
    */
@@ -37,11 +36,7 @@ export interface ServiceTable {
     holder: KeyHolder | undefined,
     header: (name: string) => string | null,
     signal: AbortSignal,
-  ): Promise<unknown>;
-  /** Begins the time that a call has, where it waits before it is made. @returns the time in milliseconds */
+  ): Promise<RequestContext["caller"]>;
+  /** Starts the time limit of a call that has to wait before it is made. @returns the time in milliseconds */
   beginCall(signal: AbortSignal): number;
-  /** Under this key the services find what `authenticate` returned. */
-  callerKey: ContextKey<unknown>;
-  /** Under this key the services find the call's limits; nothing where there are none. */
-  limitsKey: ContextKey<CallLimits | undefined>;
 }

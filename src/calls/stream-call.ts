@@ -6,6 +6,7 @@ import {
   type StreamRequest,
   type StreamResponse,
 } from "@connectrpc/connect";
+import { contextValuesOf } from "./context.ts";
 import type { Implementation } from "./service-table.ts";
 import type { CallInit } from "./unary-call.ts";
 
@@ -17,7 +18,7 @@ export function isServerStreaming(rpc: DescMethod): rpc is DescMethod & DescMeth
   return rpc.methodKind === "server_streaming";
 }
 
-/** Makes server-streaming calls: the same implementation, through the same interceptors, as the RPC protocols use. */
+/** Makes server-streaming calls of the same implementation, through the same interceptors, as the RPC protocols. */
 export function createStreamCall(
   rpc: DescMethod & DescMethodServerStreaming,
   implementation: Implementation,
@@ -34,8 +35,8 @@ export function createStreamCall(
       requestMethod: init.method,
       url: init.url,
       requestHeader: init.headers(),
-      requestSignal: init.signal,
-      contextValues: init.values,
+      requestSignal: init.request.signal,
+      contextValues: contextValuesOf(init.request),
     });
     const common = { stream: true as const, service: rpc.parent, method: rpc };
     const innermost: StreamFn = async (request) => ({
@@ -65,7 +66,7 @@ async function* one(message: Message): AsyncGenerator<Message> {
   yield message;
 }
 
-/** Hands the one request message, once the interceptors have passed it, to the implementation. */
+/** Passes the one request message to the implementation, after the interceptors. */
 async function* pass(
   requests: AsyncIterable<Message>,
   invoke: (message: Message) => AsyncIterable<Message>,

@@ -1,19 +1,19 @@
 import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, Interceptor, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import { contextValuesOf, type RequestContext } from "./context.ts";
 import type { Implementation } from "./service-table.ts";
 
-/** What is known of a REST request when it becomes a call. */
+/** A REST request, or a page's, that becomes a call. */
 export interface CallInit {
   method: string;
   url: string;
   headers: () => Headers;
-  signal: AbortSignal;
-  values: ContextValues;
+  request: RequestContext;
 }
 
 export interface Reply {
   message: Message;
-  /** The headers that the call has set, if any. */
+  /** The headers that the call has set; undefined where it has set none. */
   headers: Headers | undefined;
 }
 
@@ -21,8 +21,8 @@ type UnaryImplementation = (message: Message, context: HandlerContext) => Promis
 type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;
 
 /**
- * Makes unary calls: the same implementation, through the same interceptors, as the RPC protocols use. The chain is
- * composed once; a call then makes no more than it needs.
+ * Makes unary calls of the same implementation, through the same interceptors, as the RPC protocols. The chain is composed
+ * once, and a call makes only the objects that it needs.
  */
 export function createUnaryCall(
   rpc: DescMethod,
@@ -52,7 +52,7 @@ function isUnary(rpc: DescMethod): rpc is DescMethod & DescMethodUnary {
   return rpc.methodKind === "unary";
 }
 
-/** Request and handler context in one; headers are made when somebody looks at them. */
+/** Request and handler context in one object; headers are made on first use. */
 class RestCall implements UnaryRequest, HandlerContext {
   readonly stream = false as const;
   readonly protocolName = "rest";
@@ -74,8 +74,8 @@ class RestCall implements UnaryRequest, HandlerContext {
     this.message = message;
     this.requestMethod = init.method;
     this.url = init.url;
-    this.signal = init.signal;
-    this.values = init.values;
+    this.signal = init.request.signal;
+    this.values = contextValuesOf(init.request);
     this.#headers = init.headers;
   }
 
@@ -116,8 +116,8 @@ class RestCall implements UnaryRequest, HandlerContext {
 }
 
 /**
- * A class, for its getters to stand on the prototype: an object literal with getters gets a hidden class of its own, which
- * V8 keeps in its old space, and with it the whole call until the next major collection.
+ * A class, so that the getters stand on the prototype. An object literal with getters gets a hidden class of its own, which
+ * V8 keeps in its old space together with the whole call until the next major collection.
  */
 class RestReply implements UnaryResponse {
   readonly stream = false as const;

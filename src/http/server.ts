@@ -13,10 +13,11 @@ import type { ServiceTable } from "../calls/service-table.ts";
 import type { LogAddresses } from "../config/config.ts";
 import { badInput, errorStatus, StoaError } from "../errors.ts";
 import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
+import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
 import type { StreamLimits } from "../rate-limits/stream-limits.ts";
+import { Admission } from "./admission/admission.ts";
 import { ClientAddresses } from "./admission/client-address.ts";
-import { Gate, type GateOptions } from "./admission/gate.ts";
-import { addLimits, countVisit } from "./admission/hooks.ts";
+import { addAdmission, admitVisit } from "./admission/hooks.ts";
 import { Overload, type OverloadOptions } from "./admission/overload.ts";
 import type { ErrorPages } from "./errors/error-pages.ts";
 import { answerFailure, refuseConnection, refuseUnparsable } from "./errors/failures.ts";
@@ -47,7 +48,7 @@ export interface ServerOptions {
   /** Whether clients reach the service over TLS, its own or a proxy's: browsers are then told to use nothing else. */
   isSecure?: boolean | undefined;
   checkReady: CheckReady;
-  limits: Pick<GateOptions, "policies" | "now">;
+  limiter: RateLimiter;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
   /** From which use of memory on new work is refused. */
@@ -84,7 +85,7 @@ export async function createServer({
   addRoutes,
   isSecure,
   checkReady,
-  limits,
+  limiter,
   streams: streamLimits,
   overload: overloadLimits,
   memory,
@@ -101,7 +102,7 @@ export async function createServer({
   const port = new Port({
     ...portOptions,
     clientErrorReply: (error, status, socket) => {
-      gate.countUnparsable(socket);
+      admission.countUnparsable(socket);
       return refuseUnparsable(error, status, refused);
     },
     tooManyReply: refuseConnection,
@@ -118,6 +119,7 @@ export async function createServer({
     routerOptions: { maxParamLength: 65_536 },
     rewriteUrl: ({ url = "/" }) => routable(url),
     frameworkErrors: (error, request, reply) => {
+      request.context = admission.begin(request.raw, reply.raw, request.log);
       reply.header("x-request-id", request.id);
       const known = fromFastifyError(error) ?? new StoaError("internal", "Something went wrong here.");
       sendError(reply as never, known, errorStatus[known.code]);
@@ -132,11 +134,12 @@ export async function createServer({
     ),
   );
   const overload = new Overload({ limits: overloadLimits, log, probe: memory, onLasting: () => streams.shed() });
-  const gate = new Gate({ ...limits, addresses, table, overload });
+  const admission = new Admission({ limiter, addresses, table, overload });
   const streams = new OpenStreams(streamLimits, addresses, overload);
   const metrics = new Metrics([...table.services, ...tools], [...gauges, ...loadGauges(streams, overload)]);
   const watchReplies = new WatchReplies(app);
   const methods = new RouteMethods(app);
+  addAdmission(app, admission, [...table.services, ...tools]);
   const requestLog = new RequestLog(app, logAddresses);
   let closing = false;
 
@@ -145,20 +148,19 @@ export async function createServer({
     if (transportSecurity !== undefined) reply.header("strict-transport-security", transportSecurity);
     done();
   });
-  addLimits(app, gate, [...table.services, ...tools]);
-  addCommonHooks(app, { methods, requestLog, gate, pages, metrics, isClosing: () => closing });
+  addCommonHooks(app, { methods, requestLog, admission, pages, metrics, isClosing: () => closing });
   compressLargeReplies(app);
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
-  await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, gate, streams, heartbeatMs }));
+  await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, admission, streams, heartbeatMs }));
   await app.register(async (rpc) =>
-    addRpcRoutes(rpc, { table, tools, interceptors, gate, streams, readMaxBytes: bodyLimit }),
+    addRpcRoutes(rpc, { table, tools, interceptors, admission, streams, readMaxBytes: bodyLimit }),
   );
   addRoutes?.(app, interceptors);
   addHealthRoutes(app, async () => {
     if (closing) throw new StoaError("unavailable", "The service is stopping.");
     return readiness.check();
   });
-  if (metricsToken !== undefined) addMetricsRoute(app, { metrics, token: metricsToken, gate });
+  if (metricsToken !== undefined) addMetricsRoute(app, { metrics, token: metricsToken, admission });
   const drain = async () => {
     closing = true;
     overload.stop();
@@ -196,7 +198,7 @@ function loadGauges(streams: OpenStreams, overload: Overload): GaugeSource[] {
 interface CommonHooks {
   requestLog: RequestLog;
   methods: RouteMethods;
-  gate: Gate;
+  admission: Admission;
   pages: ErrorPages | undefined;
   metrics: Metrics;
   isClosing(): boolean;
@@ -204,10 +206,10 @@ interface CommonHooks {
 
 function addCommonHooks(
   app: FastifyInstance,
-  { methods, requestLog, gate, pages, metrics, isClosing }: CommonHooks,
+  { methods, requestLog, admission, pages, metrics, isClosing }: CommonHooks,
 ): void {
   const answerUnrouted = async (request: FastifyRequest, reply: FastifyReply) => {
-    await countVisit(gate, request);
+    await admitVisit(admission, request);
     answerNotFound(request, reply, { pages, methods });
   };
   app.addHook("onRequest", (request, reply, done) => {

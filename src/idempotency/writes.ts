@@ -2,7 +2,8 @@ import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Board, Unit } from "../board/board.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
-import { callerKey, callerOf, limitsKey } from "../calls/context.ts";
+import { callerOf } from "../calls/callers.ts";
+import { requestOf } from "../calls/context.ts";
 import { limitOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -11,16 +12,25 @@ import { type Claim, claimReply, damagedReply, findRepeat, keepReply } from "./c
 import { readClaim } from "./idempotency-key.ts";
 
 /**
- * What a write does, once its idempotency key is claimed. @param replyId the kept reply of the call, where there is one
+ * The work of a write, once its idempotency key is claimed.
+ * @param replyId the stored response of the call; null where the call has no idempotency key
  */
 export type Work<Open extends Unit, Reply> = (unit: Open, replyId: Buffer | null) => Promise<Reply>;
 
 /** Runs something in one transaction. */
 type Transaction<Open extends Unit> = <Result>(work: (unit: Open) => Promise<Result>) => Promise<Result>;
 
+/** One write while it runs. */
+interface Write<Open extends Unit, Reply> {
+  readonly context: HandlerContext;
+  readonly work: Work<Open, Reply>;
+  /** Corrects the row of a limit that has refused the write, once the transaction has rolled back. */
+  repair: ((unit: Unit) => Promise<void>) | undefined;
+}
+
 /**
- * The way that every write of the services takes. What belongs to a write beside its own work (the record of its
- * idempotency key, its limits) happens here, in the transaction of the write.
+ * The way that every write of the services takes. The record of its idempotency key and its limits belong to the
+ * transaction of the write, and are handled here.
  */
 export class Writes {
   readonly #board: Board;
@@ -33,64 +43,65 @@ export class Writes {
     this.#limits = limits;
   }
 
-  /** Runs a write of the board; `work` also makes the reply. When it throws, nothing of it has happened. */
+  /** Runs a write of the board; `work` also makes the reply. If it throws, nothing of it has happened. */
   run<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Unit, Reply>): Promise<Reply> {
-    return this.#run((inner) => this.#board.write(context.signal, inner), context, request, work);
+    const transaction: Transaction<Unit> = (inner) => this.#board.write(context.signal, inner);
+    return this.#run(transaction, { context, work, repair: undefined }, request);
   }
 
-  /** Runs a write that seals; as `run`, and its followers hear of it once it is committed. */
+  /** Runs a write that seals, as `run` does. Its followers are told once it is committed. */
   seal<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Sealing, Reply>): Promise<Reply> {
-    return this.#run((inner) => this.#ledger.sealer.transaction(context.signal, inner), context, request, work);
+    const transaction: Transaction<Sealing> = (inner) => this.#ledger.sealer.transaction(context.signal, inner);
+    return this.#run(transaction, { context, work, repair: undefined }, request);
   }
 
   async #run<Open extends Unit, Reply extends Message>(
     transaction: Transaction<Open>,
-    context: HandlerContext,
+    write: Write<Open, Reply>,
     request: Message,
-    work: Work<Open, Reply>,
   ): Promise<Reply> {
+    const { context } = write;
     const claim = readClaim(context, request);
-    const call = context.values.get(limitsKey);
-    // Where nobody is known to call, the key is all that a reply is given out for: a guess at it is one at a secret.
-    if (claim !== undefined && isAnonymous(context)) call?.beforeSecret();
+    // A response is given to anybody who shows the key of an anonymous call, so a key is a guess at a secret.
+    if (claim !== undefined && isAnonymous(context)) requestOf(context.values).limits.enforceCredentials();
     try {
-      if (claim === undefined) return await transaction((unit) => this.#perform(unit, context, work, null));
+      if (claim === undefined) return await transaction((unit) => this.#perform(unit, write, null));
       const { refusal } = this.#board;
       if (refusal !== undefined) return await this.#replay(context, claim, refusal);
-      // Where the transaction loses a deadlock it is run anew: what it finds out leaves it as its result alone.
-      const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, context, claim, work));
+      // The transaction may run again after a deadlock, so its findings leave it as its result alone.
+      const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, write, claim));
       if (replayed) markReplayed(context);
       return reply;
     } catch (error) {
-      await call?.afterRefusal?.();
+      const { repair } = write;
+      if (repair !== undefined) await this.#board.write(context.signal, repair);
       throw error;
     }
   }
 
-  /** A call under an idempotency key: performed the first time, and replayed after that. */
+  /** Performs a call under an idempotency key the first time, and replays it after that. */
   async #performOnce<Open extends Unit, Reply extends Message>(
     unit: Open,
-    context: HandlerContext,
+    write: Write<Open, Reply>,
     claim: Claim,
-    work: Work<Open, Reply>,
   ): Promise<{ reply: Reply; replayed: boolean }> {
-    const { method } = context;
+    const { context } = write;
     const known = await claimReply(unit, claim);
-    if (known !== undefined) return { reply: readReply(method, known), replayed: true };
-    if (isAnonymous(context)) context.values.get(limitsKey)?.wrongSecret();
-    const reply = await this.#perform(unit, context, work, claim.id);
-    await keepReply(unit, claim, toBinary(method.output, reply));
+    if (known !== undefined) return { reply: readReply(context.method, known), replayed: true };
+    spendCredential(context);
+    const reply = await this.#perform(unit, write, claim.id);
+    await keepReply(unit, claim, toBinary(context.method.output, reply));
     return { reply, replayed: false };
   }
 
   /**
-   * A call under an idempotency key while nothing may be written: replayed where it was performed before.
-   * @throws `refusal` where it was not
+   * Replays a call under an idempotency key while nothing may be written.
+   * @throws `refusal` where the call has not been performed before
    */
   async #replay<Reply extends Message>(context: HandlerContext, claim: Claim, refusal: StoaError): Promise<Reply> {
     const known = await findRepeat(this.#board.read(context.signal), claim, this.#board.expiryNow());
     if (known === undefined) {
-      if (isAnonymous(context)) context.values.get(limitsKey)?.wrongSecret();
+      spendCredential(context);
       throw refusal;
     }
     markReplayed(context);
@@ -99,24 +110,24 @@ export class Writes {
 
   async #perform<Open extends Unit, Reply>(
     unit: Open,
-    context: HandlerContext,
-    work: Work<Open, Reply>,
+    write: Write<Open, Reply>,
     replyId: Buffer | null,
   ): Promise<Reply> {
-    const reply = await work(unit, replyId);
-    await this.#charge(unit, context);
+    const reply = await write.work(unit, replyId);
+    await this.#spend(unit, write);
     return reply;
   }
 
-  /** A write spends from its limit after every other check, and before the commit. A replay does not come here. */
-  async #charge(unit: Unit, context: HandlerContext): Promise<void> {
+  /** Spends from the limit of the write, after every other check and before the commit. A replay spends nothing. */
+  async #spend<Open extends Unit>(unit: Open, write: Write<Open, unknown>): Promise<void> {
+    const { context } = write;
     const name = limitOf(context.method);
-    const call = context.values.get(limitsKey);
-    if (this.#limits === undefined || name === undefined || call === undefined || unit.unchanged) return;
-    const subject = isAnonymous(context) ? call.address : callerOf(context).id;
-    const { policy, judgement, repair } = await this.#limits.charge(unit, name, subject);
-    call.afterRefusal = repair && (() => this.#board.write(context.signal, repair));
-    call.take(policy, judgement);
+    if (this.#limits === undefined || name === undefined || unit.unchanged) return;
+    const { client, limits } = requestOf(context.values);
+    const subject = isAnonymous(context) ? client.counted : callerOf(context).id;
+    const { policy, decision, repair } = await this.#limits.charge(unit, name, subject);
+    write.repair = repair;
+    limits.enforce(policy, decision);
   }
 }
 
@@ -125,8 +136,8 @@ function markReplayed({ responseHeader }: HandlerContext): void {
 }
 
 /**
- * The fingerprint of a call names its method: the reply that is kept with it is of that method's kind.
- * @throws StoredDamage where its bytes are not such a reply
+ * Reads a stored response. The fingerprint of a call names its method, so the response is of that method's type.
+ * @throws StoredDamage where the bytes are not such a response
  */
 function readReply<Reply extends Message>({ output }: HandlerContext["method"], bytes: Uint8Array): Reply {
   let reply: Message & Record<string, unknown>;
@@ -135,12 +146,17 @@ function readReply<Reply extends Message>({ output }: HandlerContext["method"], 
   } catch (error) {
     throw damagedReply(error);
   }
-  // Bytes that end early can still be read.
+  // Truncated bytes can still be decoded.
   const required = output.fields.filter(({ fieldKind, proto }) => fieldKind === "message" && !proto.proto3Optional);
   if (required.some(({ localName }) => reply[localName] === undefined)) throw damagedReply();
   return reply as Message as Reply;
 }
 
+/** An unknown key of an anonymous call counts as a wrong secret. */
+function spendCredential(context: HandlerContext): void {
+  if (isAnonymous(context)) requestOf(context.values).limits.spendCredential();
+}
+
 function isAnonymous({ values }: HandlerContext): boolean {
-  return values.get(callerKey) === undefined;
+  return requestOf(values).caller === undefined;
 }

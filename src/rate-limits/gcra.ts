@@ -13,7 +13,7 @@ export interface Rate {
 }
 
 /** What a rate says of a call. */
-export interface Judgement {
+export interface Decision {
   readonly allowed: boolean;
   /** How many further calls would be allowed now. */
   readonly remaining: number;
@@ -26,8 +26,8 @@ export function advance({ interval }: Rate, arrival: number, now: number): numbe
   return Math.max(arrival, now) + interval;
 }
 
-/** Judges a call by the theoretical arrival time that it leads to; where it is refused, the one before stays. */
-export function judge({ burst, interval }: Rate, advanced: number, now: number): Judgement {
+/** Decides a call by the theoretical arrival time that it leads to; where it is refused, the one before stays. */
+export function decide({ burst, interval }: Rate, advanced: number, now: number): Decision {
   const spent = advanced - now;
   const most = burst * interval;
   if (spent > most) return { allowed: false, remaining: 0, wait: spent - most };

@@ -1,4 +1,4 @@
-import type { Judgement, Rate } from "./gcra.ts";
+import type { Decision, Rate } from "./gcra.ts";
 import { type LimitName, limitNames, type Quotas } from "./quota.ts";
 
 const microseconds = 1_000_000;
@@ -23,7 +23,7 @@ export class Policy implements Rate {
   }
 
   /** Its item of RateLimit: what remains, and the seconds until there is more. */
-  stateItem({ remaining, wait }: Judgement): string {
+  stateItem({ remaining, wait }: Decision): string {
     return `"${this.name}";r=${remaining};t=${wholeSeconds(wait)}`;
   }
 }

@@ -11,7 +11,7 @@ import {
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
-import { callerOf, unauthorized } from "../calls/context.ts";
+import { callerOf, unauthorized } from "../calls/callers.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";

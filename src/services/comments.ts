@@ -8,7 +8,7 @@ import {
 } from "../../gen/stoa/v1/comment_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { createComment, listComments } from "../board/comments.ts";
-import { callerOf } from "../calls/context.ts";
+import { callerOf } from "../calls/callers.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { Messages } from "./messages.ts";

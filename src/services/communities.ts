@@ -10,7 +10,7 @@ import {
 } from "../../gen/stoa/v1/community_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { createCommunity, getCommunity, listCommunities } from "../board/communities.ts";
-import { callerOf } from "../calls/context.ts";
+import { callerOf } from "../calls/callers.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
 import type { Messages } from "./messages.ts";

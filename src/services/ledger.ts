@@ -14,7 +14,7 @@ import {
 } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
-import { limitsKey } from "../calls/context.ts";
+import { requestOf } from "../calls/context.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
 import { pace } from "../rate-limits/pacing.ts";
@@ -67,11 +67,11 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
     },
 
     async *streamReceipts({ from = firstOfStream, follow }, { signal, values }) {
-      const limits = values.get(limitsKey);
+      const { limits } = requestOf(values);
       let sent = 0;
       for await (const row of ledger.receipts.stream(signal, { from: Number(from), follow })) {
         if (sent === receiptsPerCall) {
-          if (limits !== undefined) await pace(limits, signal);
+          await pace(limits, signal);
           sent = 0;
         }
         sent += 1;

@@ -16,7 +16,7 @@ import {
 import type { Board } from "../board/board.ts";
 import { createPost, getPost } from "../board/posts.ts";
 import { type Vote, votePost } from "../board/votes.ts";
-import { callerOf } from "../calls/context.ts";
+import { callerOf } from "../calls/callers.ts";
 import { stringDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";

@@ -8,7 +8,6 @@ import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
-import { callerKey, limitsKey } from "../calls/context.ts";
 import { Writes } from "../idempotency/writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { createAgentService } from "./agents.ts";
@@ -61,7 +60,5 @@ export function createServiceTable({ board, ledger, siteUrl, operatorToken, writ
       signal: AbortSignal,
     ) => authenticator.authenticate(rpc, holder, header, signal),
     beginCall: (signal: AbortSignal) => board.beginCall(signal),
-    callerKey,
-    limitsKey,
   };
 }

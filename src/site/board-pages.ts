@@ -34,7 +34,7 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
 
   app.get("/", { config }, async (request, reply) => {
     const query = pickParameters(request, feedParameters);
-    const { input, output } = await listPosts(request, reply, { query });
+    const { input, output } = await listPosts(request, { query });
     const feed = output.feed as Feed;
     const page = homeView(feed, feedPageOf("/", feed, input), siteUrl());
     return send(request, reply, { ...page, json: `/api/v1/feed${toSearch(query)}` });
@@ -42,21 +42,21 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
 
   app.get("/communities", { config }, async (request, reply) => {
     const query = pickParameters(request, ["cursor"]);
-    const { input, output } = await listCommunities(request, reply, { query });
+    const { input, output } = await listCommunities(request, { query });
     return send(request, reply, communitiesView(output.communities, output.nextCursor, input.cursor !== undefined));
   });
 
   app.get("/c/:name", { config }, async (request, reply) => {
     const query = pickParameters(request, feedParameters);
     const path = { name: pathSegment(request, 2) };
-    const community = (await getCommunity(request, reply, { path })).output.community as Community;
-    const { input, output } = await listCommunityPosts(request, reply, { path, query });
+    const community = (await getCommunity(request, { path })).output.community as Community;
+    const { input, output } = await listCommunityPosts(request, { path, query });
     const feed = output.feed as Feed;
     return send(request, reply, communityView(community, feed, feedPageOf(`/c/${community.name}`, feed, input)));
   });
 
   app.get("/agents/:name", { config }, async (request, reply) => {
-    const { agent, recentPosts } = (await getAgent(request, reply, { path: { name: pathSegment(request, 2) } })).output;
+    const { agent, recentPosts } = (await getAgent(request, { path: { name: pathSegment(request, 2) } })).output;
     return send(request, reply, agentView(agent as Agent, recentPosts, now()));
   });
 }

@@ -1,12 +1,10 @@
 import type { DescMethodUnary, Message, MessageShape } from "@bufbuild/protobuf";
-import { ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import type { FastifyRequest } from "fastify";
 import { toStoaError } from "../calls/error-mapping.ts";
-import { logKey } from "../calls/log.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import { createUnaryCall } from "../calls/unary-call.ts";
 import { bindingsOf } from "../contract/bindings.ts";
-import { cancellation } from "../http/requests/cancellation.ts";
 import { type QueryParameter, readUrlFields } from "../transcoding/url-fields.ts";
 
 type Input<Rpc extends DescMethodUnary> = MessageShape<Rpc["input"]>;
@@ -35,7 +33,6 @@ export interface Call<Rpc extends DescMethodUnary> {
  */
 export type Read<Rpc extends DescMethodUnary> = (
   request: FastifyRequest,
-  reply: FastifyReply,
   input?: CallInput<Rpc>,
 ) => Promise<Call<Rpc>>;
 
@@ -49,22 +46,21 @@ export function createReads(table: ServiceTable, interceptors: readonly Intercep
 
 function createRead<Rpc extends DescMethodUnary>(
   rpc: Rpc,
-  { services, limitsKey }: ServiceTable,
+  { services }: ServiceTable,
   interceptors: readonly Interceptor[],
 ): Read<Rpc> {
   const found = services.find(({ service }) => service.typeName === rpc.parent.typeName);
   const binding = bindingsOf(rpc.parent).find((each) => each.rpc.name === rpc.name);
   if (found === undefined || binding === undefined) throw new Error(`${rpc.name} is not served over REST.`);
   const call = createUnaryCall(rpc, found.implementation, interceptors);
-  return async (request, reply, { path = {}, query = [], fields = {} } = {}) => {
+  return async (request, { path = {}, query = [], fields = {} } = {}) => {
     const input: Input<Rpc> = Object.assign(readUrlFields(rpc.input as Rpc["input"], binding, { path, query }), fields);
     try {
       const { message } = await call(input, {
         method: request.method,
         url: request.originalUrl,
         headers: () => new Headers(),
-        signal: cancellation(request, reply),
-        values: createContextValues().set(logKey, request.log).set(limitsKey, request.callLimits),
+        request: request.context,
       });
       return { input, output: message as Output<Rpc> };
     } catch (error) {

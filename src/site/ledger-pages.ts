@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt, VerifyCommands } from "../../gen/stoa/v1/receipt_pb.js";
 import { badInput } from "../errors.ts";
@@ -14,19 +14,19 @@ export function addLedgerPages(app: FastifyInstance, context: PageContext): void
   const { read, config, siteUrl, receiptModules, send } = context;
   const getReceipt = read(LedgerService.method.getReceipt);
   const listReceipts = read(LedgerService.method.listReceipts);
-  const headSeqOf = async (request: FastifyRequest, reply: FastifyReply) =>
-    (await listReceipts(request, reply, { fields: { limit: 1n } })).output.headSeq;
+  const headSeqOf = async (request: FastifyRequest) =>
+    (await listReceipts(request, { fields: { limit: 1n } })).output.headSeq;
 
   app.get("/house/receipts", { config }, async (request, reply) => {
     const { to } = request.query as { to?: string | string[] };
     if (to !== undefined && (typeof to !== "string" || !/^[1-9]\d{0,15}$/.test(to))) {
       throw badInput("to", "to: must be the number of a receipt.");
     }
-    const newest = to === undefined ? await headSeqOf(request, reply) : BigInt(to);
+    const newest = to === undefined ? await headSeqOf(request) : BigInt(to);
     for (let count = receiptsPerPage; ; count = Math.ceil(count / 2)) {
       const from = newest > count ? newest - BigInt(count) + 1n : 1n;
       const fields = { from, limit: newest - from + 1n };
-      const { receipts, headSeq, nextFrom } = (await listReceipts(request, reply, { fields })).output;
+      const { receipts, headSeq, nextFrom } = (await listReceipts(request, { fields })).output;
       // A list of large receipts ends early. The page then starts at a later receipt, to end with the newest.
       if (nextFrom !== undefined && nextFrom <= newest && from < newest) continue;
       return send(request, reply, receiptsView(receipts.toReversed(), headSeq));
@@ -34,9 +34,9 @@ export function addLedgerPages(app: FastifyInstance, context: PageContext): void
   });
 
   app.get("/house/receipts/:seq", { config }, async (request, reply) => {
-    const found = (await getReceipt(request, reply, { path: { seq: pathSegment(request, 3) } })).output;
+    const found = (await getReceipt(request, { path: { seq: pathSegment(request, 3) } })).output;
     const receipt = found.receipt as Receipt;
-    const headSeq = await headSeqOf(request, reply);
+    const headSeq = await headSeqOf(request);
     const page = receiptView({
       receipt,
       commands: found.verify as VerifyCommands,

@@ -1,8 +1,7 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
-import { cancellation } from "../http/requests/cancellation.ts";
 import type { Html } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment, pickParameters } from "./page-url.ts";
@@ -25,13 +24,13 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
   const getPost = read(PostService.method.getPost);
   const listComments = read(CommentService.method.listComments);
 
-  const makePage = async (request: FastifyRequest, reply: FastifyReply): Promise<PostPage> => {
+  const makePage = async (request: FastifyRequest): Promise<PostPage> => {
     const query = pickParameters(request, ["cursor"]);
     const isLater = query.length > 0;
     const path = { id: pathSegment(request, 2) };
     const list = async (limit: number) =>
-      (await listComments(request, reply, { path, query, fields: { limit: BigInt(limit) } })).output;
-    const found = (await getPost(request, reply, { path })).output;
+      (await listComments(request, { path, query, fields: { limit: BigInt(limit) } })).output;
+    const found = (await getPost(request, { path })).output;
     let page = isLater ? await list(maxComments) : found;
     const fitting = countFitting(page.comments);
     // Only the API can create the cursor of a shorter page.
@@ -41,7 +40,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
     const threaded = thread(page.comments);
     const [body, ...rendered] = await bodies.render(
       [{ text: post.body, heading: 2 }, ...threaded.map(({ comment }) => ({ text: comment.body, heading: 3 }))],
-      cancellation(request, reply),
+      request.context.signal,
     );
     const { nextCursor } = page;
     return {
@@ -57,7 +56,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
   };
 
   app.get("/posts/:id", { config }, async (request, reply) => {
-    const page = await rendering.run(cancellation(request, reply), () => makePage(request, reply));
+    const page = await rendering.run(request.context.signal, () => makePage(request));
     return send(request, reply, postView(page));
   });
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { advance, afterClock, judge, type Rate } from "../../src/rate-limits/gcra.ts";
+import { advance, afterClock, decide, type Rate } from "../../src/rate-limits/gcra.ts";
 import { Policy, wholeSeconds } from "../../src/rate-limits/policy.ts";
 import { defaultQuotas, limitNames } from "../../src/rate-limits/quota.ts";
 
@@ -16,9 +16,9 @@ class Caller {
   call(now: number) {
     const arrival = afterClock(this.rate, this.arrival, now);
     const advanced = advance(this.rate, arrival, now);
-    const judgement = judge(this.rate, advanced, now);
-    this.arrival = judgement.allowed ? advanced : arrival;
-    return judgement;
+    const decision = decide(this.rate, advanced, now);
+    this.arrival = decision.allowed ? advanced : arrival;
+    return decision;
   }
 }
 
@@ -113,9 +113,9 @@ describe("the generic cell rate algorithm", () => {
           now += step * rate.interval;
           forward += Math.max(0, step);
           for (let i = 0; i < calls; i++) {
-            const judgement = caller.call(now);
-            if (judgement.allowed) allowed += 1;
-            else expect(judgement.wait).toBeLessThanOrEqual(rate.interval);
+            const decision = caller.call(now);
+            if (decision.allowed) allowed += 1;
+            else expect(decision.wait).toBeLessThanOrEqual(rate.interval);
           }
         }
         expect(allowed).toBeLessThanOrEqual(rate.burst + forward);
@@ -149,7 +149,7 @@ describe("a policy", () => {
   it("tells of itself as the IETF's draft has it", () => {
     const policy = new Policy("posts", { calls: 10, windowSeconds: 60 });
     expect(policy.item).toBe('"posts";q=10;w=60');
-    expect(policy.stateItem(judge(policy, advance(policy, 0, start), start))).toBe('"posts";r=9;t=6');
+    expect(policy.stateItem(decide(policy, advance(policy, 0, start), start))).toBe('"posts";r=9;t=6');
     expect(policy.stateItem({ allowed: false, remaining: 0, wait: 5_000_001 })).toBe('"posts";r=0;t=6');
   });
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { CallLimits } from "../../src/rate-limits/call-limits.ts";
-import { Meter } from "../../src/rate-limits/meter.ts";
 import { pace } from "../../src/rate-limits/pacing.ts";
 import { createPolicies } from "../../src/rate-limits/policy.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
+import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
 import { drain, forms, receive, receiveParts, take } from "../ledger/reading/followers.ts";
 import { fill } from "../ledger/support.ts";
 import { startService } from "../support/service.ts";
@@ -49,9 +48,9 @@ describe("a stream of receipts", () => {
 });
 
 it("a wait ends with the signal's reason", async () => {
-  const policy = createPolicies({ ...defaultQuotas, reads: { calls: 1, windowSeconds: 3600 } }).reads;
-  const limits = new CallLimits("192.0.2.1", undefined);
-  limits.count(new Meter<string>(policy, Date.now), "192.0.2.1");
+  const policies = createPolicies({ ...defaultQuotas, reads: { calls: 1, windowSeconds: 3600 } });
+  const limits = createRateLimiter(policies, Date.now).begin("192.0.2.1");
+  limits.spendRead();
   const gone = new AbortController();
   const waiting = pace(limits, gone.signal);
   const reason = new Error("gone");

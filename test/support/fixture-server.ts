@@ -1,10 +1,11 @@
 import { connect, type Socket } from "node:net";
-import { createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { HandlerContext } from "@connectrpc/connect";
 import { pino } from "pino";
+import { requestOf } from "../../src/calls/context.ts";
 import type { ServiceTable } from "../../src/calls/service-table.ts";
 import { StoaError } from "../../src/errors.ts";
 import { createServer } from "../../src/http/server.ts";
-import type { CallLimits } from "../../src/rate-limits/call-limits.ts";
+import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { afterFile } from "./after-file.ts";
 import { EchoService } from "./fixture.ts";
@@ -26,7 +27,6 @@ export interface FixtureServer {
 export async function startFixtureServer(): Promise<FixtureServer> {
   const log: Record<string, unknown>[] = [];
   const credentials: (string | null)[] = [];
-  const callerKey = createContextKey<unknown>(undefined);
   let waiting = Promise.withResolvers<HandlerContext>();
 
   const echo = (rpc: string) => (thing: Thing) => ({ ...thing, rpc });
@@ -48,7 +48,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     }),
     refuse: (strict: object) => strict,
     rule: (ruled: object) => ruled,
-    write: (thing: Thing, { values }: HandlerContext) => ({ ...thing, rpc: "Write", note: values.get(callerKey) }),
+    write: (thing: Thing, { values }: HandlerContext) => ({ ...thing, rpc: "Write", note: requestOf(values).caller }),
     fail({ name }: Thing) {
       if (name === "unavailable") throw new StoaError("unavailable", "Later.", { retryAfterSeconds: 7 });
       if (name === "missing") throw new StoaError("not_found", "It is not here.", { field: "name" });
@@ -69,18 +69,16 @@ export async function startFixtureServer(): Promise<FixtureServer> {
       const authorization = header("authorization");
       credentials.push(authorization);
       if (authorization !== "Bearer good") throw new StoaError("unauthorized", "This needs a good key.");
-      return "the caller";
+      return "the caller" as never;
     },
-    callerKey,
     keys: noKeys,
     beginCall: () => 10_000,
-    limitsKey: createContextKey<CallLimits | undefined>(undefined),
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const server = await createServer({
     table,
     checkReady: async () => undefined,
-    limits: { policies: undefined, now: Date.now },
+    limiter: createRateLimiter(undefined, Date.now),
     streams: defaultStreamLimits,
     overload: { heapShare: undefined, residentBytes: undefined },
     trustProxy: [],

@@ -2,6 +2,7 @@
 // reads `::192.0.2.1` as the IPv4 address. @fastify/proxy-addr uses it, and refuses networks with a prefix of 0.
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIPv4, isIPv6, type Socket } from "node:net";
+import type { ClientAddress } from "../../calls/context.ts";
 
 /** Named ranges, as Fastify's trustProxy has them. */
 const ranges: Record<string, string[]> = {
@@ -9,12 +10,6 @@ const ranges: Record<string, string[]> = {
   linklocal: ["169.254.0.0/16", "fe80::/10"],
   uniquelocal: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 };
-
-/** An address as it is, and as it is counted; see `countedAddress`. */
-export interface ClientAddress {
-  readonly address: string;
-  readonly counted: string;
-}
 
 /** The property of a session or socket that holds its peer's address, which does not change. */
 const peerAddress = Symbol("peerAddress");

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { errorStatus } from "../../errors.ts";
-import { setLimitFields } from "../admission/hooks.ts";
 import type { ErrorPages } from "./error-pages.ts";
 import { nothingHere, type RouteMethods } from "./methods.ts";
 import { sendError } from "./reply-error.ts";
@@ -34,10 +33,9 @@ function answerAsRpc(request: FastifyRequest, reply: FastifyReply): FastifyReply
     reply.raw.setHeader("content-type", contentType);
     reply.raw.setHeader("grpc-status", "12");
     reply.raw.setHeader("grpc-message", unimplemented);
-    if (request.callLimits !== undefined) {
-      setLimitFields(reply.raw, request.callLimits);
-      request.callLimits.faulty = true;
-    }
+    const { context } = request;
+    for (const [name, value] of Object.entries(context.limits.fields())) reply.raw.setHeader(name, value);
+    context.isFault = true;
     reply.raw.end();
     return reply;
   }

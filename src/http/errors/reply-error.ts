@@ -1,11 +1,10 @@
 import type { FastifyReply } from "fastify";
 import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
 import { badInput, StoaError } from "../../errors.ts";
-import { recordOutcome } from "../metrics/outcome.ts";
 
 /** Sends a failure in the Error shape. */
 export function sendError(reply: FastifyReply, error: StoaError, status: number): FastifyReply {
-  recordOutcome(reply.request, error.code);
+  reply.request.context.outcome = error.code;
   return reply
     .code(status)
     .headers(errorHeaders(error))

@@ -1,12 +1,12 @@
 import type { DescFile, MessageInitShape } from "@bufbuild/protobuf";
-import { Code, type ContextKey, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type {
   ServerReflection,
   ServerReflectionRequest,
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
+import { requestOf } from "../../calls/context.ts";
 import { StoaError } from "../../errors.ts";
-import type { CallLimits } from "../../rate-limits/call-limits.ts";
 import { pace } from "../../rate-limits/pacing.ts";
 import { waitFor } from "../../timing/wait.ts";
 import { type Descriptors, withImports } from "./descriptors.ts";
@@ -22,7 +22,6 @@ const requestsPerCall = 10;
 export interface ReflectionOptions {
   /** Ends streams that clients keep open: they would hold up the service's stop. */
   stopping: AbortSignal;
-  limitsKey: ContextKey<CallLimits | undefined>;
   /** How long a stream may go without a request, in milliseconds. */
   idleMs?: number;
 }
@@ -33,18 +32,18 @@ export interface ReflectionOptions {
  */
 export function createReflectionService(
   descriptors: Descriptors,
-  { stopping, limitsKey, idleMs = 300_000 }: ReflectionOptions,
+  { stopping, idleMs = 300_000 }: ReflectionOptions,
 ): ServiceImpl<typeof ServerReflection> {
   return {
     async *serverReflectionInfo(requests, { signal: gone, values }) {
-      const limits = values.get(limitsKey);
+      const { limits } = requestOf(values);
       const signal = AbortSignal.any([stopping, gone]);
       let answered = 0;
       // What the client has got on this stream is not sent again among the imports of another file.
       const sent = new Set<DescFile>();
       for await (const request of until(signal, requests, idleMs)) {
         if (answered === maxRequests) throw tooManyRequests();
-        if (limits !== undefined && answered > 0 && answered % requestsPerCall === 0) await pace(limits, signal);
+        if (answered > 0 && answered % requestsPerCall === 0) await pace(limits, signal);
         answered += 1;
         const messageResponse = answer(descriptors, request, sent);
         yield { validHost: request.host, originalRequest: request, messageResponse } satisfies Response;

@@ -1,9 +1,9 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Outcome } from "../../calls/context.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { withTimeout } from "../../timing/wait.ts";
-import { type Outcome, outcomeOf } from "./outcome.ts";
 
 /** A value that is read when somebody asks for the metrics. With a label: a value for each value of the label. */
 export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> & { label: string });
@@ -111,7 +111,7 @@ export class Metrics {
     // Health, metrics, pages and unknown addresses.
     if (rpc === undefined) return;
     const protocol = overRest ? "rest" : protocolOf(request.headers["content-type"]);
-    const code = outcomeOf(request) ?? (overRest && reply.statusCode < 400 ? "ok" : "refused");
+    const code = request.context.outcome ?? (overRest && reply.statusCode < 400 ? "ok" : "refused");
     const key = `${rpc.name} ${protocol} ${code}`;
     const series = this.#series.get(key);
     if (series !== undefined) series.count += 1;

@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { StoaError } from "../../errors.ts";
-import type { Gate } from "../admission/gate.ts";
-import { countVisit } from "../admission/hooks.ts";
+import type { Admission } from "../admission/admission.ts";
+import { admitVisit } from "../admission/hooks.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { Metrics } from "./metrics.ts";
  */
 export function addMetricsRoute(
   app: FastifyInstance,
-  { metrics, token, gate }: { metrics: Metrics; token: string; gate: Gate },
+  { metrics, token, admission }: { metrics: Metrics; token: string; admission: Admission },
 ): void {
   // Digests are of one length and compared in constant time: how near a guess comes does not show.
   const digest = (text: string) => hash("sha256", text, "buffer");
@@ -19,7 +19,7 @@ export function addMetricsRoute(
   app.get("/metrics", { config: { limits: "none" } }, async (request, reply) => {
     const [, shown = ""] = /^Bearer +([^ ]+) *$/i.exec(request.headers.authorization ?? "") ?? [];
     if (!timingSafeEqual(digest(shown), expected)) {
-      await countVisit(gate, request);
+      await admitVisit(admission, request);
       throw new StoaError("unauthorized", "This needs the metrics token: Authorization: Bearer <token>.");
     }
     return reply

@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { LogAddresses } from "../../config/config.ts";
 import { truncatedAddress } from "../admission/client-address.ts";
-import { outcomeOf } from "../metrics/outcome.ts";
 
 /** What is logged of a text that a client makes up, in characters. */
 const maxText = 200;
@@ -20,10 +19,9 @@ export class RequestLog {
     this.#addresses = addresses;
     const log = app.log as FastifyBaseLogger & { isLevelEnabled?(level: string): boolean };
     this.#isWritten = log.isLevelEnabled?.("info") ?? true;
-    app.decorateRequest("sentBefore", 0);
     if (!this.#isWritten) return;
     app.addHook("onRequest", (request, _reply, done) => {
-      if (request.raw.httpVersionMajor === 1) request.sentBefore = request.raw.socket.bytesWritten;
+      if (request.raw.httpVersionMajor === 1) request.context.sentBefore = request.raw.socket.bytesWritten;
       done();
     });
   }
@@ -41,10 +39,10 @@ export class RequestLog {
   }
 
   #describe(request: FastifyRequest): Record<string, unknown> {
-    const { callLimits, raw, method, originalUrl } = request;
+    const { context, raw, method, originalUrl } = request;
     const { url: route, config } = request.routeOptions;
     const path = originalUrl.split("?", 1)[0] as string;
-    const code = outcomeOf(request);
+    const code = context.outcome;
     return {
       method,
       route,
@@ -52,29 +50,22 @@ export class RequestLog {
       path: path === route ? undefined : cleaned(path),
       operation: config.rpc?.name ?? (config.limits === "rpc" ? route?.split("/").at(-1) : undefined),
       code,
-      limit: code === "rate_limited" ? (callLimits?.refusedBy ?? "streams") : undefined,
-      address: this.#addressOf(callLimits?.fullAddress),
-      agent: callLimits?.agent,
+      limit: code === "rate_limited" ? (context.limits.refusedBy ?? "streams") : undefined,
+      address: this.#addressOf(context.client.address),
+      agent: context.agent,
       userAgent: cleaned(raw.headers["user-agent"]),
     };
   }
 
-  #addressOf(address: string | undefined): string | undefined {
-    if (address === undefined || this.#addresses === "none") return undefined;
+  #addressOf(address: string): string | undefined {
+    if (this.#addresses === "none") return undefined;
     return this.#addresses === "full" ? address : truncatedAddress(address);
   }
 }
 
-declare module "fastify" {
-  interface FastifyRequest {
-    /** Over HTTP/1.1: the bytes that the connection had sent before this request's reply. */
-    sentBefore: number;
-  }
-}
-
 /** The bytes of a reply: over HTTP/1.1 with its head, over HTTP/2 of its body, where its length was known beforehand. */
-function bytesOf({ raw, sentBefore }: FastifyRequest, reply: FastifyReply): number | undefined {
-  if (raw.httpVersionMajor === 1) return raw.socket.bytesWritten - sentBefore;
+function bytesOf({ raw, context }: FastifyRequest, reply: FastifyReply): number | undefined {
+  if (raw.httpVersionMajor === 1) return raw.socket.bytesWritten - context.sentBefore;
   const length = reply.raw.getHeader("content-length");
   return length === undefined ? undefined : Number(length);
 }

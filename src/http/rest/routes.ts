@@ -1,22 +1,18 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
+import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
+import type { Target } from "../../calls/context.ts";
 import { toStoaError } from "../../calls/error-mapping.ts";
-import { logKey } from "../../calls/log.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
-import type { CallInit } from "../../calls/unary-call.ts";
 import { type Binding, bindingsOf } from "../../contract/bindings.ts";
-import type { Captured } from "../../contract/path-template.ts";
 import { accessOf } from "../../contract/rules.ts";
-import { notFound, type StoaError } from "../../errors.ts";
-import type { CallLimits } from "../../rate-limits/call-limits.ts";
+import { notFound } from "../../errors.ts";
 import { readRequest, splitTarget } from "../../transcoding/request.ts";
-import type { Gate } from "../admission/gate.ts";
-import { countVisit } from "../admission/hooks.ts";
+import type { Admission } from "../admission/admission.ts";
+import { admitVisit } from "../admission/hooks.ts";
 import { nothingHere } from "../errors/methods.ts";
-import { cancellation, giveUp } from "../requests/cancellation.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { createServe, type Serve } from "./serve.ts";
 import { wantsEvents } from "./stream.ts";
@@ -24,7 +20,7 @@ import { wantsEvents } from "./stream.ts";
 export interface RestOptions {
   table: ServiceTable;
   interceptors: readonly Interceptor[];
-  gate: Gate;
+  admission: Admission;
   streams: OpenStreams;
   /** See `sendStream`. */
   heartbeatMs?: number | undefined;
@@ -39,16 +35,6 @@ interface Endpoint {
 /** What a page of another origin may read of a reply besides what it always may. */
 const exposedHeaders = "RateLimit, RateLimit-Policy, Retry-After, Stoa-Receipt, X-Request-Id";
 
-/** Which endpoint a request is for, and what is known of the call before its body is read. */
-interface Target {
-  endpoint: Endpoint;
-  captured: Captured[];
-  query: string;
-  caller: unknown;
-}
-
-type RestRequest = FastifyRequest & { target: Target };
-
 /**
  * Adds the REST facade to a Fastify instance: a route for each google.api.http binding of each service. It knows the
  * contract's descriptors and annotations, and no endpoint by name. Failures are thrown as `StoaError` to the instance's
@@ -56,12 +42,11 @@ type RestRequest = FastifyRequest & { target: Target };
  */
 export function addRestRoutes(
   app: FastifyInstance,
-  { table, interceptors, gate, streams, heartbeatMs }: RestOptions,
+  { table, interceptors, admission, streams, heartbeatMs }: RestOptions,
 ): void {
   // The content type says nothing here: agents call with whatever their client sends. Bodies are read as bytes.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  app.decorateRequest("target", undefined);
 
   for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors, heartbeatMs))) {
     const methods = [...byMethod.keys(), ...(hasPublicRead(byMethod) ? ["OPTIONS"] : [])].sort();
@@ -80,31 +65,28 @@ export function addRestRoutes(
         ...(isStream ? { compress: false, exposeHeadRoute: false } : {}),
         // Credentials come before the body: who lacks them is answered before it is read.
         onRequest: async (request, reply) => {
+          const { context } = request;
           const target = findTarget(endpoints, request.originalUrl);
           if (target === undefined) {
-            await countVisit(gate, request);
+            await admitVisit(admission, request);
             throw notFound("There is nothing at this address.");
           }
-          const { binding } = target.endpoint;
+          const { binding } = target;
           if (isPublicRead(binding)) allowAnyOrigin(reply);
-          const limits = request.callLimits as CallLimits;
-          const caller = gate.admit(limits, {
+          const admitted = admission.admit(context, {
             rpc: binding.rpc,
-            // Of a header that comes twice Node makes one value; only Set-Cookie is a list.
+            // Node joins the values of a header that is sent twice; only Set-Cookie is a list.
             header: (name) => (request.raw.headers[name] as string | undefined) ?? null,
-            signal: cancellation(request, reply),
+            signal: context.signal,
           });
-          target.caller = caller instanceof Promise ? await caller : caller;
-          if (isStream) {
-            const abort = (reason: StoaError) => giveUp(request, reason);
-            streams.add({ request: request.raw, response: reply.raw, agent: limits.agent, abort });
-          }
-          (request as RestRequest).target = target;
+          if (admitted !== undefined) await admitted;
+          if (isStream) streams.add(context, (reason) => context.abort(reason));
+          context.target = target;
           // Fastify would refuse a malformed content type before any parser. (Set where there is a body alone: it makes
           // every look at the headers dearer.)
           if (request.raw.headers["content-type"] !== undefined) request.headers = { "content-type": undefined };
         },
-        handler: (request, reply) => serve(request as RestRequest, reply, table),
+        handler: (request, reply) => serve(endpoints, request, reply),
       });
     }
     // A browser could not tell a preflight that is refused from one that is not allowed; the read itself is counted.
@@ -113,31 +95,28 @@ export function addRestRoutes(
 }
 
 async function serve(
-  request: RestRequest,
+  endpoints: readonly Endpoint[],
+  request: FastifyRequest,
   reply: FastifyReply,
-  { callerKey, limitsKey }: ServiceTable,
 ): Promise<FastifyReply> {
-  const { endpoint, captured, query, caller } = request.target;
-  const message = readRequest(endpoint.binding, {
+  const { binding, captured, query } = request.context.target as Target;
+  const endpoint = endpoints.find((each) => each.binding === binding) as Endpoint;
+  const message = readRequest(binding, {
     captured,
     query,
     body: request.body as Buffer | undefined,
     lastEventId: wantsEvents(request) ? (request.raw.headers["last-event-id"] as string | undefined) : undefined,
   });
-  const values = createContextValues().set(logKey, request.log);
-  if (caller !== undefined) values.set(callerKey, caller);
-  if (request.callLimits !== undefined) values.set(limitsKey, request.callLimits);
-  const init: CallInit = {
+  const init = {
     method: request.method,
     url: request.originalUrl,
     headers: () => toHeaders(request.raw.headers),
-    signal: cancellation(request, reply),
-    values,
+    request: request.context,
   };
   try {
     return await endpoint.serve(message, init, request, reply);
   } catch (error) {
-    // What the chain lets out has been logged, and is a Connect error; anything else is for the error handler to log.
+    // The interceptors have logged what they throw, which is a Connect error. The error handler logs everything else.
     throw error instanceof ConnectError ? toStoaError(error) : error;
   }
 }
@@ -176,9 +155,9 @@ function groupByRoute(endpoints: Endpoint[]): Map<string, Map<string, Endpoint[]
 
 function findTarget(endpoints: Endpoint[], url: string): Target | undefined {
   const { path, query } = splitTarget(url);
-  for (const endpoint of endpoints) {
-    const captured = endpoint.binding.path.match(path);
-    if (captured !== undefined) return { endpoint, captured, query, caller: undefined };
+  for (const { binding } of endpoints) {
+    const captured = binding.path.match(path);
+    if (captured !== undefined) return { binding, captured, query };
   }
   return undefined;
 }

@@ -1,13 +1,13 @@
-import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
+import type { RequestContext } from "../../calls/context.ts";
 import { toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
+import { recordFailure } from "../../calls/outcome.ts";
 import { withTimeout } from "../../timing/wait.ts";
 import { encodeMessage } from "../../transcoding/encode.ts";
-import { recordFailure } from "../metrics/outcome.ts";
 
 /** How long the reply's head waits for a first message or failure, in milliseconds; a failure then has its own status. */
 const headMs = 250;
@@ -45,13 +45,13 @@ export async function sendStream(
   const describe = (error: unknown) => {
     // What the chain lets out has been logged, and is a Connect error.
     if (!(error instanceof ConnectError)) request.log.error({ err: error }, "a stream failed");
-    recordFailure(request, error);
+    recordFailure(request.context, error);
     return toErrorBody(toStoaError(error));
   };
   // Node holds the head back until there is a body, and a follower at the end of a chain may wait for hours.
   reply.raw.once("pipe", () => {
     reply.raw.flushHeaders();
-    keepAlive(reply.raw, events ? ": still here\n\n" : "\n", heartbeatMs);
+    keepAlive(request.context, events ? ": still here\n\n" : "\n", heartbeatMs);
   });
   const chunks = events ? toEvents(desc, iterator, first, describe) : toLines(desc, iterator, first, describe);
   return (
@@ -66,12 +66,13 @@ export async function sendStream(
 }
 
 /** Writes `text` between the messages, each of which is one write, as long as the response is open. */
-function keepAlive(response: ServerResponse, text: string, ms: number): void {
+function keepAlive(context: RequestContext, text: string, ms: number): void {
+  const { response } = context;
   const timer = setInterval(() => {
     // Where the client has not taken what was sent before, the connection is not silent.
     if (response.writableLength === 0 && !response.writableEnded) response.write(text);
   }, ms).unref();
-  response.once("close", () => clearInterval(timer));
+  context.onEnd(() => clearInterval(timer));
 }
 
 type Result = Promise<IteratorResult<Message, unknown>>;

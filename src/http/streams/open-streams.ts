@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { RequestContext } from "../../calls/context.ts";
 import { StoaError } from "../../errors.ts";
 import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
 import type { ClientAddresses } from "../admission/client-address.ts";
@@ -7,18 +7,13 @@ import type { Overload } from "../admission/overload.ts";
 import { Counts } from "./counts.ts";
 import { connectionOf, cut, isClosed } from "./exchange.ts";
 
-/** A streaming call that is about to begin. */
-export interface NewStream {
-  request: IncomingMessage;
-  response: ServerResponse;
-  /** The agent whose key the caller has shown; undefined where none is known. */
-  agent: number | undefined;
+interface OpenStream {
+  context: RequestContext;
   /** Aborts the call's signal, which ends the stream with this error. */
   abort(reason: StoaError): void;
-}
-
-interface OpenStream extends NewStream {
-  /** What the stream counts for; undefined where it does not. */
+  /** The agent that the stream counts for; undefined where the request shows no good key. */
+  agent: number | undefined;
+  /** The address that the stream counts for; undefined where it counts for none. */
   address: string | undefined;
   timer: NodeJS.Timeout;
   /** Whether it has been told to end. */
@@ -43,7 +38,8 @@ export class OpenStreams {
   readonly #open = new Set<OpenStream>();
   readonly #byAddress = new Counts<string>();
   readonly #byAgent = new Counts<number>();
-  readonly #byConnection = new WeakMap<object, Set<OpenStream>>();
+  /** Entries last as long as their connection. */
+  readonly #byConnection = new Map<object, Set<OpenStream>>();
 
   constructor(limits: StreamLimits, addresses: ClientAddresses, overload: Pick<Overload, "check">) {
     this.#limits = limits;
@@ -57,14 +53,15 @@ export class OpenStreams {
   }
 
   /**
-   * Admits a stream, to be called before it begins.
+   * Admits the stream that a request asks for; to be called before the stream begins.
+   * @param abort aborts the call's signal, which ends the stream with this error
    * @throws StoaError `rate_limited` where the caller has too many open, `unavailable` where all callers together have or
    * the process is short of memory;
    * ConnectError `canceled` where the client is gone
    */
-  add(stream: NewStream): void {
+  add(context: RequestContext, abort: (reason: StoaError) => void): void {
     this.#overload.check();
-    const { request, response, agent } = stream;
+    const { request, response, agent } = context;
     const connection = connectionOf(request);
     if (connection === undefined || isClosed(response)) throw new ConnectError("the client went away", Code.Canceled);
     let streams = this.#byConnection.get(connection);
@@ -72,6 +69,7 @@ export class OpenStreams {
       const created = new Set<OpenStream>();
       this.#byConnection.set(connection, created);
       connection.once("close", () => {
+        this.#byConnection.delete(connection);
         for (const each of created) this.#remove(each, created);
       });
       streams = created;
@@ -82,12 +80,12 @@ export class OpenStreams {
 
     const { maxMs } = this.#limits;
     const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
-    const open: OpenStream = { ...stream, address, timer, isEnding: false };
+    const open: OpenStream = { context, abort, agent, address, timer, isEnding: false };
     this.#open.add(open);
     streams.add(open);
     if (agent !== undefined) this.#byAgent.add(agent);
     if (address !== undefined) this.#byAddress.add(address);
-    response.once("close", () => this.#remove(open, streams));
+    context.onEnd(() => this.#remove(open, streams));
   }
 
   /** Ends a twentieth of the streams, ten at least: those first that hold most for their clients, then the oldest. */
@@ -95,7 +93,7 @@ export class OpenStreams {
     const count = Math.max(10, Math.ceil(this.#open.size / 20));
     const costliest = [...this.#open]
       .filter(({ isEnding }) => !isEnding)
-      .sort((a, b) => b.response.writableLength - a.response.writableLength);
+      .sort((a, b) => b.context.response.writableLength - a.context.response.writableLength);
     for (const stream of costliest.slice(0, count)) this.#end(stream, shortOfMemory());
   }
 
@@ -113,7 +111,7 @@ export class OpenStreams {
   #end(stream: OpenStream, reason: StoaError): void {
     clearTimeout(stream.timer);
     stream.isEnding = true;
-    stream.timer = setTimeout(() => cut(stream.response), endMs).unref();
+    stream.timer = setTimeout(() => cut(stream.context.response), endMs).unref();
     stream.abort(reason);
   }
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import { createContextKey, createContextValues, createHandlerContext } from "@connectrpc/connect";
+import { createHandlerContext } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import {
   ServerReflection,
@@ -9,13 +9,12 @@ import {
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import { Descriptors } from "../../../src/http/grpc/descriptors.ts";
 import { createReflectionService } from "../../../src/http/grpc/reflection.ts";
-import type { CallLimits } from "../../../src/rate-limits/call-limits.ts";
+import { callWithoutLimits } from "../../support/call-context.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 
 it("a stream that stays open keeps none of the requests that it has answered", async () => {
   const service = createReflectionService(new Descriptors([ServerReflection]), {
     stopping: new AbortController().signal,
-    limitsKey: createContextKey<CallLimits | undefined>(undefined),
   });
   const asked: WeakRef<ServerReflectionRequest>[] = [];
   const total = 40;
@@ -37,7 +36,7 @@ it("a stream that stays open keeps none of the requests that it has answered", a
     protocolName: "grpc",
     requestMethod: "POST",
     url: "http://127.0.0.1/",
-    contextValues: createContextValues(),
+    contextValues: callWithoutLimits(),
   });
   let answers = 0;
   for await (const { messageResponse } of service.serverReflectionInfo(requests(), context)) {

@@ -1,12 +1,11 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { createContextKey } from "@connectrpc/connect";
 import { fastify } from "fastify";
 import { expect, it } from "vitest";
+import { Admission } from "../../../src/http/admission/admission.ts";
 import { ClientAddresses } from "../../../src/http/admission/client-address.ts";
-import { Gate } from "../../../src/http/admission/gate.ts";
 import { addRestRoutes } from "../../../src/http/rest/routes.ts";
 import { OpenStreams } from "../../../src/http/streams/open-streams.ts";
-import type { CallLimits } from "../../../src/rate-limits/call-limits.ts";
+import { createRateLimiter } from "../../../src/rate-limits/rate-limiter.ts";
 import { defaultStreamLimits } from "../../../src/rate-limits/stream-limits.ts";
 import { BrokenService } from "../../support/fixture.ts";
 import { noKeys } from "../../support/fixture-server.ts";
@@ -22,16 +21,15 @@ function add(...names: string[]): void {
   const table = {
     services: [{ service, implementation }],
     authenticate: async () => undefined,
-    callerKey: createContextKey<unknown>(undefined),
     keys: noKeys,
     beginCall: () => 10_000,
-    limitsKey: createContextKey<CallLimits | undefined>(undefined),
   };
   const addresses = new ClientAddresses([]);
   const overload = { check() {} };
   const streams = new OpenStreams(defaultStreamLimits, addresses, overload);
-  const gate = new Gate({ policies: undefined, addresses, now: Date.now, table, overload });
-  addRestRoutes(fastify(), { table, interceptors: [], gate, streams });
+  const limiter = createRateLimiter(undefined, Date.now);
+  const admission = new Admission({ limiter, addresses, table, overload });
+  addRestRoutes(fastify(), { table, interceptors: [], admission, streams });
 }
 
 it.each([

@@ -1,0 +1,118 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyBaseLogger } from "fastify";
+import { Access } from "../../../gen/stoa/v1/options_pb.js";
+import { RequestContext } from "../../calls/context.ts";
+import type { ServiceTable, ShownKey } from "../../calls/service-table.ts";
+import { accessOf, isPublicWrite, limitOf } from "../../contract/rules.ts";
+import { StoaError } from "../../errors.ts";
+import type { RateLimiter } from "../../rate-limits/rate-limiter.ts";
+import { type Arrival, Authentication } from "./authentication.ts";
+import type { ClientAddresses } from "./client-address.ts";
+
+export interface AdmissionOptions {
+  limiter: RateLimiter;
+  addresses: ClientAddresses;
+  table: Pick<ServiceTable, "keys" | "authenticate">;
+  /** Throws `StoaError` `unavailable` while the process takes no new work. */
+  overload: { check(): void };
+}
+
+/**
+ * The way of every request into the service: `begin`, then one of `admit`, `visit` and `identify`, then `end`. Admission
+ * finds out who makes the request and applies the rate limits of this process. A request with a good API key spends from
+ * the limit of the agent's calls alone. Every other request spends from the limits of its address: reads, refused requests
+ * and wrong keys.
+ */
+export class Admission {
+  readonly #limiter: RateLimiter;
+  readonly #addresses: ClientAddresses;
+  readonly #table: AdmissionOptions["table"];
+  readonly #overload: AdmissionOptions["overload"];
+  readonly #authentication: Authentication;
+
+  constructor({ limiter, addresses, table, overload }: AdmissionOptions) {
+    this.#limiter = limiter;
+    this.#addresses = addresses;
+    this.#table = table;
+    this.#overload = overload;
+    this.#authentication = new Authentication(table);
+  }
+
+  /** Makes the context of a request, before anything else is done with it. */
+  begin(request: IncomingMessage, response: ServerResponse, log: FastifyBaseLogger): RequestContext {
+    const client = this.#addresses.locate(request);
+    return new RequestContext(request, response, log, client, this.#limiter.begin(client.counted));
+  }
+
+  /** To be called when the response is sent. An agent's faults do not count against the address that it uses. */
+  end({ client, agent }: RequestContext, isFault: boolean): void {
+    if (isFault && agent === undefined) this.#limiter.spendRefusal(client.counted);
+  }
+
+  /** To be called when a connection has sent something that is not a request: it counts as a refused request. */
+  countUnparsable(socket: Socket): void {
+    const peer = this.#addresses.ofConnection(socket);
+    if (peer !== undefined) this.#limiter.spendRefusal(peer);
+  }
+
+  /**
+   * Admits a request that is not a call of the contract. It spends from its agent's limit if it shows a good key, else from
+   * its address's. Returns at once where no key has to be looked up.
+   * @throws StoaError `rate_limited`, `unavailable`
+   */
+  visit(context: RequestContext, authorization: string | null): Promise<void> | undefined {
+    this.#overload.check();
+    return this.#visit(context, this.#table.keys.shown(authorization));
+  }
+
+  /** Finds out whether a request shows a good key. It spends nothing except for a wrong key, and refuses nothing. */
+  async identify(context: RequestContext, authorization: string | null): Promise<void> {
+    const key = this.#table.keys.shown(authorization);
+    if (key === undefined) return;
+    context.agent = this.#table.keys.agentOf(key) ?? (await this.#authentication.findAgent(context, key, undefined));
+    if (context.agent === undefined) context.limits.spendCredential();
+  }
+
+  /**
+   * Admits a call, and finds out who makes it where the contract requires that. Returns at once where no key has to be
+   * looked up.
+   * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
+   */
+  admit(context: RequestContext, arrival: Arrival): Promise<void> | undefined {
+    this.#overload.check();
+    const { rpc, header } = arrival;
+    const limit = limitOf(rpc);
+    if (limit !== undefined) context.limits.spendFrom(limit);
+    const access = accessOf(rpc);
+    if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, arrival);
+    // No key is needed: a page of another site could write in the name of its visitor, from the visitor's address.
+    if (isPublicWrite(rpc) && header("sec-fetch-site") === "cross-site") {
+      context.limits.enforceRefusals();
+      throw new StoaError("forbidden", "Pages of other sites may not do this.");
+    }
+    const key = this.#table.keys.shown(header("authorization"));
+    if (access !== Access.PUBLIC) return this.#authentication.admitAgent(context, arrival, key);
+    return this.#visit(context, key, arrival.signal);
+  }
+
+  #visit(context: RequestContext, key: ShownKey | undefined, signal?: AbortSignal): Promise<void> | undefined {
+    if (key === undefined) {
+      context.limits.spendRead();
+      return undefined;
+    }
+    const agent = this.#table.keys.agentOf(key);
+    if (agent === undefined) return this.#visitWithUnknownKey(context, key, signal);
+    context.agent = agent;
+    context.limits.spendCall(agent);
+    return undefined;
+  }
+
+  /** A wrong key on a public operation is ignored, but counts as wrong. */
+  async #visitWithUnknownKey(context: RequestContext, key: ShownKey, signal: AbortSignal | undefined): Promise<void> {
+    context.agent = await this.#authentication.findAgent(context, key, signal);
+    if (context.agent !== undefined) return context.limits.spendCall(context.agent);
+    context.limits.spendCredential();
+    context.limits.spendRead();
+  }
+}

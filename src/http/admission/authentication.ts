@@ -1,0 +1,99 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { RequestContext } from "../../calls/context.ts";
+import type { KeyHolder, ServiceTable, ShownKey } from "../../calls/service-table.ts";
+import { StoaError } from "../../errors.ts";
+
+/** A call before its message is read. */
+export interface Arrival {
+  rpc: DescMethod;
+  /** Gives the value of a request header, by its lower-case name. */
+  header(name: string): string | null;
+  signal: AbortSignal;
+}
+
+/** Finds out who makes a request, and what that spends from the rate limits. */
+export class Authentication {
+  readonly #table: Pick<ServiceTable, "keys" | "authenticate">;
+
+  constructor(table: Pick<ServiceTable, "keys" | "authenticate">) {
+    this.#table = table;
+  }
+
+  /** Looks up an unknown key. @returns the agent; undefined where the key is not good */
+  async findAgent(
+    context: RequestContext,
+    key: ShownKey,
+    signal: AbortSignal | undefined,
+  ): Promise<number | undefined> {
+    const holder = await this.#findUnknown(context, key, signal);
+    return isGood(holder) ? holder.agent.id : undefined;
+  }
+
+  /** Admits a call that requires an agent. @throws StoaError `rate_limited`, `unauthorized` */
+  async admitAgent(context: RequestContext, arrival: Arrival, key: ShownKey | undefined): Promise<void> {
+    const { limits } = context;
+    const known = key && this.#table.keys.agentOf(key);
+    // Spent before the query, so that a refused call costs none.
+    if (known !== undefined) spendCall(context, known);
+    const holder = key && (await this.#findHolder(context, arrival, key, known !== undefined));
+    const isWrong = key !== undefined && known === undefined && !isGood(holder);
+    if (!isGood(holder)) context.agent = undefined;
+    else if (known === undefined) spendCall(context, holder.agent.id);
+    // A past key may repeat its rotation, which takes another query to find out.
+    if (isWrong && holder !== undefined) {
+      limits.enforceRefusals();
+      limits.enforceCredentials();
+    }
+    try {
+      context.caller = await this.#authenticate(arrival, holder);
+    } catch (error) {
+      if (!isUnauthorized(error) || context.agent !== undefined) throw error;
+      limits.enforceRefusals();
+      throw (isWrong && limits.spendCredential()) || error;
+    }
+    if (context.agent === undefined && holder !== undefined) spendCall(context, holder.agent.id);
+  }
+
+  /**
+   * Admits a call that requires the operator. The right token is accepted whatever its address has sent, so that an
+   * attacker at the same address cannot lock the operator out.
+   * @throws StoaError `rate_limited`, `unauthorized`
+   */
+  async admitOperator(context: RequestContext, arrival: Arrival): Promise<void> {
+    const { limits } = context;
+    try {
+      context.caller = await this.#authenticate(arrival, undefined);
+    } catch (error) {
+      limits.enforceRefusals();
+      // A request that shows nothing has guessed nothing.
+      throw (arrival.header("authorization") !== null && limits.spendCredential()) || error;
+    }
+    limits.noteCredentials();
+  }
+
+  #authenticate({ rpc, header, signal }: Arrival, holder: KeyHolder | undefined): Promise<RequestContext["caller"]> {
+    return this.#table.authenticate(rpc, holder, header, signal);
+  }
+
+  #findHolder(context: RequestContext, { signal }: Arrival, key: ShownKey, isKnown: boolean) {
+    return isKnown ? this.#table.keys.find(key, signal) : this.#findUnknown(context, key, signal);
+  }
+
+  /** Only an address that has sent many wrong keys gets answers from what is remembered of wrong keys. */
+  #findUnknown({ limits }: RequestContext, key: ShownKey, signal: AbortSignal | undefined) {
+    return this.#table.keys.findUnknown(key, limits.hasSentWrongSecrets(), signal);
+  }
+}
+
+function spendCall(context: RequestContext, agent: number): void {
+  context.agent = agent;
+  context.limits.spendCall(agent);
+}
+
+function isGood(holder: KeyHolder | undefined): holder is KeyHolder {
+  return holder !== undefined && holder.standing !== "past";
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof StoaError && error.code === "unauthorized";
+}

@@ -1,0 +1,130 @@
+import { StoaError } from "../errors.ts";
+import type { Decision } from "./gcra.ts";
+import { countedBy } from "./limit-texts.ts";
+import type { LocalLimit } from "./local-limit.ts";
+import { type Policies, type Policy, wholeSeconds } from "./policy.ts";
+import type { LimitName } from "./quota.ts";
+import type { LimitFields, RequestLimits } from "./request-limits.ts";
+
+/** The limits that this process keeps. */
+export interface LocalLimits {
+  readonly policies: Policies;
+  /** By agent. */
+  readonly calls: LocalLimit<number>;
+  /** The others are by client address. */
+  readonly reads: LocalLimit<string>;
+  readonly refusals: LocalLimit<string>;
+  readonly credentials: LocalLimit<string>;
+}
+
+/** One request's dealings with the rate limits, while they are on. */
+export class LimitedRequest implements RequestLimits {
+  refusedBy: LimitName | undefined = undefined;
+  readonly #limits: LocalLimits;
+  /** The client's address, as it is counted. */
+  readonly #address: string;
+  /** How the address stood with the limit of faulty requests when this request began. */
+  readonly #refusals: Decision;
+  readonly #decisions = new Map<Policy, Decision>();
+  /** The limit of the operation itself. */
+  #own: Policy | undefined = undefined;
+  /** The limit that the request has spent from, and for whom. */
+  #spent: LocalLimit<unknown> | undefined = undefined;
+  #spender: unknown = undefined;
+  #hasSpentCredential = false;
+
+  constructor(limits: LocalLimits, address: string) {
+    this.#limits = limits;
+    this.#address = address;
+    this.#refusals = limits.refusals.check(address);
+  }
+
+  spendFrom(name: LimitName): void {
+    this.#own = this.#limits.policies[name];
+  }
+
+  spendCall(agent: number): void {
+    this.#spend(this.#limits.calls, agent);
+  }
+
+  spendRead(): void {
+    this.enforceRefusals();
+    this.#spend(this.#limits.reads, this.#address);
+  }
+
+  spendMore(): number {
+    if (this.#spent === undefined) return 0;
+    const reserve = Math.floor(this.#spent.policy.burst / 10);
+    const { allowed, wait } = this.#spent.spend(this.#spender, reserve);
+    return allowed ? 0 : Math.max(1, Math.ceil(wait / 1000));
+  }
+
+  enforce(policy: Policy, decision: Decision): void {
+    this.#decisions.set(policy, decision);
+    if (!decision.allowed) throw this.#refuse(policy, decision);
+  }
+
+  enforceRefusals(): void {
+    if (!this.#refusals.allowed) this.enforce(this.#limits.refusals.policy, this.#refusals);
+  }
+
+  enforceCredentials(): void {
+    const { credentials } = this.#limits;
+    const decision = credentials.check(this.#address);
+    if (!decision.allowed) this.enforce(credentials.policy, decision);
+  }
+
+  hasSentWrongSecrets(): boolean {
+    return !this.#limits.credentials.check(this.#address).allowed;
+  }
+
+  noteCredentials(): void {
+    const { credentials } = this.#limits;
+    this.#decisions.set(credentials.policy, credentials.check(this.#address));
+  }
+
+  spendCredential(): StoaError | undefined {
+    if (this.#hasSpentCredential) return undefined;
+    this.#hasSpentCredential = true;
+    const { credentials } = this.#limits;
+    const decision = credentials.spend(this.#address);
+    this.#decisions.set(credentials.policy, decision);
+    return decision.allowed ? undefined : this.#refuse(credentials.policy, decision);
+  }
+
+  /** The limit of the operation itself comes first, then the others, the latest first. */
+  fields(): LimitFields {
+    const { refusals } = this.#limits;
+    if (this.#decisions.size === 0) this.#decisions.set(refusals.policy, refusals.check(this.#address));
+    let policies = "";
+    let state = "";
+    for (const [policy, decision] of this.#decisions) {
+      if (policy === this.#own) continue;
+      policies = joined(policy.item, policies);
+      state = joined(policy.stateItem(decision), state);
+    }
+    if (this.#own !== undefined) {
+      const decision = this.#decisions.get(this.#own);
+      policies = joined(this.#own.item, policies);
+      if (decision !== undefined) state = joined(this.#own.stateItem(decision), state);
+    }
+    return { "ratelimit-policy": policies, ratelimit: state };
+  }
+
+  #spend<Key>(limit: LocalLimit<Key>, key: Key): void {
+    this.#spent = limit as LocalLimit<unknown>;
+    this.#spender = key;
+    this.enforce(limit.policy, limit.spend(key));
+  }
+
+  #refuse(policy: Policy, { wait }: Decision): StoaError {
+    this.refusedBy = policy.name;
+    const seconds = wholeSeconds(wait);
+    const message = `Too many ${countedBy(policy.name)}; try again in ${seconds} s.`;
+    return new StoaError("rate_limited", message, { retryAfterSeconds: seconds });
+  }
+}
+
+function joined(first: string, rest: string): string {
+  return rest === "" ? first : `${first}, ${rest}`;
+}

@@ -1,0 +1,56 @@
+import { advance, afterClock, type Decision, decide } from "./gcra.ts";
+import type { Policy } from "./policy.ts";
+import { RecentMap } from "./recent-map.ts";
+
+/** How many callers a limit remembers: at 100 bytes each, at most some 10 MB for all limits. */
+const maxCallers = 50_000;
+
+/**
+ * A policy applied in this process, with bounded memory. The callers that were quiet longest are forgotten first; a
+ * forgotten caller has the whole burst again.
+ */
+export class LocalLimit<Key> {
+  readonly policy: Policy;
+  readonly #now: () => number;
+  readonly #arrivals: RecentMap<Key, number>;
+  readonly #full: Decision;
+
+  /** @param now gives the time in milliseconds since 1970 (UTC) */
+  constructor(policy: Policy, now: () => number, capacity = maxCallers) {
+    this.policy = policy;
+    this.#now = now;
+    this.#arrivals = new RecentMap(capacity);
+    this.#full = { allowed: true, remaining: policy.burst, wait: 0 };
+  }
+
+  /** How many callers are remembered. */
+  get size(): number {
+    return this.#arrivals.size;
+  }
+
+  /** Spends one call of `key`, unless only `reserve` calls or fewer are left. */
+  spend(key: Key, reserve = 0): Decision {
+    const { policy } = this;
+    const now = this.#now() * 1000;
+    const arrival = afterClock(policy, this.#arrivals.get(key) ?? 0, now);
+    const advanced = advance(policy, arrival, now);
+    const rate = reserve === 0 ? policy : { burst: policy.burst - reserve, interval: policy.interval };
+    const decision = decide(rate, advanced, now);
+    // A refused call is stored too: if the clock was set back, the time to wait runs from here.
+    this.#arrivals.set(key, decision.allowed ? advanced : arrival);
+    return decision;
+  }
+
+  /** Decides as `spend` would, and spends nothing. */
+  check(key: Key): Decision {
+    const known = this.#arrivals.get(key);
+    if (known === undefined) return this.#full;
+    const now = this.#now() * 1000;
+    const arrival = afterClock(this.policy, known, now);
+    if (arrival !== known) this.#arrivals.set(key, arrival);
+    if (arrival <= now) return this.#full;
+    // One more call would lead to this decision, with one call fewer remaining than there is now.
+    const { allowed, remaining, wait } = decide(this.policy, advance(this.policy, arrival, now), now);
+    return allowed ? { allowed, remaining: remaining + 1, wait } : { allowed, remaining, wait };
+  }
+}

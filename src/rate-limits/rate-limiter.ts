@@ -1,0 +1,38 @@
+import { LimitedRequest, type LocalLimits } from "./limited-request.ts";
+import { LocalLimit } from "./local-limit.ts";
+import type { Policies } from "./policy.ts";
+import { type RequestLimits, unlimitedRequest } from "./request-limits.ts";
+
+/** The rate limits of a process. (Writes are limited besides, in their transaction.) */
+export interface RateLimiter {
+  /** Begins a request of a client address. */
+  begin(address: string): RequestLimits;
+  /** Counts a faulty request against a client address. */
+  spendRefusal(address: string): void;
+}
+
+/**
+ * @param policies undefined where nothing is limited
+ * @param now gives the time in milliseconds since 1970 (UTC)
+ */
+export function createRateLimiter(policies: Policies | undefined, now: () => number): RateLimiter {
+  if (policies === undefined) return unlimited;
+  const limits: LocalLimits = {
+    policies,
+    calls: new LocalLimit(policies.calls, now),
+    reads: new LocalLimit(policies.reads, now),
+    refusals: new LocalLimit(policies.refusals, now),
+    credentials: new LocalLimit(policies.credentials, now),
+  };
+  return {
+    begin: (address) => new LimitedRequest(limits, address),
+    spendRefusal(address) {
+      limits.refusals.spend(address);
+    },
+  };
+}
+
+const unlimited: RateLimiter = {
+  begin: () => unlimitedRequest,
+  spendRefusal() {},
+};

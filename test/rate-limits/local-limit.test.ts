@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import { LocalLimit } from "../../src/rate-limits/local-limit.ts";
+import { Policy } from "../../src/rate-limits/policy.ts";
+import { RecentMap } from "../../src/rate-limits/recent-map.ts";
+
+const policy = new Policy("reads", { calls: 3, windowSeconds: 3 });
+const start = 1_800_000_000_000;
+
+function makeLimit(capacity?: number) {
+  const clock = { now: start };
+  return { clock, limit: new LocalLimit<string>(policy, () => clock.now, capacity) };
+}
+
+it("counts each caller alone", () => {
+  const { limit } = makeLimit();
+  for (let i = 0; i < 10; i++) limit.spend("flood");
+  expect(limit.spend("flood").allowed).toBe(false);
+  expect(limit.spend("calm")).toMatchObject({ allowed: true, remaining: 2 });
+});
+
+it("looks without spending, and says what a charge would", () => {
+  const { clock, limit } = makeLimit();
+  expect(limit.check("a")).toEqual({ allowed: true, remaining: 3, wait: 0 });
+  expect(limit.check("a")).toEqual({ allowed: true, remaining: 3, wait: 0 });
+  limit.spend("a");
+  expect(limit.check("a")).toEqual({ allowed: true, remaining: 2, wait: 1_000_000 });
+  limit.spend("a");
+  limit.spend("a");
+  expect(limit.check("a")).toEqual({ allowed: false, remaining: 0, wait: 1_000_000 });
+  clock.now += 999;
+  expect(limit.check("a").allowed).toBe(false);
+  clock.now += 1;
+  expect(limit.check("a")).toMatchObject({ allowed: true, remaining: 1 });
+  clock.now += 2000;
+  expect(limit.check("a")).toEqual({ allowed: true, remaining: 3, wait: 0 });
+});
+
+it("grants nothing when the clock is set back, and lets nobody wait for the old time", () => {
+  const { clock, limit } = makeLimit();
+  for (let i = 0; i < 3; i++) limit.spend("a");
+  clock.now -= 86_400_000;
+  expect(limit.check("a")).toMatchObject({ allowed: false, wait: 1_000_000 });
+  expect(limit.spend("a")).toMatchObject({ allowed: false, wait: 1_000_000 });
+  clock.now += 1000;
+  expect(limit.spend("a").allowed).toBe(true);
+  expect(limit.spend("a").allowed).toBe(false);
+});
+
+it("remembers a bounded number of callers, and those that call longest", () => {
+  const { limit } = makeLimit(1000);
+  for (let i = 0; i < 3; i++) limit.spend("flood");
+  for (let i = 0; i < 20_000; i++) {
+    limit.spend(`passer-by ${i}`);
+    if (i % 100 === 0) expect(limit.spend("flood").allowed).toBe(false);
+    expect(limit.size).toBeLessThanOrEqual(1000);
+  }
+});
+
+it("a map of recent entries keeps at least half of its capacity", () => {
+  const map = new RecentMap<number, number>(10);
+  for (let i = 0; i < 100; i++) map.set(i, i);
+  for (let i = 95; i < 100; i++) expect(map.get(i)).toBe(i);
+  expect(map.get(80)).toBeUndefined();
+  expect(map.size).toBeLessThanOrEqual(10);
+});
