@@ -61,6 +61,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     overload: config.overload,
     memory: overrides.memory,
     trustProxy: config.trustProxy,
+    shutdown: shutdown.signal,
     checkReady: async (signal) => {
       await checkReady(database.db, ledger, signal);
       return warnings.text;

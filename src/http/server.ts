@@ -48,6 +48,8 @@ export interface ServerOptions {
   /** Whether clients reach the service over TLS, its own or a proxy's: browsers are then told to use nothing else. */
   isSecure?: boolean | undefined;
   checkReady: CheckReady;
+  /** Aborts when the service begins to stop: new requests are refused, and streams without an end are ended. */
+  shutdown: AbortSignal;
   limiter: RateLimiter;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
@@ -72,7 +74,10 @@ export interface Server {
   readonly metrics: Metrics;
   /** Starts to listen and returns the port. */
   listen(address: { host: string; port: number }): Promise<number>;
-  /** No new work; running calls finish within the drain time; open connections are told. */
+  /**
+   * To be called once `shutdown` has aborted. Running calls finish within the drain time, and open connections are told to
+   * close.
+   */
   close(): Promise<void>;
 }
 
@@ -85,6 +90,7 @@ export async function createServer({
   addRoutes,
   isSecure,
   checkReady,
+  shutdown,
   limiter,
   streams: streamLimits,
   overload: overloadLimits,
@@ -126,8 +132,8 @@ export async function createServer({
     },
   });
   const interceptors = createInterceptors(table);
-  const readiness = new Readiness(checkReady, log);
-  const tools = createToolServices(table, readiness);
+  const readiness = new Readiness(checkReady, log, shutdown);
+  const tools = createToolServices(table, readiness, shutdown);
   const addresses = new ClientAddresses(trustProxy, () =>
     log.warn(
       "a peer that is not trusted sends X-Forwarded-For or Forwarded: if it is a proxy, STOA_TRUST_PROXY is missing",
@@ -141,14 +147,13 @@ export async function createServer({
   const methods = new RouteMethods(app);
   addAdmission(app, admission, [...table.services, ...tools]);
   const requestLog = new RequestLog(app, logAddresses);
-  let closing = false;
 
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     if (transportSecurity !== undefined) reply.header("strict-transport-security", transportSecurity);
     done();
   });
-  addCommonHooks(app, { methods, requestLog, admission, pages, metrics, isClosing: () => closing });
+  addCommonHooks(app, { methods, requestLog, admission, pages, metrics, shutdown });
   compressLargeReplies(app);
   await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, admission, streams, heartbeatMs }));
@@ -157,14 +162,12 @@ export async function createServer({
   );
   addRoutes?.(app, interceptors);
   addHealthRoutes(app, async () => {
-    if (closing) throw new StoaError("unavailable", "The service is stopping.");
+    shutdown.throwIfAborted();
     return readiness.check();
   });
   if (metricsToken !== undefined) addMetricsRoute(app, { metrics, token: metricsToken, admission });
   const drain = async () => {
-    closing = true;
     overload.stop();
-    readiness.stop();
     await watchReplies.ended();
     await port.drained();
   };
@@ -201,20 +204,20 @@ interface CommonHooks {
   admission: Admission;
   pages: ErrorPages | undefined;
   metrics: Metrics;
-  isClosing(): boolean;
+  shutdown: AbortSignal;
 }
 
 function addCommonHooks(
   app: FastifyInstance,
-  { methods, requestLog, admission, pages, metrics, isClosing }: CommonHooks,
+  { methods, requestLog, admission, pages, metrics, shutdown }: CommonHooks,
 ): void {
   const answerUnrouted = async (request: FastifyRequest, reply: FastifyReply) => {
     await admitVisit(admission, request);
     answerNotFound(request, reply, { pages, methods });
   };
   app.addHook("onRequest", (request, reply, done) => {
-    if (isClosing()) {
-      done(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
+    if (shutdown.aborted) {
+      done(shutdown.reason);
     } else if (!hasGoodHost(request.raw)) {
       done(badInput(undefined, "The Host header is missing, malformed or not the only one."));
     } else if (request.is404) {

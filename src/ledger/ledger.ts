@@ -1,4 +1,3 @@
-import { StoaError } from "../errors.ts";
 import type { Database } from "../store/database/database.ts";
 import { type Calendar, readCalendar } from "../store/tables/seals.ts";
 import type { HeadGuard } from "./head-guard/head-guard.ts";
@@ -27,9 +26,11 @@ export interface LedgerOptions {
   maxWaitMs?: number | undefined;
   /** How long a good report of a verification is reused, in milliseconds. */
   maxReportAgeMs?: number | undefined;
-  /** Aborts when the service stops: the opening is given up, or the ledger stops as by `stop`. */
+  /** Aborts when the service begins to stop: the opening is given up, or every stream ends and verifications are aborted. */
   signal?: AbortSignal | undefined;
 }
+
+const never = new AbortController().signal;
 
 /** The chain of receipts. */
 export class Ledger {
@@ -41,12 +42,9 @@ export class Ledger {
   readonly days: DaySealer;
   /** Verifies the chain and keeps its alarm. */
   readonly verifier: Verifier;
-  readonly #stopping = new AbortController();
 
   private constructor(options: LedgerOptions, { epoch, first_day: firstDay }: Calendar) {
-    const { db, now, log, sealChecks, guard, maxWaitMs, maxReportAgeMs } = options;
-    options.signal?.addEventListener("abort", () => this.stop(), { once: true });
-    const stopping = this.#stopping.signal;
+    const { db, now, log, sealChecks, guard, maxWaitMs, maxReportAgeMs, signal: stopping = never } = options;
     const readHead = (signal: AbortSignal) => receipts.readHead(db.reader(signal));
     const verifier = new Verifier({ db, now, log, readHead, stopping, maxWaitMs, maxReportAgeMs });
     const receipts = new ReceiptReader({ db, guard, stopping, onMissing: () => verifier.suspect() });
@@ -62,7 +60,7 @@ export class Ledger {
    * be sealed
    */
   static async open(options: LedgerOptions): Promise<Ledger> {
-    const { db, guard, epoch: configured, signal = new AbortController().signal } = options;
+    const { db, guard, epoch: configured, signal = never } = options;
     // An existing ledger opens without a write, so it also opens while nothing may be written.
     const calendar = (await readCalendar(db.reader(signal))) ?? (await beginLedger({ ...options, signal }));
     const { epoch } = calendar;
@@ -73,8 +71,4 @@ export class Ledger {
     return new Ledger(options, calendar);
   }
 
-  /** Ends every stream with `unavailable`, and aborts verifications. */
-  stop(): void {
-    this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
-  }
 }

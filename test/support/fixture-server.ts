@@ -75,9 +75,11 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     beginCall: () => 10_000,
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
+  const shutdown = new AbortController();
   const server = await createServer({
     table,
     checkReady: async () => undefined,
+    shutdown: shutdown.signal,
     limiter: createRateLimiter(undefined, Date.now),
     streams: defaultStreamLimits,
     overload: { heapShare: undefined, residentBytes: undefined },
@@ -87,7 +89,10 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     port: { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 },
   });
   const port = await server.listen({ host: "127.0.0.1", port: 0 });
-  afterFile(() => server.close());
+  afterFile(() => {
+    shutdown.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
+    return server.close();
+  });
   return {
     port,
     url: `http://127.0.0.1:${port}`,

@@ -20,8 +20,8 @@ const maxRequests = 1_000;
 const requestsPerCall = 10;
 
 export interface ReflectionOptions {
-  /** Ends streams that clients keep open: they would hold up the service's stop. */
-  stopping: AbortSignal;
+  /** Aborts when the service begins to stop. It ends streams that clients keep open, which would delay the stop. */
+  shutdown: AbortSignal;
   /** How long a stream may go without a request, in milliseconds. */
   idleMs?: number;
 }
@@ -32,12 +32,12 @@ export interface ReflectionOptions {
  */
 export function createReflectionService(
   descriptors: Descriptors,
-  { stopping, idleMs = 300_000 }: ReflectionOptions,
+  { shutdown, idleMs = 300_000 }: ReflectionOptions,
 ): ServiceImpl<typeof ServerReflection> {
   return {
     async *serverReflectionInfo(requests, { signal: gone, values }) {
       const { limits } = requestOf(values);
-      const signal = AbortSignal.any([stopping, gone]);
+      const signal = AbortSignal.any([shutdown, gone]);
       let answered = 0;
       // What the client has got on this stream is not sent again among the imports of another file.
       const sent = new Set<DescFile>();

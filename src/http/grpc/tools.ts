@@ -9,13 +9,17 @@ import { createHealthService } from "./health.ts";
 import { createReflectionService } from "./reflection.ts";
 
 /** The services that every gRPC server has for its tools. They are public, and no part of the contract or of REST. */
-export function createToolServices({ services }: Pick<ServiceTable, "services">, readiness: Readiness) {
+export function createToolServices(
+  { services }: Pick<ServiceTable, "services">,
+  readiness: Readiness,
+  shutdown: AbortSignal,
+) {
   const contract = services.map(({ service }) => service);
   const tools = [Health, ServerReflection, ServerReflectionAlpha];
   // Failures carry an ErrorDetail, which no message of the services mentions.
   const descriptors = new Descriptors([...contract, ...tools], [file_stoa_v1_error]);
   const names = contract.map(({ typeName }) => typeName);
-  const reflection = createReflectionService(descriptors, { stopping: readiness.stopping });
+  const reflection = createReflectionService(descriptors, { shutdown });
   return [
     { service: Health, implementation: { ...createHealthService(names, readiness) } },
     { service: ServerReflection, implementation: { ...reflection } },

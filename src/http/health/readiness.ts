@@ -25,7 +25,7 @@ export type CheckReady = (signal: AbortSignal) => Promise<string | undefined>;
 export class Readiness {
   readonly #checkReady: CheckReady;
   readonly #log: ReadinessLog;
-  readonly #stopping = new AbortController();
+  readonly #shutdown: AbortSignal;
   readonly #waiters = new Set<() => void>();
   #running: Promise<string | undefined> | undefined;
   #watchers = 0;
@@ -34,14 +34,12 @@ export class Readiness {
   /** What the last look found; undefined before the first, and while nobody watches. */
   #serving: boolean | undefined;
 
-  constructor(checkReady: CheckReady, log: ReadinessLog) {
+  /** @param shutdown aborts when the service begins to stop: every watcher is told so, and its watch ends */
+  constructor(checkReady: CheckReady, log: ReadinessLog, shutdown: AbortSignal) {
     this.#checkReady = checkReady;
     this.#log = log;
-  }
-
-  /** Aborts when the service begins to stop. */
-  get stopping(): AbortSignal {
-    return this.#stopping.signal;
+    this.#shutdown = shutdown;
+    shutdown.addEventListener("abort", () => void this.#wake(), { once: true });
   }
 
   /**
@@ -58,7 +56,7 @@ export class Readiness {
 
   /** `check` as yes or no; no, too, once the service stops. */
   async isServing(): Promise<boolean> {
-    return !this.stopping.aborted && (await this.#found()) && !this.stopping.aborted;
+    return !this.#shutdown.aborted && (await this.#found()) && !this.#shutdown.aborted;
   }
 
   /**
@@ -71,13 +69,13 @@ export class Readiness {
       if (!this.#polling) void this.#poll();
       let told: boolean | undefined;
       while (true) {
-        const serving = this.stopping.aborted ? false : this.#serving;
+        const serving = this.#shutdown.aborted ? false : this.#serving;
         if (serving !== undefined && serving !== told) {
           told = serving;
           yield serving;
           continue;
         }
-        this.stopping.throwIfAborted();
+        this.#shutdown.throwIfAborted();
         await this.#change(signal);
       }
     } finally {
@@ -87,12 +85,6 @@ export class Readiness {
         this.#endPause?.();
       }
     }
-  }
-
-  /** Tells every watcher that the service stops, and ends them. */
-  stop(): void {
-    this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
-    void this.#wake();
   }
 
   #look(): Promise<string | undefined> {
@@ -120,7 +112,7 @@ export class Readiness {
 
   async #poll(): Promise<void> {
     this.#polling = true;
-    while (this.#watchers > 0 && !this.stopping.aborted) {
+    while (this.#watchers > 0 && !this.#shutdown.aborted) {
       const serving = await this.#found();
       const changed = serving !== this.#serving;
       this.#serving = serving;
@@ -146,7 +138,7 @@ export class Readiness {
   }
 
   async #wake(): Promise<void> {
-    if (this.stopping.aborted) this.#endPause?.();
+    if (this.#shutdown.aborted) this.#endPause?.();
     await forEachInBatches([...this.#waiters], (resolve) => resolve());
   }
 }

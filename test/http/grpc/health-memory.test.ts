@@ -3,12 +3,14 @@ import { create } from "@bufbuild/protobuf";
 import { createContextValues, createHandlerContext } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { Health, HealthCheckRequestSchema } from "../../../gen/grpc/health/v1/health_pb.js";
+import { StoaError } from "../../../src/errors.ts";
 import { createHealthService } from "../../../src/http/grpc/health.ts";
 import { Readiness } from "../../../src/http/health/readiness.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 
 it.each(["", "no.such.Service"])("a watch of %o that stays open keeps nothing of its request", async (service) => {
-  const readiness = new Readiness(async () => undefined, { info() {}, warn() {} });
+  const shutdown = new AbortController();
+  const readiness = new Readiness(async () => undefined, { info() {}, warn() {} }, shutdown.signal);
   const { watch } = createHealthService([], readiness);
   const context = createHandlerContext({
     service: Health,
@@ -29,6 +31,6 @@ it.each(["", "no.such.Service"])("a watch of %o that stays open keeps nothing of
   await turn();
   collectGarbage();
   expect(request.deref()).toBeUndefined();
-  readiness.stop();
+  shutdown.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
   await expect(next.then(() => stream.next())).rejects.toMatchObject({ code: "unavailable" });
 });

@@ -14,7 +14,7 @@ import { collectGarbage } from "../../support/garbage.ts";
 
 it("a stream that stays open keeps none of the requests that it has answered", async () => {
   const service = createReflectionService(new Descriptors([ServerReflection]), {
-    stopping: new AbortController().signal,
+    shutdown: new AbortController().signal,
   });
   const asked: WeakRef<ServerReflectionRequest>[] = [];
   const total = 40;

@@ -31,7 +31,7 @@ describe("readiness", () => {
   it("is looked at once for all who ask at a time", async () => {
     const look = Promise.withResolvers<string | undefined>();
     const checkReady = vi.fn(() => look.promise);
-    const readiness = new Readiness(checkReady, quiet);
+    const readiness = new Readiness(checkReady, quiet, never);
     const asked = [readiness.check(), readiness.check(), readiness.isServing()];
     look.resolve("a warning");
     expect(await Promise.all(asked)).toEqual(["a warning", "a warning", true]);
@@ -42,7 +42,7 @@ describe("readiness", () => {
 
   it("is looked at once for all who watch, however many, and not at all when the last has gone", async () => {
     const checkReady = vi.fn(async () => undefined);
-    const readiness = new Readiness(checkReady, quiet);
+    const readiness = new Readiness(checkReady, quiet, never);
     const leave = new AbortController();
     const watchers = Array.from({ length: 100 }, () => follow(readiness, leave.signal));
     // They are told in batches, between which other work gets its turn. Those turns are real.
@@ -62,10 +62,14 @@ describe("readiness", () => {
 
   it("is watched anew by who comes just when the last has gone", async () => {
     let serving = true;
-    const readiness = new Readiness(async () => {
-      if (!serving) throw away;
-      return undefined;
-    }, quiet);
+    const readiness = new Readiness(
+      async () => {
+        if (!serving) throw away;
+        return undefined;
+      },
+      quiet,
+      never,
+    );
     const leave = new AbortController();
     const first = follow(readiness, leave.signal);
     await vi.advanceTimersByTimeAsync(100);
@@ -84,7 +88,7 @@ describe("readiness", () => {
     const checkReady = vi
       .fn(async (): Promise<string | undefined> => undefined)
       .mockImplementationOnce(() => new Promise(() => {}));
-    const readiness = new Readiness(checkReady, quiet);
+    const readiness = new Readiness(checkReady, quiet, never);
     const refused = expect(readiness.check()).rejects.toMatchObject({ code: "unavailable" });
     await vi.advanceTimersByTimeAsync(5_000);
     await refused;
@@ -96,7 +100,7 @@ describe("readiness", () => {
     const readiness = new Readiness(async () => {
       if (!serving) throw away;
       return undefined;
-    }, quiet);
+    }, quiet, never);
     const leave = new AbortController();
     const { told, ended } = follow(readiness, leave.signal);
     for (let change = 0; change < 20; change++) {
@@ -111,10 +115,11 @@ describe("readiness", () => {
   });
 
   it("tells a stop to every watcher, and to who watches later", async () => {
-    const readiness = new Readiness(async () => undefined, quiet);
+    const shutdown = new AbortController();
+    const readiness = new Readiness(async () => undefined, quiet, shutdown.signal);
     const watchers = [follow(readiness), follow(readiness)];
     await vi.advanceTimersByTimeAsync(0);
-    readiness.stop();
+    shutdown.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
     const late = follow(readiness);
     await Promise.all([...watchers, late].map(({ ended }) => ended));
     for (const { told } of watchers) expect(told).toEqual([true, false, "unavailable"]);

@@ -239,7 +239,8 @@ describe("a database that was restored from a backup", () => {
     const folder = new HeadFolder(dataFolder(), "a database");
     const guard = new HeadGuard({ db: database, folder, log, lookMs: 3_600_000 });
     onTestFinished(() => guard.stop());
-    const ledger = await Ledger.open({ db: database, now: Date.now, log, guard });
+    const shutdown = new AbortController();
+    const ledger = await Ledger.open({ db: database, now: Date.now, log, guard, signal: shutdown.signal });
     const restore = await rewind(db, 3);
     const { transaction } = database;
     let calls = 0;
@@ -252,7 +253,7 @@ describe("a database that was restored from a backup", () => {
     const receipt = await ledger.sealer.transaction(never, (sealing) => sealSession(sealing, session));
     expect([receipt.seq, calls]).toEqual([5, 4]);
     expect(guard.warning).toBeUndefined();
-    await ledger.stop();
+    shutdown.abort();
   });
 
   it("is noticed when it has another ledger", async () => {
