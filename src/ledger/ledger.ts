@@ -70,5 +70,4 @@ export class Ledger {
     await guard?.begin(signal);
     return new Ledger(options, calendar);
   }
-
 }

@@ -31,10 +31,7 @@ export interface Call<Rpc extends DescMethodUnary> {
  * API.
  * @throws StoaError
  */
-export type Read<Rpc extends DescMethodUnary> = (
-  request: FastifyRequest,
-  input?: CallInput<Rpc>,
-) => Promise<Call<Rpc>>;
+export type Read<Rpc extends DescMethodUnary> = (request: FastifyRequest, input?: CallInput<Rpc>) => Promise<Call<Rpc>>;
 
 /** Prepares calls of an RPC. @throws Error for an RPC that REST does not serve: the service does not start then */
 export type CreateRead = <Rpc extends DescMethodUnary>(rpc: Rpc) => Read<Rpc>;

@@ -97,10 +97,14 @@ describe("readiness", () => {
 
   it("leaves no listener behind on the signal of a watcher that is told of many changes", async () => {
     let serving = true;
-    const readiness = new Readiness(async () => {
-      if (!serving) throw away;
-      return undefined;
-    }, quiet, never);
+    const readiness = new Readiness(
+      async () => {
+        if (!serving) throw away;
+        return undefined;
+      },
+      quiet,
+      never,
+    );
     const leave = new AbortController();
     const { told, ended } = follow(readiness, leave.signal);
     for (let change = 0; change < 20; change++) {
