@@ -1,7 +1,7 @@
-// The verification on a receipt's page. The page works without it.
+// The verification on the page of a receipt. The page works without it.
 import { BeyondHead, DoesNotVerify, type Extent, type Verified, verifyFrom } from "./verification.ts";
 
-/** The progress is shown so often, in milliseconds. */
+/** How often the progress is updated, in milliseconds. */
 const progressMs = 100;
 
 const section = find(document, "#verification", HTMLElement);
@@ -10,7 +10,7 @@ const cancel = find(section, ".cancel", HTMLButtonElement);
 const buttons = [...section.querySelectorAll<HTMLButtonElement>("button[data-extent]")];
 const progress = find(section, "progress", HTMLProgressElement);
 const verdict = find(section, ".verdict", HTMLElement);
-/** The root address of the service, which may lie behind a path: two levels above the page's own. */
+/** The root address of the service, which may have a path: two levels above the address of the page. */
 const root = new URL("../..", location.href).href;
 const shown = { seq: Number(section.dataset.seq), hash: section.dataset.hash ?? "" };
 
@@ -31,30 +31,30 @@ async function run(extent: Extent): Promise<void> {
   cancel.addEventListener("click", stop);
   setRunning(true);
   show("", "Verifying…");
-  // Up to the newest receipt nobody knows yet how many there are.
+  // The number of receipts up to the newest one is not known yet.
   if (extent === "head") progress.removeAttribute("value");
   else progress.max = extent === "start" ? shown.seq : 1;
   let good = 0;
-  let told = 0;
+  let shownAt = 0;
   const began = performance.now();
   try {
     const verified = await verifyFrom(root, shown, extent, controller.signal, (seq) => {
       good = seq;
-      if (performance.now() - told < progressMs) return;
-      told = performance.now();
+      if (performance.now() - shownAt < progressMs) return;
+      shownAt = performance.now();
       if (extent === "start") progress.value = seq;
       show("", `Verifying… receipt ${seq.toLocaleString("en")} is good.`);
     });
-    show("good", "It verifies", ...sayVerified(verified, performance.now() - began));
+    show("good", "It verifies", ...describeVerified(verified, performance.now() - began));
   } catch (error) {
-    show(...sayFailure(error, good, controller.signal));
+    show(...describeFailure(error, good, controller.signal));
   } finally {
     cancel.removeEventListener("click", stop);
     setRunning(false);
   }
 }
 
-function sayVerified({ from, to, hash }: Verified, ms: number): string[] {
+function describeVerified({ from, to, hash }: Verified, ms: number): string[] {
   const many = to - from + 1;
   const what =
     many === 1
@@ -62,13 +62,13 @@ function sayVerified({ from, to, hash }: Verified, ms: number): string[] {
       : `The hashes of receipts ${from} to ${to}, ${many.toLocaleString("en")} in all, were recomputed in this browser, in ${(ms / 1000).toFixed(1)} s. Each names the one before.`;
   return [
     what,
-    `Receipt ${to} has the hash ${hash}. Keep it: whatever changes before it will not lead to it again.`,
+    `Receipt ${to} has the hash ${hash}. Keep it: no changed chain can have this hash again.`,
     "Not proved: that others are shown the same chain, that what was sealed is true, and that the code of this page, which " +
       "came from the same server, is what it says. stoa verify relies on none of it.",
   ];
 }
 
-function sayFailure(error: unknown, good: number, signal: AbortSignal): [string, string, ...string[]] {
+function describeFailure(error: unknown, good: number, signal: AbortSignal): [string, string, ...string[]] {
   if (error instanceof DoesNotVerify) {
     return [
       "bad",
@@ -80,7 +80,7 @@ function sayFailure(error: unknown, good: number, signal: AbortSignal): [string,
   if (signal.aborted) {
     return ["", "Cancelled", good === 0 ? "Nothing was verified." : `Up to receipt ${good} everything was good.`];
   }
-  // That the service could not be read says nothing of its chain.
+  // A service that cannot be read proves nothing about its chain.
   const why = error instanceof Error ? error.message : String(error);
   const about = error instanceof BeyondHead ? "The chain ends before this receipt" : "The receipts could not be read";
   return ["", "Not verified", `${about}: ${why}.`, "This says neither that the chain is good nor that it is not."];

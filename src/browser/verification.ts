@@ -5,13 +5,13 @@ import { BeyondHead, DoesNotVerify, verifyReceipts } from "../client/verify-rece
 /** How far a verification goes from a receipt: not at all, back to the start, or on to the newest. */
 export type Extent = "receipt" | "start" | "head";
 
-/** The receipt that a page shows. Nothing of it is believed. */
+/** The receipt that a page shows. It is not trusted. */
 export interface Shown {
   seq: number;
   hash: string;
 }
 
-/** What has been verified: everything from `from` to `to`, where the chain has the hash `hash`. */
+/** The verified part of the chain: the receipts from `from` to `to`. `hash` is the hash of receipt `to`. */
 export interface Verified {
   from: number;
   to: number;
@@ -19,10 +19,10 @@ export interface Verified {
 }
 
 /**
- * Recomputes, from the canonical bytes that the service gives now, the hash of the receipt that is shown and those of the
- * chain as far as asked for, and checks every rule of the format. It is the client that does it; this only says how far.
+ * Verifies the receipt that is shown, and the chain as far as `extent` says. The client recomputes the hashes from the canonical
+ * bytes that the service sends now, and checks every rule of the format.
  * @param url the root address of the service
- * @param onProgress told of the last receipt that was found good
+ * @param onProgress called with the seq of the last good receipt
  * @throws DoesNotVerify; StoaError when the service cannot be read; the signal's reason when it aborts
  */
 export async function verifyFrom(
@@ -44,7 +44,7 @@ export async function verifyFrom(
   return last;
 }
 
-/** The bytes that are offered for download hash to what the page shows. */
+/** Checks that the bytes for download have the hash that the page shows. */
 async function checkShown(root: string, { seq, hash }: Shown, signal: AbortSignal): Promise<void> {
   const found = await readLink(root, seq, signal);
   if (found === undefined) throw new DoesNotVerify({ seq, fault: "gap", message: `receipt ${seq} is missing` });

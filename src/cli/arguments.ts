@@ -1,19 +1,19 @@
 import { parseArgs } from "node:util";
 import { rootAddress } from "../client/receipts.ts";
 
-/** The command was not given as it must be. The message is one line. */
+/** The arguments are wrong. The message is one line. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** What `stoa verify` is asked to do. */
+/** The arguments of `stoa verify`. */
 export interface VerifyArguments {
-  /** The root address, without a slash at its end. */
+  /** The root address, without a slash at the end. */
   url: string;
   from: number | "last";
   follow: boolean;
   json: boolean;
-  /** The state file; undefined means the one of this address. */
+  /** The state file; undefined means the default file of this address. */
   state: string | undefined;
 }
 
@@ -29,14 +29,14 @@ stoa verify   verify the ledger of the Stoa at URL; see stoa verify --help
 
 export const verifyHelp = `Usage: stoa verify [options] URL
 
-Reads the receipts of the Stoa at URL (its root address), recomputes every hash, checks every rule of the chain, and
-that the chain is still the one that was seen the last time.
+Reads the receipts of the Stoa at URL (its root address), recomputes every hash and checks every rule of the chain. It also
+checks that the chain still has the newest receipt of the last verification.
 
 Options:
   --from N      verify from receipt N on; the receipt before is hashed too (default: 1)
-  --from last   go on from the newest receipt that was seen the last time
+  --from last   continue after the newest receipt of the last verification
   --follow      then verify each new receipt as it is sealed, until Ctrl-C
-  --state FILE  where to remember the newest receipt that was seen
+  --state FILE  the file that remembers the newest receipt
                 (default: a file for each address, in $XDG_STATE_HOME/stoa or ~/.local/state/stoa)
   --json        print one JSON object: ok, url, from, to, count, head, broken_at, reason, remembered, duration_ms;
                 with --follow, before it, one for each new receipt. ok is null when the chain could not be checked
@@ -96,6 +96,6 @@ function parseFrom(text: string): number | "last" {
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
     throw new UsageError(`--from must be the seq of a receipt or "last", not ${JSON.stringify(text)}`);
   }
-  // As the service has it: 0 and 1 are the start.
+  // As in the service, 0 and 1 mean the start.
   return Math.max(Number(text), 1);
 }

@@ -24,14 +24,14 @@ function runVerify(options: VerifyArguments): Promise<number> {
   const { url, json, follow } = options;
   const stop = () => interrupted.abort(new Error("interrupted"));
   if (follow) for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, stop);
-  // Whoever read our lines has gone.
+  // The reader of the output has gone.
   process.stdout.on("error", stop);
   const state = new StateFile(options.state ?? defaultStateFile(url, process.env), url);
   const output = json ? new JsonOutput(process.stdout) : new HumanOutput(process.stdout, process.stderr);
   return verify(options, state, output, interrupted.signal);
 }
 
-/** No failure of ours may look like a verdict: Node would end with 1. */
+/** Reports a failure. It must not look like a verdict: Node would exit with status 1. */
 function fail(error: unknown): number {
   if (error instanceof UsageError || error instanceof StateError) {
     const hint = error instanceof UsageError ? "; see stoa verify --help" : "";

@@ -2,38 +2,38 @@ import type { VerifiedReceipt } from "../client/receipts.ts";
 import { Progress, type Terminal } from "./progress.ts";
 import type { Remembered } from "./state.ts";
 
-/** What a verification came to, so far or in the end. */
+/** The result of a verification, so far or at the end. */
 export interface Result {
   /** Null while nothing is known of the chain. */
   ok: boolean | null;
   url: string;
   from: number;
-  /** The last receipt that was looked at. */
+  /** The last receipt that was checked. */
   to: number;
-  /** How many verify. */
+  /** The number of good receipts. */
   count: number;
   /** The hash of the last good receipt. */
   head: string | null;
   /** The first receipt that does not verify. */
   brokenAt: number | null;
-  /** A code, a colon, and words for people. */
+  /** A code, a colon, and a text for people. */
   reason: string | null;
   remembered: Remembered | undefined;
   durationMs: number;
 }
 
-/** Where the command tells what it finds. */
+/** Where the command reports its results. */
 export interface Output {
   progress(done: number, total: number): void;
-  /** The head that was announced is reached, and the command goes on. */
+  /** The chain is verified up to the head that the service reported, and the command continues. */
   caughtUp(result: Result): void;
-  /** A receipt that was sealed since. */
+  /** A receipt that was sealed after that. */
   receipt(receipt: VerifiedReceipt): void;
   notice(text: string): void;
   end(result: Result): void;
 }
 
-/** The types of receipts that are printed by their names. */
+/** The types of receipts that are printed by name. */
 const knownTypes: ReadonlySet<string> = new Set(["genesis", "session", "daily", "recovery"]);
 
 /** One object a line, for programs. */
@@ -73,7 +73,7 @@ export class JsonOutput implements Output {
   }
 }
 
-/** Lines for people: verdicts on stdout, everything else on stderr. */
+/** Lines for people: results on stdout, everything else on stderr. */
 export class HumanOutput implements Output {
   readonly #stdout: Terminal;
   readonly #stderr: Terminal;
@@ -94,7 +94,7 @@ export class HumanOutput implements Output {
   }
 
   receipt({ link, document }: VerifiedReceipt): void {
-    // Of a document's texts only those with a fixed form may reach a terminal.
+    // Only texts with a fixed form may be printed on a terminal.
     const { type } = document.body as { type: string };
     const known = knownTypes.has(type) ? type : "other";
     this.#say(`receipt ${link.seq}: ${document.ts} ${known} ${link.hash}`);

@@ -1,14 +1,14 @@
-/** The terminal, as far as progress needs it. */
+/** The parts of a terminal that the progress line needs. */
 export interface Terminal {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** How often the line is drawn at most, in milliseconds. */
+/** The least time between two drawings of the line, in milliseconds. */
 const drawMs = 100;
 
-/** One line on a terminal that shows how far a verification is; nothing at all where there is no terminal. */
+/** A line on a terminal that shows the progress of a verification. Without a terminal it shows nothing. */
 export class Progress {
   readonly #terminal: Terminal;
   readonly #now: () => number;
@@ -34,14 +34,14 @@ export class Progress {
     this.#terminal.write(`\r\x1b[2K${line}`);
   }
 
-  /** Takes the line away again, so that others can be written. */
+  /** Removes the line, so that other lines can be written. */
   clear(): void {
     if (this.#visible) this.#terminal.write("\r\x1b[2K");
     this.#visible = false;
   }
 }
 
-/** `[#####.....] 1,200 of 2,400 receipts, 600/s, 0:02 left`, no longer than the terminal is wide. */
+/** `[#####.....] 1,200 of 2,400 receipts, 600/s, 0:02 left`, not longer than the terminal is wide. */
 export function progressLine(done: number, total: number, elapsedMs: number, columns: number): string {
   const share = total === 0 ? 1 : Math.min(done / total, 1);
   const rate = elapsedMs > 0 ? (done / elapsedMs) * 1000 : 0;

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { parseHead } from "../receipt/head-text.ts";
 import type { Head } from "../receipt/recovery.ts";
 
-/** The newest receipt that was seen of a service, and when. */
+/** The newest receipt of a service that was verified, and when. */
 export interface Remembered extends Head {
   url: string;
   /** RFC 3339, UTC. */
@@ -17,10 +17,10 @@ export class StateError extends Error {
   override readonly name = "StateError";
 }
 
-/** Where an address is remembered unless told otherwise: a file for each. */
+/** The default state file of an address. */
 export function defaultStateFile(url: string, environment: NodeJS.ProcessEnv): string {
   const { XDG_STATE_HOME: configured } = environment;
-  // The XDG specification has relative paths ignored.
+  // The XDG specification says that relative paths are ignored.
   const states = configured !== undefined && isAbsolute(configured) ? configured : join(homedir(), ".local/state");
   const host = new URL(url).host.replace(/[^A-Za-z0-9.-]/g, "_");
   const tag = createHash("sha256").update(url).digest("hex").slice(0, 16);
@@ -37,7 +37,7 @@ export class StateFile {
     this.#url = url;
   }
 
-  /** What is remembered; undefined when there is no file yet. @throws StateError for a file that is not understood */
+  /** Reads the file; undefined if there is none yet. @throws StateError for a file that cannot be used */
   load(): Remembered | undefined {
     let text: string;
     try {
@@ -68,7 +68,7 @@ export class StateFile {
     });
   }
 
-  /** Moves the memory forward; another process may have moved it further meanwhile. @throws StateError */
+  /** Remembers a receipt, unless another process has remembered a newer one. @throws StateError */
   save({ seq, hash }: { seq: number; hash: string }): void {
     const there = this.load();
     if (there !== undefined && there.seq > seq) return;
@@ -76,7 +76,7 @@ export class StateFile {
     this.#attempt(() => renameSync(this.#write(`${JSON.stringify(remembered)}\n`), this.#path));
   }
 
-  /** Writes a file of its own beside the state file, so that a rename replaces that as a whole or not at all. */
+  /** Writes a new file beside the state file. A rename then replaces the state file completely or not at all. */
   #write(text: string): string {
     const path = `${this.#path}.${process.pid}-${randomBytes(4).toString("hex")}`;
     const file = openSync(path, "wx", 0o600);

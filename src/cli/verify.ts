@@ -15,8 +15,8 @@ import type { Remembered, StateFile } from "./state.ts";
 export const exitStatus = { verified: 0, doesNotVerify: 1, unusableCommand: 2, notChecked: 3 } as const;
 
 /**
- * Verifies a chain as it is asked to, remembers the head, and tells the output what it finds.
- * @param signal ends a verification that follows
+ * Verifies a chain, remembers its head, and reports the results to the output.
+ * @param signal ends a verification with `follow`
  * @returns the exit status
  * @throws UsageError or StateError
  */
@@ -49,7 +49,7 @@ class Verification {
   readonly #output: Output;
   /** The last good receipt. */
   #last: Link | undefined;
-  /** Whether the head that was announced is reached. */
+  /** Whether the chain is verified up to the head that the service reported. */
   #live = false;
 
   constructor(
@@ -69,7 +69,7 @@ class Verification {
     this.#output = output;
   }
 
-  /** With receipts between that nobody verified, the old memory need not be part of the new one: the old one stays. */
+  /** Whether receipts after the remembered one are skipped. The remembered one then stays: it may be in another chain. */
   get #leavesGap(): boolean {
     const { remembered, from } = this.result;
     return remembered !== undefined && remembered.seq < from - 1;
@@ -79,7 +79,7 @@ class Verification {
     const { url, from, remembered } = this.result;
     if (remembered !== undefined && this.#leavesGap) {
       const gap = `receipts ${remembered.seq + 1} to ${from - 1} are not verified`;
-      this.#output.notice(`${gap}, so receipt ${remembered.seq} stays what is remembered`);
+      this.#output.notice(`${gap}, so receipt ${remembered.seq} stays the remembered one`);
     }
     const head = await readHead(url, signal);
     if (head.seq === 0 && remembered === undefined) {
@@ -128,12 +128,12 @@ class Verification {
     this.#output.caughtUp({ ...this.result, ok: true });
   }
 
-  /** Moves the memory to the last good receipt. @throws StateError */
+  /** Remembers the last good receipt. @throws StateError */
   remember(): void {
     if (this.#last !== undefined && !this.#leavesGap) this.#state.save(this.#last);
   }
 
-  /** Enters what ended the verification into the result, and returns the exit status. @throws what is no outcome of one */
+  /** Records in the result what ended the verification. @returns the exit status @throws errors that are no such result */
   fail(error: unknown, signal: AbortSignal): number {
     const { result } = this;
     if (error instanceof DoesNotVerify) {

@@ -1,19 +1,19 @@
 import type { StoaError } from "./error.ts";
 
 const firstWaitMs = 250;
-const longestWaitMs = 30_000;
+const maxBackoffMs = 30_000;
 
 /**
- * How long to wait before another try, in milliseconds: twice as long each time, up to half a minute, less up to a half by
- * chance, so that many clients do not come back at once; and at least as long as the service asks.
- * @param failures how many tries in a row have failed, less one
+ * The wait before the next try, in milliseconds. It doubles each time, up to half a minute, and is shortened by up to a half at
+ * random, so that many clients do not come back together. It is at least as long as the service asks.
+ * @param failures the number of failed tries in a row, less one
  */
 export function waitBefore(failures: number, error: StoaError): number {
-  const backoffMs = Math.min(longestWaitMs, firstWaitMs * 2 ** failures) * (0.5 + Math.random() / 2);
+  const backoffMs = Math.min(maxBackoffMs, firstWaitMs * 2 ** failures) * (0.5 + Math.random() / 2);
   return Math.max(backoffMs, (error.retryAfterSeconds ?? 0) * 1000);
 }
 
-/** @throws the signal's reason when it aborts */
+/** Resolves after `ms` milliseconds. @throws the signal's reason when it aborts */
 export async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve) => {

@@ -2,11 +2,11 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { printable, StoaError, saidBy, unreachable } from "./error.ts";
 
-/** The one place where what a transport throws becomes a StoaError. */
+/** Converts any error of a transport into a StoaError. */
 export function fromTransport(error: unknown): StoaError {
   if (error instanceof StoaError) return error;
   if (!(error instanceof ConnectError)) return unreachable(error);
-  // What our fetch has thrown already.
+  // Our own fetch has thrown it.
   if (error.cause instanceof StoaError) return error.cause;
   const [detail] = error.findDetails(ErrorDetailSchema);
   if (detail !== undefined) {
@@ -21,7 +21,7 @@ export function fromTransport(error: unknown): StoaError {
   return withoutDetail(error);
 }
 
-/** What Connect itself says, ours or the service's, or a proxy's status as Connect reads it. */
+/** An error of Connect itself, on either side, or the status of a proxy as Connect interprets it. */
 function withoutDetail(error: ConnectError): StoaError {
   const message = printable(error.message);
   switch (error.code) {

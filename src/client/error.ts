@@ -14,27 +14,27 @@ export const serviceCodes = [
   "unavailable",
 ] as const;
 
-/** What this client says itself. */
+/** The codes of errors that this client finds itself. */
 const ownCodes = [
-  /** No answer, or one that was cut off. Another try may do. */
+  /** There was no answer, or it was cut off. Another try may succeed. */
   "unreachable",
-  /** Nothing came in the time there was; where receipts are followed there may have been none. Another try may do. */
+  /** Nothing came in time. If receipts are followed, there may have been none. Another try may succeed. */
   "silent",
-  /** What came is not what a Stoa says, or not one that this version knows. */
+  /** The answer is not a Stoa's, or not one that this version knows. */
   "unusable",
 ] as const;
 
 /** Why a call failed; the set is closed. */
 export type StoaErrorCode = (typeof serviceCodes)[number] | (typeof ownCodes)[number];
 
-/** The codes in coarse groups; only `refused` is an answer to what was asked. */
+/** The codes in coarse groups. Only `refused` is an answer to the request itself. */
 export type StoaErrorKind = "unreachable" | "silent" | "unavailable" | "refused" | "unusable";
 
-/** A call failed. The message is for people, on one line, and holds nothing that would upset a terminal. */
+/** A call failed. The message is one line for people, without control characters. */
 export class StoaError extends Error {
   override readonly name = "StoaError";
   readonly code: StoaErrorCode;
-  /** The input that the service found at fault, named as in the contract. */
+  /** The input that the service rejected, named as in the contract. */
   readonly field: string | undefined;
   /** How long the service asks to wait before another try, in seconds. */
   readonly retryAfterSeconds: number | undefined;
@@ -64,7 +64,7 @@ export class StoaError extends Error {
     }
   }
 
-  /** Whether the same call may succeed a little later. */
+  /** Whether the same call may succeed later. */
   get mayPass(): boolean {
     return this.kind === "unreachable" || this.kind === "silent" || this.kind === "unavailable";
   }
@@ -72,12 +72,12 @@ export class StoaError extends Error {
 
 export type JsonObject = { [name: string]: unknown };
 
-/** Whether a JSON value is an object, no array and not null. */
+/** Whether a JSON value is an object, and neither an array nor null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Reads the Error shape, in which a Stoa says why it refuses or fails; undefined for anything else. */
+/** Reads the Error shape, in which a Stoa reports an error; undefined for any other value. */
 export function readErrorShape(value: unknown): StoaError | undefined {
   if (!isObject(value) || value.ok !== false || typeof value.error !== "string") return undefined;
   const { error, message, field, retry_after_seconds: seconds } = value;
@@ -89,7 +89,7 @@ export function readErrorShape(value: unknown): StoaError | undefined {
   });
 }
 
-/** The error that a service's own words make, whichever protocol carried them. */
+/** Makes the error that a service has sent, over any protocol. */
 export function saidBy(said: {
   error: string;
   message: string | undefined;
@@ -105,14 +105,14 @@ export function saidBy(said: {
   });
 }
 
-/** Foreign text, fit for a terminal and a log line: a service could send escape sequences, or very much. */
+/** Makes foreign text safe for a terminal and a log line: it may have escape sequences, or be very long. */
 export function printable(text: string): string {
-  const most = 200;
-  const plain = text.slice(0, most).replace(/[^\x20-\x7e]/g, "?");
-  return text.length > most ? `${plain}...` : plain;
+  const maxLength = 200;
+  const plain = text.slice(0, maxLength).replace(/[^\x20-\x7e]/g, "?");
+  return text.length > maxLength ? `${plain}...` : plain;
 }
 
-/** fetch says "fetch failed", and why in a chain of causes; the runtime's own words need no cleaning. */
+/** The error of a failed connection. fetch reports only "fetch failed"; the reason is in the chain of causes. */
 export function unreachable(error: unknown): StoaError {
   let reason = String(error);
   for (let at: unknown = error; at instanceof Error; at = at.cause) {

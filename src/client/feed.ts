@@ -4,7 +4,7 @@ import type { ListPostsRequestSchema } from "../../gen/stoa/v1/post_service_pb.j
 
 type NameOf<Enum> = Lowercase<Exclude<keyof Enum, "UNSPECIFIED"> & string>;
 
-/** Which posts, and in which order. */
+/** Selects posts, and their order. */
 export interface FeedQuery {
   /** Default: hot. */
   sort?: NameOf<typeof FeedSort> | undefined;
@@ -14,7 +14,7 @@ export interface FeedQuery {
   community?: string | undefined;
 }
 
-/** The first request of a feed; pages are as large as the service gives them. @throws TypeError for an unknown name */
+/** The first request of a feed, with the largest pages that the service allows. @throws TypeError for an unknown name */
 export function feedRequest({ sort, t, community }: FeedQuery): MessageInitShape<typeof ListPostsRequestSchema> {
   return {
     limit: 50n,
@@ -24,7 +24,7 @@ export function feedRequest({ sort, t, community }: FeedQuery): MessageInitShape
   };
 }
 
-/** The value of an enum whose name the REST API would take. */
+/** The value of an enum by the name that the REST API uses. */
 function valueNamed<Value extends number>(values: { [name: string]: string | number }, name: string): Value {
   const value = values[name.toUpperCase()];
   if (typeof value !== "number" || value === 0) throw new TypeError(`there is no ${JSON.stringify(name)} of a feed`);

@@ -2,9 +2,9 @@ import { isObject, StoaError, unreachable } from "./error.ts";
 import { chunksOf, readJson, readRefusal, readWhole } from "./http.ts";
 
 /**
- * `fetch` as the Connect transport uses it, but a reply is only given once it is here whole, so that one that was cut off is
- * told from one that is wrong; and what the service, or a proxy before it, answers outside the protocol is thrown as what
- * it says. Streams are given as they come.
+ * `fetch` for the Connect transport. It returns a reply only when it is complete, so that a reply that was cut off differs from
+ * a wrong one. Replies outside the protocol, from the service or from a proxy, are thrown as errors. Streams are returned
+ * without waiting.
  * @throws StoaError; what fetch throws when the signal aborts
  */
 export const fetchWhole: typeof fetch = async (input, init) => {
@@ -26,7 +26,7 @@ async function attempt<T>(step: Promise<T>, init: RequestInit | undefined): Prom
   }
 }
 
-/** A failure of a unary call is a JSON object with a code. */
+/** The error of a unary call is a JSON object with a code. */
 function isConnectError(bytes: Uint8Array): boolean {
   const value = readJson(bytes);
   return isObject(value) && typeof value.code === "string";

@@ -1,16 +1,16 @@
 import { parseJson } from "../receipt/parse.ts";
 import { isObject, type JsonObject, readErrorShape, StoaError, unreachable } from "./error.ts";
 
-/** How long a reply's head may take, in milliseconds. */
+/** How long the head of a reply may take, in milliseconds. */
 const headMs = 30_000;
-/** How long a reply may be silent, in milliseconds, where nothing else is said. */
-const silenceMs = 240_000;
+/** How long a reply may be silent by default, in milliseconds. */
+const defaultSilenceMs = 240_000;
 /** The most bytes of a reply that is read as a whole. */
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 /**
- * The root address of a service in one spelling: without a slash at its end.
- * @throws TypeError when it is none
+ * The root address of a service in its normal form, without a slash at the end.
+ * @throws TypeError when the text is not such an address
  */
 export function rootAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -21,33 +21,33 @@ export function rootAddress(text: string): string {
 }
 
 /**
- * Gets an address and returns the reply's body, as it comes, once its head is there and says 200.
- * @param silence how long may pass without a byte, in milliseconds
- * @throws StoaError; the signal's reason when it aborts. So does the body
+ * Requests an address, and returns the body of the reply when its head has arrived with status 200.
+ * @param silenceMs how long may pass without a byte, in milliseconds
+ * @throws StoaError; the signal's reason when it aborts. Reading the body throws the same
  */
 export async function open(
   address: string,
   signal: AbortSignal | undefined,
-  silence = silenceMs,
+  silenceMs = defaultSilenceMs,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
   const clock = new SilenceClock(signal);
-  // A proxy that compresses would hold back the lines of a stream that is followed.
+  // A proxy that compresses would delay the lines of a stream.
   const headers = { "accept-encoding": "identity" };
-  // What a cache holds, a browser's too, says nothing of what the service says now.
+  // A cached reply, also in a browser, is not what the service says now.
   const init: RequestInit = { signal: clock.signal, headers, cache: "no-store" };
   const response = await clock.within(headMs, fetch(address, init));
-  const body = readBody(response, clock, silence);
+  const body = readBody(response, clock, silenceMs);
   if (response.status === 200) return body;
   throw readRefusal(response.status, await readWhole(body));
 }
 
-function readBody(response: Response, clock: SilenceClock, silence: number): AsyncGenerator<Uint8Array, void> {
-  return chunksOf(response.body, (step) => clock.within(silence, step));
+function readBody(response: Response, clock: SilenceClock, silenceMs: number): AsyncGenerator<Uint8Array, void> {
+  return chunksOf(response.body, (step) => clock.within(silenceMs, step));
 }
 
 /**
- * The bytes of a reply as they come; whoever goes on no more ends the request.
- * @param within what each step of reading runs in
+ * The bytes of a reply as they arrive. A consumer that stops reading ends the request.
+ * @param within wraps each step of reading
  */
 export async function* chunksOf(
   body: ReadableStream<Uint8Array> | null,
@@ -62,12 +62,12 @@ export async function* chunksOf(
       yield next.value;
     }
   } finally {
-    // After a failure there is nothing left to end, and this fails with it.
+    // After a failure the request has already ended, and this fails too.
     await chunks.cancel().catch(() => undefined);
   }
 }
 
-/** Ends a request when nothing comes for too long, but not while nobody waits for it. */
+/** Ends a request when nothing arrives for too long. The time counts only while somebody waits for it. */
 class SilenceClock {
   readonly signal: AbortSignal;
   readonly #given: AbortSignal | undefined;
@@ -78,7 +78,7 @@ class SilenceClock {
     this.signal = given === undefined ? this.#late.signal : AbortSignal.any([given, this.#late.signal]);
   }
 
-  /** What the request gives. @throws StoaError; the given signal's reason when that aborts */
+  /** Waits for a step of the request. @throws StoaError; the given signal's reason when that aborts */
   async within<T>(ms: number, step: Promise<T>): Promise<T> {
     const timer = setTimeout(() => this.#late.abort(), ms);
     try {
@@ -105,13 +105,13 @@ export async function getObject(address: string, signal: AbortSignal | undefined
   return value;
 }
 
-/** @throws StoaError `unusable` for more than 16 MiB; what reading throws */
+/** Reads a body to its end. @throws StoaError `unusable` for more than 16 MiB; the errors of the body */
 export async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > mostBytes) throw new StoaError("unusable", `the answer is longer than ${mostBytes} bytes`);
+    if (length > maxBytes) throw new StoaError("unusable", `the answer is longer than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   const whole = new Uint8Array(length);
@@ -123,7 +123,7 @@ export async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8A
   return whole;
 }
 
-/** What a reply that is no success says. */
+/** The error that a reply without success reports. */
 export function readRefusal(status: number, body: Uint8Array): StoaError {
   const shape = readErrorShape(readJson(body));
   if (shape !== undefined) return shape;
@@ -131,7 +131,7 @@ export function readRefusal(status: number, body: Uint8Array): StoaError {
   return new StoaError(code, `the answer has status ${status} and is not a Stoa's`);
 }
 
-/** Undefined for what is not JSON. */
+/** Parses JSON; undefined if it is none. */
 export function readJson(bytes: Uint8Array): unknown {
   try {
     return parseJson(new TextDecoder().decode(bytes));

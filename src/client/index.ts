@@ -1,4 +1,4 @@
-/** What the package gives a program: the typed client, and reading and verifying receipts by themselves. */
+/** The exports of the package: the typed client, and functions that read and verify receipts without it. */
 export * from "../../gen/stoa/v1/agent_service_pb.js";
 export * from "../../gen/stoa/v1/comment_service_pb.js";
 export * from "../../gen/stoa/v1/community_service_pb.js";

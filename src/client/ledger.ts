@@ -1,4 +1,4 @@
-// The replies of the ledger that are read as a whole: where the chain ends, and single receipts.
+// Single requests to the ledger: for the end of the chain, and for one receipt.
 
 import type { Json } from "../receipt/canonical.ts";
 import { parseJson } from "../receipt/parse.ts";
@@ -8,25 +8,25 @@ import { getBytes, getObject } from "./http.ts";
 import { toReceivedReceipt } from "./received-receipt.ts";
 import { sha256 } from "./sha256.ts";
 
-/** Where a service says that its chain ends. */
+/** The end of the chain, as a service reports it. */
 export interface Head {
   seq: number;
-  /** Undefined where the service does not show the receipt that it counts. */
+  /** Undefined if the service does not show the receipt. */
   hash: string | undefined;
 }
 
 export const receiptsPath = "/api/v1/house/receipts";
 
-/** The newest receipt, as the service announces it; seq 0 for a chain without receipts. @throws StoaError */
+/** The newest receipt, as the service reports it; seq 0 for a chain without receipts. @throws StoaError */
 export async function readHead(root: string, signal?: AbortSignal): Promise<Head> {
   const first = await readPlace(root, 1, signal);
   if (first.headSeq === 0) return { seq: 0, hash: undefined };
-  // The head may have moved on meanwhile: it is the receipt that was the newest whose hash is wanted.
+  // The head may have moved since. The hash must be that of the receipt that was the newest.
   const { found } = first.headSeq === 1 ? first : await readPlace(root, first.headSeq, signal);
   return { seq: first.headSeq, hash: found?.seq === first.headSeq ? found.hash : undefined };
 }
 
-/** What the service has at a place of the chain: the first receipt from there on, and where the chain ends. */
+/** The first receipt from `from` on, and the seq at which the chain ends, as the service reports them. */
 export async function readPlace(
   root: string,
   from: number,
@@ -38,19 +38,20 @@ export async function readPlace(
   });
   const { receipts, head_seq: headSeq } = page;
   if (!Array.isArray(receipts) || !Number.isSafeInteger(headSeq) || (headSeq as number) < 0) {
-    throw new StoaError("unusable", "the answer is no page of receipts");
+    throw new StoaError("unusable", "the answer is not a page of receipts");
   }
   return { found: receipts.length === 0 ? undefined : toReceivedReceipt(receipts[0]), headSeq: headSeq as number };
 }
 
-/** Whether the service says that the chain ends before the place that was asked for. */
+/** Whether the service reports that the chain ends before the requested receipt. */
 export function isBeyondHead(error: unknown): boolean {
   return error instanceof StoaError && error.code === "not_found" && error.field === "from";
 }
 
 /**
- * One receipt by its canonical bytes, as a link for the next one: its hash is recomputed and its document is checked, all
- * but its own link to the receipt before. Undefined when the service has no such receipt.
+ * Reads one receipt by its canonical bytes, as the link before the next one. The hash is recomputed, and the document is
+ * checked, except for its own link to the receipt before.
+ * @returns the link, or what is wrong with it; undefined if the service has no such receipt
  * @throws StoaError
  */
 export async function readLink(root: string, seq: number, signal?: AbortSignal): Promise<Link | Finding | undefined> {
@@ -66,7 +67,7 @@ export async function readLink(root: string, seq: number, signal?: AbortSignal):
   return verdict.ok ? verdict.link : verdict.finding;
 }
 
-/** What the document itself says, so that only its form is checked; "" where it says nothing. */
+/** The prev_hash of the document itself, so that only its form is checked; "" if it has none. */
 function prevHashOf(bytes: Uint8Array): string {
   try {
     const { prev_hash: prevHash } = parseJson(new TextDecoder().decode(bytes)) as { prev_hash?: Json };

@@ -1,48 +1,49 @@
 import { StoaError } from "./error.ts";
 
-/** The longest line that is read, in bytes. A receipt's is well below: its evidence is limited to 64 KiB. */
-export const longestLine = 4 * 1024 * 1024;
+/** The longest line that is read, in bytes. The line of a receipt is much shorter: its evidence is limited to 64 KiB. */
+export const maxLineBytes = 4 * 1024 * 1024;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The lines of a stream of bytes, without their ends. It holds one line at most, and reads on only when that is taken.
- * @throws StoaError `unusable` for a line that is too long or no UTF-8, `unreachable` when the last one has no end
+ * Splits a stream of bytes into lines, without their ends. It buffers at most one line, and reads on only when the consumer
+ * has taken it.
+ * @throws StoaError `unusable` for a line that is too long or not UTF-8; `unreachable` if the last line has no end
  */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
-  longest = longestLine,
+  maxBytes = maxLineBytes,
 ): AsyncGenerator<string, void> {
-  const begun = new LineBuffer(longest);
+  const partial = new LineBuffer(maxBytes);
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
       const rest = chunk.subarray(start, end);
-      yield decode(begun.length === 0 && rest.length <= longest ? rest : begun.complete(rest));
+      yield decode(partial.length === 0 && rest.length <= maxBytes ? rest : partial.complete(rest));
       start = end + 1;
     }
-    begun.add(chunk.subarray(start));
+    partial.add(chunk.subarray(start));
   }
-  if (begun.length > 0) throw new StoaError("unreachable", "the stream was cut off within a line");
+  if (partial.length > 0) throw new StoaError("unreachable", "the stream was cut off within a line");
 }
 
-/** The beginning of a line. One buffer that grows, since a line may come in very many small chunks. */
+/** The beginning of a line, in one buffer that grows: a line may arrive in very many small chunks. */
 class LineBuffer {
   length = 0;
   #bytes = new Uint8Array(64 * 1024);
-  readonly #longest: number;
+  readonly #maxBytes: number;
 
-  constructor(longest: number) {
-    this.#longest = longest;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   add(bytes: Uint8Array): void {
     const length = this.length + bytes.length;
-    if (length > this.#longest) {
-      throw new StoaError("unusable", `a line of the stream is longer than ${this.#longest} bytes`);
+    if (length > this.#maxBytes) {
+      throw new StoaError("unusable", `a line of the stream is longer than ${this.#maxBytes} bytes`);
     }
     if (length > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(length, Math.min(2 * this.#bytes.length, this.#longest)));
+      const larger = new Uint8Array(Math.max(length, Math.min(2 * this.#bytes.length, this.#maxBytes)));
       larger.set(this.#bytes.subarray(0, this.length));
       this.#bytes = larger;
     }

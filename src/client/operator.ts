@@ -9,12 +9,13 @@ export interface OperatorClientOptions extends RetryOptions {
   operatorToken: string;
 }
 
-/** Sealing, for internal services: the operator's part of the ledger. */
+/** The operator's part of the ledger: sealing, for internal services. */
 export type OperatorClient = Client<typeof LedgerOperatorService>;
 
 /**
- * An operator's client of the Stoa at a root address. Calls throw StoaError, as those of `createStoaClient` do. A session
- * is sealed once, however often its call is repeated; `sealDaily` is not repeated, and a day that is sealed is `exists`.
+ * Creates an operator's client of the Stoa at a root address. Calls throw StoaError, like those of `createStoaClient`. A session
+ * is sealed once, however often its call is repeated. `sealDaily` is not repeated; it fails with `exists` for a day that is
+ * already sealed.
  * @throws TypeError for a bad address
  */
 export function createOperatorClient(

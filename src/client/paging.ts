@@ -1,6 +1,6 @@
 /**
- * Everything that a list holds, page after page by cursor, each page read when the one before is used up.
- * @param read gives the page after a cursor, the first one after none
+ * All items of a list, page by page. A page is read when the consumer has taken the page before.
+ * @param read reads the page after a cursor; the first page without a cursor
  */
 export async function* readPages<T>(
   read: (cursor: string | undefined) => Promise<{ items: T[]; nextCursor?: string | undefined }>,

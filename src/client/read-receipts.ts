@@ -10,27 +10,27 @@ export interface ReadOptions {
   url: string;
   /** The first seq; at most one beyond the head. Default: 1. */
   from?: number | undefined;
-  /** Go on with each receipt as it is sealed, and connect again whenever the connection or the service ends. */
+  /** Continue with each receipt as it is sealed, and connect again whenever the connection or the service ends. */
   follow?: boolean | undefined;
   signal?: AbortSignal | undefined;
-  /** How long a connection may be silent before another takes its place, in milliseconds. Default: four minutes. */
+  /** How long a connection may be silent before it is replaced, in milliseconds. Default: four minutes. */
   silenceMs?: number | undefined;
   /**
-   * Told before each wait for another connection, in milliseconds; but not where the service itself ends a stream that
-   * was good and says when to come again: services limit the age of streams.
+   * Called before each wait for a new connection; the wait is in milliseconds. It is not called when the service itself ends
+   * a good stream and says when to come back: services limit the age of streams.
    */
   onInterruption?: ((reason: string, waitMs: number) => void) | undefined;
 }
 
-/** No service may make us wait for longer than this, in milliseconds. */
-const longestWaitMs = 300_000;
-/** A connection that lasted this long was a good one: the next waits begin anew. */
+/** The longest wait that a service may cause, in milliseconds. */
+const maxWaitMs = 300_000;
+/** After a connection that lasted this long, in milliseconds, the waits start from the shortest again. */
 const goodConnectionMs = 10_000;
 
 /**
- * The receipts of a service in the order in which it sends them, without any check but that each line is one: see
- * `verifyReceipts`. Nothing more is read than the consumer takes. Following, it goes on from the last seq + 1 after each
- * interruption, once the service has answered for the first time.
+ * Reads the receipts of a service in the order in which it sends them. It checks only that each line is a receipt;
+ * `verifyReceipts` verifies them. It reads no more than the consumer takes. With `follow` it continues from the last seq + 1
+ * after each interruption, once the service has answered for the first time.
  * @throws StoaError when the service cannot be read; the signal's reason when it aborts; TypeError for a bad address
  */
 export async function* readReceipts(options: ReadOptions): AsyncGenerator<ReceivedReceipt, void> {
@@ -49,9 +49,9 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receiv
       for await (const line of readLines(body)) {
         // An empty line keeps the connection alive.
         if (line === "") continue;
-        const claim = parseLine(line);
-        yield claim;
-        next = claim.seq + 1;
+        const receipt = parseLine(line);
+        yield receipt;
+        next = receipt.seq + 1;
         attempt = 0;
       }
       if (!follow) return;
@@ -61,9 +61,9 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receiv
       interruption = error;
     }
     if (performance.now() - begun > goodConnectionMs) attempt = 0;
-    // A connection may have died without a word, or there was nothing to say.
+    // The connection has died, or nothing was sealed: connect again at once.
     if (interruption.kind === "silent") continue;
-    const waitMs = Math.min(waitBefore(attempt, interruption), longestWaitMs);
+    const waitMs = Math.min(waitBefore(attempt, interruption), maxWaitMs);
     const isPlanned = isOpen && interruption.code === "unavailable" && interruption.retryAfterSeconds !== undefined;
     if (!isPlanned || attempt > 0) onInterruption?.(interruption.message, waitMs);
     await sleep(waitMs, signal);

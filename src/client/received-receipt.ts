@@ -4,20 +4,20 @@ import type { UntrustedReceipt } from "../receipt/verify.ts";
 import { isObject, printable, readErrorShape, StoaError } from "./error.ts";
 import { sha256 } from "./sha256.ts";
 
-/** A receipt as a service shows it. The types are right, and nothing else of it is believed. */
+/** A receipt as a service sends it. Only the types of its members are checked. */
 export interface ReceivedReceipt {
   seq: number;
   hash: string;
   prevHash: string;
-  /** What is hashed: its UTF-8. */
+  /** The canonical text. Its UTF-8 is hashed. */
   canonical: string;
-  /** The document as it is shown beside; undefined where it is left out. */
+  /** The document that the service shows beside the text; undefined if there is none. */
   document: Json | undefined;
 }
 
 /**
- * Reads one line of the stream.
- * @throws StoaError with what an Error shape says, or `unusable` when the line is neither that nor a receipt
+ * Parses one line of the stream.
+ * @throws StoaError as the line says, if it is an error; `unusable` if it is neither an error nor a receipt
  */
 export function parseLine(line: string): ReceivedReceipt {
   let value: unknown;
@@ -43,12 +43,12 @@ export function toReceivedReceipt(value: unknown): ReceivedReceipt {
 }
 
 function malformed(message: string): StoaError {
-  return new StoaError("unusable", `this is no receipt: ${message}`);
+  return new StoaError("unusable", `this is not a receipt: ${message}`);
 }
 
 const utf8 = new TextEncoder();
 
-/** What the rules are checked on, with the hash recomputed from the bytes. */
+/** The receipt as the rules take it, with the hash that is recomputed from the bytes. */
 export async function withComputedHash({
   seq,
   hash: recorded,

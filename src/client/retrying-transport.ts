@@ -7,28 +7,29 @@ import { fromTransport } from "./connect-error.ts";
 import type { StoaError } from "./error.ts";
 
 export interface RetryOptions {
-  /** How often a call is tried at most; 1 means once and not again. Default: 8, which takes about half a minute. */
+  /** The most tries of a call; 1 means no retry. Default: 8, which takes about half a minute. */
   tries?: number | undefined;
   /** How long one try may take, in milliseconds. Default: 30 s. */
   tryTimeoutMs?: number | undefined;
-  /** The longest wait, in milliseconds, that is waited out; where the service asks for more, the call fails. Default: 60 s. */
+  /** The longest wait before a retry, in milliseconds. If the service asks for a longer one, the call fails. Default: 60 s. */
   longestWaitMs?: number | undefined;
-  /** Told before each wait for another try. */
+  /** Called before each wait for a retry. */
   onRetry?: ((error: StoaError, waitMs: number) => void) | undefined;
 }
 
-/** The header under which a service remembers a create, so that its repeat gets the first reply. */
+/** The header by which a service recognises the repeat of a create, and sends the first reply again. */
 export const idempotencyKeyHeader = "Idempotency-Key";
 
-/** Whether a call may be made twice and do its work once: by its nature, or under a key. The contract says so. */
+/** Whether a repeated call does its work once, by its nature or by its key. The contract says so. */
 function isRepeatable(method: DescMethod): boolean {
   return method.idempotency !== Level.IDEMPOTENCY_UNKNOWN || getOption(method, idempotent_by_key);
 }
 
 /**
- * A transport that tries again what may pass: lost connections and replies, a service that is away or asks to wait. Creates
- * carry one `Idempotency-Key` over all tries of a call, unless the caller gives one. `timeoutMs` of a call bounds all its
- * tries and waits together. All failures are a StoaError, or the signal's reason when that aborts; streams are not repeated.
+ * Creates a transport that repeats calls that may succeed later: the connection or the reply was lost, or the service is away
+ * or asks to wait. All tries of a create have the same `Idempotency-Key`; the caller may set it. `timeoutMs` of a call limits
+ * all its tries and waits together. Every failure is a StoaError, or the signal's reason when that aborts. Streams are not
+ * repeated.
  */
 export function createRetryingTransport(inner: Transport, headers: Headers, options: RetryOptions): Transport {
   const { tries = 8, tryTimeoutMs = 30_000, longestWaitMs = 60_000, onRetry } = options;
@@ -41,7 +42,7 @@ export function createRetryingTransport(inner: Transport, headers: Headers, opti
       }
       for (let failures = 0; ; failures++) {
         signal?.throwIfAborted();
-        // Connect takes 0 for no limit, and the protocol whole milliseconds.
+        // For Connect 0 means no limit, and the protocol has whole milliseconds.
         const left = Math.max(1, Math.ceil(Math.min(tryTimeoutMs, end - performance.now())));
         try {
           return await inner.unary(method, signal, left, sent, message, contextValues);
@@ -69,7 +70,7 @@ export function createRetryingTransport(inner: Transport, headers: Headers, opti
   };
 }
 
-/** What the caller gives comes before what the client has. */
+/** The headers of the caller replace those of the client. */
 function merge(headers: Headers, given: ConstructorParameters<typeof Headers>[0]): Headers {
   const merged = new Headers(headers);
   new Headers(given).forEach((value, name) => {

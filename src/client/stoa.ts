@@ -21,36 +21,36 @@ export interface ListOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Where to begin, what to hold the chain against, and how to end; see VerifyOptions. */
+/** Where to begin, what to compare the chain with, and how to end; see VerifyOptions. */
 export type ReceiptOptions = Omit<VerifyOptions, "url" | "follow">;
 
-/** A Stoa: its services as the contract has them, its lists as async iterables, and its ledger verified. */
+/** A client of a Stoa: the services of the contract, lists as async iterables, and a verified ledger. */
 export interface StoaClient {
   readonly agents: Client<typeof AgentService>;
   readonly communities: Client<typeof CommunityService>;
   readonly posts: Client<typeof PostService>;
   readonly comments: Client<typeof CommentService>;
   readonly ledger: Client<typeof LedgerService>;
-  /** The posts of a feed, to its end. */
+  /** All posts of a feed. */
   feed(query?: FeedQuery & ListOptions): AsyncGenerator<Post, void>;
   /** All communities, by name. */
   everyCommunity(options?: ListOptions): AsyncGenerator<Community, void>;
   /** All comments of a post, oldest first. */
   everyComment(postId: bigint, options?: ListOptions): AsyncGenerator<Comment, void>;
-  /** The chain from a receipt on to its head, each receipt verified before it is given. @throws as verifyReceipts */
+  /** The chain from a receipt to its head. Each receipt is verified before it is returned. @throws as verifyReceipts */
   receipts(options?: ReceiptOptions): AsyncGenerator<VerifiedReceipt, void>;
   /**
-   * The same, and then each receipt as it is sealed, whatever connections and services end meanwhile. It ends by an error
-   * at the first receipt that does not verify, or by the signal.
+   * Like `receipts`, and then each receipt as it is sealed. It connects again when a connection or the service ends. It ends
+   * with an error at the first receipt that does not verify, or when the signal aborts.
    * @throws as verifyReceipts
    */
   followReceipts(options?: ReceiptOptions): AsyncGenerator<VerifiedReceipt, void>;
 }
 
 /**
- * A client of the Stoa at a root address. Calls throw StoaError, or the signal's reason when that aborts; what may pass is
- * tried again, and creates are repeated under one `Idempotency-Key`, which a caller who wants to repeat a call after a
- * restart of its own gives itself: `createPost({…}, { headers: { "Idempotency-Key": key } })`.
+ * Creates a client of the Stoa at a root address. Calls throw StoaError, or the signal's reason when that aborts. Calls that may
+ * succeed later are repeated, creates with the same `Idempotency-Key`. A caller that wants to repeat a call after its own
+ * restart sets the key itself: `createPost({…}, { headers: { "Idempotency-Key": key } })`.
  * @throws TypeError for a bad address
  */
 export function createStoaClient(url: string, options: StoaClientOptions = {}): StoaClient {

@@ -4,7 +4,7 @@ import { fetchWhole } from "./fetch-whole.ts";
 import { createRetryingTransport, type RetryOptions } from "./retrying-transport.ts";
 
 /**
- * How a client talks to the Stoa at a root address. The credential goes to that address and nowhere else.
+ * Creates the transport to the Stoa at a root address. The credential is sent to that address and nowhere else.
  * @param root as `rootAddress` gives it
  * @param credential an API key or an operator token, sent as a bearer token
  */

@@ -8,15 +8,15 @@ import { type Head, isBeyondHead, readHead, readLink, readPlace } from "./ledger
 import { type ReadOptions, readReceipts } from "./read-receipts.ts";
 import { type ReceivedReceipt, withComputedHash } from "./received-receipt.ts";
 
-/** What a verifier of a service finds besides the faults of a chain. */
+/** The faults of a chain, and those that only a service can have. */
 export type ServiceFault =
   | Fault
-  /** The document that is shown beside the canonical bytes is another one. */
+  /** The document beside the canonical bytes is a different one. */
   | "wrong_document"
-  /** A receipt that was seen before is another one now, or gone. */
+  /** A receipt that was seen before has changed or is gone. */
   | "history_changed";
 
-/** The chain does not verify; `seq` is the first receipt that does not. The message is for people, on one line. */
+/** The chain does not verify. `seq` is the first receipt that does not. The message is one line for people. */
 export class DoesNotVerify extends Error {
   override readonly name = "DoesNotVerify";
   readonly seq: number;
@@ -29,30 +29,30 @@ export class DoesNotVerify extends Error {
   }
 }
 
-/** What is asked for lies further than one beyond the head. */
+/** The requested receipt is more than one beyond the head. */
 export class BeyondHead extends Error {
   override readonly name = "BeyondHead";
 }
 
 export interface VerifyOptions extends ReadOptions {
-  /** Where the chain ends at least, as the service announced it; by default it is asked. */
+  /** The head that the chain must reach, as the service reported it. By default the service is asked. */
   head?: Head | undefined;
-  /** A receipt of an earlier verification: it must still be the same. */
+  /** A receipt of an earlier verification. It must not have changed. */
   known?: { seq: number; hash: string } | undefined;
-  /** Told of the link that the first receipt must follow, once all that can be checked before is checked. */
+  /** Called with the link before the first receipt, when everything that can be checked before is checked. */
   onStart?: ((link: Link) => void) | undefined;
 }
 
-/** A receipt that verifies, and so do all before it since `from`. */
+/** A receipt that verifies, as do all receipts before it from `from` on. */
 export interface VerifiedReceipt {
   link: Link;
   document: ReceiptDocument;
 }
 
 /**
- * Verifies the chain of a service, which is not trusted, while reading it: recomputes every hash, checks every rule of
- * src/receipt/FORMAT.md, what is shown beside the bytes, the receipt that is `known`, and that the announced head is
- * reached and is the same. From above 1, the receipt before is hashed too. With `follow` it goes on for ever.
+ * Verifies the chain of a service while reading it. The service is not trusted. This recomputes every hash, checks every rule of
+ * src/receipt/FORMAT.md, the documents beside the bytes, the receipt `known`, and that the chain reaches the reported head
+ * with the same hash. If `from` is above 1, the receipt before is hashed too. With `follow` it never ends by itself.
  * @throws DoesNotVerify; StoaError when the service could not be read, which says nothing of the chain; BeyondHead when
  * `from` is further than one beyond the head; the signal's reason when it aborts
  */
@@ -82,8 +82,8 @@ async function* verifyEach(options: VerifyOptions): AsyncGenerator<VerifiedRecei
   for (;;) {
     const begun = link.seq;
     try {
-      for await (const claim of readReceipts({ ...options, from: link.seq + 1 })) {
-        const verified = await verifyReceived(link, claim);
+      for await (const receipt of readReceipts({ ...options, from: link.seq + 1 })) {
+        const verified = await verifyReceived(link, receipt);
         await checkRecovery(root, verified, signal);
         link = verified.link;
         checkKnown(link, known);
@@ -93,28 +93,28 @@ async function* verifyEach(options: VerifyOptions): AsyncGenerator<VerifiedRecei
     } catch (error) {
       throw await explain(error, root, link, signal);
     }
-    // What ends cleanly before the head may have been cut by a proxy: only a stream without receipts is taken for the end.
+    // A proxy may have cut a stream that ends cleanly before the head. Only a stream without receipts counts as the end.
     if (link.seq >= head.seq) return;
     if (link.seq === begun) throw endsEarly(link, head.seq);
   }
 }
 
-async function verifyReceived(previous: Link, claim: ReceivedReceipt): Promise<VerifiedReceipt> {
+async function verifyReceived(previous: Link, receipt: ReceivedReceipt): Promise<VerifiedReceipt> {
   const due = previous.seq + 1;
-  const verdict = verifyNext(previous, await withComputedHash(claim));
+  const verdict = verifyNext(previous, await withComputedHash(receipt));
   if (!verdict.ok) throw new DoesNotVerify(verdict.finding);
-  // Encoding replaces lone surrogates, so that the bytes could be good, but are not those of this string.
-  if (!claim.canonical.isWellFormed()) {
+  // Encoding replaces lone surrogates: the bytes may be good, but they are not those of this string.
+  if (!receipt.canonical.isWellFormed()) {
     throw new DoesNotVerify({ seq: due, fault: "not_utf8", message: "canonical holds a lone surrogate" });
   }
-  if (!isSame(claim)) {
+  if (!isSame(receipt)) {
     const message = "the document shown beside is not the one that the canonical bytes hold";
     throw new DoesNotVerify({ seq: due, fault: "wrong_document", message });
   }
   return { link: verdict.link, document: verdict.document };
 }
 
-/** A recovery may abandon no receipt that the service still shows. @throws DoesNotVerify */
+/** Checks that the service no longer shows the receipt that a recovery abandons. @throws DoesNotVerify */
 async function checkRecovery(root: string, { link, document }: VerifiedReceipt, signal: AbortSignal | undefined) {
   const rival = rivalOf(document);
   if (rival === undefined) return;
@@ -146,7 +146,7 @@ function goneSince(known: { seq: number; hash: string }, last: number): DoesNotV
   return new DoesNotVerify({ seq: known.seq, fault: "history_changed", message });
 }
 
-/** History has changed: names the recovery by which the operator explains it, where there is one. */
+/** History has changed. Adds the recovery by which the operator explains it to the message, if there is one. */
 async function withRecovery(
   error: DoesNotVerify,
   known: { seq: number; hash: string },
@@ -162,7 +162,7 @@ async function withRecovery(
       return new DoesNotVerify({ seq, fault, message: `${message}; ${words}` });
     }
   } catch {
-    // What else is wrong is not what was asked for.
+    // Other faults do not matter here.
     signal?.throwIfAborted();
   }
   return error;
@@ -187,8 +187,8 @@ async function fetchLink(root: string, seq: number, signal: AbortSignal | undefi
 }
 
 /**
- * A service that misses a receipt cannot stream it, and fails with an error of its own. So whatever it refuses with, the
- * place is looked at: a receipt that is not there where the service says that the chain goes on is a finding.
+ * A service that has lost a receipt cannot stream it, and fails with some error. So after any refusal this requests the receipt
+ * itself. If it is missing although the service reports a longer chain, that is a finding.
  */
 async function explain(error: unknown, root: string, last: Link, signal: AbortSignal | undefined): Promise<unknown> {
   if (!(error instanceof StoaError) || (error.kind !== "refused" && error.code !== "unavailable")) return error;

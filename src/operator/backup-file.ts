@@ -4,17 +4,17 @@ import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type BackupEnd, type BackupHeader, parseEnd, parseHeader } from "../store/backup/format.ts";
 
-/** No statement of a backup is near this long, in bytes: a row has at most 16 MiB, and twice that as text. */
-const maxLine = 64 * 1024 * 1024;
+/** The longest line of a backup, in bytes. Real lines are shorter: a row has at most 16 MiB, and twice that as text. */
+const maxLineBytes = 64 * 1024 * 1024;
 const lineFeed = 0x0a;
 /** The header is one of the first lines. */
 const headerLines = 2;
 
 /**
- * Writes a file that only its owner may read. It appears under its name whole and on the disk, or not at all; a file that
- * had the name before stays until then.
- * @returns what `work` has returned
- * @throws Error when it cannot be written, or the name is that of something else than a file
+ * Writes a file that only its owner may read. The file appears under its name when it is complete and on the disk, or not at
+ * all. An older file of this name stays until then.
+ * @returns the result of `work`
+ * @throws Error when the file cannot be written, or when the name is not the name of a file
  */
 export async function writeWhole<Result>(
   path: string,
@@ -22,8 +22,8 @@ export async function writeWhole<Result>(
 ): Promise<Result> {
   const existing = await stat(path).catch(() => undefined);
   if (existing !== undefined && !existing.isFile()) throw new Error(`${path} is not a file`);
-  const aside = `${path}.${randomBytes(4).toString("hex")}.new`;
-  const file = await open(aside, "wx", 0o600);
+  const unfinished = `${path}.${randomBytes(4).toString("hex")}.new`;
+  const file = await open(unfinished, "wx", 0o600);
   let result: Result;
   try {
     result = await work(async (bytes) => {
@@ -31,10 +31,10 @@ export async function writeWhole<Result>(
     });
     await file.sync();
     await file.close();
-    await rename(aside, path);
+    await rename(unfinished, path);
   } catch (error) {
     await file.close().catch(() => {});
-    await rm(aside, { force: true });
+    await rm(unfinished, { force: true });
     throw error;
   }
   await syncFolder(dirname(path));
@@ -51,7 +51,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** A backup that has been read to its end. */
+/** A backup that was read to its end. */
 export interface CheckedBackup {
   header: BackupHeader;
   end: BackupEnd;
@@ -59,7 +59,7 @@ export interface CheckedBackup {
 
 /**
  * Reads all of a backup.
- * @throws Error with one line when it is no backup, was cut off, or changed since it was made
+ * @throws Error with one line if it is not a backup, was cut off, or was changed since it was made
  */
 export async function checkBackup(path: string, signal: AbortSignal): Promise<CheckedBackup> {
   const header = await readHeader(path, signal);
@@ -83,7 +83,7 @@ async function readHeader(path: string, signal: AbortSignal): Promise<BackupHead
 /**
  * The lines of a backup, without its end.
  * @returns the end
- * @throws Error with one line, after all lines, when the end is missing or the lines are not those that it was made for
+ * @throws Error with one line, after all lines, if the end is missing or its checksum does not match the lines
  */
 export async function* readLines(path: string, signal: AbortSignal): AsyncGenerator<string, BackupEnd> {
   const hash = createHash("sha256");
@@ -118,7 +118,7 @@ async function* splitLines(path: string, signal: AbortSignal): AsyncGenerator<Bu
     if (start === chunk.length) continue;
     parts.push(chunk.subarray(start));
     length += chunk.length - start;
-    if (length > maxLine) throw new Error(`${path} is not a backup that stoa backup has made`);
+    if (length > maxLineBytes) throw new Error(`${path} is not a backup that stoa backup has made`);
   }
   if (parts.length > 0) yield Buffer.concat(parts);
 }

@@ -8,16 +8,16 @@ import { parseOperatorArgs } from "./run.ts";
 
 const help = `Usage: stoa backup FILE
 
-Writes all of the database to FILE, as it is at one moment. The service may run, and goes on. FILE is SQL text that only its
-owner may read; it appears when it is whole. Its header names the engine, the schema and the newest receipt; its end has a
-checksum.
+Writes the whole database to FILE, as it is at one moment. The service may run meanwhile. FILE is SQL text that only its
+owner may read. It appears when it is complete. Its header names the engine, the schema and the newest receipt; its end has
+a checksum.
 
 ${commonHelp}`;
 
 /** Copies the database to a file. */
 export const backup: OperatorCommand = {
   name: "backup",
-  summary: "write all of the database to a file; the service may run",
+  summary: "write the whole database to a file; the service may run",
   help,
   async run(args, context) {
     const { signal, note, out } = context;
@@ -32,12 +32,12 @@ export const backup: OperatorCommand = {
   },
 };
 
-/** What a backup holds, in words. */
+/** Describes the content of a backup. */
 export function describeBackup({ head, engine, schema }: BackupSummary["header"]): string {
   return `up to receipt ${head.seq} (${head.hash}), schema ${schema.at(-1)?.name ?? "none"}, from ${engine}`;
 }
 
-/** The one argument. A relative path is one from where the user stands, not from where npm runs the command. */
+/** The only argument. A relative path begins in the user's folder, not in the one in which npm runs the command. */
 export function fileOf(args: string[], { folder }: OperatorContext): string {
   const { positionals } = parseOperatorArgs(args, {});
   const [file, ...more] = positionals;

@@ -1,12 +1,12 @@
 import type { Config } from "../config/config.ts";
 
-/** What a command gets besides its arguments. */
+/** The environment of a command, besides its arguments. */
 export interface OperatorContext {
   /** The settings of the service, which the commands share. */
   readonly config: Config;
-  /** Where the user stands: relative paths begin here. */
+  /** The user's folder: relative paths begin here. */
   readonly folder: string;
-  /** Aborts on SIGINT and SIGTERM: the command then undoes what is half done and ends. */
+  /** Aborts on SIGINT and SIGTERM. The command then undoes unfinished work and ends. */
   readonly signal: AbortSignal;
   /** Prints a line of the result, to standard output. */
   out(line: string): void;
@@ -22,9 +22,9 @@ export interface OperatorCommand {
   /** The whole text of `NAME --help`. */
   readonly help: string;
   /**
-   * @param args what follows the name
+   * @param args the arguments after the name
    * @returns the exit status
-   * @throws UsageError when the arguments are wrong; Error with one line when the command cannot be done
+   * @throws UsageError when the arguments are wrong; Error with one line when the command fails
    */
   run(args: string[], context: OperatorContext): Promise<number>;
 }
@@ -32,7 +32,7 @@ export interface OperatorCommand {
 /** The exit statuses of all commands. */
 export const exitStatus = {
   done: 0,
-  /** The command was done, and what it found is not as it should be. */
+  /** The command was done, and has found a problem. */
   found: 1,
   /** The arguments or the settings cannot be used. */
   unusable: 2,

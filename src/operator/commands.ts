@@ -5,5 +5,5 @@ import { recover } from "./recover.ts";
 import { restore } from "./restore.ts";
 import { seal } from "./seal.ts";
 
-/** Every command of an operator, in the order of the list that `--help` prints. */
+/** All commands for operators, in the order in which `--help` lists them. */
 export const operatorCommands: readonly OperatorCommand[] = [backup, restore, fsck, recover, seal];

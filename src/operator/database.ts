@@ -1,5 +1,5 @@
-// Where a command finds the database of the service. With STOA_DATABASE_URL it is there. The private database is reached on
-// the socket of its server while the service runs; else the server is started for as long as the command takes.
+// Finds the database of the service for a command. STOA_DATABASE_URL is its address, if it is set. The private database is
+// reached on the socket of its server while the service runs. Otherwise the command starts the server and stops it at its end.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseConfig } from "../config/config.ts";
@@ -16,7 +16,7 @@ import { schemaState } from "../store/schema/migration-records.ts";
 import type { OperatorContext } from "./command.ts";
 import { withSpace } from "./write-space.ts";
 
-/** The accounts by which a command reaches its database. */
+/** The accounts with which a command connects to its database. */
 export interface OperatorAddresses {
   /** An account that may read everything. */
   serving: DatabaseConfig;
@@ -30,23 +30,23 @@ interface FoundDatabase extends OperatorAddresses {
 }
 
 /**
- * `beside`: the service may run. `alone`: a service of this data folder must not run; a database that is missing is made.
- * Whether a service runs on a database of STOA_DATABASE_URL is not known here.
+ * `beside`: the service may run. `alone`: the service of this data folder must not run, and a missing database is created.
+ * With STOA_DATABASE_URL this cannot be checked.
  */
 export type OpenMode = "beside" | "alone";
 
 export interface PoolOptions {
   mode?: OpenMode;
-  /** Whether the command writes: it is refused where a service would refuse writes for want of space. */
+  /** Whether the command writes. It is then refused when the disk is so full that a service would refuse writes. */
   writes: boolean;
   connections: number;
-  /** How long one statement may take, in milliseconds; by default there is no limit. */
+  /** How long one statement may take, in milliseconds; without a limit by default. */
   timeoutMs?: number;
 }
 
 /**
- * Runs the work of a command on the database of the service, by the account that may alter the schema.
- * @throws Error with one line for the operator; what `work` throws
+ * Runs a command on the database of the service, with the account that may alter the schema.
+ * @throws Error with one line for the operator; the errors of `work`
  */
 export function withDatabase<Result>(
   context: OperatorContext,
@@ -67,8 +67,8 @@ export function withDatabase<Result>(
 }
 
 /**
- * The same for work that opens its connections itself.
- * @throws Error with one line for the operator; what `work` throws
+ * Like `withDatabase`, for work that opens its own connections.
+ * @throws Error with one line for the operator; the errors of `work`
  */
 export async function withAddresses<Result>(
   context: OperatorContext,
@@ -84,7 +84,7 @@ export async function withAddresses<Result>(
 }
 
 /**
- * @param options.mayLack whether the command can work where tables are missing
+ * @param options.mayLack whether the command works although tables are missing
  * @throws Error with one line for the operator when the schema is not the one of this version
  */
 export async function checkMigrated(db: Database, signal: AbortSignal, { mayLack = false } = {}): Promise<void> {
@@ -95,7 +95,7 @@ export async function checkMigrated(db: Database, signal: AbortSignal, { mayLack
   if (state.kind === "other" || (state.kind === "incomplete" && !mayLack)) throw new Error(state.reason);
 }
 
-/** Finds the database of the service, and starts its private server where that does not run. */
+/** Finds the database of the service. Starts its private server if that does not run. */
 async function findDatabase({ config, note, signal }: OperatorContext, mode: OpenMode): Promise<FoundDatabase> {
   if (config.database !== undefined) {
     const { database: serving, migrationDatabase: migrating = serving } = config;
@@ -118,7 +118,7 @@ async function findDatabase({ config, note, signal }: OperatorContext, mode: Ope
   }
 }
 
-/** @throws the error of the file system where this account may not look */
+/** @throws the error of the file system if this account may not read the folder */
 function hasDatabase(dataDir: string): boolean {
   if (existsSync(dataDir)) accessSync(dataDir, constants.X_OK);
   return madeBy(serverFiles(dataDir).folder) !== undefined;
@@ -129,13 +129,13 @@ async function startOwn(dataDir: string, note: (line: string) => void, signal: A
   const { serving, migrating, stop } = await startPrivateDatabase({ dataDir, log: note, signal });
   const close = async () => {
     await stop();
-    // Root has taken the folder for itself, and a service that runs as its owner could not start any more.
+    // The folder belongs to root now. A service that runs as its former owner could not start any more.
     if (owner !== undefined) await giveDataFolder(dataDir, owner, note);
   };
   return { serving, migrating, close };
 }
 
-/** The account whose folder this is; undefined where that is root, or this process is not root. */
+/** The owner of the folder; undefined if that is root, or if this process is not root. */
 function ownerBefore(dataDir: string): Account | undefined {
   const uid = statSync(dataDir, { throwIfNoEntry: false })?.uid;
   return uid === undefined || uid === 0 ? undefined : unprivilegedAccount([dataDir]);
@@ -148,7 +148,7 @@ function findRunning(dataDir: string): PrivateAddresses {
     throw new Error(`the data folder ${dataDir} is in use, but its database server does not run yet; try again`);
   }
   const socketPath = socketIn(server.socketFolder);
-  // The service may have a /tmp of its own (PrivateTmp= of systemd).
+  // The service may have its own /tmp (PrivateTmp= of systemd).
   const elsewhere = join("/proc", String(server.pid), "root", socketPath);
   const found = [socketPath, elsewhere].find((path) => existsSync(path));
   if (found === undefined) {

@@ -7,18 +7,18 @@ import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } fr
 import { checkMigrated, withDatabase } from "./database.ts";
 import { parseOptions } from "./run.ts";
 
-/** One for what walks through a table, the others for what reads and repairs beside it. */
+/** One connection walks through a table; the others read and repair meanwhile. */
 const connections = 4;
 
 const help = `Usage: npm run stoa -- fsck [--repair] [--json]
 
-Checks the whole database against itself: every counter against the rows that it counts, rows whose parent is missing,
-every receipt, the head, the calendar and all that is noted of receipts against the receipts, the schema and its triggers.
-What cannot be checked because the schema lacks something is a finding. Services may run meanwhile.
+Checks that the whole database is consistent: every counter against the rows that it counts, rows whose parent is missing,
+every receipt, the head, the calendar and the index tables of the ledger against the receipts, the schema and its triggers.
+A check that is impossible because the schema lacks something is a finding. Services may run meanwhile.
 
 Options:
-  --repair  set right what follows from other rows: counters, computed columns, the notes of seals, the calendar,
-            triggers. Votes, comments, posts and receipts are never changed
+  --repair  correct what follows from other rows: counters, computed columns, the index tables of the ledger, the
+            calendar, triggers. Votes, comments, posts and receipts are never changed
   --json    print one JSON object for each finding: subject, key, problem, stored, counted, repaired; then one with
             ok, findings, repaired, duration_ms
   -h, --help    print this
@@ -33,7 +33,7 @@ ${commonHelp}`;
 
 export const fsck: OperatorCommand = {
   name: "fsck",
-  summary: "count anew, verify and compare all that is stored",
+  summary: "check that the whole database is consistent; repair it",
   help,
   async run(args, context) {
     const values = parseOptions(args, {
@@ -74,7 +74,7 @@ async function* checkAll(
 ): AsyncGenerator<Outcome, void> {
   const reader = db.longReader(signal);
   yield* checkSchema(db, signal, repair, note);
-  // The clock may be behind the services', and posts would then look younger than they are.
+  // This clock may be behind the service's. Posts would then look younger than they are.
   const newest = await newestPostTime(reader);
   const now = () => Math.max(Date.now(), newest);
   yield* recountBoard(reader, now, signal, repair ? db : undefined);

@@ -1,4 +1,4 @@
-// npm run stoa -- COMMAND …: the commands of an operator, on the settings of the service, and those of the packed client.
+// npm run stoa -- COMMAND …: the commands of an operator, with the settings of the service, and those of the packed client.
 import { operatorCommands } from "./commands.ts";
 import { listCommands, runOperatorCommand } from "./run.ts";
 
@@ -10,7 +10,7 @@ if (command !== undefined) {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
   process.exitCode = await runOperatorCommand(command, args, {
     environment: process.env,
-    // npm runs scripts in the folder of the package, and tells where it was called.
+    // npm runs scripts in the folder of the package. INIT_CWD is the folder in which the user called it.
     folder: process.env.INIT_CWD ?? process.cwd(),
     signal: interrupted.signal,
     out: (line) => process.stdout.write(`${line}\n`),

@@ -12,12 +12,12 @@ import { withDatabase } from "./database.ts";
 const help = `Usage: stoa restore FILE
 
 Restores a backup into an empty database, then verifies its ledger. The service must not run. FILE is read to its end before
-anything is written: one that was cut off or changed is refused. A restore that failed can be run again; until one succeeds
+anything is written: a file that was cut off or changed is refused. A restore that failed can be run again. Until one succeeds,
 no service starts on the database. The backup may come from the other engine (MariaDB, MySQL).
 
 ${commonHelp}`;
 
-/** Fills an empty database from a file. */
+/** Fills an empty database from a backup. */
 export const restore: OperatorCommand = {
   name: "restore",
   summary: "fill an empty database from a backup; the service must not run",
@@ -43,12 +43,11 @@ export const restore: OperatorCommand = {
 };
 
 /**
- * Verifies the ledger. What was known of it when the backup was made, such as an alarm, gives way to what is found: the
- * service starts with that.
+ * Verifies the ledger. The result replaces the alarm in the backup, so that the service starts with the current one.
  */
 async function verifyRestored(db: Database, signal: AbortSignal): Promise<Verified> {
   const reader = db.longReader(signal);
-  // A backup of an older version may have no place for it; a start of the service verifies then.
+  // The backup of an older version may have no table for the result. The service then verifies at its start.
   if ((await schemaState(db, signal)).kind !== "current") return verifyFrom(reader, chainStart);
   const alarm = new Alarm(db, Date.now, { info: () => {}, error: () => {} });
   const prior = await alarm.refresh(reader);

@@ -3,20 +3,20 @@ import { help as clientHelp, UsageError } from "../cli/arguments.ts";
 import { ConfigError, readConfig } from "../config/config.ts";
 import { exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 
-/** Where a command prints, and what it reads. */
+/** The environment in which a command runs. */
 export interface Surroundings extends Omit<OperatorContext, "config"> {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The list of commands: those of an operator, then that of everybody. */
+/** The list of commands: those for operators, then those for everybody. */
 export function listCommands(commands: readonly OperatorCommand[]): string {
   const lines = commands.map(({ name, summary }) => `stoa ${name.padEnd(8)} ${summary}\n`);
   return `Usage: npm run stoa -- COMMAND …\n\n${lines.join("")}${clientHelp.replace(/^Usage: .*\n\n/, "")}`;
 }
 
 /**
- * Runs a command of an operator.
- * @returns the exit status; every failure has been told in one line
+ * Runs a command of an operator. Failures are printed in one line.
+ * @returns the exit status
  */
 export async function runOperatorCommand(
   command: OperatorCommand,
@@ -44,7 +44,7 @@ export async function runOperatorCommand(
 }
 
 /**
- * Reads the arguments of a command that takes options only.
+ * Parses the arguments of a command that has only options.
  * @throws UsageError
  */
 export function parseOptions<Options extends NonNullable<ParseArgsConfig["options"]>>(
@@ -52,12 +52,12 @@ export function parseOptions<Options extends NonNullable<ParseArgsConfig["option
   options: Options,
 ) {
   const { values, positionals } = parseOperatorArgs(args, options);
-  if (positionals.length > 0) throw new UsageError(`there is an argument too many: ${positionals[0]}`);
+  if (positionals.length > 0) throw new UsageError(`there is one argument too many: ${positionals[0]}`);
   return values;
 }
 
 /**
- * Reads the arguments of a command.
+ * Parses the arguments of a command.
  * @throws UsageError
  */
 export function parseOperatorArgs<Options extends NonNullable<ParseArgsConfig["options"]>>(
@@ -71,7 +71,7 @@ export function parseOperatorArgs<Options extends NonNullable<ParseArgsConfig["o
   }
 }
 
-/** The message of a failure, with what it was caused by where that says more. */
+/** The message of an error, with the message of its cause if that adds something. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -4,9 +4,9 @@ import { serverFiles } from "../private-database/data-folder.ts";
 import { FreeSpace } from "../store/database/free-space.ts";
 
 /**
- * Runs the work of a command that writes, while the disk of a private database is watched as a service watches it.
- * @param work gets why nothing may be written now, to be asked again before each write
- * @throws StoaError `unavailable` when there is too little space at the start; what `work` throws
+ * Runs a command that writes. Meanwhile it watches the disk of a private database, like the service does.
+ * @param work gets a function that returns why nothing may be written now; it must be called before each write
+ * @throws StoaError `unavailable` when there is too little space at the start; the errors of `work`
  */
 export async function withSpace<Result>(
   { config, note }: { config: Config; note(line: string): void },

@@ -104,7 +104,7 @@ describe("the state file", () => {
     fake.receipts = shownChain(8);
     const { status, stderr } = await runStoa(["verify", fake.url, "--state", state, "--from", "6"], home);
     expect(status).toBe(0);
-    expect(stderr).toBe("stoa: receipts 4 to 5 are not verified, so receipt 3 stays what is remembered\n");
+    expect(stderr).toBe("stoa: receipts 4 to 5 are not verified, so receipt 3 stays the remembered one\n");
     expect(read(state)).toEqual(memory(fake, 3));
     expect((await runStoa(["verify", fake.url, "--state", state, "--from", "4"], home)).status).toBe(0);
     expect(read(state)).toEqual(memory(fake, 8));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { longestLine } from "../../src/client/lines.ts";
+import { maxLineBytes } from "../../src/client/lines.ts";
 import { type ReadOptions, readReceipts } from "../../src/client/receipts.ts";
 import { waitUntil } from "../support/wait.ts";
 import { answerStream, collect, type FakeStoa, refuse, type Shown, shownChain, startFake } from "./fake-stoa.ts";
@@ -49,7 +49,7 @@ describe("a stream that is read once", () => {
     ["that is no JSON", "<html>\n"],
     ["of brackets without end", `${"[".repeat(1_000_000)}\n`],
     ["nested very deep", `${"[".repeat(1_000_000)}${"]".repeat(1_000_000)}\n`],
-    ["that is too long", `"${"x".repeat(longestLine)}"\n`],
+    ["that is too long", `"${"x".repeat(maxLineBytes)}"\n`],
     ["that is not UTF-8", Buffer.from([0x22, 0xfe, 0x22, 0x0a])],
   ])("is unusable with a line %s", async (_, bytes) => {
     const fake = await startFake([]);

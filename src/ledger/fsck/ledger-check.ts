@@ -19,55 +19,55 @@ import { firstBatchSize, isInChain, nextBatchSize } from "../verification/verifi
 import { findWrongApprovals } from "./clock-approval-check.ts";
 import { findUnfounded, findUnnoted, noteChecks } from "./note-check.ts";
 
-/** A finding, and what sets it right. */
+/** A finding, and its repair if there is one. */
 export interface Repairable {
   finding: Finding;
-  mend?: ((tx: Tx) => Promise<void>) | undefined;
+  repair?: ((tx: Tx) => Promise<void>) | undefined;
 }
 
 /** The tables that are compared with the receipts. */
 const tablesBeside = ["ledger_head", "ledger_epoch", ...noteChecks.map(({ name }) => name), "ledger_clock_words"];
 
-/** How many findings may wait for the end of the chain; further ones are told by the next run. */
+/** How many findings may wait for the end of the chain. The next run reports further ones. */
 const maxWaiting = 10_000;
 
 /**
- * Checks every receipt and, against the receipts, the head, the calendar and what is noted as sealed. It may run beside
- * services that seal. Receipts are never changed, and nothing else here is while the chain does not verify. What the
- * schema keeps from being checked is a finding, too.
+ * Checks every receipt, and compares the head, the calendar and the index tables with the receipts. Services may seal
+ * meanwhile. Receipts are never changed. If the chain does not verify, nothing is repaired. A check that is impossible because
+ * the schema lacks something is a finding, too.
  * @param db a reader whose statements may take long
- * @param repair the database in which to set right what follows from receipts; undefined changes nothing
+ * @param repairIn the database in which to repair what follows from receipts; without it nothing is changed
  * @throws StoaError `unavailable`; the reason of `signal`
  */
 export async function* checkLedger(
   db: Queryable,
   signal: AbortSignal,
-  repair?: Database,
+  repairIn?: Database,
 ): AsyncGenerator<Outcome, void> {
   const check = new LedgerCheck(db);
-  for await (const { finding, mend } of check.run()) {
-    const isMended = repair !== undefined && mend !== undefined && check.isIntact;
-    if (isMended) {
-      await repair.transaction(signal, async (tx) => {
+  for await (const { finding, repair } of check.run()) {
+    const isRepaired = repairIn !== undefined && repair !== undefined && check.isIntact;
+    if (isRepaired) {
+      await repairIn.transaction(signal, async (tx) => {
         await lockHead(tx);
-        await mend(tx);
+        await repair(tx);
       });
     }
-    yield { finding, repaired: isMended };
+    yield { finding, repaired: isRepaired };
   }
 }
 
 class LedgerCheck {
   readonly #db: Queryable;
-  /** What can be set right waits here until all of the chain is known to verify. */
+  /** Findings with a repair wait here until the whole chain is known to verify. */
   readonly #waiting: Repairable[] = [];
-  /** What the schema keeps from being checked, by table. */
+  /** The checks that the schema makes impossible, by table. */
   readonly #leftOut = new Map<string, Finding>();
-  /** The last receipt that was looked at. */
+  /** The last receipt that was checked. */
   #link: Link = chainStart;
-  /** The date that is city_day 1 by the first receipt. */
+  /** The date that is city_day 1, by the first receipt. */
   #epoch: string | undefined;
-  /** Whether the receipts and the head that were looked at verify. */
+  /** Whether all receipts so far verify, and the head. */
   isIntact = true;
 
   constructor(db: Queryable) {
@@ -78,18 +78,18 @@ class LedgerCheck {
     try {
       yield* this.#checkChain();
     } catch (error) {
-      // All the rest follows from the receipts.
+      // Everything else is compared with the receipts.
       for (const subject of ["receipts", ...tablesBeside]) yield { finding: leftOut(subject, error) };
       return;
     }
     yield* this.#waiting;
-    const told = new Set(this.#waiting.map(({ finding }) => JSON.stringify(finding.key)));
+    const reported = new Set(this.#waiting.map(({ finding }) => JSON.stringify(finding.key)));
     for (const check of noteChecks) {
-      for await (const found of this.#goThrough(check.name, findUnfounded(this.#db, check))) {
-        if (!told.has(JSON.stringify(found.finding.key))) yield found;
+      for await (const found of this.#walk(check.name, findUnfounded(this.#db, check))) {
+        if (!reported.has(JSON.stringify(found.finding.key))) yield found;
       }
     }
-    yield* this.#goThrough("ledger_clock_words", findWrongApprovals(this.#db));
+    yield* this.#walk("ledger_clock_words", findWrongApprovals(this.#db));
     for (const finding of this.#leftOut.values()) yield { finding };
   }
 
@@ -105,14 +105,14 @@ class LedgerCheck {
       }
       for (const document of documents) yield* await this.#checkCalendar(document);
       for (const check of noteChecks) {
-        this.#await((await this.#attempt(check.name, () => findUnnoted(this.#db, check, documents))) ?? []);
+        this.#defer((await this.#attempt(check.name, () => findUnnoted(this.#db, check, documents))) ?? []);
       }
       if (rows.length > 0) {
         limit = nextBatchSize(rows);
         continue;
       }
       const heads = await this.#attempt("ledger_head", () => listHeads(this.#db));
-      // Without a head nothing can be locked, and nothing repaired.
+      // Without a head, nothing can be locked or repaired.
       if (heads === undefined) this.isIntact = false;
       const findings = heads === undefined ? [] : await this.#checkHead(heads);
       if (findings === undefined) continue;
@@ -121,19 +121,19 @@ class LedgerCheck {
     }
   }
 
-  /** Looks at a table; undefined where the schema lacks something that this needs, which is then noted. */
-  async #attempt<Result>(table: string, look: () => Promise<Result>): Promise<Result | undefined> {
+  /** Reads a table. Returns undefined, and records that, if the schema lacks something that this needs. */
+  async #attempt<Result>(table: string, read: () => Promise<Result>): Promise<Result | undefined> {
     if (this.#leftOut.has(table)) return undefined;
     try {
-      return await look();
+      return await read();
     } catch (error) {
       this.#leftOut.set(table, leftOut(table, error));
       return undefined;
     }
   }
 
-  /** The same for a walk through a table. */
-  async *#goThrough(table: string, walk: AsyncGenerator<Repairable, void>): AsyncGenerator<Repairable, void> {
+  /** Like `#attempt`, for a walk through a table. */
+  async *#walk(table: string, walk: AsyncGenerator<Repairable, void>): AsyncGenerator<Repairable, void> {
     for (;;) {
       const step = await this.#attempt(table, () => walk.next());
       if (step === undefined || step.done) return;
@@ -141,16 +141,16 @@ class LedgerCheck {
     }
   }
 
-  /** Verifies the next receipt. Behind a bad one it goes on from what is recorded of it. */
+  /** Verifies the next receipt. After a bad one, it continues from the recorded hash. */
   async #verify(row: ReceiptRow): Promise<{ faults: Fault[]; document?: ReceiptDocument }> {
     const { seq, hash, prev_hash, canonical } = row;
     const computedHash = sha256(canonical);
-    const claim = { bytes: canonical, computedHash, seq, hash, prevHash: prev_hash };
+    const receipt = { bytes: canonical, computedHash, seq, hash, prevHash: prev_hash };
     const faults: Fault[] = [];
-    let verdict = verifyNext(this.#link, claim);
+    let verdict = verifyNext(this.#link, receipt);
     if (!verdict.ok && seq > this.#link.seq + 1 && isHash(prev_hash)) {
       faults.push(verdict.finding);
-      verdict = verifyNext({ seq: seq - 1, hash: prev_hash }, claim);
+      verdict = verifyNext({ seq: seq - 1, hash: prev_hash }, receipt);
     }
     if (!verdict.ok) {
       this.#link = { seq, hash: isHash(hash) ? hash : computedHash };
@@ -162,7 +162,7 @@ class LedgerCheck {
     return { faults, document: verdict.document };
   }
 
-  /** Receipt 1 has settled the calendar: its time is of the first day, and its city day says when day 1 was. */
+  /** Receipt 1 determines the calendar: its time is on the first day, and its city day says which date is day 1. */
   async #checkCalendar({ seq, ts, city_day }: ReceiptDocument): Promise<Repairable[]> {
     const date = ts.slice(0, 10);
     if (seq > 1) {
@@ -184,15 +184,16 @@ class LedgerCheck {
             ...compare("ledger_epoch.epoch", key, stored.epoch, right.epoch),
             ...compare("ledger_epoch.first_day", key, stored.first_day, right.first_day),
           ];
-    this.#await(findings.map((finding) => ({ finding, mend: (tx) => putEpoch(tx, right) })));
+    this.#defer(findings.map((finding) => ({ finding, repair: (tx) => putEpoch(tx, right) })));
     return more.map(({ id }) => ({
       finding: { subject: "ledger_epoch", key: { id }, problem: "there is more than one row" },
     }));
   }
 
   /**
-   * Compares the head with the last receipt; undefined when something was sealed since that was read. The head is read after
-   * the receipts, and moves with them: it can be ahead of what was read, and is never behind it.
+   * Compares the head with the last receipt. The head is read after the receipts and moves with them: it may be ahead of the
+   * receipts that were read, but never behind.
+   * @returns undefined if a receipt was sealed since the receipts were read
    */
   async #checkHead([head, ...more]: HeadRow[]): Promise<Repairable[] | undefined> {
     if (head === undefined) return [this.#break("ledger_head", { id: 1 }, "the row is missing")];
@@ -204,7 +205,7 @@ class LedgerCheck {
       const { seq } = head;
       const ts = Date.parse(this.#link.ts);
       const findings = compare("ledger_head.ts", key, head.ts, ts);
-      this.#await(findings.map((finding) => ({ finding, mend: (tx) => putHeadTime(tx, seq, ts) })));
+      this.#defer(findings.map((finding) => ({ finding, repair: (tx) => putHeadTime(tx, seq, ts) })));
     }
     return [
       ...(fault === undefined ? [] : [this.#break("ledger_head", key, `${fault.fault}: ${fault.message}`)]),
@@ -217,7 +218,7 @@ class LedgerCheck {
     return { finding: { subject, key, problem } };
   }
 
-  #await(found: readonly Repairable[]): void {
+  #defer(found: readonly Repairable[]): void {
     this.#waiting.push(...found.slice(0, maxWaiting - this.#waiting.length));
   }
 }

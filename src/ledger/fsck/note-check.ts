@@ -1,19 +1,19 @@
-// What receipts do is noted in tables of its own; these rows follow from the receipts.
+// Checks the index tables of the ledger. Their rows, called notes, follow from the receipts.
 import type { ReceiptDocument } from "../../receipt/document.ts";
 import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { compare, type Finding } from "../../store/recount/finding.ts";
 import { deleteNote, findNote, listNotes, type Note, type NoteTable, putNote } from "../../store/recount/notes.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";
 
-/** A table of notes, and which receipts it notes. */
+/** An index table, and the receipts that have a row in it. */
 export interface NoteCheck extends NoteTable {
-  /** The key under which a receipt must be noted; undefined where it must not. */
+  /** The key of the row that a receipt must have; undefined if it must have none. */
   keyOf(document: ReceiptDocument): Note["key"] | undefined;
-  /** What is wrong with a receipt that is noted and must not be. */
+  /** What is wrong with a receipt that has a row and must have none. */
   denial: string;
 }
 
-/** Every table of notes. */
+/** All index tables. */
 export const noteChecks: readonly NoteCheck[] = [
   {
     name: "ledger_days",
@@ -35,13 +35,13 @@ export const noteChecks: readonly NoteCheck[] = [
   },
 ];
 
-/** A finding about a note, and what sets it right. The head must be locked for that. */
+/** A finding about a note, and its repair. The head must be locked for the repair. */
 export interface WrongNote {
   finding: Finding;
-  mend?: (tx: Tx) => Promise<void>;
+  repair?: (tx: Tx) => Promise<void>;
 }
 
-/** Looks whether what these receipts did is noted in a table, and noted of them. */
+/** Finds receipts that lack a note in a table, or whose note names another receipt. */
 export async function findUnnoted(
   db: Queryable,
   check: NoteCheck,
@@ -54,7 +54,7 @@ export async function findUnnoted(
   return (await Promise.all(notes.map((right) => compareNote(db, check, right)))).flat();
 }
 
-/** Goes through a table, and gives the notes of receipts that did not do it. */
+/** Finds the notes in a table that name the wrong receipt. */
 export async function* findUnfounded(db: Queryable, check: NoteCheck): AsyncGenerator<WrongNote, void> {
   let after: Note | undefined;
   for (;;) {
@@ -63,7 +63,7 @@ export async function* findUnfounded(db: Queryable, check: NoteCheck): AsyncGene
     const right = await Promise.all(notes.map((note) => isFounded(db, check, note)));
     for (const note of notes.filter((_, index) => !right[index])) {
       const problem = `receipt ${note.seq} ${check.denial}`;
-      yield { finding: { ...nameOf(check, note), problem }, mend: (tx) => deleteNote(tx, check, note) };
+      yield { finding: { ...nameOf(check, note), problem }, repair: (tx) => deleteNote(tx, check, note) };
     }
     after = notes.at(-1);
   }
@@ -73,15 +73,15 @@ async function compareNote(db: Queryable, check: NoteCheck, right: Note): Promis
   const seq = await findNote(db, check, right.key);
   if (seq === right.seq) return [];
   const { subject, key } = nameOf(check, right);
-  const mend = (tx: Tx) => putNote(tx, check, right);
-  if (seq === undefined) return [{ finding: { subject, key, problem: `receipt ${right.seq} is not noted` }, mend }];
+  const repair = (tx: Tx) => putNote(tx, check, right);
+  if (seq === undefined) return [{ finding: { subject, key, problem: `receipt ${right.seq} is not noted` }, repair }];
   if (await isFounded(db, check, { key: right.key, seq })) {
     return [{ finding: { subject, key, problem: `receipts ${seq} and ${right.seq} both seal it` } }];
   }
-  return compare(`${subject}.seq`, key, seq, right.seq).map((finding) => ({ finding, mend }));
+  return compare(`${subject}.seq`, key, seq, right.seq).map((finding) => ({ finding, repair }));
 }
 
-/** Whether the receipt that a note names did what it says. A receipt that cannot be read is a finding by itself. */
+/** Whether the receipt that a note names must have this note. A receipt that cannot be read is a separate finding. */
 async function isFounded(db: Queryable, check: NoteCheck, { key, seq }: Note): Promise<boolean> {
   const receipt = await findReceipt(db, seq);
   if (receipt === undefined) return false;

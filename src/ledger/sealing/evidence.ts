@@ -2,21 +2,21 @@ import { badInput } from "../../errors.ts";
 import { canonicalize, type Json } from "../../receipt/canonical.ts";
 
 /** The most bytes of evidence, in canonical form. */
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 /**
- * How deep values may stand within evidence. A gRPC client reads messages nested 100 deep, of which an object within a
- * google.protobuf.Struct takes three: a receipt that it could not read would end its stream there, for good.
+ * How deep values may be nested in evidence. A gRPC client reads messages that are nested at most 100 deep, and an object in a
+ * google.protobuf.Struct takes three of these levels. A client could never stream past a receipt that it cannot read.
  */
-const mostLevels = 16;
+const maxLevels = 16;
 
 /**
- * Refuses what callers supply where `jq -cS` (1.6) and RFC 8785 would write it differently, so that the `rebuild` command
- * of every receipt works: numbers that are no safe integers, U+007F, names that are not ASCII. Likewise what has no
- * canonical form at all, or is nested too deep to be read.
- * @throws StoaError `bad_input`; `field` is the path of the member at fault
+ * Refuses values that `jq -cS` (1.6) and RFC 8785 write differently, so that the `rebuild` command of every receipt works:
+ * numbers that are not safe integers, U+007F, names that are not ASCII. It also refuses values that have no canonical form,
+ * and values that are nested too deep.
+ * @throws StoaError `bad_input`; `field` is the path of the bad member
  */
 export function checkPlain(value: Json, path: string, level = 0): void {
-  if (level > mostLevels) throw badInput(path, `${path} is nested deeper than ${mostLevels} levels.`);
+  if (level > maxLevels) throw badInput(path, `${path} is nested deeper than ${maxLevels} levels.`);
   if (typeof value === "number" && !Number.isSafeInteger(value)) {
     throw badInput(path, `${path} must be an integer up to 2^53-1; write other numbers as strings.`);
   }
@@ -37,8 +37,8 @@ export function checkPlain(value: Json, path: string, level = 0): void {
 }
 
 /**
- * The evidence of a session: what the caller supplies beside `session` and `source`.
- * @throws StoaError `bad_input`; `field` is the path of the member at fault
+ * Makes the evidence of a session from what the caller supplies, `session` and `source`.
+ * @throws StoaError `bad_input`; `field` is the path of the bad member
  */
 export function sessionEvidence(
   session: string,
@@ -50,7 +50,7 @@ export function sessionEvidence(
   }
   checkPlain(supplied, "evidence");
   const evidence = { ...supplied, session, source };
-  if (Buffer.byteLength(canonicalize(evidence)) > mostBytes) {
+  if (Buffer.byteLength(canonicalize(evidence)) > maxBytes) {
     throw badInput("evidence", "evidence is over 64 KiB in canonical form.");
   }
   return evidence;
