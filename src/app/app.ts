@@ -66,7 +66,7 @@ async function compose(startup: Startup): Promise<App> {
   const siteUrl = config.siteUrl ?? url;
   const server = await createStoaServer(startup, { database, board, ledger, times, siteUrl, gauges });
   shutdown.signal.throwIfAborted();
-  await server.listen(reserved.handOver());
+  await server.listen(reserved.transferSocket());
   metrics?.show(server.metrics);
   log.info({ url, siteUrl, metrics: metrics?.url }, "listening");
   return { url, metricsUrl: metrics?.url, close: () => shutdown.run(config.drainTimeoutMs) };

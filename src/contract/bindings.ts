@@ -4,22 +4,22 @@ import type { HttpRule } from "../../gen/google/api/http_pb.js";
 import { success_status } from "../../gen/stoa/v1/options_pb.js";
 import { compilePathTemplate, type PathTemplate } from "./path-template.ts";
 
-/** One way to call an RPC over REST, as its google.api.http annotation says. */
+/** One way to call an RPC over REST, from its google.api.http annotation. */
 export interface Binding {
   rpc: DescMethod;
   httpMethod: string;
   path: PathTemplate;
-  /** The path as the contract writes it: /api/v1/posts/{id}. */
+  /** The path template of the contract, such as /api/v1/posts/{id}. */
   template: string;
-  /** Where the JSON body goes: all of the message, one field, or nowhere (the body is then ignored). */
+  /** The target of the JSON body: the whole message, one field, or nothing (the body is ignored). */
   body: "*" | DescField | undefined;
-  /** The field that is the response, where it is not the whole message. */
+  /** The field that is sent as the response; undefined for the whole message. */
   responseBody: DescField | undefined;
-  /** The status of success. */
+  /** The HTTP status of a successful call. */
   status: number;
 }
 
-/** All bindings of a service, additional ones too. @throws Error for an annotation that makes no sense. */
+/** All bindings of a service, including additional ones. @throws Error for an invalid annotation */
 export function bindingsOf(service: DescService): Binding[] {
   return service.methods
     .filter((rpc) => hasOption(rpc, http))
@@ -51,7 +51,7 @@ function toBinding(rpc: DescMethod, rule: HttpRule): Binding {
   };
 }
 
-/** The field of a request at a path of names, or undefined. */
+/** Finds the field at a path of names. */
 export function fieldAt(rpc: DescMethod, names: string[]): DescField | undefined {
   let message: DescMethod["input"] | undefined = rpc.input;
   let field: DescField | undefined;

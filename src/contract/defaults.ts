@@ -1,7 +1,7 @@
 import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import { default_value } from "../../gen/stoa/v1/options_pb.js";
 
-/** What an absent field stands for, by the contract. @throws Error where the contract gives no integer: at start. */
+/** The integer that the contract gives as the default of a field. @throws Error, at start, if there is none */
 export function integerDefault(field: DescField): bigint {
   const text = textOf(field);
   const isInteger = field.scalar === ScalarType.INT64 || field.scalar === ScalarType.INT32;
@@ -9,14 +9,14 @@ export function integerDefault(field: DescField): bigint {
   return BigInt(text);
 }
 
-/** The same for a string. */
+/** The string that the contract gives as the default of a field. @throws Error, at start, if there is none */
 export function stringDefault(field: DescField): string {
   const text = textOf(field);
   if (field.scalar !== ScalarType.STRING || text === "") throw wrong(field, text);
   return text;
 }
 
-/** The same for an enum, of which it is the number. */
+/** The number of the enum value that the contract gives as the default of a field. @throws Error, at start, if there is none */
 export function enumDefault<Enum extends number>(field: DescField): Enum {
   const text = textOf(field);
   const value = field.enum?.values.find(({ name }) => name === text);

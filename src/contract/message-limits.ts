@@ -1,25 +1,25 @@
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.js";
 
-/** What any message may take besides its longest strings, in bytes: other fields, unknown fields, strings without a rule. */
+/** The bytes for everything but bounded strings: other fields, unknown fields, strings without a rule. */
 const allowance = 16 * 1024;
-/** The longest UTF-8 form of a code point, in bytes. */
+/** The maximum length of a code point in UTF-8, in bytes. */
 const bytesPerCharacter = 4;
 
 /**
- * The largest binary form of a message that is worth reading: twice what the field rules of the contract allow, so that a
- * string that is too long is still read and refused for what it is. A binary message is cheap to send and dear to read
- * where it consists of many small fields; in JSON escapes may make a good message large, so JSON has no such limit.
- * @param upperLimit what no message may exceed, in bytes
+ * The maximum size of a message in binary form: twice what the field rules of the contract allow. So a string that is too
+ * long is still read, and the error names its field. A binary message of many small fields is cheap to send but expensive
+ * to read. JSON has no such limit, because escapes can make a valid message large.
+ * @param upperLimit the maximum for every message, in bytes
  * @returns a size in bytes
  */
 export function maxBinarySize(desc: DescMessage, upperLimit: number): number {
   return Math.min(upperLimit, allowance + 2 * stringBytes(desc));
 }
 
-/** The size of a message's strings at their longest; infinite for what the contract does not bound. */
+/** The maximum size of a message's strings; infinite if the contract does not bound them. */
 function stringBytes(desc: DescMessage, within: readonly DescMessage[] = []): number {
-  // A message that may hold itself, such as google.protobuf.Struct, has no longest form.
+  // A recursive message, such as google.protobuf.Struct, has no maximum size.
   if (within.includes(desc)) return Number.POSITIVE_INFINITY;
   return desc.fields.reduce((sum, field) => sum + fieldBytes(field, [...within, desc]), 0);
 }

@@ -1,40 +1,40 @@
 /*
  * The path templates of google.api.http (grammar in google/api/http.proto):
  *   Template = "/" Segments [ ":" Verb ]; Segment = "*" | "**" | LITERAL | "{" FieldPath [ "=" Segments ] "}"
- * `**` takes any number of segments, none included, and must be the last one.
+ * `**` matches zero or more segments, and must be the last segment.
  */
 
-/** A variable of a template and the segments of the path that make its value. */
+/** A variable of a template, and the segments of the path that make up its value. */
 interface Variable {
   /** The field, as a path of names. */
   field: string[];
-  /** The first segment, and the one after the last; undefined when it goes to the end of the path (`**`). */
+  /** The first segment, and the one after the last; undefined if the variable extends to the end of the path (`**`). */
   from: number;
   to: number | undefined;
 }
 
-/** What a path holds for a variable, still percent-encoded. */
+/** The value of a variable in a path, still percent-encoded. */
 export interface Captured {
   field: string[];
   segments: string[];
-  /** The variable stands for one segment, whatever the path. */
+  /** Whether the variable always matches exactly one segment. */
   isSingle: boolean;
 }
 
 export interface PathTemplate {
-  /** The template as routes of Fastify's router; their parameters have no meaning of their own. */
+  /** The template as routes of Fastify's router. The names of their parameters have no meaning. */
   routes: string[];
   verb: string | undefined;
   /** The fields that are bound to the path. */
   fields: string[][];
   /**
-   * What a raw request path (before percent-decoding, without the query) that the router took to one of the routes
-   * holds for the variables. Undefined for another path: its verb is not this one, or a segment is empty.
+   * Reads the variables from a raw request path (before percent-decoding, without the query) that matched one of the routes.
+   * @returns undefined if the path does not match: its verb is another one, or a segment is empty
    */
   match(path: string): Captured[] | undefined;
 }
 
-/** Percent-encoding that does not decode to text, in the value of `field`. */
+/** The value of `field` has percent-encoding that does not decode to text. */
 export class PathEncodingError extends Error {
   readonly field: string;
 
@@ -47,7 +47,7 @@ export class PathEncodingError extends Error {
 const literal = /^[\w.~!$&'()+,;@-]+$/;
 const variablePart = /^\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:=([^{}]+))?\}$/;
 
-/** @throws Error when the template is malformed: the service does not start with it. */
+/** @throws Error when the template is malformed; the service does not start then */
 export function compilePathTemplate(template: string): PathTemplate {
   const malformed = (why: string) => new Error(`The path template ${template} is malformed: ${why}.`);
   const parsed = /^\/(.+?)(?::([^/:{}*]+))?$/.exec(template);
@@ -99,8 +99,8 @@ export function compilePathTemplate(template: string): PathTemplate {
 }
 
 /**
- * The value of a variable. In a value of one segment everything is decoded; in one of several, `%2F` is left as it is,
- * to stay apart from the slashes between them.
+ * Decodes the value of a variable. In a value of several segments `%2F` stays encoded, because it would look like a slash
+ * between segments.
  * @throws PathEncodingError
  */
 export function decodeCaptured({ field, segments, isSingle }: Captured): string {
@@ -113,8 +113,8 @@ export function decodeCaptured({ field, segments, isSingle }: Captured): string 
 }
 
 /**
- * Fastify's router has no parameter that ends at a verb, and no verb behind a wildcard: there, `match` looks at it.
- * Nor does its wildcard take an absent segment: that is a route of its own.
+ * Fastify's router supports neither a parameter that ends at a verb nor a verb after a wildcard. `match` checks those verbs.
+ * Its wildcard does not match an absent segment, so that is a separate route.
  */
 function toRoutes(pattern: string[], verb: string | undefined): string[] {
   const last = pattern.at(-1);

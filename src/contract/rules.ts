@@ -56,7 +56,7 @@ function rulesOf(rpc: DescMethod): Rules {
   return rules;
 }
 
-/** Who may call an RPC. @throws Error when the contract does not say: the service does not start then. */
+/** Who may call an RPC. @throws Error when the contract does not say; the service does not start then */
 export function accessOf(rpc: DescMethod): Access {
   return rulesOf(rpc).access;
 }
@@ -66,27 +66,27 @@ export function isIdempotentByKey(rpc: DescMethod): boolean {
   return rulesOf(rpc).idempotentByKey;
 }
 
-/** Whether an agent's current API key alone may call an RPC. */
+/** Whether an RPC accepts only an agent's current API key. */
 export function isForCurrentKeyOnly(rpc: DescMethod): boolean {
   return rulesOf(rpc).currentKeyOnly;
 }
 
-/** Whether an RPC's reply holds what must not be stored as it is. */
+/** Whether the reply of an RPC holds a secret, which must not be stored in plain text. */
 export function isReplySecret(rpc: DescMethod): boolean {
   return rulesOf(rpc).replyIsSecret;
 }
 
-/** The name of the rate limit that an RPC spends from, where it has one of its own. */
+/** The name of the RPC's own rate limit, if it has one. */
 export function limitOf(rpc: DescMethod): LimitName | undefined {
   return rulesOf(rpc).limit;
 }
 
-/** Whether an RPC changes something although anybody may call it. */
+/** Whether an RPC needs no authentication and has side effects. */
 export function isPublicWrite(rpc: DescMethod): boolean {
   return rulesOf(rpc).publicWrite;
 }
 
-/** Whether the JSON of a message lacks a field that is unset; others are null there. */
+/** Whether the JSON of a message omits this field when it is unset. Other unset fields are null. */
 export function isOmittedWhenUnset(field: DescField): boolean {
   return getOption(field, omitted_when_unset);
 }

@@ -1,13 +1,13 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 
-/** A message as far as its text is measured. */
+/** A message as the measuring functions see it. */
 type Measured = Record<string, unknown>;
 type Measure = (message: Measured) => number;
 
 /**
- * Makes the function that measures how much text the lists of messages in a message hold, in UTF-16 code units, be they its
- * own or those of a message in it. It looks at lengths only, which costs next to nothing beside encoding the message.
- * @returns undefined where the message holds no list
+ * Makes a function that measures the text in a message's lists of messages, including the lists of nested messages. The
+ * function reads only lengths, so it costs almost nothing compared to encoding the message.
+ * @returns a function that gives a length in UTF-16 code units; undefined if the message has no list
  */
 export function createTextLength(desc: DescMessage): ((message: Message) => number) | undefined {
   const measure = measureLists(desc, []);
@@ -15,7 +15,7 @@ export function createTextLength(desc: DescMessage): ((message: Message) => numb
 }
 
 function measureLists(desc: DescMessage, within: readonly DescMessage[]): Measure | undefined {
-  // A message that may hold itself is not bounded by the contract; what it holds within itself is not measured.
+  // The contract does not bound a recursive message, so what it holds within itself is not measured.
   if (within.includes(desc)) return undefined;
   const measures = desc.fields
     .map((field) => measureField(field, [...within, desc]))

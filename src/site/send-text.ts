@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isKnown } from "../http/replies/etag.ts";
+import { matchesEtag } from "../http/replies/etag.ts";
 
 /** How long browsers may reuse a page without asking, in seconds. After that the ETag tells whether it has changed. */
 const freshSeconds = 10;
@@ -15,6 +15,6 @@ export function sendText(
   // Weak, because compression changes the bytes.
   const tag = `W/"${hash("sha1", text, "base64url")}"`;
   reply.headers(headers).header("etag", tag).header("cache-control", `public, max-age=${freshSeconds}`);
-  if (isKnown(request.headers["if-none-match"], tag)) return reply.code(304).send();
+  if (matchesEtag(request.headers["if-none-match"], tag)) return reply.code(304).send();
   return reply.code(200).send(text);
 }

@@ -1,4 +1,4 @@
-/** Does something at once, and then again and again while the service runs; never twice at a time. */
+/** Runs work at once and then at each interval. Runs never overlap. */
 export class Ticker {
   readonly #work: (signal: AbortSignal) => Promise<void>;
   readonly #onFailure: (error: unknown) => void;
@@ -7,9 +7,9 @@ export class Ticker {
   #running: Promise<void> | undefined;
 
   /**
-   * @param everyMs how often, in milliseconds; a tick that comes while work is under way is left out
-   * @param work is told by its signal when to stop
-   * @param onFailure told why it failed; the next tick tries again. A failure of a stop is none
+   * @param everyMs the interval in milliseconds. A tick is skipped if the work of an earlier one is still running
+   * @param work must end soon after its signal aborts
+   * @param onFailure gets the error of failed work; the next tick tries again. Errors after `stop` are ignored
    */
   constructor(everyMs: number, work: (signal: AbortSignal) => Promise<void>, onFailure: (error: unknown) => void) {
     this.#work = work;
@@ -18,7 +18,7 @@ export class Ticker {
     this.#tick();
   }
 
-  /** Resolves when no work is under way any more. */
+  /** Aborts the running work, and resolves when it has ended. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopping.abort(new Error("the service is stopping"));

@@ -19,8 +19,9 @@ import { inRange, integerText, notText, readScalar, readTimestamp } from "./scal
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
 
 /**
- * Reads a message from a request, by the same rules as `encodeMessage` writes one: strict types, `null` as absent.
- * @throws StoaError `bad_input` for the fault in the lowest field number; unknown properties, where refused, come last.
+ * Reads a message from the input of a request, by the same rules by which `encodeMessage` writes one. Types are strict, and
+ * `null` means absent.
+ * @throws StoaError `bad_input` for the fault in the lowest field number. Unknown properties, if refused, are reported last
  */
 export function decodeMessage<Desc extends DescMessage>(desc: Desc, input: Input): MessageShape<Desc> {
   return readMessage(desc, input, "", 1) as MessageShape<Desc>;
@@ -46,7 +47,7 @@ function readMessage(desc: DescMessage, input: Input, at: string, depth: number)
 }
 
 interface Shape {
-  /** By number. */
+  /** In the order of their numbers. */
   fields: DescField[];
   refusesUnknown: boolean;
 }
@@ -132,7 +133,7 @@ function readMessageValue(field: DescField, desc: DescMessage, node: Node, at: s
   return readMessage(desc, node as Input, `${at}.`, depth + 1);
 }
 
-/** The value for google.protobuf.Struct and its like, which hold numbers as doubles. */
+/** Converts to the value of google.protobuf.Struct and similar types, which hold numbers as doubles. */
 function toPlain(value: JsonValue, at: string, depth: number): PlainJson {
   if (typeof value === "string" && !value.isWellFormed()) throw notText(at);
   if (value instanceof JsonNumber) {

@@ -20,11 +20,11 @@ type Encode = (value: never) => JsonOutput;
 const encoders = new Map<DescMessage, (message: Message) => { [name: string]: JsonOutput }>();
 
 /**
- * A message as the REST facade writes it: snake_case names; int64 as numbers; unset optional fields and messages as
- * explicit nulls, except those that the contract leaves out when unset; enum values in lower case without their prefix;
- * timestamps in RFC 3339 UTC with milliseconds.
- * @throws RangeError for an integer beyond 2^53-1, which JSON readers would misread; likewise for what has no form at
- * all: a time beyond the years 1 to 9999, a number that its enum does not name.
+ * Encodes a message as the REST facade writes it. Names are in snake_case. int64 values are numbers. Unset optional fields
+ * and messages are explicit nulls, unless the contract omits them when unset. Enum values are in lower case without their
+ * prefix. Timestamps are in RFC 3339 UTC with milliseconds.
+ * @throws RangeError for a value without a JSON form: an integer beyond 2^53-1, which JSON readers would round, a time
+ * outside the years 1 to 9999, or a number that its enum does not name
  */
 export function encodeMessage<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>) {
   return encoderOf(desc)(message);
@@ -33,7 +33,7 @@ export function encodeMessage<Desc extends DescMessage>(desc: Desc, message: Mes
 function encoderOf(desc: DescMessage): (message: Message) => { [name: string]: JsonOutput } {
   let encoder = encoders.get(desc);
   if (encoder === undefined) {
-    // Registered before it is compiled: a message may hold itself.
+    // Registered before it is compiled, because a message may contain itself.
     let compiled: ((message: Message) => { [name: string]: JsonOutput }) | undefined;
     encoder = (message) => {
       compiled ??= compileMessage(desc);
@@ -117,7 +117,7 @@ function encodeTimestamp({ seconds, nanos }: { seconds: bigint; nanos: number })
 }
 
 function compileEnum(desc: DescEnum): Encode {
-  // Of names that share a number, the first counts.
+  // If several names share a number, the first one is used.
   const names = new Map(desc.values.toReversed().map(({ number, name }) => [number, enumValueName(desc, name)]));
   return (value: number) => {
     const name = names.get(value);
@@ -126,7 +126,7 @@ function compileEnum(desc: DescEnum): Encode {
   };
 }
 
-/** FEED_SORT_HOT is `hot`. */
+/** The name of an enum value in JSON: FEED_SORT_HOT is `hot`. */
 export function enumValueName(desc: DescEnum, name: string): string {
   const prefix = desc.sharedPrefix ?? "";
   return (name.toLowerCase().startsWith(prefix) ? name.slice(prefix.length) : name).toLowerCase();
@@ -148,7 +148,7 @@ function compileScalar(scalar: ScalarType): Encode {
       return (value: Uint8Array) => base64Encode(value);
     case ScalarType.FLOAT:
     case ScalarType.DOUBLE:
-      // As proto JSON has it: NaN, Infinity and -Infinity are strings.
+      // As in proto JSON, NaN, Infinity and -Infinity are strings.
       return (value: number) => (Number.isFinite(value) ? value : String(value));
     default:
       return (value: JsonOutput) => value;

@@ -1,6 +1,6 @@
 import type { JsonValue } from "./json.ts";
 
-/** Values from the path or the query: text that is still to be read as the type of its field. */
+/** Values from the path or the query. The type of the field decides how the text is read. */
 export class UrlText {
   readonly values: string[];
 
@@ -9,6 +9,6 @@ export class UrlText {
   }
 }
 
-/** What a request holds: members of a JSON body, and texts of the path and the query. */
+/** The input of a request: the members of its JSON body, and the texts of its path and query. */
 export type Input = Map<string, Input | UrlText | JsonValue>;
 export type Node = Input | UrlText | JsonValue;

@@ -1,16 +1,16 @@
 /*
- * JSON text to values, stricter and more exact than JSON.parse where it matters to us: a key that comes twice is refused,
- * numbers keep their digits, and members are held in a Map, so that no name (`__proto__`) is special. A text is refused
- * while it is parsed once it is too deep or holds too many values: a body of 256 KiB that consists of brackets would block
- * the event loop for 100 ms and more, and a few bytes can decompress to it.
+ * A JSON parser that is stricter and more exact than JSON.parse. It refuses duplicate keys. Numbers keep their digits.
+ * Objects are Maps, so no name (`__proto__`) is special. It stops as soon as a text is nested too deeply or has too many
+ * values: otherwise 256 KiB of brackets would block the event loop for more than 100 ms, and a few compressed bytes suffice
+ * to send them.
  */
 
-/** How deep arrays and objects may be nested, as in Protobuf's own runtimes: what reads the values recurses. */
+/** The maximum depth of arrays and objects, as in Protobuf's own runtimes. The readers of the values are recursive. */
 export const maxDepth = 100;
-/** How many values a text may hold, members and elements of all depths together. */
+/** The maximum number of values in a text, at all depths together. */
 export const maxValues = 10_000;
 
-/** A number as it was written, so that the reader can be exact about it. */
+/** A number with its digits as they were written, so that its reader can be exact. */
 export class JsonNumber {
   readonly text: string;
 
@@ -19,8 +19,8 @@ export class JsonNumber {
   }
 
   /**
-   * The value as an integer, or undefined when it is not a whole number (1.0 and 1e2 are). It is exact as far as anybody
-   * holds integers: one with more than 40 zeros to add for its exponent comes out smaller, and huge all the same.
+   * The value as an integer; undefined if it is not a whole number (1.0 and 1e2 are). Integers beyond every type are not
+   * exact: an exponent adds at most 40 zeros.
    */
   toInteger(): bigint | undefined {
     const [, sign, whole = "", fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(
@@ -45,7 +45,7 @@ export class JsonNumber {
 export type JsonObject = Map<string, JsonValue>;
 export type JsonValue = null | boolean | string | JsonNumber | JsonValue[] | JsonObject;
 
-/** The text is not JSON that is read here; the message says why. */
+/** The text is not valid JSON, or exceeds a limit. The message says why. */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
 }
@@ -57,7 +57,7 @@ const space = /[ \t\n\r]*/y;
 
 /**
  * Parses a JSON text (RFC 8259).
- * @throws JsonSyntaxError, also for a key that comes twice in one object, and beyond `maxDepth` and `maxValues`
+ * @throws JsonSyntaxError, also for a duplicate key in an object, and beyond `maxDepth` or `maxValues`
  */
 export function parseJson(text: string): JsonValue {
   return new Parser(text).parse();
@@ -91,7 +91,7 @@ class Parser {
         }
         value = value.value;
       }
-      // A value ended here; so may any number of the containers around it.
+      // A value ended here. Any number of containers around it may end, too.
       for (;;) {
         const container = open.at(-1);
         if (container === undefined) {

@@ -1,9 +1,9 @@
-/** From how many characters in its lists on a reply is encoded in parts. */
+/** Replies with at least this many characters in their lists are encoded in parts. */
 export const largeLength = 64 * 1024;
 
 /**
- * The bytes that `JSON.stringify` gives for an object, made of one text for each element of its lists. V8 keeps a text of
- * megabytes until it collects the old heap, and many large replies would fill that; short ones go at once.
+ * Encodes an object to the same bytes as `JSON.stringify`, but stringifies the elements of its lists one by one. V8 frees a
+ * string of megabytes only when it collects the old heap, which many large replies would fill. It frees short strings soon.
  */
 export function encodeInParts(members: Readonly<Record<string, unknown>>): Buffer {
   const parts: string[] = [];

@@ -9,19 +9,19 @@ import { type Input, UrlText } from "./input.ts";
 import { JsonSyntaxError, type JsonValue, parseJson } from "./json.ts";
 import { isTextual } from "./well-known.ts";
 
-/** Splits the raw target of a request line, which may be a whole address (RFC 9112, section 3.2.2). */
+/** Splits the raw target of a request line, which may be an absolute URL (RFC 9112, section 3.2.2). */
 export function splitTarget(target: string): { path: string; query: string } {
   const [, path = "", query = ""] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(target) as RegExpExecArray;
   return { path, query };
 }
 
-/** What a binding reads its message from. */
+/** The parts of a request that make up its message. */
 export interface RequestParts {
   captured: Captured[];
   /** The raw query, without the question mark. */
   query: string;
   body: Buffer | undefined;
-  /** The id of the last event that a client which reconnects has seen. */
+  /** The header Last-Event-ID: the id of the last event that a reconnecting client has seen. */
   lastEventId?: string | undefined;
 }
 
@@ -37,14 +37,14 @@ export function readRequest(binding: Binding, { captured, query, body, lastEvent
   return decodeMessage(binding.rpc.input, input);
 }
 
-/** Where the contract has a field for it, a client that reconnects goes on behind the last event it has seen. */
+/** If the contract has a field for it, a reconnecting client continues after the last event that it has seen. */
 function resume(input: Input, binding: Binding, lastEventId: string): void {
   const field = resumingField(binding);
   if (field === undefined || !/^\d{1,16}$/.test(lastEventId)) return;
   input.set(field.name, new UrlText([String(BigInt(lastEventId) + 1n)]));
 }
 
-/** The field that the header Last-Event-ID stands for, if there is one. */
+/** The field that the header Last-Event-ID sets, if there is one. */
 export function resumingField({ rpc }: Binding): DescField | undefined {
   return rpc.input.fields.find((each) => hasOption(each, resumes_stream) && getOption(each, resumes_stream));
 }
@@ -79,8 +79,8 @@ function parseBody(body: Buffer | undefined): JsonValue {
 }
 
 /**
- * Query parameters name fields that a text can give, nested ones with dots. Others are ignored, as are those of fields
- * that the path or the body holds.
+ * Adds the query parameters that name fields; dots separate the names of nested fields. Parameters without a field are
+ * ignored, and so are those of fields in the path or the body.
  */
 function addQuery(input: Input, binding: Binding, query: string): void {
   const given = new Map<string, string[]>();
@@ -99,7 +99,7 @@ function addQuery(input: Input, binding: Binding, query: string): void {
   for (const [name, values] of given) put(input, name.split("."), new UrlText(values));
 }
 
-/** Whether a query parameter of this name (nested fields with dots) gives a field. */
+/** Whether a query parameter of this name sets a field. Dots separate the names of nested fields. */
 export function isQueryField({ rpc, body, path }: Binding, name: string): boolean {
   const names = name.split(".");
   const field = fieldAt(rpc, names);
@@ -109,7 +109,7 @@ export function isQueryField({ rpc, body, path }: Binding, name: string): boolea
   return !isInBody && !path.fields.some((each) => each.join(".") === name);
 }
 
-/** A name or a value of a query as it was meant; undefined where its percent-encoding is broken. */
+/** Decodes a name or a value of a query. @returns undefined if its percent-encoding is broken */
 export function decodeQuery(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
@@ -118,7 +118,7 @@ export function decodeQuery(text: string): string | undefined {
   }
 }
 
-/** Puts a text into the input; a body that has no object where one is needed is left for `decodeMessage` to refuse. */
+/** Puts a text into the input. If the body has no object where one is needed, `decodeMessage` refuses it later. */
 function put(input: Input, names: string[], value: UrlText): void {
   let target = input;
   for (const name of names.slice(0, -1)) {

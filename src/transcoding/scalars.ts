@@ -5,11 +5,11 @@ import { type Node, UrlText } from "./input.ts";
 import { JsonNumber } from "./json.ts";
 import { isTimestampMs } from "./well-known.ts";
 
-/** RFC 3339 with up to nine digits of a second; kept to the nanosecond. */
+/** RFC 3339 with up to nine fractional digits of a second. */
 const rfc3339 =
   /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** @throws StoaError `bad_input`, naming `at` */
+/** Reads a time, exact to the nanosecond. @throws StoaError `bad_input` that names `at` */
 export function readTimestamp(node: Node, at: string): { seconds: bigint; nanos: number } {
   const text = node instanceof UrlText ? node.values[0] : node;
   const match = typeof text === "string" ? rfc3339.exec(text) : null;
@@ -23,18 +23,18 @@ export function readTimestamp(node: Node, at: string): { seconds: bigint; nanos:
   throw badInput(at, `${at} must be a date and time as in RFC 3339.`);
 }
 
-/** Date.parse takes February 30 for March 2. */
+/** Whether the day exists. Date.parse would read February 30 as March 2. */
 function isDate(text: string): boolean {
   const ms = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
-/** An integer as a path, a query or a key of a map spells it. */
+/** The form of an integer in a path, a query or a key of a map. */
 export const integerText = /^(?:0|-?[1-9]\d*)$/;
 
 /**
- * Reads a scalar as strictly as JSON and the contract tell types apart.
- * @throws StoaError `bad_input`, naming `at`
+ * Reads a scalar. The JSON type must be exactly the one of the field.
+ * @throws StoaError `bad_input` that names `at`
  */
 export function readScalar(type: ScalarType, node: Node, at: string): unknown {
   const text = node instanceof UrlText ? (node.values[0] as string) : undefined;
@@ -54,7 +54,7 @@ export function readScalar(type: ScalarType, node: Node, at: string): unknown {
         const encoded = text ?? node;
         if (typeof encoded === "string") return base64Decode(encoded);
       } catch {
-        // Reported as any other value of the wrong kind, below.
+        // Reported below, like every other value of the wrong type.
       }
       throw badInput(at, `${at} must be base64.`);
     }
@@ -80,7 +80,7 @@ function integerOf(node: Node): bigint | undefined {
   return node instanceof JsonNumber ? node.toInteger() : undefined;
 }
 
-/** What JSON takes for a number. */
+/** The form of a number in JSON. */
 const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function readFloat(text: string | undefined, node: Node): number | undefined {
@@ -103,7 +103,7 @@ function isLong(type: ScalarType): boolean {
   );
 }
 
-/** 64-bit integers are exact in JSON up to 2^53-1 only; nothing beyond that is accepted. */
+/** Whether an integer is in the range of its type. 64-bit integers beyond 2^53-1 are refused, because JSON readers round them. */
 export function inRange(type: ScalarType, value: bigint): boolean {
   const unsigned =
     type === ScalarType.UINT32 ||

@@ -5,20 +5,20 @@ import { decodeMessage } from "./decode.ts";
 import { type Input, UrlText } from "./input.ts";
 import { decodeQuery, decodeVariable } from "./request.ts";
 
-/** A parameter of a query: its decoded name, and its value as it came, still percent-encoded. */
+/** A parameter of a query: its decoded name, and its value, still percent-encoded. */
 export type QueryParameter = readonly [name: string, rawValue: string];
 
-/** The fields of a message that an address gives. All values are still percent-encoded, so that their faults are found here. */
+/** The fields of a message in a URL. All values are still percent-encoded, so their faults are found here. */
 export interface UrlFields {
   /** The raw values of variables of the binding's path. */
   path: Readonly<Record<string, string | undefined>>;
-  /** The parameters in the order of the address. A field that comes more than once is refused. */
+  /** The parameters in the order of the URL. A field that comes more than once is refused. */
   query: readonly QueryParameter[];
 }
 
 /**
- * Reads a message from the fields of an address, as `readRequest` reads it from a request.
- * @throws StoaError `bad_input` that names the field at fault; `not_found` where a variable of the path is empty
+ * Reads a message from the fields of a URL, as `readRequest` reads it from a request.
+ * @throws StoaError `bad_input` that names the field at fault; `not_found` if a variable of the path is empty
  */
 export function readUrlFields<Desc extends DescMessage>(
   desc: Desc,

@@ -1,12 +1,12 @@
 const MS_PER_DAY = 86_400_000;
 const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, "0"));
 
-/** The day that was written last, counted from 1970-01-01. The times of one reply mostly share a few days. */
+/** The last written day, counted from 1970-01-01. Most times of a reply are on a few days. */
 let lastDay = 0;
 let lastDate = "1970-01-01";
 
 /**
- * What `new Date(ms).toISOString()` gives for the years 0 to 9999, in a fraction of its time: 2026-01-31T23:59:59.000Z.
+ * Same as `new Date(ms).toISOString()` for the years 0 to 9999, but several times as fast: 2026-01-31T23:59:59.000Z.
  * @param ms milliseconds since 1970-01-01T00:00:00Z, a whole number
  */
 export function toUtcText(ms: number): string {

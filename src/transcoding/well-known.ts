@@ -5,7 +5,7 @@ export function isTimestamp(desc: DescMessage): boolean {
   return desc.typeName === "google.protobuf.Timestamp";
 }
 
-/** The years 1 to 9999, which are all that RFC 3339 and google.protobuf.Timestamp know. */
+/** Whether a time is in the years 1 to 9999, the range of RFC 3339 and google.protobuf.Timestamp. */
 export function isTimestampMs(ms: number): boolean {
   return ms >= -62_135_596_800_000 && ms < 253_402_300_800_000;
 }
@@ -15,22 +15,22 @@ export function isStruct(desc: DescMessage): boolean {
   return desc.typeName === "google.protobuf.Struct";
 }
 
-/** Types whose JSON form is proto JSON's, without anything of ours in it. */
+/** Whether the JSON form of a type is that of proto JSON, without rules of our own. */
 export function hasProtoJsonForm({ typeName }: DescMessage): boolean {
   return /^google\.protobuf\.(Any|Duration|FieldMask|ListValue|Value)$/.test(typeName);
 }
 
-/** google.protobuf.Int64Value and its like: in JSON they are what they wrap. */
+/** The scalar type in google.protobuf.Int64Value and similar wrappers, which are plain values in JSON; undefined for others. */
 export function wrappedScalar(desc: DescMessage): ScalarType | undefined {
   return isWrapperDesc(desc) ? desc.fields[0].scalar : undefined;
 }
 
-/** Whether protobuf-es holds the wrapper of this field as the bare scalar. */
+/** Whether protobuf-es represents the wrapper in this field as the bare scalar. */
 export function isHeldBare({ fieldKind, oneof }: DescField): boolean {
   return fieldKind === "message" && oneof === undefined;
 }
 
-/** Whether a text of the path or the query can give a message of this type. */
+/** Whether a text in the path or the query can be read as a message of this type. */
 export function isTextual(desc: DescMessage): boolean {
   return (
     isTimestamp(desc) ||

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ServiceTable } from "../../calls/service-table.ts";
+import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
-import { remembered } from "../../http/replies/remembered.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
 import { Guide, type GuideName } from "./guide.ts";
 
@@ -25,7 +25,7 @@ export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, policies 
     policies,
   );
   for (const [name, contentType] of Object.entries(types) as [GuideName, string][]) {
-    const text = remembered(
+    const text = memoize(
       async () =>
         new Precompressed(guide.text(name, siteUrl()), {
           "content-type": contentType,

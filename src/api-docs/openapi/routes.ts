@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
+import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
-import { remembered } from "../../http/replies/remembered.ts";
 import { describeApi, sitePlaceholder } from "./document.ts";
 import type { Schema } from "./schema.ts";
 import { addViewer } from "./viewer.ts";
@@ -18,7 +18,7 @@ export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/opena
 export function addOpenApiRoutes(app: FastifyInstance, services: readonly DescService[], siteUrl: () => string): void {
   const description = describeApi(services);
   const add = (path: string, contentType: string, write: (document: Schema) => string | Promise<string>) => {
-    const document = remembered(
+    const document = memoize(
       async () =>
         new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl()), {
           "content-type": contentType,

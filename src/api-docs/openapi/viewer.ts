@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
 import { htmlHeaders } from "../../http/replies/html-headers.ts";
+import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
-import { remembered } from "../../http/replies/remembered.ts";
 
 /** The files that the page loads: Swagger UI from its package, and the lines that start it. */
 const files = {
@@ -23,7 +23,7 @@ interface Viewer {
 /** Adds `/docs`: the description in Swagger UI. The page loads nothing from other servers. */
 export function addViewer(app: FastifyInstance, documentPath: string): void {
   // Few people open the page, so its files are read at the first request.
-  const load = remembered(() => loadViewer(documentPath));
+  const load = memoize(() => loadViewer(documentPath));
   app.get("/docs", { compress: false }, async (request, reply) => (await load()).page.send(request, reply));
   app.get<{ Params: { name: string } }>("/docs/assets/:name", { compress: false }, async (request, reply) => {
     const asset = (await load()).assets.get(request.params.name);

@@ -3,7 +3,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
-/** The files of the contract with all they import, to be found by name, by symbol and by extension. */
+/** The files of the contract and their imports, indexed by name, by symbol and by extension. */
 export class Descriptors {
   /** The full names of the services, sorted. */
   readonly services: readonly string[];
@@ -27,24 +27,24 @@ export class Descriptors {
     return this.#files.get(path);
   }
 
-  /** The file that declares what has this full name, be it a type, a service or a part of one. */
+  /** The file that declares this full name: a type, a service, or a part of one. */
   fileOfSymbol(name: string): DescFile | undefined {
     return this.#symbols.get(name);
   }
 
-  /** The file that extends a message by a field of this number. */
+  /** The file that declares the extension of a message with this field number. */
   fileOfExtension(message: string, number: number): DescFile | undefined {
     return this.#extensions.get(message)?.get(number);
   }
 
-  /** The numbers of all extensions of a message, ascending; undefined where there is no such message. */
+  /** The field numbers of all extensions of a message, ascending; undefined for an unknown message. */
   extensionNumbers(message: string): number[] | undefined {
     const numbers = this.#extensions.get(message);
     if (numbers === undefined) return this.#messages.has(message) ? [] : undefined;
     return [...numbers.keys()].sort((a, b) => a - b);
   }
 
-  /** A file as a google.protobuf.FileDescriptorProto; custom options are in it as they were compiled. */
+  /** The bytes of a file's google.protobuf.FileDescriptorProto, with custom options as the compiler wrote them. */
   bytesOf(file: DescFile): Uint8Array {
     let bytes = this.#bytes.get(file);
     if (bytes === undefined) {
@@ -80,7 +80,7 @@ export class Descriptors {
     for (const { name } of [...fields, ...oneofs]) this.#symbols.set(`${typeName}.${name}`, file);
   }
 
-  /** The values of an enum stand beside it, not in it. */
+  /** The values of an enum are in the scope around the enum, not in the enum. */
   #addEnum({ typeName, values, file }: DescEnum): void {
     const scope = typeName.slice(0, typeName.lastIndexOf(".") + 1);
     for (const { name } of values) this.#symbols.set(scope + name, file);
@@ -92,7 +92,7 @@ export class Descriptors {
   }
 }
 
-/** A file, then everything that it imports, directly or not; each once, breadth first. */
+/** A file, then all its direct and indirect imports; each once, breadth first. */
 export function withImports(file: DescFile): DescFile[] {
   const found = new Set([file]);
   // The set grows while it is walked.

@@ -3,12 +3,12 @@ import { type Health, HealthCheckResponse_ServingStatus as Status } from "../../
 import { badInput, notFound } from "../../errors.ts";
 import type { Readiness } from "../health/readiness.ts";
 
-/** No service has a longer name, in characters; a watch keeps nothing that long. */
+/** The maximum length of a service's name, in characters. It bounds what a watch keeps in memory. */
 const maxNameLength = 256;
 
 /**
- * gRPC's health protocol (https://github.com/grpc/grpc/blob/master/doc/health-checking.md) over what /readyz says.
- * @param names the services whose health may be asked for; they and the empty name, all of them, share one state
+ * gRPC's health protocol (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). It serves the same state as /readyz.
+ * @param names the services that clients may ask about. They share one state, and the empty name stands for all of them
  */
 export function createHealthService(names: readonly string[], readiness: Readiness): ServiceImpl<typeof Health> {
   const known = new Set(["", ...names]);
@@ -19,7 +19,7 @@ export function createHealthService(names: readonly string[], readiness: Readine
       return current();
     },
 
-    // Not itself a generator: that would keep the request, and with it a name of any length, as long as the stream is open.
+    // This is not a generator. A generator would keep the request, and a long name in it, as long as the stream is open.
     watch({ service }, { signal }) {
       if (service.length > maxNameLength) {
         throw badInput("service", `service must have at most ${maxNameLength} characters.`);
@@ -38,10 +38,10 @@ async function* watchKnown(readiness: Readiness, signal: AbortSignal) {
   for await (const serving of readiness.watch(signal)) yield { status: statusOf(serving) };
 }
 
-/** A service that is not in this process will not appear in it; the protocol asks to keep the stream open all the same. */
+/** The protocol asks to keep the stream open for an unknown service, although none will appear in this process. */
 async function* watchUnknown(readiness: Readiness, signal: AbortSignal) {
   yield { status: Status.SERVICE_UNKNOWN };
-  // It ends, by throwing, as every watch does.
+  // Like every watch, this ends by throwing.
   for (const changes = readiness.watch(signal); ; ) await changes.next();
 }
 

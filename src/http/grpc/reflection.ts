@@ -14,9 +14,9 @@ import { type Descriptors, withImports } from "./descriptors.ts";
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
 type Answer = NonNullable<Response["messageResponse"]>;
 
-/** How many requests one stream answers. */
+/** The maximum number of requests on one stream. */
 const maxRequests = 1_000;
-/** For so many requests a stream spends a further call of its caller's limit. */
+/** After each so many requests, a stream spends one more call of its caller's limit. */
 const requestsPerCall = 10;
 
 export interface ReflectionOptions {
@@ -27,8 +27,8 @@ export interface ReflectionOptions {
 }
 
 /**
- * gRPC's reflection protocol: each request gets one response, and what cannot be answered an ErrorResponse. A response has
- * at most all files of the contract.
+ * gRPC's reflection protocol. Each request gets one response; a request that cannot be answered gets an ErrorResponse. The
+ * largest response has all files of the contract.
  */
 export function createReflectionService(
   descriptors: Descriptors,
@@ -39,7 +39,7 @@ export function createReflectionService(
       const { limits } = requestOf(values);
       const signal = AbortSignal.any([shutdown, gone]);
       let answered = 0;
-      // What the client has got on this stream is not sent again among the imports of another file.
+      // A file that was sent on this stream is not sent again as an import of another file.
       const sent = new Set<DescFile>();
       for await (const request of until(signal, requests, idleMs)) {
         if (answered === maxRequests) throw tooManyRequests();
@@ -95,7 +95,7 @@ function failure(errorCode: Code, errorMessage: string): Answer {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 
-/** What arrives until the signal aborts. @throws the signal's reason then; StoaError when nothing comes for `idleMs` */
+/** Yields items until the signal aborts. @throws the signal's reason; StoaError when no item comes for `idleMs` */
 async function* until<Item>(signal: AbortSignal, items: AsyncIterable<Item>, idleMs: number): AsyncGenerator<Item> {
   const iterator = items[Symbol.asyncIterator]();
   while (true) {

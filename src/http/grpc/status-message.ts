@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 
 /**
- * Makes the messages of gRPC's failures readable for every client. Connect escapes all that encodeURIComponent does; the
- * protocol asks for it only where a character is not printable ASCII, or the percent sign ("Responses" in PROTOCOL-HTTP2),
- * and grpc-js undoes no more than that: its users would read `title%3A must be …`.
+ * Makes gRPC error messages readable for every client. Connect escapes with encodeURIComponent. The protocol asks for
+ * less: only the percent sign and everything that is not printable ASCII ("Responses" in PROTOCOL-HTTP2). grpc-js decodes
+ * only that, so its users would read `title%3A must be …`.
  */
 export function respellMessages(response: ServerResponse): void {
   const addTrailers = response.addTrailers.bind(response);

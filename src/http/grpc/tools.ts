@@ -8,7 +8,7 @@ import { Descriptors } from "./descriptors.ts";
 import { createHealthService } from "./health.ts";
 import { createReflectionService } from "./reflection.ts";
 
-/** The services that every gRPC server has for its tools. They are public, and no part of the contract or of REST. */
+/** The standard services for gRPC tools. They are public. They belong neither to the contract nor to REST. */
 export function createToolServices(
   { services }: Pick<ServiceTable, "services">,
   readiness: Readiness,
@@ -16,14 +16,14 @@ export function createToolServices(
 ) {
   const contract = services.map(({ service }) => service);
   const tools = [Health, ServerReflection, ServerReflectionAlpha];
-  // Failures carry an ErrorDetail, which no message of the services mentions.
+  // Errors carry an ErrorDetail. No message of the services refers to it, so it is added here.
   const descriptors = new Descriptors([...contract, ...tools], [file_stoa_v1_error]);
   const names = contract.map(({ typeName }) => typeName);
   const reflection = createReflectionService(descriptors, { shutdown });
   return [
     { service: Health, implementation: { ...createHealthService(names, readiness) } },
     { service: ServerReflection, implementation: { ...reflection } },
-    // The same messages under another package.
+    // v1alpha has the same messages in another package.
     { service: ServerReflectionAlpha, implementation: { ...reflection } },
   ] satisfies ServiceTable["services"];
 }

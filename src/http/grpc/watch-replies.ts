@@ -4,15 +4,15 @@ import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import { createDeferred } from "../../timing/wait.ts";
 
 const path = `/${Health.typeName}/${Health.method.watch.name}`;
-/** How long a stop waits for them to end, in milliseconds: a watcher that reads nothing does not hold it up. */
+/** How long a stop waits for the replies to end, in milliseconds. A watcher that reads nothing cannot delay it further. */
 const timeoutMs = 500;
 
-/** The replies to those who watch the service's health, as far as they are still going out. */
+/** The open replies to clients that watch the service's health. */
 export class WatchReplies {
   readonly #open = new Set<ServerResponse>();
   #lastEnded: (() => void) | undefined;
 
-  /** Follows the replies of this server; to be made before its routes. */
+  /** Tracks the replies of this server. Create it before the routes. */
   constructor(app: FastifyInstance) {
     app.addHook("onRoute", (route) => {
       if (route.url !== path) return;
@@ -23,7 +23,7 @@ export class WatchReplies {
     });
   }
 
-  /** Resolves when the last of them is on the wire to its end, soon at the latest. */
+  /** Resolves when the last open reply has been sent completely, or after `timeoutMs`. */
   async ended(): Promise<void> {
     if (this.#open.size === 0) return;
     const ended = createDeferred<void>({ ms: timeoutMs, onTimeout: ({ resolve }) => resolve() });

@@ -2,9 +2,9 @@ import { StoaError } from "../../errors.ts";
 import { forEachInBatches } from "../../timing/event-loop.ts";
 import { createDeferred, waitFor } from "../../timing/wait.ts";
 
-/** How often readiness is looked at while somebody watches, in milliseconds. */
+/** The interval of checks while a client watches, in milliseconds. */
 const pollMs = 500;
-/** A check that takes longer than this has failed, in milliseconds: a database that is silent is away. */
+/** The timeout of a check, in milliseconds. A database that does not answer counts as unavailable. */
 const timeoutMs = 5_000;
 
 export interface ReadinessLog {
@@ -13,14 +13,14 @@ export interface ReadinessLog {
 }
 
 /**
- * Throws `StoaError` `unavailable` with the reason when the service cannot serve; returns what the operator should look at
- * although it can. `signal` aborts when nobody waits for the answer any more.
+ * Checks whether the service can serve. Returns a warning for the operator, if there is one. Throws `StoaError`
+ * `unavailable` with the reason when the service cannot serve. `signal` aborts when the result is no longer needed.
  */
 export type CheckReady = (signal: AbortSignal) => Promise<string | undefined>;
 
 /**
- * Whether the service can serve, for /readyz and for gRPC's health protocol. However many ask or watch, one check runs at
- * a time, and none while nobody does.
+ * Whether the service can serve, for /readyz and for gRPC's health protocol. All callers and watchers share one check at a
+ * time. Without callers and watchers, no check runs.
  */
 export class Readiness {
   readonly #checkReady: CheckReady;
@@ -31,7 +31,7 @@ export class Readiness {
   #watchers = 0;
   #polling = false;
   #endPause: (() => void) | undefined;
-  /** What the last look found; undefined before the first, and while nobody watches. */
+  /** The result of the last check; undefined before the first check and while nobody watches. */
   #serving: boolean | undefined;
 
   /** @param shutdown aborts when the service begins to stop: every watcher is told so, and its watch ends */
@@ -43,8 +43,8 @@ export class Readiness {
   }
 
   /**
-   * Looks whether the service can serve; callers join a look that is under way.
-   * @returns what the operator should look at although it can
+   * Checks whether the service can serve. Concurrent callers share the running check.
+   * @returns a warning for the operator, if there is one
    * @throws StoaError `unavailable` with the reason when it cannot
    */
   check(): Promise<string | undefined> {
@@ -54,13 +54,13 @@ export class Readiness {
     return this.#running;
   }
 
-  /** `check` as yes or no; no, too, once the service stops. */
+  /** The result of `check` as a boolean. It is false once the service stops. */
   async isServing(): Promise<boolean> {
     return !this.#shutdown.aborted && (await this.#found()) && !this.#shutdown.aborted;
   }
 
   /**
-   * Whether the service can serve: now, and whenever that changes.
+   * Yields whether the service can serve: now, and after each change.
    * @throws the signal's reason; StoaError `unavailable` after a last `false` when the service stops
    */
   async *watch(signal: AbortSignal): AsyncGenerator<boolean, never> {

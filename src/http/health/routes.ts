@@ -1,11 +1,11 @@
 import type { FastifyInstance } from "fastify";
 
-/** Whoever watches the service is never told to wait. */
+/** Monitoring is never rate limited. */
 const unlimited = { config: { limits: "none" } } as const;
 
 /**
- * /healthz says that the process runs; /readyz that it can serve.
- * @param checkReady throws `StoaError` `unavailable` with the reason otherwise; returns a warning, if there is one
+ * /healthz says that the process runs, and /readyz that it can serve.
+ * @param checkReady throws `StoaError` `unavailable` with the reason when it cannot; returns a warning, if there is one
  */
 export function addHealthRoutes(app: FastifyInstance, checkReady: () => Promise<string | undefined>): void {
   app.get("/healthz", unlimited, async (_request, reply) =>

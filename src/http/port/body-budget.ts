@@ -3,23 +3,23 @@ import type { Readable } from "node:stream";
 import { type Intercept, interceptPush } from "./intercept-push.ts";
 import { cutSocket } from "./transport.ts";
 
-/** How many bytes there may be of request bodies that have not arrived whole. */
+/** The maximum number of bytes of incomplete request bodies. */
 export interface BodyLimits {
   maxPerConnection: number;
   maxTotal: number;
 }
 
-/** 256 concurrent calls of a connection may have 24 KiB each on the way. */
+/** Enough for 256 concurrent calls of a connection with 24 KiB each. */
 const DEFAULT_LIMITS: BodyLimits = { maxPerConnection: 8 * 1024 * 1024, maxTotal: 32 * 1024 * 1024 };
-/** What a request costs besides its body, head and handler included. */
+/** The bytes counted for each request besides its body: its head and its handler. */
 const REQUEST_OVERHEAD = 8 * 1024;
-/** What each chunk costs besides its bytes: the objects around them. A body may arrive byte by byte. */
+/** The bytes counted for each chunk besides its content, for the objects around it. A body may arrive byte by byte. */
 const CHUNK_OVERHEAD = 256;
-/** How much of a compressed body is kept back until the rest has arrived. A longer one is refused as it comes. */
+/** How much of a compressed body is buffered until it is complete. A longer body is refused as it arrives. */
 const MAX_WAITING = 256 * 1024;
-/** When a budget is exceeded, holders are cut until no more than this part of it is held. */
+/** When a budget is exceeded, holders are cut until they hold at most this fraction of it. */
 const RELIEVED = 7 / 8;
-/** What is added to the age of a holder, in milliseconds, when the one to cut is chosen: size decides between new ones. */
+/** Added to the age of each holder, in milliseconds, when choosing which to cut. So size decides between new holders. */
 const GRACE_MS = 1000;
 
 /** The bytes that a body, a connection with all of its bodies, or all connections hold. */
@@ -27,20 +27,20 @@ class Account {
   readonly #limit: number;
   readonly #parent: Account | undefined;
   readonly #cut: () => void;
-  /** The accounts below that hold something. Those of bodies have none below. */
+  /** The child accounts that hold bytes. The account of a body has no children. */
   #holders: Set<Account> | undefined;
   #held = 0;
-  /** Since when it has held something. */
+  /** When it last began to hold bytes, by `performance.now()`. */
   #since = 0;
 
-  /** @param cut ends what the account stands for; it holds nothing then */
+  /** @param cut ends the request or the connection of this account, which then holds nothing */
   constructor(limit: number, parent?: Account, cut: () => void = () => {}) {
     this.#limit = limit;
     this.#parent = parent;
     this.#cut = cut;
   }
 
-  /** Counts bytes here and above. If a budget is exceeded, what holds most and has done so for longest is cut. */
+  /** Counts bytes here and in all parents. If a budget is exceeded, the largest and oldest holders are cut. */
   add(bytes: number): void {
     this.#count(bytes);
     for (let account: Account | undefined = this; account !== undefined; account = account.#parent) {
@@ -48,7 +48,7 @@ class Account {
     }
   }
 
-  /** Takes out all that is held here. */
+  /** Releases everything that is held here. */
   release(): void {
     for (const holder of this.#holders ?? []) holder.release();
     this.#remove(this.#held);
@@ -88,7 +88,7 @@ class Account {
   }
 }
 
-/** Bounds what is held of request bodies that have not arrived whole: the handler has them, and must wait for the rest. */
+/** Bounds the memory of incomplete request bodies. Handlers hold them while they wait for the rest. */
 export class BodyBudget {
   readonly #limits: BodyLimits;
   readonly #total: Account;
@@ -113,11 +113,11 @@ export class ConnectionBodies {
   }
 
   /**
-   * Counts what arrives of a body, until all of it has.
-   * @param body to which Node pushes the chunks, and null at the end
-   * @param encoding what the body is compressed with, if anything
+   * Counts the bytes of a body until it is complete.
+   * @param body Node pushes the chunks to it, and null at the end
+   * @param encoding the content encoding of the body, if any
    * @param cut ends the request
-   * @returns what must be called when the request is over: nobody holds its bytes any longer
+   * @returns a function to call when the request is over and nobody holds its bytes any longer
    */
   follow(body: Readable, encoding: string | undefined, cut: () => void): () => void {
     let isOpen = true;
@@ -129,11 +129,11 @@ export class ConnectionBodies {
       isOpen = false;
       cut();
     });
-    // A decompressor, and what it makes, take many times what has arrived: it gets the whole body at once.
+    // A decompressor and its output take many times the memory of its input. So it gets the whole body at once.
     let waiting: Buffer[] | undefined = encoding === undefined ? undefined : [];
     let waitingBytes = 0;
     account.add(REQUEST_OVERHEAD + body.readableLength);
-    // With HTTP/2, what came with the head is in the body already.
+    // With HTTP/2, the bytes that came with the head are in the body already.
     const begin: Buffer | null = waiting && body.readableLength > 0 ? body.read() : null;
     if (begin !== null) waiting?.push(begin);
     const passWaiting = (push: Intercept) => {
@@ -158,7 +158,7 @@ export class ConnectionBodies {
   }
 }
 
-/** Copies a chunk that is a small part of its memory. With HTTP/2 that is all that was read from the socket at once. */
+/** Copies a chunk that is a small part of its buffer. With HTTP/2, the buffer is everything that one read returned. */
 function compact(chunk: Buffer): Buffer {
   return chunk.length < chunk.buffer.byteLength / 2 ? Buffer.from(chunk) : chunk;
 }

@@ -2,8 +2,8 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Gets the parser's error and the status that fits it (400, 408, 413 or 431), and returns the reply: a JSON body, the
- * status to send, and further headers if any.
+ * Makes the reply to a request that cannot be parsed: a JSON body, the status to send, and further headers. It gets the
+ * parser's error and the status for it (400, 408, 413 or 431).
  */
 export type ClientErrorReply = (
   error: Error,
@@ -11,7 +11,7 @@ export type ClientErrorReply = (
   socket: Socket,
 ) => { status: number; body: string; headers?: Record<string, string> };
 
-/** How long a refused client may go on sending: closing on unread bytes resets the connection, and the reply is lost. */
+/** How long a refused client may go on sending. Closing with unread bytes would reset the connection and lose the reply. */
 const LINGER_MS = 1000;
 
 const STATUS_OF_CODE: Record<string, number> = {
@@ -26,8 +26,8 @@ const plainReply: ClientErrorReply = (_error, status) => ({
 });
 
 /**
- * Answers an HTTP/1.1 request that cannot be parsed or did not arrive in time, and closes the connection. Nothing is
- * written into a reply that `hasBegun`, nor to a peer whose connection failed otherwise (a reset, a TLS handshake).
+ * Answers an HTTP/1.1 request that cannot be parsed or did not arrive in time, and closes the connection. Writes nothing
+ * if a reply `hasBegun`, or if the connection failed for another reason (a reset, a TLS handshake).
  */
 export function refuse(
   error: Error & { code?: string },

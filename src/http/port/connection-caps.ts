@@ -1,39 +1,39 @@
 import type { Socket } from "node:net";
 import { countedAddress } from "../admission/client-address.ts";
 
-/** How many connections there may be. */
+/** The maximum numbers of connections. */
 export interface ConnectionLimits {
   maxConnections: number;
-  /** Of one address, or of one /64 network with IPv6. */
+  /** Per address; for IPv6, per /64 network. */
   maxConnectionsPerAddress: number;
-  /** Whether an address is a proxy's, which connects for many clients: such an address has no cap of its own. */
+  /** Whether an address is that of a proxy. A proxy connects for many clients, so it has no cap per address. */
   isProxy(address: string): boolean;
 }
 
-/** How many idle connections are looked at to find the one to close. */
+/** How many idle connections are compared to find the one to close. */
 const MAX_CANDIDATES = 64;
-/** After a search that found no idle connection, none is begun for so long, in milliseconds: it looks at all of them. */
+/** The pause after a search that found no idle connection, in milliseconds. Such a search visits every connection. */
 const SEARCH_PAUSE_MS = 100;
 
 /**
- * The open connections of a port. When there is no room for another, one that is idle makes room for it, so that somebody
- * who opens connections and does nothing with them locks nobody out.
+ * The open connections of a port. When the port is full, a new connection replaces an idle one. So a client that opens
+ * connections and leaves them idle locks nobody out.
  */
 export class ConnectionCaps {
   readonly #limits: ConnectionLimits | undefined;
   readonly #isIdle: (socket: Socket) => boolean;
-  /** In the order in which they were opened, with the address as it is counted. */
+  /** The counted address of each connection, in the order in which the connections were opened. */
   readonly #addresses = new Map<Socket, string>();
   readonly #counts = new Map<string, number>();
   #searchAt = 0;
 
-  /** @param isIdle whether no request of a connection is being worked on */
+  /** @param isIdle whether a connection has no running request */
   constructor(limits: ConnectionLimits | undefined, isIdle: (socket: Socket) => boolean) {
     this.#limits = limits;
     this.#isIdle = isIdle;
   }
 
-  /** Counts a new connection until it closes. @returns false if there is no room for it: it is not counted then */
+  /** Counts a new connection until it closes. @returns false, without counting it, if there is no room for it */
   admit(socket: Socket): boolean {
     if (this.#limits === undefined) return true;
     const { maxConnections, maxConnectionsPerAddress, isProxy } = this.#limits;
@@ -57,7 +57,7 @@ export class ConnectionCaps {
     else this.#counts.delete(address);
   }
 
-  /** Closes one of the oldest idle connections, of the address that has most. */
+  /** Closes one of the oldest idle connections, from the address with the most connections. */
   #closeIdle(): boolean {
     const now = performance.now();
     if (now < this.#searchAt) return false;

@@ -6,8 +6,8 @@ import { cutSocket, sentBytes, waitingBytes } from "./transport.ts";
 const COUNTED_BYTES = 16 * 1024;
 
 /**
- * What an HTTP/1.1 connection has to send. That is one reply at a time, so the budget of a connection is never exceeded
- * unless that reply exceeds it.
+ * The unsent bytes of an HTTP/1.1 connection. It sends one reply at a time, so only a single reply can exceed the budget of
+ * the connection.
  */
 export class Http1Sender implements Sender {
   readonly #socket: Socket;
@@ -17,8 +17,8 @@ export class Http1Sender implements Sender {
   #uncounted = 0;
 
   /**
-   * @param socket by which HTTP is spoken
-   * @param transport the TCP socket: the same, or what TLS is spoken over
+   * @param socket the socket that carries HTTP
+   * @param transport the TCP socket: the same one, or the one under TLS
    */
   constructor(socket: Socket, transport: Socket, watch: SendWatch) {
     this.#socket = socket;
@@ -30,7 +30,7 @@ export class Http1Sender implements Sender {
   }
 
   unsent(): number {
-    // TLS holds what it has encrypted beside the plain text.
+    // TLS holds encrypted bytes in addition to the plain text.
     const encrypted = this.#transport === this.#socket ? 0 : waitingBytes(this.#transport);
     return this.#socket.writableLength + encrypted;
   }
@@ -56,7 +56,7 @@ export class Http1Sender implements Sender {
       if (this.#uncounted >= COUNTED_BYTES) {
         this.#watch.note(this.#uncounted);
         this.#uncounted = 0;
-        // Node would reserve three bytes for each character of a long string until it is sent.
+        // Until a string is sent, Node reserves three bytes for each of its characters.
         if (typeof chunk === "string") bytes = Buffer.from(chunk, (encoding ?? "utf8") as BufferEncoding);
       }
       return write.call(socket, bytes, encoding as BufferEncoding, done as () => void);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { BodyBudget, ConnectionBodies } from "./body-budget.ts";
-import { ChunkTurns } from "./chunk-turns.ts";
+import { ChunkScheduler } from "./chunk-scheduler.ts";
 import { Http1Sender } from "./http1-sender.ts";
 import { ParserGate } from "./parser-gate.ts";
 import type { SendWatch } from "./send-watch.ts";
@@ -18,43 +18,43 @@ interface Exchange {
 interface ConnectionOptions {
   requestTimeoutMs: number;
   bodies: BodyBudget;
-  chunkTurns: ChunkTurns;
+  chunkScheduler: ChunkScheduler;
 }
 
-/** An HTTP/1.1 connection. Its requests are worked on one at a time, however many of them a client pipelines. */
+/** An HTTP/1.1 connection. It handles one request at a time, however many requests a client pipelines. */
 class Http1Connection {
   readonly #socket: Socket;
   readonly #gate: ParserGate;
-  /** The request that is worked on, or whose response is being sent. */
+  /** The request that is being handled, or whose response is being sent. */
   #running: Exchange | undefined;
-  /** The request behind it. Its body, and the requests after it, have not been parsed. */
+  /** The next request. Its body and the requests after it have not been parsed. */
   #next: Exchange | undefined;
-  /** Bytes that had arrived when the connection last became idle: more than that means that a request has begun to arrive. */
+  /** `bytesRead` when the connection last became idle. If more bytes have arrived, a request has begun. */
   #idleAt: number;
   readonly #requestTimeoutMs: number;
   readonly #bodies: BodyBudget;
   #ownBodies: ConnectionBodies | undefined;
-  /** Node has stopped timing the request that waits, since it did not arrive in time; it was not read. */
+  /** Whether Node has stopped timing the next request. Node reported it as late, but only because it was not read. */
   #nextIsUntimed = false;
-  /** Refuses what has arrived behind the request that is worked on. */
+  /** Refuses the malformed bytes after the running request. */
   #refuseRest: (() => void) | undefined;
   #draining = false;
 
   constructor(
     socket: Socket,
     listener: (socket: Socket) => void,
-    { requestTimeoutMs, bodies, chunkTurns }: ConnectionOptions,
+    { requestTimeoutMs, bodies, chunkScheduler }: ConnectionOptions,
   ) {
     this.#socket = socket;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#bodies = bodies;
-    // What sniffing left in the buffer belongs to a request already.
+    // The bytes that sniffing put back belong to a request.
     this.#idleAt = socket.bytesRead - socket.readableLength;
     listener(socket);
-    this.#gate = new ParserGate(socket, chunkTurns, () => this.#next !== undefined);
+    this.#gate = new ParserGate(socket, chunkScheduler, () => this.#next !== undefined);
   }
 
-  /** Starts to work on a request that Node's parser hands over, now or when the response before it has been sent. */
+  /** Handles a request from Node's parser: now, or after the response before it has been sent. */
   take(exchange: Exchange): void {
     if (this.#running === undefined) this.#start(exchange);
     else this.#next = exchange;
@@ -62,10 +62,10 @@ class Http1Connection {
   }
 
   /**
-   * Takes an error of the parser that is no reason to end the connection now: the pause that was asked for, one that is due
-   * to it, or a fault behind the request that is worked on, which is answered first.
-   * @param refuse answers the fault
-   * @returns whether it was taken
+   * Handles a parser error that must not end the connection now: a pause that the gate asked for, a timeout that the pause
+   * caused, or malformed bytes after the running request. The running request is answered before those are refused.
+   * @param refuse answers the malformed bytes
+   * @returns whether the error was handled
    */
   takeError(error: Error & { code?: string }, refuse: () => void): boolean {
     if (this.#gate.hold(error)) {
@@ -77,7 +77,7 @@ class Http1Connection {
       return true;
     }
     const isBehind = error.code?.startsWith("HPE_") === true && this.#running?.request.complete === true;
-    // What follows a request that says Connection: close is no request.
+    // Bytes after a request with `Connection: close` are not a request.
     if (!isBehind || (this.hasBegunReply() && error.code !== "HPE_CLOSED_CONNECTION")) return false;
     this.#gate.close();
     this.#refuseRest = refuse;
@@ -92,7 +92,7 @@ class Http1Connection {
     return this.#running?.response.headersSent === true;
   }
 
-  /** Closes the connection: at once if it is idle, else with the response to the last request that has arrived. */
+  /** Closes the connection: now if it is idle, otherwise with the response to the last request that has arrived. */
   drain(): void {
     this.#draining = true;
     if (this.#running !== undefined) this.#closeWithLast();
@@ -103,7 +103,7 @@ class Http1Connection {
     const { request, response, handler } = exchange;
     this.#running = exchange;
     const { headers } = request;
-    // The parser has not come to the body.
+    // The parser has not reached the body.
     if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) {
       response.once("close", this.#followBody(request));
     }
@@ -124,7 +124,7 @@ class Http1Connection {
     this.#next = undefined;
     if (this.#refuseRest !== undefined) this.#refuseRest();
     else if (next === undefined) {
-      // A reply whose head went out before the drain promised to keep the connection.
+      // If the head of the reply was sent before the drain, it announced keep-alive. So the connection is closed here.
       if (this.#draining) this.#socket.destroySoon();
     } else if (!this.#socket.destroyed && !this.#socket.writableEnded) {
       this.#start(next);
@@ -141,7 +141,7 @@ class Http1Connection {
     response.once("close", () => clearTimeout(timer));
   }
 
-  /** Only the last reply may announce the close: Node drops whatever stands behind the one that does. */
+  /** Only the last reply may announce the close, because Node drops every reply after that one. */
   #closeWithLast(): void {
     if (this.#running !== undefined) this.#running.response.shouldKeepAlive = this.#next !== undefined;
     if (this.#next !== undefined) this.#next.response.shouldKeepAlive = false;
@@ -149,8 +149,8 @@ class Http1Connection {
 }
 
 /**
- * The HTTP/1.1 connections of a port. Node's `closeIdleConnections()` would not do for a graceful end: it also destroys
- * connections whose last reply has been ended but not yet flushed.
+ * The HTTP/1.1 connections of a port. Node's `closeIdleConnections()` does not end them gracefully: it also destroys
+ * connections whose last reply has been ended but not flushed.
  */
 export class Http1Connections {
   readonly #connections = new Map<Socket, Http1Connection>();
@@ -160,10 +160,10 @@ export class Http1Connections {
 
   constructor(sendWatch: SendWatch, bodies: BodyBudget, { requestTimeoutMs }: { requestTimeoutMs: number }) {
     this.#sendWatch = sendWatch;
-    this.#options = { requestTimeoutMs, bodies, chunkTurns: new ChunkTurns() };
+    this.#options = { requestTimeoutMs, bodies, chunkScheduler: new ChunkScheduler() };
   }
 
-  /** Serves a new connection by Node's own listener. */
+  /** Serves a new connection with Node's own listener. */
   serve(socket: Socket, listener: (socket: Socket) => void): void {
     if (socket.destroyed) return;
     const connection = new Http1Connection(socket, listener, this.#options);
@@ -173,28 +173,28 @@ export class Http1Connections {
     socket.once("close", () => this.#connections.delete(socket));
   }
 
-  /** Has a request worked on when it is its turn on its connection. */
+  /** Handles a request when its connection has answered the requests before it. */
   take(request: IncomingMessage, response: ServerResponse, handler: Handler): void {
     const connection = this.#connections.get(request.socket);
     if (connection !== undefined) connection.take({ request, response, handler });
   }
 
-  /** Takes an error that Node reports for a connection, unless it is a reason to end it now; see `Http1Connection`. */
+  /** Handles an error that must not end the connection now; see `Http1Connection`. @returns whether it was handled */
   takeError(error: Error, socket: Socket, refuse: () => void): boolean {
     return this.#connections.get(socket)?.takeError(error, refuse) === true;
   }
 
-  /** Whether bytes of a reply are on the wire that a raw reply would corrupt. */
+  /** Whether the head of a reply has been sent. A raw reply would corrupt that reply. */
   hasBegunReply(socket: Socket): boolean {
     return this.#connections.get(socket)?.hasBegunReply() === true;
   }
 
-  /** Whether no request of a connection is being worked on; undefined if it is none of these. */
+  /** Whether a connection has no running request; undefined for an unknown connection. */
   isIdle(socket: Socket): boolean | undefined {
     return this.#connections.get(socket)?.isIdle;
   }
 
-  /** Closes idle connections, and sees to it that the others end with their next reply. */
+  /** Closes idle connections now, and the others after their last reply. */
   drain(): void {
     this.#draining = true;
     for (const connection of this.#connections.values()) connection.drain();

@@ -6,41 +6,41 @@ import { cutSocket, sentBytes, waitingBytes } from "./transport.ts";
 
 type Stream = http2.ServerHttp2Stream;
 
-/** What is handed to nghttp2 of one stream at a time. It tells nothing of a write before all of it has left. */
+/** How much of one stream is passed to nghttp2 at a time, which reports a write only after all of it has been sent. */
 const PIECE_BYTES = 16 * 1024;
-/** While the socket is the bottleneck, no stream is to blame; but none may hide behind the others for longer than this. */
+/** A stream gets this many timeouts while the socket is the bottleneck: then the stream itself may not be at fault. */
 const MAX_TIMEOUTS_BEHIND_SOCKET = 4;
-/** With more than this part of its budget unsent, or expected from requests in work, a session's further requests wait. */
+/** Further requests of a session wait while unsent and expected bytes exceed this fraction of its budget. */
 const HOLD_BACK = 1 / 2;
-/** What a session's replies are expected to have, in bytes, before it has had some. */
+/** The expected size of a reply before a session has had one, in bytes. */
 const FIRST_EXPECTED_BYTES = 1024 * 1024;
-/** Larger replies are expected at once where one has come, smaller ones by and by: each counts for this part. */
+/** The expected size grows at once with a larger reply, and falls by this fraction of the difference with a smaller one. */
 const EXPECTATION_STEP = 1 / 8;
-/** A request without a reply for this long is one that waits for something to happen; no large reply is expected of it. */
+/** After this time without a reply, a request is taken for one that waits for an event; no large reply is expected. */
 const QUIET_MS = 5000;
 
-/** A stream that has written something. */
-interface Outlet {
+/** A reply of which something has been written. */
+interface StartedReply {
   written: number;
-  /** What the whole reply has, as far as it is known: its announced length, or what has been written. */
+  /** The length of the whole reply as far as it is known: its content-length, or the bytes written so far. */
   total: number;
   progress: Progress;
 }
 
-/** What an HTTP/2 session has to send, its streams one by one. */
+/** The unsent bytes of an HTTP/2 session, by stream. */
 export class Http2Sender implements Sender {
   readonly #socket: Socket;
   readonly #watch: SendWatch;
-  readonly #outlets = new Map<Stream, Outlet>();
-  /** Never less than what is unsent: the last count, and what has been written since. */
+  readonly #started = new Map<Stream, StartedReply>();
+  /** An upper bound of the unsent bytes: the last count, and all bytes written since. */
   #held = 0;
-  /** Bytes of all replies that there have ever been. */
+  /** The bytes of all replies since the session began. */
   #added = 0;
   readonly #progress = new Progress();
   readonly #socketProgress = new Progress();
-  /** Requests that wait until more has been sent. */
+  /** Requests that wait until more bytes have been sent. */
   #waiting: (() => void)[] = [];
-  /** Requests that are worked on and have written nothing yet, with the time at which that began. */
+  /** Running requests that have written nothing yet, with the time at which they began. */
   readonly #working = new Map<Stream, number>();
   #expectedBytes = FIRST_EXPECTED_BYTES;
 
@@ -55,11 +55,11 @@ export class Http2Sender implements Sender {
     });
   }
 
-  /** Counts what a stream writes. To be called before anything is. */
+  /** Counts the bytes that a stream writes. Call this before the first write. */
   follow(stream: Stream): void {
     const write = stream.write;
     stream.write = (chunk: string | Uint8Array, encoding?: unknown, callback?: unknown): boolean => {
-      const done = typeof callback === "function" ? tellingOfResets(callback as WriteCallback) : callback;
+      const done = typeof callback === "function" ? reportResets(callback as WriteCallback) : callback;
       const isLongText = typeof chunk === "string" && chunk.length > PIECE_BYTES;
       const bytes = isLongText ? Buffer.from(chunk, (encoding ?? "utf8") as BufferEncoding) : chunk;
       if (!this.#makeRoom(stream, bytes.length)) {
@@ -69,19 +69,19 @@ export class Http2Sender implements Sender {
       if (bytes.length <= PIECE_BYTES) return write.call(stream, bytes, encoding as BufferEncoding, done as () => void);
       return writeInPieces(stream, write, bytes as Uint8Array, done as (() => void) | undefined);
     };
-    // A reply without a body writes nothing, and a client that has not ended its request keeps the stream open.
+    // A reply without a body writes nothing, and the stream stays open until the client ends its request.
     stream.once("finish", () => {
       this.#working.delete(stream);
       this.#goOn();
     });
     stream.once("close", () => {
-      this.#outlets.delete(stream);
+      this.#started.delete(stream);
       this.#working.delete(stream);
       this.#goOn();
     });
   }
 
-  /** Works on a request now, or when enough of the replies before it has been sent. */
+  /** Handles a request now, or when enough bytes of the replies before it have been sent. */
   take(stream: Stream, work: () => void): void {
     const start = () => {
       if (stream.destroyed) return;
@@ -94,7 +94,7 @@ export class Http2Sender implements Sender {
 
   unsent(): number {
     let unsent = 0;
-    for (const [stream, outlet] of this.#outlets) unsent += outlet.total - sentOf(stream, outlet);
+    for (const [stream, reply] of this.#started) unsent += reply.total - sentOf(stream, reply);
     this.#held = unsent;
     return unsent;
   }
@@ -112,8 +112,8 @@ export class Http2Sender implements Sender {
       return;
     }
     const maxIdleMs = waiting > 0 ? sendTimeoutMs * MAX_TIMEOUTS_BEHIND_SOCKET : sendTimeoutMs;
-    for (const [stream, outlet] of this.#outlets) {
-      const idleMs = outlet.progress.idleMs(now, stream.writableLength, sentOf(stream, outlet));
+    for (const [stream, reply] of this.#started) {
+      const idleMs = reply.progress.idleMs(now, stream.writableLength, sentOf(stream, reply));
       if (idleMs >= maxIdleMs) stream.close(http2.constants.NGHTTP2_CANCEL);
     }
     for (const [stream, since] of this.#working) if (now - since > QUIET_MS) this.#working.delete(stream);
@@ -124,11 +124,11 @@ export class Http2Sender implements Sender {
     cutSocket(this.#socket);
   }
 
-  /** Counts bytes that are about to be written; a stream that would exceed the session's budget is reset instead. */
+  /** Counts bytes before they are written. Resets a stream that would exceed the budget of the session. */
   #makeRoom(stream: Stream, bytes: number): boolean {
-    const outlet = this.#outlets.get(stream);
-    const total = outlet === undefined ? lengthOf(stream, bytes) : Math.max(outlet.total, outlet.written + bytes);
-    const added = total - (outlet?.total ?? 0);
+    const reply = this.#started.get(stream);
+    const total = reply === undefined ? lengthOf(stream, bytes) : Math.max(reply.total, reply.written + bytes);
+    const added = total - (reply?.total ?? 0);
     const { maxUnsentPerConnection } = this.#watch.limits;
     this.#held += added;
     if (this.#held > maxUnsentPerConnection && this.unsent() + added > maxUnsentPerConnection) {
@@ -136,11 +136,11 @@ export class Http2Sender implements Sender {
       return false;
     }
     this.#added += added;
-    if (outlet !== undefined) {
-      outlet.written += bytes;
-      outlet.total = total;
+    if (reply !== undefined) {
+      reply.written += bytes;
+      reply.total = total;
     } else {
-      this.#outlets.set(stream, { written: bytes, total, progress: new Progress() });
+      this.#started.set(stream, { written: bytes, total, progress: new Progress() });
       this.#working.delete(stream);
       const made = Math.max(total, replyLength(stream));
       this.#expectedBytes = Math.max(made, this.#expectedBytes + (made - this.#expectedBytes) * EXPECTATION_STEP);
@@ -161,25 +161,25 @@ export class Http2Sender implements Sender {
   }
 }
 
-/** Bytes of a reply that have left. */
-function sentOf(stream: Stream, { written }: Outlet): number {
+/** The bytes of a reply that have been sent. */
+function sentOf(stream: Stream, { written }: StartedReply): number {
   return written - stream.writableLength;
 }
 
-/** The length of a reply that begins with so many bytes. Fastify writes long ones in parts, and announces their length. */
+/** The length of a reply whose first write has `bytes`. Fastify writes long replies in parts and announces their length. */
 function lengthOf(stream: Stream, bytes: number): number {
   if (bytes <= PIECE_BYTES) return bytes;
   return Math.max(bytes, Number(stream.sentHeaders?.["content-length"] ?? 0));
 }
 
-/** Writes so that nghttp2 gets one piece after another, and what has left is seen. */
+/** Writes piece by piece, so that progress is visible after each piece. */
 function writeInPieces(
   stream: Stream,
   write: Stream["write"],
   bytes: Uint8Array,
   done: (() => void) | undefined,
 ): boolean {
-  // Without it Node writes one chunk after another; with it, all that wait at once.
+  // With `_writev`, Node would write all waiting pieces at once.
   Object.defineProperty(stream, "_writev", { value: undefined });
   let begin = 0;
   for (; bytes.length - begin > PIECE_BYTES; begin += PIECE_BYTES) {
@@ -190,8 +190,8 @@ function writeInPieces(
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** A write that a reset cancels fails as any write to a closed stream does: Connect logs other failures as the server's. */
-function tellingOfResets(callback: WriteCallback): WriteCallback {
+/** Makes a write that a reset cancels fail like a write to a closed stream. Connect logs other failures as server errors. */
+function reportResets(callback: WriteCallback): WriteCallback {
   return (error) => {
     if (error && (error as NodeJS.ErrnoException).code === "ECANCELED") {
       callback(Object.assign(new Error("the stream was reset", { cause: error }), { code: "ERR_STREAM_DESTROYED" }));

@@ -12,14 +12,14 @@ export interface Http2Limits {
   idleTimeoutMs: number;
 }
 
-/** How many calls one session may have open at a time. */
+/** The maximum number of concurrent calls of a session. */
 const MAX_CONCURRENT_STREAMS = 256;
-/** In MB, replies waiting to be sent included: at Node's 10, full pages on many streams would refuse further streams. */
+/** In MB, including unsent replies. With Node's default of 10, large replies on many streams would block further streams. */
 const MAX_SESSION_MEMORY = 64;
-/** How many streams of a session may be reset in short order, and how many a second for good. Clients do cancel calls. */
+/** How many streams a session may reset in a burst, and per second in the long run. Clients do cancel calls. */
 const RESET_BURST = 500;
 const RESETS_A_SECOND = 50;
-/** How long the peer of a session that we ended may take to close its side. */
+/** How long a peer may take to close its side after we ended the session, in milliseconds. */
 const LINGER_MS = 1000;
 
 interface Session {
@@ -28,7 +28,7 @@ interface Session {
   end(): void;
 }
 
-/** The HTTP/2 sessions of a port, and their time limits: Node gives a session none. */
+/** The HTTP/2 sessions of a port, with time limits, which Node does not have for sessions. */
 export class Http2Sessions {
   readonly #limits: Http2Limits;
   readonly #sendWatch: SendWatch;
@@ -48,20 +48,20 @@ export class Http2Sessions {
     return this.#sessions.size;
   }
 
-  /** Whether no stream of a connection is open; undefined if it is none of these. */
+  /** Whether a connection has no open stream; undefined for an unknown connection. */
   isIdle(socket: Socket): boolean | undefined {
     const open = this.#openStreams.get(socket);
     return open === undefined ? undefined : open === 0;
   }
 
-  /** Makes a server that does not listen, for `serve`. */
+  /** Creates a server for `serve`. It does not listen. */
   createServer(handler: (request: IncomingMessage, response: ServerResponse) => void): http2.Http2Server {
     return http2.createServer(
       { settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS }, maxSessionMemory: MAX_SESSION_MEMORY },
       (request, response) => {
         const { stream } = request;
         const session = stream.session && this.#sessions.get(stream.session as http2.ServerHttp2Session);
-        // Fastify and Connect take the requests of both protocols for what they have in common.
+        // Fastify and Connect use only what the requests of both protocols have in common.
         session?.sender.take(stream, () => handler(request as never, response as never));
       },
     );
@@ -70,12 +70,12 @@ export class Http2Sessions {
   /** Serves a new connection. */
   serve(server: http2.Http2Server, socket: Socket): void {
     if (socket.destroyed) return;
-    socket.allowHalfOpen = false; // an http.Server sets it, and the session would outlive a peer that has gone
+    socket.allowHalfOpen = false; // http.Server sets it; the session would outlive a peer that has left
     server.once("session", (session) => this.#watch(session, socket)); // emitted before emit() returns
     server.emit("connection", socket);
   }
 
-  /** Sends GOAWAY on every session; running streams may finish, the session ends with the last one. */
+  /** Sends GOAWAY on every session. Running streams may finish, and the session ends with the last one. */
   drain(): void {
     this.#draining = true;
     for (const { end } of this.#sessions.values()) end();
@@ -89,7 +89,7 @@ export class Http2Sessions {
       openStreams += change;
       this.#openStreams.set(transport, openStreams);
     };
-    // Runs only while no stream is open: a call that is quiet for long is not idle.
+    // Runs only while no stream is open, because a long silent call is not idle.
     let timer: NodeJS.Timeout | undefined;
     const after = (ms: number, action: () => void) => {
       clearTimeout(timer);
@@ -97,7 +97,7 @@ export class Http2Sessions {
     };
     const end = () => {
       session.close();
-      // Node would wait for the peer to close its side without bound.
+      // Node would wait without limit until the peer closes its side.
       if (openStreams === 0) after(LINGER_MS, () => socket.destroy());
     };
 
@@ -107,7 +107,7 @@ export class Http2Sessions {
     this.#sessions.set(session, { sender, end });
     let resets = 0;
     let resetAt = performance.now();
-    /** A client that begins requests only to reset them makes work that nobody counts. */
+    /** Resetting requests at once makes work that no other limit counts. */
     const countReset = () => {
       const now = performance.now();
       resets = Math.max(0, resets - ((now - resetAt) / 1000) * RESETS_A_SECOND) + 1;
@@ -121,7 +121,7 @@ export class Http2Sessions {
       this.#sessions.delete(session);
       this.#openStreams.delete(transport);
     });
-    // Before the listener that hands the request to the application.
+    // This must run before the listener that passes the request to the application.
     session.prependListener("stream", (stream, headers, flags) => {
       sender.follow(stream);
       count(1);
@@ -131,7 +131,7 @@ export class Http2Sessions {
       const calm = () => stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
       const hasArrived = requestEnded || stream.state.remoteClose === 1;
       const release = hasArrived ? undefined : bodies.follow(stream, headers["content-encoding"], calm);
-      // Fastify takes a request without either of these fields for one without a body.
+      // Without one of these fields, Fastify assumes that the request has no body.
       if (!requestEnded && headers["content-length"] === undefined) headers["transfer-encoding"] = "chunked";
       stream.once("close", () => {
         clearTimeout(stalled);
@@ -148,7 +148,7 @@ export class Http2Sessions {
   }
 }
 
-/** The handler may never read the body, so the stream's own `end` event does not tell whether the request has ended. */
+/** Uses the state of the stream: its `end` event may never come, because the handler need not read the body. */
 function cutUnlessRequestEnded(stream: http2.ServerHttp2Stream): void {
   if (!stream.destroyed && stream.state.remoteClose !== 1) stream.close(http2.constants.NGHTTP2_CANCEL);
 }

@@ -1,12 +1,12 @@
 import { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 
-/** Takes what Node pushes to a body: a chunk, or null at the end. Returns what `push` would. */
+/** Receives what Node pushes to a body: a chunk, or null at the end. Returns what `push` would return. */
 export type Intercept = (chunk: Buffer | null, encoding?: BufferEncoding) => boolean;
 
 /**
- * A request over HTTP/1.1 whose body can be intercepted. With a method of each request's own in the place of `push`, V8
- * keeps requests for longer, and its young collections took twice the time.
+ * An HTTP/1.1 request whose body can be intercepted. Replacing `push` on each request would make V8 keep requests for
+ * longer: its young collections took twice the time.
  */
 export class InterceptedRequest extends IncomingMessage {
   intercept: Intercept | undefined = undefined;
@@ -17,8 +17,8 @@ export class InterceptedRequest extends IncomingMessage {
 }
 
 /**
- * Has `intercept` take all that Node pushes to a body from now on.
- * @returns the function that passes it on to the body
+ * Intercepts everything that Node pushes to a body from now on.
+ * @param make gets the original `push`, and returns the function to call instead
  */
 export function interceptPush(body: Readable, make: (push: Intercept) => Intercept): void {
   if (body instanceof InterceptedRequest) {

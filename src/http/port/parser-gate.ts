@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { type ChunkTurns, SLICE_BYTES } from "./chunk-turns.ts";
+import { type ChunkScheduler, SLICE_BYTES } from "./chunk-scheduler.ts";
 
 /** The parts of Node's HTTP/1.1 server that its types leave out. */
 interface ServedSocket extends Socket {
@@ -8,7 +8,7 @@ interface ServedSocket extends Socket {
     onIncoming: ((request: IncomingMessage, shouldKeepAlive: boolean) => number) | null;
     resume(): void;
   } | null;
-  /** Whether the server has paused the socket; Node reads no body then, and its data listener must not be called. */
+  /** Whether the server has paused the socket. Node reads no body then, and its data listener must not be called. */
   _paused: boolean;
 }
 
@@ -19,40 +19,40 @@ interface ParserError extends Error {
   rawPacket?: Buffer;
 }
 
-/** What llhttp takes from a callback as the wish to pause: HPE_PAUSED. Node passes the value on as it is. */
+/** The return value of a callback that makes llhttp pause (HPE_PAUSED). Node passes it on unchanged. */
 const PAUSE = 21;
 
 /**
- * Stops Node's parser in front of the body of a request that has to wait, wherever in what was read that is. Nothing is
- * parsed ahead, so a client gains nothing by pipelining thousands of requests. Node reports the pause as a client error.
+ * Pauses Node's parser before the body of a request that has to wait. Nothing is parsed ahead, so a client gains nothing by
+ * pipelining thousands of requests. Node reports the pause as a client error.
  *
- * It also stops in front of a body in chunks, which is then parsed slice by slice; see `ChunkTurns`.
+ * The gate also pauses before a chunked body, which is then parsed slice by slice; see `ChunkScheduler`.
  *
- * From the first pause on the gate stands between the socket and the parser. Connections without one keep Node's own way,
- * which reads past JavaScript.
+ * After the first pause, the gate reads the socket and feeds the parser. Before that, Node reads in native code, which is
+ * faster.
  */
 export class ParserGate {
   readonly #socket: ServedSocket;
   readonly #parse: (chunk: Buffer) => void;
   readonly #end: () => void;
-  #stands = false;
+  #isInstalled = false;
   #isOpen = true;
-  /** What has arrived behind the point at which the parser stopped. */
+  /** The bytes that have arrived but have not been parsed. */
   readonly #unparsed: Buffer[] = [];
   #ended = false;
-  readonly #turns: ChunkTurns;
-  /** Whether the request whose head was parsed last has a body in chunks. */
+  readonly #scheduler: ChunkScheduler;
+  /** Whether the last request whose head was parsed has a chunked body. */
   #isChunked = false;
   #waitsForTurn = false;
 
   /**
-   * @param socket that Node's server has just begun to serve
-   * @param turns shared by all connections
-   * @param mustWait whether the request whose head has been parsed has to wait
+   * @param socket a socket that Node's server has just begun to serve
+   * @param scheduler shared by all connections
+   * @param mustWait whether the request whose head was just parsed has to wait
    */
-  constructor(socket: Socket, turns: ChunkTurns, mustWait: () => boolean) {
+  constructor(socket: Socket, scheduler: ChunkScheduler, mustWait: () => boolean) {
     this.#socket = socket as ServedSocket;
-    this.#turns = turns;
+    this.#scheduler = scheduler;
     this.#parse = socket.listeners("data").at(-1) as (chunk: Buffer) => void;
     this.#end = socket.listeners("end").at(-1) as () => void;
     const { parser } = this.#socket;
@@ -65,8 +65,8 @@ export class ParserGate {
   }
 
   /**
-   * Closes the gate if the error is the pause that was asked for, and says whether it is. `open` must follow when the
-   * request does not have to wait.
+   * Closes the gate if the error is the pause that the gate asked for. `open` must follow when the request need not wait.
+   * @returns whether the error is that pause
    */
   hold({ code, rawPacket, bytesParsed }: ParserError): boolean {
     if (code !== "HPE_PAUSED" || rawPacket === undefined) return false;
@@ -76,14 +76,14 @@ export class ParserGate {
     return true;
   }
 
-  /** Lets nothing more through to the parser. */
+  /** Stops feeding the parser. */
   close(): void {
     this.#isOpen = false;
-    this.#stand();
+    this.#install();
     this.#pause();
   }
 
-  /** Goes on parsing: the body of the request that waited, then the next head. */
+  /** Continues to parse: the body of the waiting request, then the next head. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -92,7 +92,7 @@ export class ParserGate {
 
   #parseWaiting(): void {
     while (this.#isOpen && this.#unparsed.length > 0) {
-      if (this.#isChunked && !this.#waitsForTurn && !this.#turns.take()) this.#waitForTurn();
+      if (this.#isChunked && !this.#waitsForTurn && !this.#scheduler.take()) this.#waitForTurn();
       if (this.#waitsForTurn) return;
       this.#feed();
     }
@@ -106,7 +106,7 @@ export class ParserGate {
   #waitForTurn(): void {
     this.#waitsForTurn = true;
     this.#pause();
-    this.#turns.wait(() => {
+    this.#scheduler.wait(() => {
       this.#waitsForTurn = false;
       if (!this.#isOpen || this.#unparsed.length === 0) return;
       this.#feed();
@@ -114,10 +114,10 @@ export class ParserGate {
     });
   }
 
-  /** Comes between the socket and the parser. A data listener of one's own is what makes Node read through JavaScript. */
-  #stand(): void {
-    if (this.#stands) return;
-    this.#stands = true;
+  /** Takes the place between the socket and the parser. Our own data listener makes Node read through JavaScript. */
+  #install(): void {
+    if (this.#isInstalled) return;
+    this.#isInstalled = true;
     const socket = this.#socket;
     socket.on("data", (chunk) => {
       this.#unparsed.push(chunk);
@@ -130,7 +130,7 @@ export class ParserGate {
       this.#ended = true;
       if (this.#isOpen && this.#unparsed.length === 0) this.#end();
     });
-    // Node resumes the socket on its own when what it has written has drained.
+    // Node itself resumes the socket when its writes have drained.
     socket.on("drain", () => {
       if (!this.#isOpen || this.#waitsForTurn) this.#pause();
     });
@@ -141,7 +141,7 @@ export class ParserGate {
     this.#socket.pause();
   }
 
-  /** Has the parser take what has waited longest, a slice of it where a body comes in chunks. */
+  /** Parses the oldest bytes; only a slice of them if the body is chunked. */
   #feed(): void {
     const chunk = this.#unparsed.shift();
     if (chunk === undefined || this.#socket.parser === null || this.#socket.destroyed) return;

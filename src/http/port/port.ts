@@ -1,6 +1,6 @@
-// One listening port for HTTP/1.1 and HTTP/2. Without TLS the first bytes of a connection decide between them (Node has
-// nothing built in), with TLS it is ALPN. The server that listens is always an http.Server, since Node enforces its
-// header and request timeouts only there; HTTP/2 connections are handed to an http2.Server that never listens.
+// One listening port for HTTP/1.1 and HTTP/2. With TLS, ALPN decides between them. Without TLS, the first bytes of a
+// connection decide; Node has nothing for that. The listening server is always an http.Server, because Node enforces header
+// and request timeouts only there. HTTP/2 connections go to an http2.Server that never listens.
 
 import http from "node:http";
 import https from "node:https";
@@ -17,27 +17,27 @@ import { sniff } from "./sniff.ts";
 
 export type { ClientErrorReply };
 
-/** How a port is set up. All times are in milliseconds. */
+/** The settings of a port. All times are in milliseconds. */
 export interface PortOptions {
   /** Certificate chain and private key (PEM). With them the port speaks TLS only. */
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
-  /** For each step before a request is known: the first bytes or the TLS handshake, then a whole request head. */
+  /** The limit for each step up to a request: the first bytes or the TLS handshake, then a whole request head. */
   headersTimeoutMs: number;
-  /** For a whole request to arrive, body included. */
+  /** The limit for a whole request to arrive, including its body. */
   requestTimeoutMs: number;
-  /** For a connection between requests: a kept-alive HTTP/1.1 connection, or an HTTP/2 session without open streams. */
+  /** The limit between requests: for a kept-alive HTTP/1.1 connection, or an HTTP/2 session without open streams. */
   idleTimeoutMs: number;
-  /** For what still runs after `beginDrain()`; whatever is left then is destroyed. */
+  /** The limit after `beginDrain()`. Connections that are still open then are destroyed. */
   drainTimeoutMs: number;
-  /** Bounds what waits for clients to read it; without them nothing does. */
+  /** Limits for replies that clients do not read; no limits by default. */
   sending?: SendLimits | undefined;
-  /** Bounds the bodies of requests that have not arrived whole. */
+  /** Limits for incomplete request bodies. */
   bodies?: BodyLimits | undefined;
-  /** How many connections there may be; without it, any number. */
+  /** The maximum numbers of connections; no limits by default. */
   connections?: ConnectionLimits | undefined;
-  /** Makes the reply to a connection that is one too many. */
+  /** Makes the reply to a connection over the limit. */
   tooManyReply?: (() => ReturnType<ClientErrorReply>) | undefined;
-  /** Makes the reply to an HTTP/1.1 request that Node's parser refuses; see `ClientErrorReply`. */
+  /** Makes the reply to an HTTP/1.1 request that Node's parser refuses. */
   clientErrorReply?: ClientErrorReply | undefined;
 }
 
@@ -46,12 +46,12 @@ const unbounded: SendLimits = {
   maxUnsentPerConnection: Number.POSITIVE_INFINITY,
   maxUnsent: Number.POSITIVE_INFINITY,
 };
-/** A dead peer on a silent connection (a follower of receipts) is found by TCP keep-alive, which starts after this. */
+/** When TCP keep-alive begins on a silent connection, in milliseconds. It finds dead peers, such as followers of receipts. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 
 /**
- * A port to be given to Fastify: `Fastify({ serverFactory: port.serverFactory })`. To close in order, call `beginDrain()`
- * and await `drained()` in a `preClose` hook.
+ * A port for Fastify: `Fastify({ serverFactory: port.serverFactory })`. For a graceful close, call `beginDrain()` and await
+ * `drained()` in a `preClose` hook.
  */
 export class Port {
   readonly #options: PortOptions;
@@ -74,12 +74,12 @@ export class Port {
     this.#http2 = new Http2Sessions(options, this.#sendWatch, bodies);
   }
 
-  /** How many connections are open, and how many of them are HTTP/2 sessions. */
+  /** The number of open connections, and of the HTTP/2 sessions among them. */
   get connections(): { total: number; http2: number } {
     return { total: this.#sockets.size, http2: this.#http2.size };
   }
 
-  /** Makes the server that Fastify listens with; `handler` gets the requests of both protocols. */
+  /** Creates the server that Fastify listens with. `handler` gets the requests of both protocols. */
   readonly serverFactory = (handler: Handler): http.Server => {
     const { tls, headersTimeoutMs, requestTimeoutMs, idleTimeoutMs } = this.#options;
     const settings = {
@@ -91,9 +91,9 @@ export class Port {
       keepAlive: true,
       keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
       noDelay: true,
-      // An offer of h2c or of a WebSocket is not taken up, whoever listens for `upgrade`: the request is served as it is.
+      // Offers of h2c or WebSocket are ignored, whoever listens for `upgrade`. The request is served as it is.
       shouldUpgradeCallback: () => false,
-      // Node would answer by itself, without a body; the application answers such a request like any other it refuses.
+      // Node would answer without a body. The application answers such a request like every other bad request.
       requireHostHeader: false,
     };
     const onRequest: Handler = (request, response) => {
@@ -107,7 +107,7 @@ export class Port {
         ) as unknown as http.Server)
       : http.createServer(settings, onRequest);
 
-    // Likewise an expectation other than 100-continue, which may be ignored (RFC 9110, section 10.1.1).
+    // An expectation other than 100-continue may be ignored (RFC 9110, section 10.1.1), so the request is served.
     server.on("checkExpectation", onRequest);
 
     const serveHttp1 = takeListener(server, tls ? "secureConnection" : "connection");
@@ -136,12 +136,12 @@ export class Port {
     };
     server.on("clientError", onClientError);
     server.once("listening", () => {
-      // Fastify adds a listener of its own, which would destroy the socket while our reply is on its way.
+      // Fastify adds a listener that would destroy the socket while our reply is being sent.
       server.removeAllListeners("clientError");
       server.on("clientError", onClientError);
     });
     this.#servers.push(server);
-    // Fastify calls this on close, after its preClose hooks: an application that does not drain itself gets it too.
+    // Fastify calls this on close, after the preClose hooks. So an application without such a hook drains, too.
     return Object.assign(server, { closeHttp2Sessions: () => this.beginDrain() });
   };
 
@@ -154,7 +154,7 @@ export class Port {
     this.#drainTimer = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, this.#options.drainTimeoutMs);
-    // Not http.Server's own close: that would stop enforcing the timeouts, and cut replies that are being flushed.
+    // http.Server's own close would stop the timeouts and cut replies that are being flushed.
     for (const server of this.#servers) if (server.listening) net.Server.prototype.close.call(server);
     this.#http1.drain();
     this.#http2.drain();
@@ -162,15 +162,15 @@ export class Port {
     this.#settle();
   }
 
-  /** Begins to drain if that has not happened; resolves when no connection is left, at `drainTimeoutMs` at the latest. */
+  /** Begins the drain if necessary. Resolves when no connection is left, after `drainTimeoutMs` at the latest. */
   drained(): Promise<void> {
     this.beginDrain();
     return this.#drained.promise;
   }
 
-  /** @returns false for a connection that is one too many: it has been answered */
+  /** @returns false for a connection over the limit, which is answered and closed here */
   #accept(socket: net.Socket): boolean {
-    // A peer that resets its connection is no fault of ours, in whatever state the connection is.
+    // A reset by the peer is never a server error.
     socket.on("error", () => {});
     if (!this.#caps.admit(socket)) {
       const { tls, tooManyReply } = this.#options;
@@ -186,7 +186,7 @@ export class Port {
     return true;
   }
 
-  /** Whether nothing is being worked on for a connection; also one that has not said anything. */
+  /** Whether a connection has no running request. A connection that has sent nothing is idle, too. */
   #isIdle(socket: net.Socket): boolean {
     return this.#http1.isIdle(socket) ?? this.#http2.isIdle(socket) ?? true;
   }
@@ -199,7 +199,7 @@ export class Port {
   }
 }
 
-/** Takes away and returns the listener by which Node's server serves HTTP/1.1 on a connection. */
+/** Removes and returns the listener with which Node's server serves HTTP/1.1 on a connection. */
 function takeListener(server: http.Server, event: string): (socket: net.Socket) => void {
   const [listener] = server.listeners(event);
   if (!listener) throw new Error(`this Node.js has no ${event} listener on its HTTP server`);

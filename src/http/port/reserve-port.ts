@@ -1,4 +1,4 @@
-// The port is taken before anything else is done, so that a start that cannot listen changes nothing in the database.
+// A start takes the port first. If that fails, nothing in the database has changed.
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import https from "node:https";
 import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
@@ -11,21 +11,21 @@ export interface PortAddress {
   port: number;
 }
 
-/** A port that listens but does not serve yet: it answers 503 `unavailable`, and 200 at /healthz. */
+/** A port that listens before the service is up. It answers 503 `unavailable`, and 200 at /healthz. */
 export interface ReservedPort {
   readonly host: string;
   readonly port: number;
-  /** Gives the listening socket to the server that will serve, as the options of its `listen`. No connection is refused. */
-  handOver(): PortAddress;
-  /** Stops listening, unless the socket has been handed over. */
+  /** Gives the listening socket away, as the options for `listen` of the real server. No connection is refused meanwhile. */
+  transferSocket(): PortAddress;
+  /** Stops listening, unless the socket was transferred. */
   close(): Promise<void>;
 }
 
-/** Enough for health checks and impatient clients; more are not accepted before the service is up. */
+/** Enough for health checks and early clients. Further connections wait until the service is up. */
 const maxConnections = 256;
 const requestTimeoutMs = 5_000;
 
-/** @throws Error with one line for the operator when the port cannot be had */
+/** Listens on a port. @throws Error with one line for the operator when that fails */
 export async function reservePort(
   { host, port }: PortAddress,
   tls?: { cert: string; key: string } | undefined,
@@ -41,12 +41,12 @@ export async function reservePort(
     server.listen({ host, port }, resolve);
   });
   const reserved = (server.address() as { port: number }).port;
-  // `server.listen` of Node takes the handle of another server (documented as "handle").
+  // Node's `server.listen` accepts the handle of another server (documented as "handle").
   const owner = server as unknown as { _handle: object | null };
   return {
     host,
     port: reserved,
-    handOver: () => {
+    transferSocket: () => {
       const address = { host, port: reserved, _handle: owner._handle };
       owner._handle = null;
       server.close();

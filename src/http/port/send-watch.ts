@@ -1,30 +1,30 @@
-/** What bounds the replies that wait for their clients to read them. */
+/** Limits for replies that clients have not read. */
 export interface SendLimits {
-  /** How long a reply may have unsent bytes without progress, in milliseconds. */
+  /** How long a reply may make no progress, in milliseconds. */
   sendTimeoutMs: number;
-  /** How many unsent bytes of replies one connection may hold, and how many all of them together. */
+  /** The maximum number of unsent bytes, per connection and over all connections. */
   maxUnsentPerConnection: number;
   maxUnsent: number;
 }
 
 /** A connection, seen as a holder of unsent bytes. */
 export interface Sender {
-  /** Bytes of replies that are held for it now. */
+  /** The unsent bytes of its replies. */
   unsent(): number;
-  /** Looks for progress, and cuts replies that have made none in time. @param now in milliseconds */
+  /** Cuts replies that have made no progress in time. @param now in milliseconds */
   check(now: number): void;
-  /** How long it has held unsent bytes without progress, in milliseconds. */
+  /** How long it has made no progress with unsent bytes, in milliseconds. */
   idleMs(now: number): number;
   /** Ends the connection at once. */
   cut(): void;
 }
 
-/** Progress is that so many bytes have left, or all of them: a client that takes a byte a minute makes none. */
+/** Progress means that this many bytes were sent, or all. So a client that reads a byte a minute makes no progress. */
 const PROGRESS_BYTES = 16 * 1024;
-/** When the budget of all connections is exceeded, connections are cut until no more than this part of it is held. */
+/** When the total budget is exceeded, connections are cut until the rest holds at most this fraction of it. */
 const RELIEVED = 7 / 8;
 
-/** Tells for how long one queue of bytes has made no progress. */
+/** Measures how long a queue of bytes has made no progress. */
 export class Progress {
   #since: number | undefined;
   #sent = 0;
@@ -32,9 +32,9 @@ export class Progress {
 
   /**
    * @param now in milliseconds
-   * @param unsent bytes that wait in the queue
-   * @param sent bytes that have ever left it
-   * @returns milliseconds since bytes last left, 0 if none wait
+   * @param unsent the bytes in the queue
+   * @param sent all bytes that have ever left the queue
+   * @returns milliseconds since the last progress; 0 if the queue is empty
    */
   idleMs(now: number, unsent: number, sent: number): number {
     if (unsent === 0) {
@@ -49,11 +49,11 @@ export class Progress {
   }
 }
 
-/** Watches what all connections have to send: who makes no progress, and how much memory it takes. */
+/** Watches the unsent bytes of all connections: their progress, and their memory in total. */
 export class SendWatch {
   readonly limits: SendLimits;
   readonly #senders = new Set<Sender>();
-  /** Never less than what is held: the last count, and all that has been written since. */
+  /** An upper bound of the unsent bytes: the last count, and all bytes written since. */
   #held = 0;
   readonly #timer: NodeJS.Timeout;
 
@@ -71,7 +71,7 @@ export class SendWatch {
     this.#senders.delete(sender);
   }
 
-  /** To be called before bytes are written; makes room for them if the budget is exceeded. */
+  /** Counts bytes before they are written. Makes room for them if the budget is exceeded. */
   note(bytes: number): void {
     this.#held += bytes;
     if (this.#held > this.limits.maxUnsent) this.#relieve(bytes);
@@ -91,7 +91,7 @@ export class SendWatch {
     this.#held = held;
   }
 
-  /** Cuts the connections that hold most and have been stuck longest. */
+  /** Cuts the connections that hold the most bytes and have made no progress for the longest time. */
   #relieve(bytes: number): void {
     const now = performance.now();
     const holders: { sender: Sender; unsent: number; weight: number }[] = [];

@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 
-/** What every HTTP/2 client sends first (RFC 9113, section 3.4). */
+/** The first bytes of every HTTP/2 client (RFC 9113, section 3.4). */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /**
- * Reads as many bytes of a new connection as it takes to tell HTTP/2 from HTTP/1.1, puts them back, and calls `decided`.
- * A connection that ends, or leaves it open for `timeoutMs`, is destroyed instead.
+ * Reads enough bytes of a new connection to tell HTTP/2 from HTTP/1.1, puts them back, and calls `decided`. If the peer
+ * ends the connection first, or has not sent enough after `timeoutMs`, the connection is destroyed.
  */
 export function sniff(socket: Socket, timeoutMs: number, decided: (isHttp2: boolean) => void): void {
   let seen: Buffer = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-// What a TCP socket has really sent. Node's own figures count bytes as written that wait in this process.
+// What a TCP socket has really sent. Node counts bytes as written while they still wait in this process.
 import type { Socket } from "node:net";
 
 interface Handle {
@@ -6,23 +6,23 @@ interface Handle {
   writeQueueSize: number;
 }
 
-/** Bytes that have been handed to the system to send. */
+/** The bytes that the operating system has taken. */
 export function sentBytes(socket: Socket): number {
   const handle = handleOf(socket);
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
 }
 
-/** Bytes that wait in this process for the system to take them. */
+/** The bytes that wait in this process for the operating system. */
 export function waitingBytes(socket: Socket): number {
   return handleOf(socket)?.writeQueueSize ?? 0;
 }
 
-/** Ends a connection by a reset, so that the system keeps nothing for it either. */
+/** Resets a connection, so that the operating system drops its unsent bytes, too. */
 export function cutSocket(socket: Socket): void {
   if (!socket.destroyed) socket.resetAndDestroy();
 }
 
-/** The TCP socket that carries a connection: what is under TLS, or the socket itself. */
+/** The TCP socket of a connection: the one under TLS, or the socket itself. */
 export function transportOf(socket: Socket): Socket {
   return (socket as { _parent?: Socket | null })._parent ?? socket;
 }

@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { noteReplyLength } from "../port/reply-lengths.ts";
 import { chooseEncoding } from "./precompressed.ts";
 
-/** From this length on, in characters, a reply is compressed here; @fastify/compress does it with shorter ones. */
+/** Replies of at least this length, in characters, are compressed here. @fastify/compress compresses shorter ones. */
 const LARGE = 16 * 1024;
 
 const compress = {
@@ -13,9 +13,9 @@ const compress = {
 };
 
 /**
- * Compresses large replies as a whole before they are sent. A stream of compressed bytes would keep the whole reply and the
- * compressor's memory, up to many MB, for as long as a client takes to read it. To be called before @fastify/compress is
- * registered, which leaves alone what has an encoding.
+ * Compresses large replies as a whole before they are sent. A compressing stream would hold the whole reply and the
+ * compressor's memory, up to many MB, until the client has read everything. Call this before registering @fastify/compress,
+ * which skips replies that have an encoding.
  */
 export function compressLargeReplies(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {

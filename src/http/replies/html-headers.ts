@@ -1,6 +1,6 @@
 /**
- * What every HTML reply carries. Scripts, styles and images come from this server alone, and none stand within the page;
- * nothing may frame it, and no form may leave it.
+ * The headers of every HTML reply. Scripts, styles and images come from this server only, and none are inline. No other page
+ * may frame ours, and no form may submit to another site.
  */
 export const htmlHeaders: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",

@@ -2,11 +2,11 @@ import { hash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isKnown } from "./etag.ts";
+import { matchesEtag } from "./etag.ts";
 
 type Encoding = "br" | "gzip" | "identity";
 
-/** From 9 on, brotli takes many times as long for a few percent. */
+/** Levels above 9 take many times as long and save only a few percent. */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 const compress: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
   br: (body) => promisify(brotliCompress)(body, brotliOptions),
@@ -15,29 +15,29 @@ const compress: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
 };
 
 /**
- * Something that stays the same while the service runs, held in memory in each form that clients have asked for: compressed
- * once, then only sent. Its tags are strong, so each form has its own. The route that sends it must not compress.
+ * Content that does not change while the service runs. Each encoding is made when a client first accepts it, and is kept in
+ * memory. The tags are strong, so each encoding has its own. The route that sends it must not compress.
  */
 export class Precompressed {
   readonly #body: Buffer;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #forms = new Map<Encoding, Promise<Buffer>>();
-  /** Of the content, base64url. */
+  /** A digest of the content, in base64url. */
   readonly digest: string;
 
-  /** @param headers its content type, how long it may be kept, and so on */
+  /** @param headers the headers of every reply, such as content-type and cache-control */
   constructor(body: string | Buffer, headers: Readonly<Record<string, string>>) {
     this.#body = Buffer.from(body);
     this.#headers = headers;
     this.digest = hash("sha256", this.#body, "base64url").slice(0, 16);
   }
 
-  /** Sends it in the best form that the client takes, or 304 where it has that form already. */
+  /** Sends the content in the best encoding that the client accepts, or 304 if the client has it already. */
   async send({ headers }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const encoding = chooseEncoding(headers["accept-encoding"]);
     const tag = `"${this.digest}-${encoding}"`;
     reply.headers(this.#headers).header("etag", tag).header("vary", "accept-encoding");
-    if (isKnown(headers["if-none-match"], tag)) return reply.code(304).send();
+    if (matchesEtag(headers["if-none-match"], tag)) return reply.code(304).send();
     if (encoding !== "identity") reply.header("content-encoding", encoding);
     return reply.send(await this.#form(encoding));
   }

@@ -8,7 +8,7 @@ import type { Binding } from "../../contract/bindings.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeMessage } from "../../transcoding/encode.ts";
 import { encodeInParts, largeLength } from "../../transcoding/large-json.ts";
-import { isKnown } from "../replies/etag.ts";
+import { matchesEtag } from "../replies/etag.ts";
 import { sendStream } from "./stream.ts";
 
 /** Makes the call of a binding and sends its reply. */
@@ -38,7 +38,7 @@ function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>):
     const response = await call(message, init);
     if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
     const tag = response.headers?.get("etag");
-    if (tag && isKnown(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
+    if (tag && matchesEtag(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
     return write(reply, response.message);
   };
 }

@@ -1,25 +1,25 @@
 /**
- * How much of bodies in chunks is parsed at a time, in bytes. Each chunk costs some calls whatever its size, and one read
- * of a socket may bring ten thousand of a byte.
+ * How much of a chunked body is parsed at a time, in bytes. Each chunk costs some calls whatever its size, and one read of
+ * a socket may bring ten thousand chunks of one byte.
  */
 export const SLICE_BYTES = 4 * 1024;
-/** How many such slices are parsed in one turn of the event loop, from all connections. */
+/** How many slices are parsed in one turn of the event loop, over all connections. */
 const MAX_SLICES_A_TURN = 8;
 
-/** Lets the connections whose bodies come in chunks take turns, a slice each, for a bounded part of the event loop's time. */
-export class ChunkTurns {
+/** Bounds the time that chunked bodies take on the event loop: their connections take turns and parse one slice each. */
+export class ChunkScheduler {
   #taken = 0;
   #isScheduled = false;
   readonly #waiting: (() => void)[] = [];
 
-  /** @returns whether a slice may be parsed at once, which is then counted; if not, `wait` must follow */
+  /** @returns true if the caller may parse a slice now; otherwise it must call `wait` */
   take(): boolean {
     if (this.#waiting.length > 0 || this.#taken >= MAX_SLICES_A_TURN) return false;
     this.#count();
     return true;
   }
 
-  /** Calls `parseSlice` when it is its turn. */
+  /** Calls `parseSlice` in a later turn of the event loop, first come first served. */
   wait(parseSlice: () => void): void {
     this.#waiting.push(parseSlice);
     this.#schedule();
