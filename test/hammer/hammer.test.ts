@@ -8,8 +8,8 @@ it("loses and doubles nothing while agents retry blindly and replicas are killed
     db,
     agents: 40,
     sealers: 2,
-    durationMs: 12_000,
-    restartEveryMs: 3_000,
+    durationMs: 20_000,
+    restartEveryMs: 4_000,
     seed: 20_261_121,
     log: () => {},
   });

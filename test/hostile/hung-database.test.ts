@@ -13,8 +13,8 @@ import { waitUntil } from "../support/wait.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 const timeoutMs = 3_000;
-/** What a reply may take beyond its time on a busy machine, in milliseconds. */
-const toleranceMs = 1_500;
+/** What a reply may take beyond its time on a busy machine, in milliseconds: less than being given the time twice takes. */
+const toleranceMs = 2_500;
 const metricsToken = "an-example-of-32-characters-or-more";
 const environment = {
   STOA_DATABASE_TIMEOUT_SECONDS: String(timeoutMs / 1000),
@@ -115,11 +115,17 @@ describe("connections to the database that are frozen", () => {
 
   it("do not keep SIGTERM from ending the process", async () => {
     link.relay.freeze();
-    const calls = Promise.allSettled(Array.from({ length: 40 }, () => ask(victim, "posts")));
+    // Each asks again when its time is over: on a busy machine that may be before all of them wait.
+    let isStopping = false;
+    const askUntilStop = async () => {
+      while (!isStopping) await ask(victim, "posts");
+    };
+    const calls = Promise.allSettled(Array.from({ length: 40 }, askUntilStop));
     await waitUntil("the calls to wait", async () => {
       const [inUse = 0, waiting = 0] = await load(victim);
       return waiting > 0 && inUse + waiting >= 40;
     });
+    isStopping = true;
     const begun = performance.now();
     expect(await victim.stop()).toBe(0);
     expect(performance.now() - begun).toBeLessThan(8_000);
