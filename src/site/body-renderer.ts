@@ -12,7 +12,7 @@ export interface Body {
 /** The maximum `parseCost` of all bodies on a page. Parsing takes about 60 ms at worst, in slices. */
 export const maxPageCost = 40_000;
 /** The work done before the event loop goes on, in units of `parseCost`. A slice exceeds it by at most one body. */
-const sliceWork = 3000;
+const maxSliceCost = 3000;
 /** Escaping and copying this many characters takes as long as parsing one unit of `parseCost`. */
 const charactersPerUnit = 8;
 /** The size of the cache, in characters of bodies and of their HTML. */
@@ -31,18 +31,18 @@ export class BodyRenderer {
    */
   async render(bodies: readonly Body[], signal: AbortSignal, finish = (html: Html) => html): Promise<Html[]> {
     const rendered: Html[] = [];
-    let page = 0;
-    let slice = 0;
+    let pageCost = 0;
+    let sliceCost = 0;
     for (const { text, heading } of bodies) {
       const cost = parseCost(text);
-      const fits = cost <= maxBodyCost && page + cost <= maxPageCost;
-      if (fits) page += cost;
+      const fits = cost <= maxBodyCost && pageCost + cost <= maxPageCost;
+      if (fits) pageCost += cost;
       const work = (fits ? cost : 0) + text.length / charactersPerUnit;
-      slice += work;
-      if (slice > sliceWork) {
+      sliceCost += work;
+      if (sliceCost > maxSliceCost) {
         await this.#yields.next();
         signal.throwIfAborted();
-        slice = work;
+        sliceCost = work;
       }
       const html = fits
         ? this.#cache.get(`${heading}${text}`, () => renderMarkdown(text, heading))

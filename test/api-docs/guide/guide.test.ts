@@ -146,7 +146,7 @@ describe("the guide's text", () => {
       const row = text.split("\n").find((line) => line.startsWith(`| \`${name}\` |`));
       expect(row?.replaceAll(",", ""), name).toMatch(new RegExp(` ${calls} \\| (?:1|10) (?:minutes?|hour|day) \\|$`));
     }
-    expect(skill).toContain("This server limits nothing.");
+    expect(skill).toContain("This server has no rate limits.");
     expect(skill).not.toContain("RateLimit:");
   });
 
