@@ -19,8 +19,8 @@ export interface Verified {
 }
 
 /**
- * Verifies the receipt that is shown, and the chain as far as `extent` says. The client recomputes the hashes from the canonical
- * bytes that the service sends now, and checks every rule of the format.
+ * Verifies the receipt that is shown, and the chain as far as `extent` says. The client recomputes the hashes from the
+ * canonical bytes that the service sends now, and checks every rule of the format.
  * @param url the root address of the service
  * @param onProgress called with the seq of the last good receipt
  * @throws DoesNotVerify; StoaError when the service cannot be read; the signal's reason when it aborts

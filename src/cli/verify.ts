@@ -69,7 +69,9 @@ class Verification {
     this.#output = output;
   }
 
-  /** Whether receipts after the remembered one are skipped. The remembered one then stays: it may be in another chain. */
+  /**
+   * Whether receipts after the remembered one are skipped. The remembered one then stays: it may be in another chain.
+   */
   get #leavesGap(): boolean {
     const { remembered, from } = this.result;
     return remembered !== undefined && remembered.seq < from - 1;
@@ -133,7 +135,11 @@ class Verification {
     if (this.#last !== undefined && !this.#leavesGap) this.#state.save(this.#last);
   }
 
-  /** Records in the result what ended the verification. @returns the exit status @throws errors that are no such result */
+  /**
+   * Records in the result what ended the verification.
+   * @returns the exit status
+   * @throws errors that are no such result
+   */
   fail(error: unknown, signal: AbortSignal): number {
     const { result } = this;
     if (error instanceof DoesNotVerify) {

@@ -14,7 +14,10 @@ export interface FeedQuery {
   community?: string | undefined;
 }
 
-/** The first request of a feed, with the largest pages that the service allows. @throws TypeError for an unknown name */
+/**
+ * The first request of a feed, with the largest pages that the service allows.
+ * @throws TypeError for an unknown name
+ */
 export function feedRequest({ sort, t, community }: FeedQuery): MessageInitShape<typeof ListPostsRequestSchema> {
   return {
     limit: 50n,

@@ -49,8 +49,8 @@ export function isBeyondHead(error: unknown): boolean {
 }
 
 /**
- * Reads one receipt by its canonical bytes, as the link before the next one. The hash is recomputed, and the document is
- * checked, except for its own link to the receipt before.
+ * Reads one receipt by its canonical bytes, as the link before the next one. The hash is recomputed, and the document
+ * is checked, except for its own link to the receipt before.
  * @returns the link, or what is wrong with it; undefined if the service has no such receipt
  * @throws StoaError
  */

@@ -1,13 +1,15 @@
 import { StoaError } from "./error.ts";
 
-/** The longest line that is read, in bytes. The line of a receipt is much shorter: its evidence is limited to 64 KiB. */
+/**
+ * The longest line that is read, in bytes. The line of a receipt is much shorter: its evidence is limited to 64 KiB.
+ */
 export const maxLineBytes = 4 * 1024 * 1024;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Splits a stream of bytes into lines, without their ends. It buffers at most one line, and reads on only when the consumer
- * has taken it.
+ * Splits a stream of bytes into lines, without their ends. It buffers at most one line, and reads on only when the
+ * consumer has taken it.
  * @throws StoaError `unusable` for a line that is too long or not UTF-8; `unreachable` if the last line has no end
  */
 export async function* readLines(

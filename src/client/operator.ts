@@ -5,7 +5,9 @@ import type { RetryOptions } from "./retrying-transport.ts";
 import { createTransport } from "./transport.ts";
 
 export interface OperatorClientOptions extends RetryOptions {
-  /** The service's `STOA_OPERATOR_TOKEN`. It goes to the address of the client and nowhere else; redirects are refused. */
+  /**
+   * The service's `STOA_OPERATOR_TOKEN`. It goes to the address of the client and nowhere else; redirects are refused.
+   */
   operatorToken: string;
 }
 
@@ -13,9 +15,9 @@ export interface OperatorClientOptions extends RetryOptions {
 export type OperatorClient = Client<typeof LedgerOperatorService>;
 
 /**
- * Creates an operator's client of the Stoa at a root address. Calls throw StoaError, like those of `createStoaClient`. A session
- * is sealed once, however often its call is repeated. `sealDaily` is not repeated; it fails with `exists` for a day that is
- * already sealed.
+ * Creates an operator's client of the Stoa at a root address. Calls throw StoaError, like those of `createStoaClient`.
+ * A session is sealed once, however often its call is repeated. `sealDaily` is not repeated; it fails with `exists` for
+ * a day that is already sealed.
  * @throws TypeError for a bad address
  */
 export function createOperatorClient(

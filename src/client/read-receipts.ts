@@ -16,8 +16,8 @@ export interface ReadOptions {
   /** How long a connection may be silent before it is replaced, in milliseconds. Default: four minutes. */
   silenceMs?: number | undefined;
   /**
-   * Called before each wait for a new connection; the wait is in milliseconds. It is not called when the service itself ends
-   * a good stream and says when to come back: services limit the age of streams.
+   * Called before each wait for a new connection; the wait is in milliseconds. It is not called when the service itself
+   * ends a good stream and says when to come back: services limit the age of streams.
    */
   onInterruption?: ((reason: string, waitMs: number) => void) | undefined;
 }
@@ -29,8 +29,8 @@ const goodConnectionMs = 10_000;
 
 /**
  * Reads the receipts of a service in the order in which it sends them. It checks only that each line is a receipt;
- * `verifyReceipts` verifies them. It reads no more than the consumer takes. With `follow` it continues from the last seq + 1
- * after each interruption, once the service has answered for the first time.
+ * `verifyReceipts` verifies them. It reads no more than the consumer takes. With `follow` it continues from the last
+ * seq + 1 after each interruption, once the service has answered for the first time.
  * @throws StoaError when the service cannot be read; the signal's reason when it aborts; TypeError for a bad address
  */
 export async function* readReceipts(options: ReadOptions): AsyncGenerator<ReceivedReceipt, void> {

@@ -11,7 +11,10 @@ export interface RetryOptions {
   tries?: number | undefined;
   /** How long one try may take, in milliseconds. Default: 30 s. */
   tryTimeoutMs?: number | undefined;
-  /** The longest wait before a retry, in milliseconds. If the service asks for a longer one, the call fails. Default: 60 s. */
+  /**
+   * The longest wait before a retry, in milliseconds. If the service asks for a longer one, the call fails. Default: 60
+   * s.
+   */
   longestWaitMs?: number | undefined;
   /** Called before each wait for a retry. */
   onRetry?: ((error: StoaError, waitMs: number) => void) | undefined;
@@ -26,10 +29,10 @@ function isRepeatable(method: DescMethod): boolean {
 }
 
 /**
- * Creates a transport that repeats calls that may succeed later: the connection or the reply was lost, or the service is away
- * or asks to wait. All tries of a create have the same `Idempotency-Key`; the caller may set it. `timeoutMs` of a call limits
- * all its tries and waits together. Every failure is a StoaError, or the signal's reason when that aborts. Streams are not
- * repeated.
+ * Creates a transport that repeats calls that may succeed later: the connection or the reply was lost, or the service
+ * is away or asks to wait. All tries of a create have the same `Idempotency-Key`; the caller may set it. `timeoutMs` of
+ * a call limits all its tries and waits together. Every failure is a StoaError, or the signal's reason when that
+ * aborts. Streams are not repeated.
  */
 export function createRetryingTransport(inner: Transport, headers: Headers, options: RetryOptions): Transport {
   const { tries = 8, tryTimeoutMs = 30_000, longestWaitMs = 60_000, onRetry } = options;

@@ -3,7 +3,9 @@ const runtime = (globalThis as { process?: { getBuiltinModule?(name: string): un
 const node = runtime?.getBuiltinModule?.("node:crypto") as { hash?: NodeHash } | undefined;
 type NodeHash = (algorithm: "sha256", bytes: Uint8Array, encoding: "hex") => string;
 
-/** SHA-256 in lower-case hexadecimal: synchronously if the runtime can, which is ten times as fast; else by WebCrypto. */
+/**
+ * SHA-256 in lower-case hexadecimal: synchronously if the runtime can, which is ten times as fast; else by WebCrypto.
+ */
 export const sha256: (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string> = hashWith(node?.hash);
 
 function hashWith(hash: NodeHash | undefined): typeof sha256 {

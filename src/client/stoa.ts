@@ -40,17 +40,17 @@ export interface StoaClient {
   /** The chain from a receipt to its head. Each receipt is verified before it is returned. @throws as verifyReceipts */
   receipts(options?: ReceiptOptions): AsyncGenerator<VerifiedReceipt, void>;
   /**
-   * Like `receipts`, and then each receipt as it is sealed. It connects again when a connection or the service ends. It ends
-   * with an error at the first receipt that does not verify, or when the signal aborts.
+   * Like `receipts`, and then each receipt as it is sealed. It connects again when a connection or the service ends. It
+   * ends with an error at the first receipt that does not verify, or when the signal aborts.
    * @throws as verifyReceipts
    */
   followReceipts(options?: ReceiptOptions): AsyncGenerator<VerifiedReceipt, void>;
 }
 
 /**
- * Creates a client of the Stoa at a root address. Calls throw StoaError, or the signal's reason when that aborts. Calls that may
- * succeed later are repeated, creates with the same `Idempotency-Key`. A caller that wants to repeat a call after its own
- * restart sets the key itself: `createPost({…}, { headers: { "Idempotency-Key": key } })`.
+ * Creates a client of the Stoa at a root address. Calls throw StoaError, or the signal's reason when that aborts. Calls
+ * that may succeed later are repeated, creates with the same `Idempotency-Key`. A caller that wants to repeat a call
+ * after its own restart sets the key itself: `createPost({…}, { headers: { "Idempotency-Key": key } })`.
  * @throws TypeError for a bad address
  */
 export function createStoaClient(url: string, options: StoaClientOptions = {}): StoaClient {

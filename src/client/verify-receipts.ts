@@ -50,9 +50,10 @@ export interface VerifiedReceipt {
 }
 
 /**
- * Verifies the chain of a service while reading it. The service is not trusted. This recomputes every hash, checks every rule of
- * src/receipt/FORMAT.md, the documents beside the bytes, the receipt `known`, and that the chain reaches the reported head
- * with the same hash. If `from` is above 1, the receipt before is hashed too. With `follow` it never ends by itself.
+ * Verifies the chain of a service while reading it. The service is not trusted. This recomputes every hash, checks
+ * every rule of src/receipt/FORMAT.md, the documents beside the bytes, the receipt `known`, and that the chain reaches
+ * the reported head with the same hash. If `from` is above 1, the receipt before is hashed too. With `follow` it never
+ * ends by itself.
  * @throws DoesNotVerify; StoaError when the service could not be read, which says nothing of the chain; BeyondHead when
  * `from` is further than one beyond the head; the signal's reason when it aborts
  */
@@ -93,7 +94,8 @@ async function* verifyEach(options: VerifyOptions): AsyncGenerator<VerifiedRecei
     } catch (error) {
       throw await explain(error, root, link, signal);
     }
-    // A proxy may have cut a stream that ends cleanly before the head. Only a stream without receipts counts as the end.
+    // A proxy may have cut a stream that ends cleanly before the head. Only a stream without receipts counts as the
+    // end.
     if (link.seq >= head.seq) return;
     if (link.seq === begun) throw endsEarly(link, head.seq);
   }
@@ -187,8 +189,8 @@ async function fetchLink(root: string, seq: number, signal: AbortSignal | undefi
 }
 
 /**
- * A service that has lost a receipt cannot stream it, and fails with some error. So after any refusal this requests the receipt
- * itself. If it is missing although the service reports a longer chain, that is a finding.
+ * A service that has lost a receipt cannot stream it, and fails with some error. So after any refusal this requests the
+ * receipt itself. If it is missing although the service reports a longer chain, that is a finding.
  */
 async function explain(error: unknown, root: string, last: Link, signal: AbortSignal | undefined): Promise<unknown> {
   if (!(error instanceof StoaError) || (error.kind !== "refused" && error.code !== "unavailable")) return error;

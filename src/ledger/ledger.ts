@@ -26,7 +26,10 @@ export interface LedgerOptions {
   maxWaitMs?: number | undefined;
   /** How long a good report of a verification is reused, in milliseconds. */
   maxReportAgeMs?: number | undefined;
-  /** Aborts when the service begins to stop: the opening is given up, or every stream ends and verifications are aborted. */
+  /**
+   * Aborts when the service begins to stop: the opening is given up, or every stream ends and verifications are
+   * aborted.
+   */
   signal?: AbortSignal | undefined;
 }
 
@@ -56,8 +59,8 @@ export class Ledger {
 
   /**
    * Opens the ledger. The first start stores the calendar and seals receipt 1.
-   * @throws Error when the configured epoch is not the one that the ledger began with; SealingBlocked when receipt 1 may not
-   * be sealed
+   * @throws Error when the configured epoch is not the one that the ledger began with; SealingBlocked when receipt 1
+   * may not be sealed
    */
   static async open(options: LedgerOptions): Promise<Ledger> {
     const { db, guard, epoch: configured, signal = never } = options;

@@ -11,8 +11,8 @@ const lineFeed = 0x0a;
 const headerLines = 2;
 
 /**
- * Writes a file that only its owner may read. The file appears under its name when it is complete and on the disk, or not at
- * all. An older file of this name stays until then.
+ * Writes a file that only its owner may read. The file appears under its name when it is complete and on the disk, or
+ * not at all. An older file of this name stays until then.
  * @returns the result of `work`
  * @throws Error when the file cannot be written, or when the name is not the name of a file
  */

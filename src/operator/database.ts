@@ -1,5 +1,6 @@
-// Finds the database of the service for a command. STOA_DATABASE_URL is its address, if it is set. The private database is
-// reached on the socket of its server while the service runs. Otherwise the command starts the server and stops it at its end.
+// Finds the database of the service for a command. STOA_DATABASE_URL is its address, if it is set. The private database
+// is reached on the socket of its server while the service runs. Otherwise the command starts the server and stops it
+// at its end.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseConfig } from "../config/config.ts";
@@ -30,8 +31,8 @@ interface FoundDatabase extends OperatorAddresses {
 }
 
 /**
- * `beside`: the service may run. `alone`: the service of this data folder must not run, and a missing database is created.
- * With STOA_DATABASE_URL this cannot be checked.
+ * `beside`: the service may run. `alone`: the service of this data folder must not run, and a missing database is
+ * created. With STOA_DATABASE_URL this cannot be checked.
  */
 export type OpenMode = "beside" | "alone";
 

@@ -1,4 +1,5 @@
-// npm run stoa -- COMMAND …: the commands of an operator, with the settings of the service, and those of the packed client.
+// npm run stoa -- COMMAND …: the commands of an operator, with the settings of the service, and those of the packed
+// client.
 import { operatorCommands } from "./commands.ts";
 import { listCommands, runOperatorCommand } from "./run.ts";
 

@@ -71,7 +71,7 @@ function report({ head, remembered, missing, damage }: Inspection, { out }: Oper
   if (missing.length === 0) return damage === undefined ? exitStatus.done : exitStatus.found;
   const { seq, hash } = newestMissing(missing).head;
   out(
-    "If a database that has it still exists, serve that one. Else let the ledger go on without it; nobody can undo this:",
+    "If a database that has it still exists, serve that one. Else let the ledger continue without it; nobody can undo this:",
   );
   out(`  npm run stoa -- recover --abandon ${seq}:${hash} --note 'what happened'`);
   return exitStatus.found;

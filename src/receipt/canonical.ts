@@ -19,10 +19,10 @@ const maxDepth = 200;
 type Path = (string | number)[];
 
 /**
- * The canonical text of a JSON value by RFC 8785 (JCS): no white space; members sorted by the UTF-16 code units of their
- * names, at every level; numbers and strings as ECMAScript's JSON.stringify writes them. Receipts hash its UTF-8.
- * @throws CanonicalError for a lone surrogate, a number that is not finite, a value that is not JSON, and a value that is
- * nested deeper than 200 levels
+ * The canonical text of a JSON value by RFC 8785 (JCS): no white space; members sorted by the UTF-16 code units of
+ * their names, at every level; numbers and strings as ECMAScript's JSON.stringify writes them. Receipts hash its UTF-8.
+ * @throws CanonicalError for a lone surrogate, a number that is not finite, a value that is not JSON, and a value that
+ * is nested deeper than 200 levels
  */
 export function canonicalize(value: Json): string {
   return write(value, []);

@@ -45,7 +45,9 @@ export interface DailyBody {
   verify_ok: boolean;
 }
 
-/** An operator's statement that receipts which were served are no longer part of the chain, as after a restored backup. */
+/**
+ * An operator's statement that receipts which were served are no longer part of the chain, as after a restored backup.
+ */
 export interface RecoveryBody {
   type: "recovery";
   count: number;
@@ -64,8 +66,8 @@ const timePattern =
   /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
 /**
- * Finds the first member of a document that is missing, of the wrong type or out of its range. Other members, and bodies of
- * unknown types, belong to later versions and are accepted.
+ * Finds the first member of a document that is missing, of the wrong type or out of its range. Other members, and
+ * bodies of unknown types, belong to later versions and are accepted.
  * @param knownHash a valid hash: a member that equals it needs no further check
  * @returns the path of the first such member, or undefined
  */

@@ -2,9 +2,9 @@ import type { Json } from "./canonical.ts";
 
 /**
  * Parses JSON like JSON.parse, without the fault that V8 has since 12.8 (https://github.com/nodejs/node/issues/63785,
- * https://crbug.com/521080746). That JSON.parse reads the name `x"` in `{"a":1,"x\"":1}` as `x\`, if it has read an object
- * with the names `a` and `x\` before: it compares earlier names with the written form of a name. So it misreads only names
- * that are written with a backslash, and the misread name contains that backslash.
+ * https://crbug.com/521080746). That JSON.parse reads the name `x"` in `{"a":1,"x\"":1}` as `x\`, if it has read an
+ * object with the names `a` and `x\` before: it compares earlier names with the written form of a name. So it misreads
+ * only names that are written with a backslash, and the misread name contains that backslash.
  * @throws SyntaxError as JSON.parse does
  */
 export function parseJson(text: string): Json {
@@ -26,7 +26,9 @@ function hasEscapedName(text: string): boolean {
   return false;
 }
 
-/** Parses the text with ascending numbers as names, which keep their order, and then replaces them by the real names. */
+/**
+ * Parses the text with ascending numbers as names, which keep their order, and then replaces them by the real names.
+ */
 function parseAnew(text: string): Json {
   const names: string[] = [];
   let numbered = "";
@@ -42,7 +44,10 @@ function parseAnew(text: string): Json {
   return named(JSON.parse(numbered + text.slice(copied)), names);
 }
 
-/** Replaces the numbers by `names`. It has a stack of its own: deep nesting uses heap and cannot overflow the call stack. */
+/**
+ * Replaces the numbers by `names`. It has a stack of its own: deep nesting uses heap and cannot overflow the call
+ * stack.
+ */
 function named(value: Json, names: readonly string[]): Json {
   const root = [value];
   const open: (Json[] | { [name: string]: Json })[] = [root];
@@ -62,7 +67,10 @@ function named(value: Json, names: readonly string[]): Json {
   return root[0] as Json;
 }
 
-/** Of several members with the same name the last value wins, at the position of the first. "__proto__" is an ordinary name. */
+/**
+ * Of several members with the same name the last value wins, at the position of the first. "__proto__" is an ordinary
+ * name.
+ */
 function withNames(members: { [number: string]: Json }, names: readonly string[]): { [name: string]: Json } {
   return Object.fromEntries(Object.entries(members).map(([number, value]) => [names[Number(number)] as string, value]));
 }

@@ -12,8 +12,8 @@ export function abandonedBy({ body }: Pick<ReceiptDocument, "body">): Head | und
 }
 
 /**
- * The receipt that must not be in the chain of a recovery: the one that it abandons. Undefined if the document is no recovery,
- * or if `verifyNext` has already compared it, because it would be the receipt before.
+ * The receipt that must not be in the chain of a recovery: the one that it abandons. Undefined if the document is no
+ * recovery, or if `verifyNext` has already compared it, because it would be the receipt before.
  */
 export function rivalOf(document: Pick<ReceiptDocument, "seq" | "body">): Head | undefined {
   const abandoned = abandonedBy(document);

@@ -10,9 +10,14 @@ export type Fault =
   | "not_utf8"
   /** The bytes are not one JSON text. */
   | "not_json"
-  /** They are JSON, but not in canonical form: order, white space, a number, an escape, depth, a duplicate key, half a character. */
+  /**
+   * They are JSON, but not in canonical form: order, white space, a number, an escape, depth, a duplicate key, half a
+   * character.
+   */
   | "not_canonical"
-  /** A member of the document is missing or malformed, or the document is a genesis but not receipt 1, or the reverse. */
+  /**
+   * A member of the document is missing or malformed, or the document is a genesis but not receipt 1, or the reverse.
+   */
   | "bad_document"
   /** The hash of the bytes is not the recorded one, or the last hash is not the head's. */
   | "wrong_hash"
@@ -70,12 +75,12 @@ export interface UntrustedReceipt {
 export type Verdict = { ok: true; link: Link; document: ReceiptDocument } | { ok: false; finding: Finding };
 
 /**
- * Checks the receipt that must follow `previous`, by the rules of FORMAT.md in their order. The first broken rule is the
- * finding. It computes no hash itself, so that it works with synchronous hashes and with WebCrypto.
+ * Checks the receipt that must follow `previous`, by the rules of FORMAT.md in their order. The first broken rule is
+ * the finding. It computes no hash itself, so that it works with synchronous hashes and with WebCrypto.
  *
- * Only two things lie elsewhere. A recovery must be compared with an older receipt, by a caller that can read it (`rivalOf`).
- * The ledger accepts most sessions on an accelerated path (fast-path/session.ts), which a differential test compares with
- * this function.
+ * Only two things lie elsewhere. A recovery must be compared with an older receipt, by a caller that can read it
+ * (`rivalOf`). The ledger accepts most sessions on an accelerated path (fast-path/session.ts), which a differential
+ * test compares with this function.
  */
 export function verifyNext(previous: Link, receipt: UntrustedReceipt): Verdict {
   const expected = previous.seq + 1;

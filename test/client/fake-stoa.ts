@@ -32,7 +32,9 @@ export async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
   return items;
 }
 
-/** A receipt as JSON. `rawDocument`, where there is one, is the text of its document, which may be too deep to be built. */
+/**
+ * A receipt as JSON. `rawDocument`, where there is one, is the text of its document, which may be too deep to be built.
+ */
 export function textOf(receipt: Shown): string {
   if (receipt?.rawDocument === undefined) return JSON.stringify(receipt);
   const { rawDocument, document: _, ...rest } = receipt;

@@ -154,8 +154,8 @@ export interface StoredRow {
 export type Document = any;
 
 /**
- * Recomputes the whole chain from the stored rows, with nothing of ours: every hash, link, count, time and city day, the
- * head, and that each date and each session of a book is sealed once, by the receipt that the bookkeeping names.
+ * Recomputes the whole chain from the stored rows, with nothing of ours: every hash, link, count, time and city day,
+ * the head, and that each date and each session of a book is sealed once, by the receipt that the bookkeeping names.
  */
 export async function verifyLedger(db: TestDatabase): Promise<Document[]> {
   // One moment of the database, while it may go on.

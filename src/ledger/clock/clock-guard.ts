@@ -27,8 +27,9 @@ export interface ClockGuardOptions {
 }
 
 /**
- * Compares the service's clock with the database's, with the newest receipt's time and with the steady clock. While they
- * disagree, the clock is in doubt: nothing is sealed, and nothing expires. The doubt ends by itself when they agree.
+ * Compares the service's clock with the database's, with the newest receipt's time and with the steady clock. While
+ * they disagree, the clock is in doubt: nothing is sealed, and nothing expires. The doubt ends by itself when they
+ * agree.
  */
 export class ClockGuard {
   readonly #options: ClockGuardOptions;
@@ -47,14 +48,15 @@ export class ClockGuard {
   }
 
   /**
-   * The time against which expiry is checked, in milliseconds since 1970 (UTC). It is 0 while the clock is in doubt, so that
-   * nothing expires. A jump is no reason: the time of `TrustedClock` does not follow it.
+   * The time against which expiry is checked, in milliseconds since 1970 (UTC). It is 0 while the clock is in doubt, so
+   * that nothing expires. A jump is no reason: the time of `TrustedClock` does not follow it.
    */
   readonly expiryNow = (): number => (this.#found === undefined ? this.#options.clock.now() : 0);
 
   /**
    * Compares the clocks now; a `SealCheck`.
-   * @param isApproved whether an operator approved sealing: then missed days and the newest receipt's time are no reason
+   * @param isApproved whether an operator approved sealing: then missed days and the newest receipt's time are no
+   * reason
    * @returns why nothing may be sealed
    */
   async check(signal: AbortSignal, isApproved = false): Promise<string | undefined> {
@@ -74,7 +76,10 @@ export class ClockGuard {
     return joined(isApproved ? [jump, differs] : [jump, differs, needsApproval]);
   }
 
-  /** Compares the clocks every minute. While they disagree it does so every second, so that a corrected clock is soon noticed. */
+  /**
+   * Compares the clocks every minute. While they disagree it does so every second, so that a corrected clock is soon
+   * noticed.
+   */
   watch(): Ticker {
     const { clock, log } = this.#options;
     const look = async (signal: AbortSignal) => {

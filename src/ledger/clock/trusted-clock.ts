@@ -29,9 +29,9 @@ const uptimeLookMs = 1_000;
 const minSleepMs = 60_000;
 
 /**
- * The time of the service. It is the wall clock's time, unless the wall clock jumps by more than an hour against the steady
- * clock. The time then continues at the steady clock's pace until the wall clock is set back. So a clock that is wrong for a
- * few seconds affects no timestamp, no limit and no expiry.
+ * The time of the service. It is the wall clock's time, unless the wall clock jumps by more than an hour against the
+ * steady clock. The time then continues at the steady clock's pace until the wall clock is set back. So a clock that is
+ * wrong for a few seconds affects no timestamp, no limit and no expiry.
  *
  * Jumps are detected only after `trust` was called, and until `distrust` is called.
  */
@@ -39,7 +39,9 @@ export class TrustedClock {
   readonly #clocks: Clocks;
   /** Both clocks at the time of construction. */
   readonly #origin: { steady: number; wall: number };
-  /** The clocks when `trust` was called, and `wall - steady` then. A later sleep of the machine is added to `offset`. */
+  /**
+   * The clocks when `trust` was called, and `wall - steady` then. A later sleep of the machine is added to `offset`.
+   */
   #reference: { offset: number; steady: number; uptime: number } | undefined;
   /** `wall - steady` when the clocks last agreed. */
   #offset = 0;

@@ -12,8 +12,8 @@ import { findReceipt } from "../../store/tables/receipts.ts";
 import type { WrongNote } from "./note-check.ts";
 
 /**
- * Compares the approvals with the receipts that they name. An approval of a receipt that does not exist is removed: an operator
- * can give it again.
+ * Compares the approvals with the receipts that they name. An approval of a receipt that does not exist is removed: an
+ * operator can give it again.
  */
 export async function* findWrongApprovals(db: Queryable): AsyncGenerator<WrongNote, void> {
   for (let after = 0; ; ) {

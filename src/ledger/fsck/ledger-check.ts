@@ -33,8 +33,8 @@ const maxWaiting = 10_000;
 
 /**
  * Checks every receipt, and compares the head, the calendar and the index tables with the receipts. Services may seal
- * meanwhile. Receipts are never changed. If the chain does not verify, nothing is repaired. A check that is impossible because
- * the schema lacks something is a finding, too.
+ * meanwhile. Receipts are never changed. If the chain does not verify, nothing is repaired. A check that is impossible
+ * because the schema lacks something is a finding, too.
  * @param db a reader whose statements may take long
  * @param repairIn the database in which to repair what follows from receipts; without it nothing is changed
  * @throws StoaError `unavailable`; the reason of `signal`
@@ -191,8 +191,8 @@ class LedgerCheck {
   }
 
   /**
-   * Compares the head with the last receipt. The head is read after the receipts and moves with them: it may be ahead of the
-   * receipts that were read, but never behind.
+   * Compares the head with the last receipt. The head is read after the receipts and moves with them: it may be ahead
+   * of the receipts that were read, but never behind.
    * @returns undefined if a receipt was sealed since the receipts were read
    */
   async #checkHead([head, ...more]: HeadRow[]): Promise<Repairable[] | undefined> {

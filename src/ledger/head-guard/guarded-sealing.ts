@@ -36,8 +36,8 @@ export async function sealWithGuard<Result>(
 
 /**
  * Reads a receipt.
- * @returns the receipt, and whether it is final: it is part of the chain up to the head that the guard has stored, so that
- * no other receipt can take its place unnoticed
+ * @returns the receipt, and whether it is final: it is part of the chain up to the head that the guard has stored, so
+ * that no other receipt can take its place unnoticed
  */
 export async function findWithGuard(
   db: Parameters<typeof findReceipt>[0],

@@ -1,6 +1,6 @@
-// Replicas remember the newest receipt that they served in files. The files lie outside the database, so that they survive
-// when an older copy replaces the database. The name of a file has the seq and the hash: replicas that share a folder never
-// overwrite each other's files. A file is removed only when a newer one exists.
+// Replicas remember the newest receipt that they served in files. The files lie outside the database, so that they
+// survive when an older copy replaces the database. The name of a file has the seq and the hash: replicas that share a
+// folder never overwrite each other's files. A file is removed only when a newer one exists.
 import { randomUUID } from "node:crypto";
 import { chown, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -75,7 +75,10 @@ export class HeadFolder {
     return path.startsWith(join(this.#files, `${ledger.slice(0, prefixLength)}-`));
   }
 
-  /** Writes a head. After a crash of the machine the file is complete or does not exist. @throws Error when it cannot be written */
+  /**
+   * Writes a head. After a crash of the machine the file is complete or does not exist.
+   * @throws Error when it cannot be written
+   */
   async write(record: HeadRecord): Promise<HeadFile> {
     const owner = await this.#make();
     const { ledger, seq, hash, recoveries, database } = record;

@@ -27,7 +27,9 @@ export interface GuardLog {
 const defaultLookMs = 5_000;
 /** The least time between checks that readers cause, in milliseconds. */
 const minLookIntervalMs = 200;
-/** The delays before the checks of a chain that ends too early, in milliseconds: a node of a cluster may only be late. */
+/**
+ * The delays before the checks of a chain that ends too early, in milliseconds: a node of a cluster may only be late.
+ */
 const confirmDelaysMs = [0, 100, 300, 600];
 /** How long the reply to a seal waits for the file, in milliseconds: a disk that hangs does not stop sealing. */
 const maxStoreMs = 1_000;
@@ -38,8 +40,9 @@ export class ServedHeadMissing extends Error {
 }
 
 /**
- * Remembers, outside the database, the newest receipt that this replica served, and refuses to seal on a chain that does
- * not have it. Without this, a database that was restored from a backup would fork the ledger unnoticed. Reading continues.
+ * Remembers, outside the database, the newest receipt that this replica served, and refuses to seal on a chain that
+ * does not have it. Without this, a database that was restored from a backup would fork the ledger unnoticed. Reading
+ * continues.
  */
 export class HeadGuard {
   readonly #db: Database;
@@ -64,7 +67,9 @@ export class HeadGuard {
     this.#store = new HeadStore(folder, log);
   }
 
-  /** Reads the files, checks the chain against them, and begins to watch it. The ledger already has its first receipt. */
+  /**
+   * Reads the files, checks the chain against them, and begins to watch it. The ledger already has its first receipt.
+   */
   async begin(signal: AbortSignal): Promise<void> {
     await this.#load(signal);
     await this.#look(signal);
@@ -100,7 +105,8 @@ export class HeadGuard {
   /**
    * Decides whether a receipt may follow `head`, which the transaction has locked.
    * @returns the hashes of the recoveries in the chain
-   * @throws ServedHeadMissing if it may not; Error if the database is empty but had a ledger before, which ends the start
+   * @throws ServedHeadMissing if it may not; Error if the database is empty but had a ledger before, which ends the
+   * start
    */
   async checkHead(tx: Tx, head: Head): Promise<readonly string[]> {
     if (head.seq === 0 && this.#required.length === 0) await this.#store.refuseEmpty();
@@ -111,7 +117,10 @@ export class HeadGuard {
     return recoveries;
   }
 
-  /** Stores a receipt that this process sealed and committed. Resolves when it is in the file, or when that takes too long. */
+  /**
+   * Stores a receipt that this process sealed and committed. Resolves when it is in the file, or when that takes too
+   * long.
+   */
   async storeSealed(head: ServedHead): Promise<void> {
     if (!this.#advance(head)) return;
     await withTimeout(this.#store.flush(), maxStoreMs);

@@ -43,7 +43,10 @@ export interface RecoveryInput {
   note: string;
 }
 
-/** Compares the ledger with the heads that this replica remembers, and seals an operator's statement about lost receipts. */
+/**
+ * Compares the ledger with the heads that this replica remembers, and seals an operator's statement about lost
+ * receipts.
+ */
 export class LedgerRecovery {
   readonly #options: RecoveryOptions;
   readonly #store: HeadStore;
@@ -133,7 +136,9 @@ export class LedgerRecovery {
 /** The most characters of a note. */
 const maxNoteLength = 1_000;
 
-/** If this replica misses receipts, the newest of them must be the abandoned one: nobody abandons another by mistake. */
+/**
+ * If this replica misses receipts, the newest of them must be the abandoned one: nobody abandons another by mistake.
+ */
 function checkFits(abandoned: Head, missing: readonly MissingHead[]): void {
   if (missing.length === 0) return;
   const { head } = newestMissing(missing);

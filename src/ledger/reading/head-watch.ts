@@ -3,7 +3,10 @@ import { type Head, readHead } from "../../store/tables/receipts.ts";
 import { forEachInBatches } from "../../timing/event-loop.ts";
 import { createDeferred, type Deferred } from "../../timing/wait.ts";
 
-/** How often the head is read while followers wait, in milliseconds. Another replica's receipt is found within this time. */
+/**
+ * How often the head is read while followers wait, in milliseconds. Another replica's receipt is found within this
+ * time.
+ */
 const pollMs = 250;
 
 interface Waiter {
@@ -11,7 +14,9 @@ interface Waiter {
   seen: Deferred<number>;
 }
 
-/** Notifies followers when the chain has grown. They share one query, which runs only while at least one of them waits. */
+/**
+ * Notifies followers when the chain has grown. They share one query, which runs only while at least one of them waits.
+ */
 export class HeadWatch {
   readonly #db: Queryable;
   readonly #onHead: (head: Head) => void;

@@ -9,8 +9,8 @@ import { NewestReceipts } from "./newest-receipts.ts";
 import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
 
 /**
- * The most bytes of canonical receipts on one page. A reply has each receipt twice, as an object and as a string, and the
- * escapes of the string may double it: a reply has at most 4 MiB.
+ * The most bytes of canonical receipts on one page. A reply has each receipt twice, as an object and as a string, and
+ * the escapes of the string may double it: a reply has at most 4 MiB.
  */
 const maxPageBytes = 1.25 * 1024 * 1024;
 
@@ -74,8 +74,8 @@ export class ReceiptReader {
   }
 
   /**
-   * @returns the receipt, and whether it is final: the guard has stored a head of its chain, so that no other receipt can
-   * take its place unnoticed
+   * @returns the receipt, and whether it is final: the guard has stored a head of its chain, so that no other receipt
+   * can take its place unnoticed
    * @throws StoaError `not_found` beyond the head; `unavailable` for a receipt that is missing from the database
    */
   async get(signal: AbortSignal, seq: number): Promise<ReceiptRow & { isFinal: boolean }> {

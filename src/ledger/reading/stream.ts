@@ -30,8 +30,8 @@ export interface Followers {
 }
 
 /**
- * Streams receipts in the order of the chain, each exactly once. The next receipts are read only when the consumer has taken
- * the earlier ones. A stream ends in one of these ways:
+ * Streams receipts in the order of the chain, each exactly once. The next receipts are read only when the consumer has
+ * taken the earlier ones. A stream ends in one of these ways:
  * - it returns, without `follow`, at the receipt that was the newest when the stream began;
  * - it throws the signal's reason: the consumer has left, or the service stops;
  * - it throws `unavailable`: the database is away, or has lost a receipt.
@@ -87,7 +87,8 @@ async function* backfill(
       const rows = next === to ? await followers.newest.read(next) : await listReceipts(db, next, length);
       signal.throwIfAborted();
       if (rows.length === 0) return;
-      // The driver's buffer is part of a larger one. Without a copy, the larger one would stay until a slow client has read.
+      // The driver's buffer is part of a larger one. Without a copy, the larger one would stay until a slow client has
+      // read.
       for (const row of rows) row.canonical = Buffer.from(row.canonical);
       yield rows;
       next += rows.length;

@@ -38,8 +38,8 @@ export const verificationPath = "/house/verify?from=0";
 export const clerk = { agent: "stoa", seat: "clerk" };
 
 /**
- * Appends a receipt after the head, which this transaction must have locked. The time of the receipt is `now`, or the time
- * of the head if the clock was set back: no receipt is older than the one before it.
+ * Appends a receipt after the head, which this transaction must have locked. The time of the receipt is `now`, or the
+ * time of the head if the clock was set back: no receipt is older than the one before it.
  * @throws SealingBlocked while nothing may be sealed; ServedHeadMissing when the guard does not know this head
  */
 export async function append(sealing: Sealing, head: Head, content: ReceiptContent): Promise<ReceiptRow> {

@@ -8,8 +8,8 @@ import { SealingBlocked } from "./seal-checks.ts";
 const tickMs = 1_000;
 
 /**
- * Seals each day after its end, and missed days at once, until it is stopped. While sealing is blocked it waits, and logs
- * the reason each time that the reason changes.
+ * Seals each day after its end, and missed days at once, until it is stopped. While sealing is blocked it waits, and
+ * logs the reason each time that the reason changes.
  * @param now gives the time in milliseconds since 1970 (UTC)
  */
 export function startDailySealing({ sealer, days }: Ledger, now: () => number, log: LedgerLog): Ticker {

@@ -44,8 +44,8 @@ export class DaySealer {
   /**
    * Seals one day that is over, at an operator's request.
    * @param reply makes the reply inside the transaction
-   * @throws StoaError `bad_input` for a day that cannot be sealed, `exists` for one that is already sealed; SealingBlocked
-   * while nothing may be sealed
+   * @throws StoaError `bad_input` for a day that cannot be sealed, `exists` for one that is already sealed;
+   * SealingBlocked while nothing may be sealed
    */
   async seal<Reply>(signal: AbortSignal, date: string, reply: (receipt: ReceiptRow) => Reply): Promise<Reply> {
     const { db, now, firstDay, sealer, verifier } = this.#options;
@@ -67,8 +67,8 @@ export class DaySealer {
   }
 
   /**
-   * Seals, in order, every day that is over and not sealed, from the day of the first receipt on. If several replicas do
-   * this at the same time, each day is sealed once.
+   * Seals, in order, every day that is over and not sealed, from the day of the first receipt on. If several replicas
+   * do this at the same time, each day is sealed once.
    * @throws SealingBlocked while nothing may be sealed
    */
   async sealDue(signal: AbortSignal): Promise<void> {
@@ -76,8 +76,8 @@ export class DaySealer {
   }
 
   /**
-   * Seals, in order, the days up to `through` that were missed, however many they are: an operator approved this. If the
-   * newest receipt's time is ahead of the clock, this also approves that time, and sealing continues from it.
+   * Seals, in order, the days up to `through` that were missed, however many they are: an operator approved this. If
+   * the newest receipt's time is ahead of the clock, this also approves that time, and sealing continues from it.
    * @throws StoaError `bad_input` for a day that is not over; SealingBlocked while something else blocks sealing
    */
   async sealMissed(signal: AbortSignal, through: string): Promise<SealedDays> {

@@ -29,8 +29,8 @@ export function checkSealable(date: string, firstDay: string, now: number): void
 
 /**
  * Seals a day that is over.
- * @param verified the result of a verification that just ended; receipts that were appended since are verified here, under
- * the lock
+ * @param verified the result of a verification that just ended; receipts that were appended since are verified here,
+ * under the lock
  * @returns the receipt, or undefined if the day is already sealed; and the result of the verification
  * @throws SealingBlocked while nothing may be sealed
  */

@@ -20,8 +20,8 @@ export interface FirstStart {
 }
 
 /**
- * Begins a ledger: stores the calendar and seals receipt 1. If several replicas do this at the same time, one of them does
- * it and the others read its calendar.
+ * Begins a ledger: stores the calendar and seals receipt 1. If several replicas do this at the same time, one of them
+ * does it and the others read its calendar.
  * @throws SealingBlocked when receipt 1 may not be sealed; Error when the epoch is in the future
  */
 export async function beginLedger(options: FirstStart): Promise<Calendar> {

@@ -36,7 +36,8 @@ export class Sealer {
   /**
    * Runs a transaction that may append receipts. Followers are notified after the commit.
    * @param isApproved whether an operator approved sealing the days that were missed
-   * @throws SealingBlocked if `work` appends a receipt while nothing may be sealed; work that appends none still succeeds
+   * @throws SealingBlocked if `work` appends a receipt while nothing may be sealed; work that appends none still
+   * succeeds
    */
   async transaction<Result>(
     signal: AbortSignal,

@@ -19,8 +19,8 @@ export interface SessionInput {
 /**
  * Seals a session of a book.
  * @param input has passed the field rules of the contract
- * @throws StoaError `bad_input`; `exists` when this session of the book is already sealed; SealingBlocked while nothing may
- * be sealed
+ * @throws StoaError `bad_input`; `exists` when this session of the book is already sealed; SealingBlocked while nothing
+ * may be sealed
  */
 export async function sealSession(sealing: Sealing, input: SessionInput): Promise<ReceiptRow> {
   const { tx, now } = sealing;

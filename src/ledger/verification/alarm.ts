@@ -22,9 +22,9 @@ export interface Outcome extends Pick<Verified, "finding" | "link"> {
 }
 
 /**
- * The alarm: the first receipt that does not verify. The database stores it, so that every replica knows it and it survives a
- * restart. Only a successful verification of the whole chain that began after the last finding clears it. The same row
- * stores the newest receipt up to which the chain was found good.
+ * The alarm: the first receipt that does not verify. The database stores it, so that every replica knows it and it
+ * survives a restart. Only a successful verification of the whole chain that began after the last finding clears it.
+ * The same row stores the newest receipt up to which the chain was found good.
  */
 export class Alarm {
   readonly #db: Database;
@@ -72,8 +72,8 @@ export class Alarm {
   }
 
   /**
-   * Records the result of a verification. A finding raises the alarm. If it cannot be stored, the alarm is raised in this
-   * process only, until it can.
+   * Records the result of a verification. A finding raises the alarm. If it cannot be stored, the alarm is raised in
+   * this process only, until it can.
    */
   async record(outcome: Outcome): Promise<void> {
     const { finding, link, prior } = outcome;

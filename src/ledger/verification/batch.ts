@@ -17,8 +17,8 @@ export interface Batch {
 }
 
 /**
- * The result of verifying a batch: undefined if any receipt in it is not good. `rivals` are abandoned by recoveries. The
- * caller must still check that none of them is in the chain.
+ * The result of verifying a batch: undefined if any receipt in it is not good. `rivals` are abandoned by recoveries.
+ * The caller must still check that none of them is in the chain.
  */
 export type BatchOutcome = { firstTs: string; last: Link; rivals: Head[] } | undefined;
 
@@ -28,7 +28,8 @@ const hashLength = 64;
  * Copies receipts into a batch.
  * @param rows their seqs follow `previous` without a gap
  * @param buffer is used for the bytes if it is large enough
- * @returns undefined if the rows cannot be good: the recorded prev_hash of one is not the recorded hash of the receipt before
+ * @returns undefined if the rows cannot be good: the recorded prev_hash of one is not the recorded hash of the receipt
+ * before
  */
 export function packBatch(
   previous: Batch["previous"],

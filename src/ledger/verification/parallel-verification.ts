@@ -29,10 +29,10 @@ const batchesPerThread = 2;
 const concurrentReads = 2;
 
 /**
- * Verifies like `verifyFrom`, with the same result, in less time. Threads verify batches, each on the assumption that the
- * receipt before it is as recorded. They only decide how many batches from the start are good. `verifyFrom` alone verifies
- * the rest, and so finds the first bad receipt or the end of the chain. A thread that fails costs time, but does not change
- * the result.
+ * Verifies like `verifyFrom`, with the same result, in less time. Threads verify batches, each on the assumption that
+ * the receipt before it is as recorded. They only decide how many batches from the start are good. `verifyFrom` alone
+ * verifies the rest, and so finds the first bad receipt or the end of the chain. A thread that fails costs time, but
+ * does not change the result.
  */
 export async function verifyInParallel(db: Queryable, start: Link, options: ParallelOptions): Promise<Verified> {
   const { minReceipts = defaultMinReceipts } = options;
@@ -76,8 +76,9 @@ async function passGoodBatches(db: Queryable, start: Link, options: ParallelOpti
 }
 
 /**
- * Reads batches of receipts that follow `after` without a gap. It ends at the first batch that is not full or has a gap: the
- * chain ends or breaks there. Some batches are requested ahead. When this ends, no request is running any more.
+ * Reads batches of receipts that follow `after` without a gap. It ends at the first batch that is not full or has a
+ * gap: the chain ends or breaks there. Some batches are requested ahead. When this ends, no request is running any
+ * more.
  */
 async function* readFullBatches(
   db: Queryable,

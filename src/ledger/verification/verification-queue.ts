@@ -54,8 +54,8 @@ interface Run {
 }
 
 /**
- * Runs verifications, one at a time. Identical requests share the running verification; others wait for it to end. A good
- * report is reused for some seconds, while the head is unchanged. A report with a fault is never reused.
+ * Runs verifications, one at a time. Identical requests share the running verification; others wait for it to end. A
+ * good report is reused for some seconds, while the head is unchanged. A report with a fault is never reused.
  */
 export class VerificationQueue {
   readonly #options: VerificationQueueOptions;

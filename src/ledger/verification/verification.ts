@@ -50,7 +50,8 @@ export async function verifyFrom(db: Queryable, start: Link): Promise<Verified> 
       limit = nextBatchSize(rows);
       continue;
     }
-    // The head is read after the rows and moves with them. It may be ahead of the rows that were read, but never behind.
+    // The head is read after the rows and moves with them. It may be ahead of the rows that were read, but never
+    // behind.
     const head = await readHead(db);
     const finding = verifyEnd(link, head);
     if (finding?.fault === "truncated" && (await findReceipt(db, link.seq + 1)) !== undefined) continue;
@@ -59,8 +60,8 @@ export async function verifyFrom(db: Queryable, start: Link): Promise<Verified> 
 }
 
 /**
- * The link after which a verification from `from` begins: the start of the chain for 0 and 1, else the receipt before. The
- * hash of that receipt is recomputed.
+ * The link after which a verification from `from` begins: the start of the chain for 0 and 1, else the receipt before.
+ * The hash of that receipt is recomputed.
  */
 export async function startBefore(db: Queryable, from: number): Promise<Link | Finding> {
   if (from <= 1) return chainStart;

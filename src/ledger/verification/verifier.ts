@@ -112,8 +112,8 @@ export class Verifier {
   }
 
   /**
-   * A damaged receipt was read. Verifies the whole chain in the background, unless a fault is already known or this was done
-   * in the last minute.
+   * A damaged receipt was read. Verifies the whole chain in the background, unless a fault is already known or this was
+   * done in the last minute.
    */
   suspect(): void {
     const now = performance.now();

@@ -37,7 +37,8 @@ export class WorkerPool {
   /**
    * Has a thread verify a batch. The rows are copied before this returns.
    * @param rows follow `previous` without a gap
-   * @returns the outcome; undefined also if a thread has failed or the pool has ended, when nothing is known of the batch
+   * @returns the outcome; undefined also if a thread has failed or the pool has ended, when nothing is known of the
+   * batch
    */
   async verify(previous: Batch["previous"], rows: readonly ReceiptRow[]): Promise<BatchOutcome> {
     const batch = this.#isOver ? undefined : packBatch(previous, rows, this.#buffers.pop());

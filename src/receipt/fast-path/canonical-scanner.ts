@@ -37,12 +37,12 @@ const literalFalse = new Literal("false");
 const literalNull = new Literal("null");
 
 /**
- * Scans a subset of canonical JSON: no escapes, no numbers except integers of up to 15 digits, no deep nesting. Text that
- * this scanner accepts is canonical. Text that it does not accept may still be canonical. It creates no values, and so takes
- * a fraction of the time of JSON.parse.
+ * Scans a subset of canonical JSON: no escapes, no numbers except integers of up to 15 digits, no deep nesting. Text
+ * that this scanner accepts is canonical. Text that it does not accept may still be canonical. It creates no values,
+ * and so takes a fraction of the time of JSON.parse.
  *
- * Each method scans what its name says and returns whether it was there. After a method has returned false, the position is
- * undefined. Bytes from 0x80 on are not checked until `isUtf8` is called.
+ * Each method scans what its name says and returns whether it was there. After a method has returned false, the
+ * position is undefined. Bytes from 0x80 on are not checked until `isUtf8` is called.
  */
 export class CanonicalScanner {
   /** The index of the next byte. */
@@ -213,7 +213,9 @@ export class CanonicalScanner {
     return this.byte(closingBrace);
   }
 
-  /** Whether the name at `first` sorts before the name at `second`. Both end with a quote, which no name contains here. */
+  /**
+   * Whether the name at `first` sorts before the name at `second`. Both end with a quote, which no name contains here.
+   */
   #isInOrder(first: number, second: number): boolean {
     for (let index = 0; ; index++) {
       const a = this.#bytes[first + index] as number;

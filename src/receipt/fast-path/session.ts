@@ -26,10 +26,10 @@ const letterZ = 0x5a;
  * The accelerated path of a verification: accepts a session in exactly the form in which the service writes it, without
  * parsing it. Parsing would take most of the time of a verification.
  *
- * `verifyNext` has the rules. This function states them a second time for one form of receipt, so a test compares the two:
- * whatever is accepted here must be good by `verifyNext` (test/receipt/fast-path/session.test.ts). It checks the rules 3 to 8,
- * 10 and 11 of FORMAT.md. The caller checks the hash and the ts. A receipt that is not accepted may still be good;
- * `verifyNext` then decides.
+ * `verifyNext` has the rules. This function states them a second time for one form of receipt, so a test compares the
+ * two: whatever is accepted here must be good by `verifyNext` (test/receipt/fast-path/session.test.ts). It checks the
+ * rules 3 to 8, 10 and 11 of FORMAT.md. The caller checks the hash and the ts. A receipt that is not accepted may still
+ * be good; `verifyNext` then decides.
  * @param scanner is at the beginning of the receipt's bytes and ends with them
  * @param previous the seq and hash of the receipt before
  * @returns the ts of the receipt; undefined if it is not accepted
