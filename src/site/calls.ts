@@ -5,7 +5,7 @@ import { toStoaError } from "../calls/error-mapping.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import { createUnaryCall } from "../calls/unary-call.ts";
 import { bindingsOf } from "../contract/bindings.ts";
-import { type QueryParameter, readUrlFields } from "../transcoding/url-fields.ts";
+import { type QueryParameter, readUrlFields } from "../transcoding/index.ts";
 
 type Input<Rpc extends DescMethodUnary> = MessageShape<Rpc["input"]>;
 type Output<Rpc extends DescMethodUnary> = MessageShape<Rpc["output"]>;

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { decodeQuery, splitTarget } from "../transcoding/request.ts";
-import type { QueryParameter } from "../transcoding/url-fields.ts";
+import { decodeQuery, type QueryParameter, splitTarget } from "../transcoding/index.ts";
 
 /**
  * Selects parameters of a page's query by their names. Names are decoded. Values stay percent-encoded, because the API's

@@ -2,7 +2,7 @@ import { type DescEnum, type DescField, getOption, ScalarType } from "@bufbuild/
 import type { FieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { default_value } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
-import { enumValueName } from "../../transcoding/encode.ts";
+import { enumValueName } from "../../transcoding/index.ts";
 import { rulesOf } from "./contract.ts";
 
 /** Describes the inputs of a call: `` `limit`? 1 to 50, default 25 ``. A question mark marks optional inputs. */

@@ -3,7 +3,7 @@ import { comments } from "../../../gen/comments.js";
 import { immutable } from "../../../gen/stoa/v1/options_pb.js";
 import { type Binding, fieldAt } from "../../contract/bindings.ts";
 import { isIdempotentByKey } from "../../contract/rules.ts";
-import { isQueryField, resumingField } from "../../transcoding/request.ts";
+import { isQueryField, resumingField } from "../../transcoding/index.ts";
 import { type Components, describeValues } from "./components.ts";
 import { parameterExample } from "./examples.ts";
 import { type Schema, withKeywords } from "./schema.ts";

@@ -1,6 +1,5 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { enumValueName } from "../../transcoding/encode.ts";
-import { hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "../../transcoding/well-known.ts";
+import { enumValueName, hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "../../transcoding/index.ts";
 import type { Schema } from "./schema.ts";
 
 /*

@@ -9,7 +9,7 @@ import { isServerStreaming } from "../../calls/stream-call.ts";
 import { type Binding, bindingsOf } from "../../contract/bindings.ts";
 import { accessOf } from "../../contract/rules.ts";
 import { notFound } from "../../errors.ts";
-import { readRequest, splitTarget } from "../../transcoding/request.ts";
+import { readRequest, splitTarget } from "../../transcoding/index.ts";
 import type { Admission } from "../admission/admission.ts";
 import { admitVisit } from "../admission/hooks.ts";
 import { nothingHere } from "../errors/methods.ts";

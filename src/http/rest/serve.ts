@@ -6,8 +6,7 @@ import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts"
 import { type CallInit, createUnaryCall } from "../../calls/unary-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
 import { createTextLength } from "../../contract/text-length.ts";
-import { encodeMessage } from "../../transcoding/encode.ts";
-import { encodeInParts, largeLength } from "../../transcoding/large-json.ts";
+import { encodeInParts, encodeMessage, largeLength } from "../../transcoding/index.ts";
 import { matchesEtag } from "../replies/etag.ts";
 import { sendStream } from "./stream.ts";
 

@@ -7,7 +7,7 @@ import type { RequestContext } from "../../calls/context.ts";
 import { toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { recordFailure } from "../../calls/outcome.ts";
 import { withTimeout } from "../../timing/wait.ts";
-import { encodeMessage } from "../../transcoding/encode.ts";
+import { encodeMessage } from "../../transcoding/index.ts";
 
 /** How long the reply's head waits for a first message or failure, in milliseconds; a failure then has its own status. */
 const headMs = 250;

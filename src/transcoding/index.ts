@@ -1,0 +1,21 @@
+// The transcoding between REST and Protobuf: JSON and URLs to messages, and messages to JSON. It needs the contract's
+// descriptors, but no web framework. These are its public functions; the other files are internal. Faults of the input are
+// thrown as `StoaError` with the code `bad_json`, `bad_input` or `not_found`.
+
+/** Reads a message from parsed JSON and texts of a URL. */
+export { decodeMessage } from "./decode.ts";
+/** Encodes a message as a value for `JSON.stringify`. `enumValueName` is the name of an enum value in that JSON. */
+export { encodeMessage, enumValueName, type JsonOutput } from "./encode.ts";
+/** What `decodeMessage` reads from. */
+export { type Input, UrlText } from "./input.ts";
+/** Parses JSON strictly and exactly. */
+export { JsonNumber, JsonSyntaxError, type JsonValue, parseJson } from "./json.ts";
+/** Encodes large replies with little garbage; `largeLength` says which replies those are. */
+export { encodeInParts, largeLength } from "./large-json.ts";
+/** Reads the message of a REST request from its path, query, body and Last-Event-ID. */
+/** Parts of URLs, and which fields a query or Last-Event-ID can set. */
+export { decodeQuery, isQueryField, type RequestParts, readRequest, resumingField, splitTarget } from "./request.ts";
+/** Reads a message from the fields of a URL. */
+export { type QueryParameter, readUrlFields, type UrlFields } from "./url-fields.ts";
+/** Which messages have a JSON form of their own, for descriptions of the API. */
+export { hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
