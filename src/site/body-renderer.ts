@@ -24,7 +24,7 @@ export class BodyRenderer {
   readonly #yields = new YieldQueue();
 
   /**
-   * Renders the bodies of one page. Once the page has reached its maximum cost, further bodies are shown as plain text.
+   * Renders the bodies of one page. Bodies that would exceed the maximum cost of the page are shown as plain text.
    * The choice depends on the bodies alone, so a page always looks the same.
    * @param finish converts the HTML of each body
    * @throws the signal's reason, when it aborts
