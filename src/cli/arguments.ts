@@ -29,8 +29,8 @@ stoa verify   verify the ledger of the Stoa at URL; see stoa verify --help
 
 export const verifyHelp = `Usage: stoa verify [options] URL
 
-Reads the receipts of the Stoa at URL (its root address), recomputes every hash and checks every rule of the chain. It also
-checks that the chain still has the newest receipt of the last verification.
+Reads the receipts of the Stoa at URL (its root address), recomputes every hash and checks every rule of the chain. It
+also checks that the chain still has the newest receipt of the last verification.
 
 Options:
   --from N      verify from receipt N on; the receipt before is hashed too (default: 1)

@@ -9,8 +9,8 @@ import { parseOperatorArgs } from "./run.ts";
 const help = `Usage: stoa backup FILE
 
 Writes the whole database to FILE, as it is at one moment. The service may run meanwhile. FILE is SQL text that only its
-owner may read. It appears when it is complete. Its header names the engine, the schema and the newest receipt; its end has
-a checksum.
+owner may read. It appears when it is complete. Its header names the engine, the schema and the newest receipt; its end
+has a checksum.
 
 ${commonHelp}`;
 

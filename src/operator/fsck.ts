@@ -12,9 +12,9 @@ const connections = 4;
 
 const help = `Usage: npm run stoa -- fsck [--repair] [--json]
 
-Checks that the whole database is consistent: every counter against the rows that it counts, rows whose parent is missing,
-every receipt, the head, the calendar and the index tables of the ledger against the receipts, the schema and its triggers.
-A check that is impossible because the schema lacks something is a finding. Services may run meanwhile.
+Checks that the whole database is consistent: every counter against the rows that it counts, rows whose parent is
+missing, every receipt, the head, the calendar and the index tables of the ledger against the receipts, the schema and
+its triggers. A check that is impossible because the schema lacks something is a finding. Services may run meanwhile.
 
 Options:
   --repair  correct what follows from other rows: counters, computed columns, the index tables of the ledger, the

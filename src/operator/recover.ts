@@ -12,11 +12,11 @@ import { parseOptions } from "./run.ts";
 
 const help = `Usage: stoa recover [--abandon SEQ:HASH --note TEXT]
 
-Compares the ledger in the database with the newest receipt that this replica has served. The replica remembers that receipt
-in its data folder. A database that was restored from a backup may have lost receipts that were served; the service then
-seals nothing.
+Compares the ledger in the database with the newest receipt that this replica has served. The replica remembers that
+receipt in its data folder. A database that was restored from a backup may have lost receipts that were served; the
+service then seals nothing.
 
-Without options the command reports what it finds, and changes nothing. The exit status is 0 if no receipt is lost, else 1.
+Without options the command reports what it finds, and changes nothing. The exit status is 1 if a receipt is lost.
 
   --abandon SEQ:HASH  the newest receipt that was served and is lost, as the command without options names it. This seals
                       a receipt of type recovery, which names the lost receipt for good; the ledger continues after it

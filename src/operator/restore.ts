@@ -11,9 +11,9 @@ import { withDatabase } from "./database.ts";
 
 const help = `Usage: stoa restore FILE
 
-Restores a backup into an empty database, then verifies its ledger. The service must not run. FILE is read to its end before
-anything is written: a file that was cut off or changed is refused. A restore that failed can be run again. Until one succeeds,
-no service starts on the database. The backup may come from the other engine (MariaDB, MySQL).
+Restores a backup into an empty database, then verifies its ledger. The service must not run. FILE is read to its end
+before anything is written: a file that was cut off or changed is refused. A restore that failed can be run again. Until
+one succeeds, no service starts on the database. The backup may come from the other engine (MariaDB, MySQL).
 
 ${commonHelp}`;
 

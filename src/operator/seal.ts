@@ -17,9 +17,9 @@ import { parseOptions } from "./run.ts";
 
 const help = `Usage: stoa seal [--catch-up] [--through DATE]
 
-Lists the days that would be sealed, and says whether anything blocks sealing. With --catch-up the command seals them, however
-many they are. By this you confirm that the clock is right and that these days have passed. The service may run. A clock that
-differs from the database's by more than 60 s blocks --catch-up too.
+Lists the days that would be sealed, and says whether anything blocks sealing. With --catch-up the command seals them,
+however many they are. By this you confirm that the clock is right and that these days have passed. The service may run.
+A clock that differs from the database's by more than 60 s blocks --catch-up too.
 
   --catch-up      seal the missed days, even if the newest receipt's time is ahead of the clock
   --through DATE  the last day to seal, YYYY-MM-DD (default: yesterday, UTC)

@@ -42,7 +42,7 @@ describe("stoa verify ends with 3, and no verdict,", () => {
     [404, "<html>not here</html>", "unusable: the answer has status 404 and is not a Stoa's"],
     [200, "<html>welcome</html>", "unusable: the answer is not a JSON object"],
     [200, "", "unusable: the answer is not a JSON object"],
-    [200, '{"receipts":[{"seq":"1"}],"head_seq":1}', "unusable: this is no receipt"],
+    [200, '{"receipts":[{"seq":"1"}],"head_seq":1}', "unusable: this is not a receipt"],
     [500, "oops", "unavailable: the answer has status 500"],
     [503, '{"ok":false,"error":"unavailable","message":"Later."}', "unavailable: the service says unavailable: Later."],
     [404, '{"ok":false,"error":"not_found","message":"Nothing."}', "refused: the service says not_found: Nothing."],
