@@ -1,5 +1,5 @@
 // The operator's page against what the service reads and the tests run with.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
@@ -38,4 +38,14 @@ it("the table of settings in docs/operating.md has exactly what the configuratio
   const read = new Set<string>();
   readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }) as Record<string, undefined>);
   expect(documented.sort()).toEqual([...read].sort());
+});
+
+it("the log messages that docs/operating.md quotes are those of the service", () => {
+  const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".ts"),
+  );
+  const source = files.map((name) => readFileSync(join(root, "src", name), "utf8")).join("\n");
+  const quoted = [...page.matchAll(/`(the [a-z ]+)`/g)].map(([, message]) => message as string);
+  expect(quoted.length).toBeGreaterThan(2);
+  expect(quoted.filter((message) => !source.includes(message))).toEqual([]);
 });
