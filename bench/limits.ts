@@ -10,7 +10,7 @@ import { handWritten } from "./protocols.ts";
 import { describeSet, formatMachine, formatTable, type Report, spanSince } from "./report.ts";
 
 /** The least share of the throughput without limits that a read must reach with them. */
-const leastShare = 0.9;
+const minShare = 0.9;
 /** The load comes from one address and few agents: limits that are looked at on every call, and never reached. */
 const settings = {
   STOA_RATE_LIMITS: "on",
@@ -49,8 +49,8 @@ export async function benchLimits(
     serviceResidentPeakMiB: sides.service.memory.peak(),
     notes: [],
     missed: measurements
-      .filter(({ kind, protocol, ratio }) => kind === "read" && protocol === withLimits.name && !(ratio >= leastShare))
-      .map(({ case: name, ratio }) => `${name} reaches ${ratio.toFixed(2)} with limits, not ${leastShare}`),
+      .filter(({ kind, protocol, ratio }) => kind === "read" && protocol === withLimits.name && !(ratio >= minShare))
+      .map(({ case: name, ratio }) => `${name} reaches ${ratio.toFixed(2)} with limits, not ${minShare}`),
   };
   return { report, text: format(report) };
 }

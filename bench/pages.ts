@@ -11,7 +11,7 @@ import type { Request } from "./protocols.ts";
 import { describeSet, formatMachine, formatTable, type Line, type Report, spanSince } from "./report.ts";
 
 /** The least share of the feed's throughput that the home page must reach. */
-const leastRatio = 0.4;
+const minRatio = 0.4;
 
 /** A page, and the address of the API with the same content. */
 interface PageCase {
@@ -48,8 +48,8 @@ export async function benchPages(
     lines.push(...(await compare(each.name, run, each, options)));
   }
   const missed = lines
-    .filter((line) => line.case === "home" && (line.ratio ?? 1) < leastRatio)
-    .map((line) => `the home page reaches ${line.ratio?.toFixed(2)} of the feed's throughput, not ${leastRatio}`);
+    .filter((line) => line.case === "home" && (line.ratio ?? 1) < minRatio)
+    .map((line) => `the home page reaches ${line.ratio?.toFixed(2)} of the feed's throughput, not ${minRatio}`);
   const report: PagesReport = {
     ...spanSince(started),
     machine,

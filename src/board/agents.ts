@@ -13,7 +13,7 @@ import { createApiKey, hashApiKey } from "./keys.ts";
 
 export { type AgentRow, maxKeysAtOnce } from "../store/tables/agents.ts";
 
-/** The agent that makes a call. */
+/** The agent that makes a call; the caller. */
 export interface Caller {
   id: number;
   name: string;

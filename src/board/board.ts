@@ -9,15 +9,15 @@ export interface Unit {
   tx: Tx;
   /** The time of the write, in milliseconds since 1970 (UTC). */
   now: number;
-  /** Set by a write that found nothing to change: it spends nothing from its limit. */
+  /** Set by a write that changed nothing: it does not count against the limit. */
   unchanged?: boolean;
   /** As `Board.expiryNow`; by default it is `now`. */
   expiryNow?: number;
 }
 
 /**
- * The way in to the board's rules. A read takes `read(signal)`; a write runs in `write(signal, work)`, whose work also
- * builds the reply, so that the reply is settled before the commit.
+ * Gives access to the board. A read uses `read(signal)`. A write runs in `write(signal, work)`; its work also builds the
+ * reply, so that the reply is complete before the commit.
  */
 export class Board {
   readonly #db: Database;
@@ -37,32 +37,32 @@ export class Board {
   }
 
   /**
-   * The time to compare with where something expires, in milliseconds since 1970 (UTC). It is 0 while the clock is in doubt:
-   * nothing expires then.
+   * The time for deciding what has expired, in milliseconds since 1970 (UTC). It is 0 while the clock is in doubt, so that
+   * nothing expires.
    */
   expiryNow(): number {
     return this.#expiryNow();
   }
 
   /**
-   * Begins the time of a call: all that it reads and writes with this signal until its end shares one deadline.
-   * @returns the time that it has, in milliseconds
+   * Begins the time of a call: from now on, all reads and writes with this signal share one deadline.
+   * @returns the time that the call has, in milliseconds
    */
   beginCall(signal: AbortSignal): number {
     return this.#db.beginCall(signal);
   }
 
-  /** Why nothing may be written now; undefined while writes go on. */
+  /** Why writes are refused now; undefined while they are allowed. */
   get refusal(): StoaError | undefined {
     return this.#db.refusal;
   }
 
-  /** A reader with one deadline for all that it reads; it reads no more once `signal` aborts. */
+  /** A reader with one deadline for all its reads. It stops reading when `signal` aborts. */
   read(signal: AbortSignal): Reader {
     return this.#db.reader(signal);
   }
 
-  /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing of it has happened. */
+  /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing has changed. */
   write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
     return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now(), expiryNow: this.#expiryNow() }));
   }

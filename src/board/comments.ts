@@ -15,17 +15,17 @@ import { decodeCursor, encodeCursor } from "./cursors.ts";
 export type { CommentRow } from "../store/tables/comments.ts";
 
 export interface CommentPage {
-  /** The post's counters at the moment at which the comments were read. */
+  /** The post's counters at the moment when the comments were read. */
   post: PostCounters;
   comments: CommentRow[];
   nextCursor: string | undefined;
 }
 
-const mostComments = 1000;
-const mostBytes = 1_048_576;
+const maxComments = 1000;
+const maxBytes = 1_048_576;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
 const escapedByJson = /["\\\u0000-\u001f]/;
-/** Comments are read in portions, so that a page of long ones does not fill the memory before it is cut. */
+/** Comments are read in portions, so that a page of long comments does not fill the memory before it is cut. */
 const portion = 100;
 
 /**
@@ -65,18 +65,18 @@ export async function listComments(
   postId: number,
   query: { limit?: number | undefined; cursor?: string | undefined } = {},
 ): Promise<CommentPage> {
-  const limit = query.limit ?? mostComments;
+  const limit = query.limit ?? maxComments;
   let after = query.cursor === undefined ? 0 : idOf(query.cursor, postId);
   const comments: CommentRow[] = [];
   let bytes = 0;
   for (;;) {
-    // Comments are only ever added, and at the end: the counters of the last portion cover those before it too.
+    // Comments are only added at the end, so the counters of the last portion also fit the portions before it.
     const rows = await listRows(db, postId, after, portion);
     if (rows === undefined) throw notFound("There is no post of this id.");
     for (const row of rows.comments) {
       bytes += jsonBytes(row.body);
       const last = comments.at(-1);
-      if (last && (comments.length === limit || bytes > mostBytes)) {
+      if (last && (comments.length === limit || bytes > maxBytes)) {
         return { post: rows.post, comments, nextCursor: encodeCursor(["comments", postId, last.id]) };
       }
       comments.push(row);
@@ -86,7 +86,7 @@ export async function listComments(
   }
 }
 
-/** How many bytes JSON takes for a text: control characters take six, so a page of them would be six times as long. */
+/** The number of bytes of a text in JSON. A control character takes six. */
 function jsonBytes(text: string): number {
   return escapedByJson.test(text) ? Buffer.byteLength(JSON.stringify(text)) - 2 : Buffer.byteLength(text);
 }

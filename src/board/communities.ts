@@ -33,7 +33,7 @@ export async function getCommunity(db: Queryable, name: string): Promise<Communi
   return community;
 }
 
-/** The id of the community of this name. `field` is the input that held the name. @throws StoaError `not_found`. */
+/** The id of a community. `field` is the input that held its name. @throws StoaError `not_found`. */
 export async function getCommunityId(db: Queryable, name: string, field?: string): Promise<number> {
   const id = namePattern.test(name) ? await findCommunityId(db, name) : undefined;
   if (id === undefined) throw notFound("There is no community of this name.", field);

@@ -1,20 +1,20 @@
 import { badInput } from "../errors.ts";
 
-/** A cursor says what list it belongs to and holds the sort values of the last element shown. */
+/** A cursor names the list that it belongs to, and holds the sort values of the last element of a page. */
 export type Cursor = readonly (string | number | null)[];
 
-/** An opaque text, fit for a URL. */
+/** Encodes a cursor as an opaque text that fits into a URL. */
 export function encodeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(cursor)).toString("base64url");
 }
 
-/** The values of a cursor, which are input: the caller checks each. @throws StoaError `bad_input`, field `cursor`. */
+/** Decodes a cursor. It is input, so the caller must check each value. @throws StoaError `bad_input`, field `cursor`. */
 export function decodeCursor(text: string): Cursor {
   try {
     const values: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
     if (Array.isArray(values) && values.every(isScalar) && encodeCursor(values) === text) return values;
   } catch {
-    // Not JSON: no cursor of ours, as below.
+    // A text that is not JSON is not a cursor.
   }
   throw badInput("cursor", "This is not a cursor that came with a page.");
 }

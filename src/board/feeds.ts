@@ -23,12 +23,12 @@ export interface FeedQuery {
   sort: FeedSort;
   window: FeedWindow;
   limit: number;
-  /** Absent means 0; it goes without `cursor`. */
+  /** Absent means 0. It cannot be combined with `cursor`. */
   offset: number | undefined;
   cursor: string | undefined;
   /** Only posts of this community. */
   community: string | undefined;
-  /** The input that named the community, for the error when there is none. */
+  /** The input that named the community, for the error `not_found`. */
   communityField?: string | undefined;
   /** The current time, in milliseconds since 1970 (UTC); windows end there. */
   now: number;
@@ -41,24 +41,24 @@ export interface FeedResult {
   nextCursor: string | undefined;
 }
 
-/** The band of age that ends where the window begins. */
+/** The band of age that ends at the start of the window. */
 const windowBands: Record<FeedWindow, number | undefined> = { day: 0, week: 1, month: 2, year: 3, all: undefined };
 /**
- * A page behind so many posts is deep: what it costs grows with the offset, which the caller chooses. So it is made sure
- * first that there are as many posts, and few such pages are read at a time. Cursors cost the same at any depth.
+ * A page with a larger offset is deep. Its cost grows with the offset, which the client chooses. So the board first checks
+ * that there are that many posts, and reads only a few such pages at a time. Cursors cost the same at any depth.
  */
 const deepOffset = 1_000;
 /**
- * For how long a cursor keeps the start of its first page, in milliseconds; then the start moves on. Posts that have left
- * the window since then are found one by one, so that neither a patient reader nor a forged cursor may ask for years of them.
+ * How long a cursor keeps the start of its first page's window, in milliseconds; after that the start moves. Posts that have
+ * left the window since the first page are found one by one, so neither a slow client nor a forged cursor may ask for many.
  */
 const keptStartMs = 86_400_000;
-/** What a cursor is bound to: pages of one feed share it. */
+/** What a cursor is bound to: all pages of a feed have the same values. */
 interface FeedIdentity {
   sort: FeedSort;
   communityId: number | undefined;
   window: FeedWindow;
-  /** The start of the window, fixed by the first page for a day. */
+  /** The start of the window, which the first page fixes for a day. */
   since: number | undefined;
 }
 
@@ -101,7 +101,7 @@ function readPage(db: Queryable, sort: FeedSort, page: FeedPage, top: TopWindow 
   return top ? listTopSince(db, page, top) : listTop(db, page);
 }
 
-/** A page that skips many posts; there is none where there are not that many. */
+/** Reads a page with a large offset. It is empty when there are not that many posts. */
 async function readDeepPage(
   db: Reader,
   sort: FeedSort,
@@ -117,15 +117,15 @@ async function readDeepPage(
   return readPage(few, sort, page, top);
 }
 
-/** The posts that are in the window now, or were when the first page was read, at `kept`. */
+/** The window of a page. `kept` is the start of the window that the cursor holds. */
 function topWindow(window: FeedWindow, now: number, kept: number | undefined): TopWindow | undefined {
   const band = windowBands[window];
   if (band === undefined) return undefined;
   const length = bandEndsMs[band] as number;
   const since = now - length;
   if (kept === undefined) return { band, since };
-  // Clocks differ and are set back, so a start may lie ahead. One in the second half of the window is forged: nearly nothing
-  // would match, and the search for it would read the whole window.
+  // Clocks differ and are set back, so the start may be a little late. A start in the second half of the window is forged:
+  // hardly any post would match, and the search would read the whole window.
   const furthest = since + Math.min(keptStartMs, length / 2);
   return { band, since: Math.min(Math.max(kept, since - keptStartMs), furthest) };
 }

@@ -13,7 +13,7 @@ export function isApiKey(text: string): boolean {
   return keyPattern.test(text);
 }
 
-/** All that is stored of a key. It is random over 256 bits: its plain hash cannot be guessed from, and salt adds nothing. */
+/** The hash of a key, which is stored instead of the key. The key has 256 random bits, so the hash needs no salt. */
 export function hashApiKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }

@@ -9,7 +9,7 @@ import { getCommunityId } from "./communities.ts";
 
 export type { PostRow } from "../store/tables/posts.ts";
 
-/** What a response shows of a post: all of its row but the rank. */
+/** A post as a response shows it: its row without the rank. */
 export type PostView = Omit<PostRow, "hot">;
 
 /** Creates a post; `input` has passed the field rules. @throws StoaError `not_found`, field `community`. */
@@ -36,7 +36,7 @@ export async function createPost(
   };
 }
 
-/** A post with the first page of its comments, which its counters agree with. @throws StoaError `not_found`. */
+/** A post with the first page of its comments, read at the same moment as its counters. @throws StoaError `not_found`. */
 export async function getPost(db: Queryable, id: number): Promise<{ post: PostView; page: CommentPage }> {
   const post = await findPost(db, id);
   if (post === undefined) throw notFound("There is no post of this id.");

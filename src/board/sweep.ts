@@ -2,22 +2,22 @@ import { Ticker } from "../timing/ticker.ts";
 import type { Board } from "./board.ts";
 
 /**
- * How often sweeps run, in milliseconds. Top feeds of a window step over the posts that left it since the last one, so
- * this is short; a sweep that finds nothing costs a few short reads of indexes.
+ * How often sweeps run, in milliseconds. It is short because top feeds must skip the posts that left their window since the
+ * last sweep. A sweep that finds nothing costs a few short reads of indexes.
  */
 const tickMs = 5_000;
 
-/** Brings up to date what only time changes, in short transactions; any number of replicas may do so at once. */
+/** Updates what changes with time alone, in short transactions. Any number of replicas may run it at once. */
 export type SweepTask = (board: Board, signal: AbortSignal) => Promise<unknown>;
 
-/** Sweeps at once, and then again and again until it is stopped. */
+/** Starts sweeps: one now, and then one every few seconds until it is stopped. */
 export function startSweep(
   board: Board,
   tasks: readonly SweepTask[],
   log: { warn(fields: object, message: string): void },
 ): Ticker {
   const sweep = async (signal: AbortSignal) => {
-    // What is due waits until writes come back; the reason is told elsewhere.
+    // While writes are refused, sweeps wait. Other parts report the reason.
     if (board.refusal !== undefined) return;
     for (const task of tasks) await task(board, signal);
   };

@@ -3,11 +3,11 @@ import type { Policies, Policy } from "../rate-limits/policy.ts";
 import { advanceLimit, lowerLimit, type Subject, sweepAddresses } from "../store/tables/limits.ts";
 import type { Board, Unit } from "./board.ts";
 
-/** By how much the clocks of replicas may differ, in microseconds. What lies further ahead was left by a clock set back. */
+/** How far the clocks of replicas may differ, in microseconds. A time further ahead was stored before a clock was set back. */
 const clockTolerance = 60_000_000;
 const sweepBatch = 1_000;
 
-/** What writes may spend, over all replicas. */
+/** The limits of writes, which all replicas share. */
 export class WriteLimits {
   readonly #policies: Policies;
 
@@ -16,7 +16,7 @@ export class WriteLimits {
   }
 
   /**
-   * Spends one write, as the last statement of its transaction. Whoever gets a refusal throws, so that all rolls back.
+   * Counts one write, as the last statement of its transaction. When it refuses, the caller throws, and all rolls back.
    * @param subject an agent's id or a client address
    */
   async charge(
@@ -30,7 +30,7 @@ export class WriteLimits {
     const arrival = advanced - policy.interval;
     const settled = afterClock(policy, arrival, time, clockTolerance);
     if (settled === arrival) return { policy, decision: decide(policy, advanced, time), repair: undefined };
-    // Refused, and the row rolls back to what it was: it is set right afterwards, or it would refuse until the old time.
+    // The rollback also restores the wrong time, which would refuse writes until then. So it is lowered afterwards.
     return {
       policy,
       decision: decide(policy, advance(policy, settled, time), time),
@@ -39,7 +39,7 @@ export class WriteLimits {
   }
 }
 
-/** Forgets the addresses of registrations whose limits have run out. */
+/** Deletes the addresses of registrations that have their whole limit again. */
 export async function forgetAddresses(board: Board, signal: AbortSignal): Promise<void> {
   for (;;) {
     const swept = await board.write(signal, ({ tx }) => sweepAddresses(tx, board.expiryNow() * 1000, sweepBatch));

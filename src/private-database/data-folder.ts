@@ -1,22 +1,22 @@
-// Who owns the data folder where root starts the service.
+// The ownership of the data folder when root starts the service.
 import { chmodSync, lchownSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../process/account.ts";
 import { handOver } from "../process/ownership.ts";
 import { takeLock } from "./lock/data-folder-lock.ts";
-import { type ServerFiles, stopLeftOver } from "./server/stale-server.ts";
+import { type ServerFiles, stopStaleServer } from "./server/stale-server.ts";
 
-/** All that this program ever makes in a data folder, the set-up's lock among it. */
+/** The names of everything that this program creates in a data folder, including the set-up's lock. */
 const ours =
   /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|lock|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads)$/;
 
 /** The folder of the heads that were served; see `HeadFolder`. */
 const headFolder = "heads";
 
-/** Makes the folder if it is missing. @returns its real path */
+/** Creates the folder if it is missing. @returns its real path */
 export function makeDataFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  // The server is later recognised by this very path on its command line.
+  // A server is later recognised by this path on its command line.
   return realpathSync(path);
 }
 
@@ -30,20 +30,20 @@ export function serverFiles(dataDir: string): ServerFiles {
   };
 }
 
-/** Something in the folder that is not this program's; undefined when there is nothing else. */
+/** An entry of the folder that this program did not create; undefined if there is none. */
 export function foreignEntry(dataDir: string): string | undefined {
   return readdirSync(dataDir).find((name) => !ours.test(name));
 }
 
 /**
- * Gives a data folder to the account that will use it from now on; a server that an earlier service left running on it is
- * stopped first. Nothing but this program's own files changes hands.
+ * Gives a data folder to the account that will use it. A server that an earlier service left running is stopped first. Only
+ * this program's own files change their owner.
  * @throws Error when the folder is in use
  */
 export async function giveDataFolder(dataDir: string, account: Account, log: (line: string) => void): Promise<void> {
   const unlock = await takeLock(dataDir);
   try {
-    const { lock } = await stopLeftOver(serverFiles(dataDir), log);
+    const { lock } = await stopStaleServer(serverFiles(dataDir), log);
     lock.release();
     handOver(account, ownEntries(dataDir));
     chmodSync(dataDir, 0o700);
@@ -54,8 +54,8 @@ export async function giveDataFolder(dataDir: string, account: Account, log: (li
 }
 
 /**
- * With an external database: gives the folder to the account that will keep the heads in it. A folder that belongs to
- * somebody else, or has more in it, stays as it is; that the heads cannot be kept is told when they are written.
+ * With an external database: gives the folder to the account that will store the heads in it. A folder that belongs to
+ * another account, or holds other files, is left alone. If the heads cannot be stored then, writing them reports it.
  */
 export function giveHeadFolder(path: string, account: Account): void {
   const dataDir = makeDataFolder(path);
@@ -65,8 +65,8 @@ export function giveHeadFolder(path: string, account: Account): void {
 }
 
 /**
- * Where the service stays root: gives the database alone to the account of its server. The folder around it is root's, so
- * that the server cannot lead root astray there. The caller holds the lock.
+ * When the service stays root: gives only the database to the account of its server. The data folder belongs to root, so
+ * that the server cannot place links for root there. The caller holds the lock.
  */
 export function giveDatabase(dataDir: string, account: Account): void {
   handOver(

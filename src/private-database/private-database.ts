@@ -12,27 +12,27 @@ export interface PrivateAddress {
 }
 
 export interface PrivateAddresses {
-  /** The account that serves: it reads everything, and writes what serving takes. */
+  /** The account of the service: it reads everything, and writes only what the service needs. */
   serving: PrivateAddress;
   /** The account that may alter the schema and write every table. */
   migrating: PrivateAddress;
 }
 
 export interface PrivateDatabase extends PrivateAddresses {
-  /** Where the server has its data. */
+  /** The folder of the server's data. */
   folder: string;
-  /** To be called when the tables are there: the serving account gets its rights on them. */
+  /** Must be called when the tables exist: it grants the serving account its rights on them. */
   migrated(): Promise<void>;
   /**
-   * Stops the server cleanly and frees the data folder.
-   * @param boundMs after which the server is killed, in milliseconds; a minute by default
+   * Stops the server cleanly and releases the data folder.
+   * @param timeoutMs how long the server may take before it is killed, in milliseconds; by default a minute
    */
-  stop(boundMs?: number): Promise<void>;
+  stop(timeoutMs?: number): Promise<void>;
 }
 
 const database = "stoa";
-/** How long the server of a start that was given up may take to end, in milliseconds. */
-const givenUpMs = 3_000;
+/** How long the server may take to end when the start is aborted, in milliseconds. */
+const abortedStartTimeoutMs = 3_000;
 
 export function privateAddresses(socketPath: string): PrivateAddresses {
   return {
@@ -42,7 +42,7 @@ export function privateAddresses(socketPath: string): PrivateAddresses {
 }
 
 /**
- * Starts the private server of a data folder and makes database and accounts where they are missing.
+ * Starts the private server of a data folder, and creates database and accounts if they are missing.
  * @throws what `startPrivateServer` throws; nothing is left running then
  */
 export async function startPrivateDatabase(options: PrivateServerOptions): Promise<PrivateDatabase> {
@@ -54,13 +54,13 @@ export async function startPrivateDatabase(options: PrivateServerOptions): Promi
     await ensureDatabase(administrator, database, signal);
     await ensureAccounts(administrator, signal);
   } catch (error) {
-    await server.stop(signal?.aborted ? givenUpMs : undefined);
+    await server.stop(signal?.aborted ? abortedStartTimeoutMs : undefined);
     throw error;
   }
   return {
     ...privateAddresses(socketPath),
     folder: server.folder,
     migrated: () => grantTables(administrator, signal),
-    stop: (boundMs) => server.stop(boundMs),
+    stop: (timeoutMs) => server.stop(timeoutMs),
   };
 }

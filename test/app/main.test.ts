@@ -1,43 +1,12 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { nodeEnvironment } from "../support/node-environment.ts";
+import { ServiceProcess } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
-
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-
-/** The process as `npm start` runs it, on a private database in `dataDir`. */
-class Process {
-  readonly child: ChildProcess;
-  output = "";
-  readonly exited: Promise<number | null>;
-
-  constructor(dataDir: string, environment: Record<string, string> = {}) {
-    const env = { ...nodeEnvironment, STOA_DATA_DIR: dataDir, STOA_PORT: "0", ...environment };
-    this.child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
-    for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text) => {
-        this.output += text;
-      });
-    }
-    this.exited = new Promise((resolve) => this.child.once("exit", resolve));
-  }
-
-  /** The address that it prints when it is up. */
-  async url(): Promise<string> {
-    await waitUntil(`the service to come up; it says:\n${this.output}`, () => {
-      if (this.child.exitCode !== null) throw new Error(this.output);
-      return this.output.includes("Stoa answers at ");
-    });
-    return /Stoa answers at (\S+)/.exec(this.output)?.[1] as string;
-  }
-}
 
 /** The processor time that a process has used, in milliseconds; see proc(5). */
 function processorMs(pid: number): number {
@@ -62,10 +31,10 @@ function processesWith(text: string): number[] {
 
 describe("the service as a process", () => {
   let dataDir: string;
-  const processes: Process[] = [];
+  const processes: ServiceProcess[] = [];
   let key: string;
   const start = (environment?: Record<string, string>) => {
-    const started = new Process(dataDir, environment);
+    const started = new ServiceProcess({ STOA_DATA_DIR: dataDir, ...environment });
     processes.push(started);
     return started;
   };
@@ -74,10 +43,7 @@ describe("the service as a process", () => {
     dataDir = mkdtempSync(join(tmpdir(), "stoa-main-"));
   });
   afterEach(async () => {
-    for (const each of processes.splice(0)) {
-      each.child.kill("SIGINT");
-      await each.exited;
-    }
+    for (const each of processes.splice(0)) await each.end("SIGINT");
   });
   afterAll(() => rmSync(dataDir, { recursive: true }));
 
@@ -88,7 +54,7 @@ describe("the service as a process", () => {
     key = registered.body.api_key;
     expect((await askRest(url, "posts", { key, body: { title: "Kept" } })).status).toBe(201);
     expect(processesWith(dataDir).length).toBeGreaterThan(0);
-    first.child.kill("SIGINT");
+    first.signal("SIGINT");
     expect(await first.exited).toBe(0);
     expect(processesWith(dataDir)).toEqual([]);
     expect(first.output).not.toContain(key);
@@ -100,7 +66,7 @@ describe("the service as a process", () => {
     // What it does itself: on a busy machine, the time until it is up says more about the others.
     const databases = processesWith(join(dataDir, "mysql"));
     expect(databases).toHaveLength(1);
-    const work = [again.child.pid as number, ...databases].map(processorMs);
+    const work = [again.pid as number, ...databases].map(processorMs);
     expect(work.reduce((sum, each) => sum + each, 0)).toBeLessThan(3000);
     // It makes and recovers nothing, and finds nothing that has to be stopped first.
     expect(again.output).not.toMatch(/preparing a |migrating the database|stopping the database server/);
@@ -110,7 +76,7 @@ describe("the service as a process", () => {
   it("loses nothing when it is killed, and leaves no second database behind on the next start", async () => {
     const killed = start();
     const posted = await askRest(await killed.url(), "posts", { key, body: { title: "Acknowledged" } });
-    killed.child.kill("SIGKILL");
+    killed.signal("SIGKILL");
     await killed.exited;
     const orphans = processesWith(dataDir);
     expect(orphans).toHaveLength(1);
@@ -126,7 +92,7 @@ describe("the service as a process", () => {
     await first.url();
     const second = start();
     expect(await second.exited).toBe(1);
-    expect(second.output).toMatch(new RegExp(`in use by process ${first.child.pid}`));
+    expect(second.output).toMatch(new RegExp(`in use by process ${first.pid}`));
     expect((await askRest(await first.url(), "/readyz")).status).toBe(200);
   });
 
@@ -181,7 +147,7 @@ describe("the service as a process", () => {
       });
       await started.url();
       const before = started.output.length;
-      started.child.kill("SIGUSR2");
+      started.signal("SIGUSR2");
       expect(await started.exited).toBe(1);
       const lines = started.output
         .slice(before)
@@ -209,7 +175,7 @@ describe("the service as a process", () => {
     const socket = connect(Number(url.port), url.hostname);
     socket.on("error", () => {}).write("POST /api/v1/posts HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n");
     await once(socket, "connect");
-    started.child.kill("SIGUSR2");
+    started.signal("SIGUSR2");
     expect(await started.exited).toBe(1);
     socket.destroy();
   });
@@ -217,7 +183,7 @@ describe("the service as a process", () => {
   it("gives up a start that is interrupted, and leaves nothing running", async () => {
     const interrupted = start();
     await waitUntil("its first line", () => interrupted.output.includes("starting"));
-    interrupted.child.kill("SIGTERM");
+    interrupted.signal("SIGTERM");
     await interrupted.exited;
     expect(processesWith(dataDir)).toEqual([]);
   });

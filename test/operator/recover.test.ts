@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { verifyReceipts } from "../../src/client/receipts.ts";
 import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
 import { headsIn, rewind, startGuarded, storedAt, warningOf } from "../ledger/head-guard/support.ts";
@@ -180,6 +180,22 @@ describe("stoa recover", () => {
     for (const args of [["--abandon", "4"], ["--abandon", "4:x", ...said], ["--abandon", `4:${hash}`], ["now"]]) {
       expect((await recover(ledger, ...args)).status).toBe(2);
     }
+    expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
+  });
+
+  it("seals nothing while the clock differs from the database's", async () => {
+    const ledger = await startGuarded(4);
+    const { hash } = await storedAt(ledger.db, 4);
+    await rewind(ledger.db, 2);
+    // The clock is read by a reference to Date.now, which the modules take when they are loaded.
+    const now = Date.now;
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => now() + 86_400_000);
+    onTestFinished(() => clock.mockRestore());
+    vi.resetModules();
+    const { operateWith: operateAhead } = await import("./support.ts");
+    const settings = { STOA_DATABASE_URL: urlOf(ledger.db.config), STOA_DATA_DIR: ledger.dataDir };
+    const outcome = await operateAhead(settings, ["recover", "--abandon", `4:${hash}`, "--note", "said"]);
+    expect(outcome).toMatchObject({ status: 3, notes: [expect.stringContaining("ahead of the database's")] });
     expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
   });
 

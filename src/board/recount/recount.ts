@@ -8,11 +8,11 @@ import { RecountWalk } from "./walk.ts";
 export { describeFinding, type Finding, type Outcome } from "../../store/recount/finding.ts";
 
 /**
- * Counts anew whatever the board stores beside the rows that it follows from, and looks for rows whose parent is missing.
- * It may run beside any number of services: a finding is never due to their writes. Memory is bounded. What the schema
- * keeps from being counted is a finding, too.
+ * Recomputes every stored value that follows from other rows, and looks for rows whose parent is missing. It may run while
+ * services write: their writes never cause a finding. Its memory is bounded. If the schema lacks something that a check
+ * needs, that is a finding too.
  * @param db a reader whose statements may take long
- * @param repair the database in which to set wrong values; undefined changes nothing
+ * @param repair the database in which wrong values are corrected; undefined changes nothing
  * @throws StoaError `unavailable`; the reason of `signal`
  */
 export async function* recountBoard(
@@ -41,7 +41,7 @@ class Repairs {
   readonly #signal: AbortSignal;
   /** The row that was repaired last: one transaction repairs all of a row's values. */
   #row: string | undefined;
-  /** The columns that the database computes as it should since they were defined anew. */
+  /** The generated columns that were defined again. */
   readonly #defined = new Set<string>();
 
   constructor(db: Database, now: () => number, signal: AbortSignal) {
@@ -51,7 +51,7 @@ class Repairs {
     this.#signal = signal;
   }
 
-  /** @returns whether what was found is right now */
+  /** @returns whether the value is right now */
   async repair(check: TableCheck, finding: Finding): Promise<boolean> {
     const definition = (await generatedColumns()).get(finding.subject);
     if (definition !== undefined) return this.#define(finding.subject, definition);
@@ -64,7 +64,7 @@ class Repairs {
     return true;
   }
 
-  /** A generated column is wrong where its definition is: it is made anew, once, and that sets all rows right. */
+  /** A generated column is wrong when its definition is wrong. It is defined again, once, which corrects all rows. */
   async #define(column: string, definition: string): Promise<boolean> {
     if (!this.#defined.has(column)) await this.#db.runDdl(this.#signal, definition);
     this.#defined.add(column);

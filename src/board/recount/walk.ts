@@ -1,18 +1,18 @@
 import { type Finding, maxFindings, nextKey, type TableCheck } from "../../store/recount/finding.ts";
 import type { Queryable } from "../board.ts";
 
-/** About how long the statement of a portion should take, in milliseconds. */
+/** How long the statement of a portion should take, in milliseconds. */
 const targetMs = 50;
 const firstSize = 256;
 const maxSize = 8_192;
 /**
- * A statement that is slow for other reasons than its rows, as on a busy machine, must not make portions of single rows:
- * that would take far longer in all. Only a portion that fails, or has too many findings, becomes smaller than this.
+ * Slow statements do not make portions smaller than this: on a busy machine they are slow whatever the number of rows, and
+ * many small portions would take longer in all. Only failures and too many findings make smaller portions.
  */
 const minSize = 256;
 
 /**
- * Goes through a table in portions of its key, in ascending order. Portions adapt to the time that they take: a post may
+ * Checks a table in portions, in the order of its key. The size of portions adapts to the time that they take: a post may
  * have no votes, or a million.
  */
 export class RecountWalk {
@@ -26,8 +26,8 @@ export class RecountWalk {
   }
 
   /**
-   * Checks the next portion; undefined at the end of the table. A portion that fails is tried again by the next call with
-   * fewer rows; a single row is passed over, since it may take longer to count than the time of a statement.
+   * Checks the next portion; undefined at the end of the table. If a portion fails, the next call tries it with fewer rows.
+   * A single row that fails is skipped, since counting it may take longer than the statement timeout.
    * @param now milliseconds since 1970 (UTC)
    * @throws StoaError `unavailable` when the database cannot answer, or not in time
    */

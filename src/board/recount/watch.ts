@@ -5,15 +5,15 @@ import { sleep } from "../../timing/wait.ts";
 import type { Board } from "../board.ts";
 import { RecountWalk } from "./walk.ts";
 
-/** How fast the watch goes. */
+/** The pace of the recount. */
 export interface RecountPace {
-  /** When it begins after the start, in milliseconds: a service that starts has other things to do. */
+  /** How long it waits after the start of the service, in milliseconds. */
   delayMs: number;
-  /** The part of the time in which it has the database count; it takes one connection then. */
+  /** The share of time in which the database counts. It uses one connection then. */
   share: number;
-  /** How often a round begins at most, in milliseconds. */
+  /** The minimum time between the starts of two rounds, in milliseconds. */
   roundMs: number;
-  /** How often known findings are looked at again, and how long it waits after a failure, in milliseconds. */
+  /** How often it checks known findings again, and how long it waits after a failure, in milliseconds. */
   lookMs: number;
 }
 
@@ -30,18 +30,18 @@ interface Known {
   finding: Finding;
 }
 
-/** Further ones are found again once these are repaired. */
+/** When these are repaired, further findings are found again. */
 const maxKnown = 100;
 
 /**
- * Counts the board anew in the background, one portion at a time, round after round, and remembers what it finds until that
- * is right again. Each replica has its own.
+ * Recounts the board in the background, one portion at a time, round after round. It remembers each finding until the value
+ * is right again. Every replica does it.
  */
 export class RecountWatch {
   readonly #board: Board;
   readonly #log: RecountLog;
   readonly #pace: RecountPace;
-  /** By their lines. */
+  /** The known findings, by their descriptions. */
   readonly #known = new Map<string, Known>();
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
@@ -57,7 +57,7 @@ export class RecountWatch {
     });
   }
 
-  /** What the operator should know; undefined while nothing is found. */
+  /** The warning for the operator; undefined without findings. */
   get warning(): string | undefined {
     const [first] = this.#known.keys();
     if (first === undefined) return undefined;
@@ -65,7 +65,7 @@ export class RecountWatch {
     return `Stored values are wrong: ${first}${more}. Run: npm run stoa -- fsck --repair.`;
   }
 
-  /** How many findings are known; no more than 100 are counted. */
+  /** The number of known findings, up to 100. */
   get count(): number {
     return this.#known.size;
   }
@@ -75,7 +75,7 @@ export class RecountWatch {
     return this.#finishedAt;
   }
 
-  /** Resolves when nothing is read any more. */
+  /** Stops the recount. Resolves when its last statement has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the service is stopping"));
     await this.#ended;
@@ -98,7 +98,7 @@ export class RecountWatch {
     }
   }
 
-  /** @returns false at the end of the table, and where the schema lacks what its check needs */
+  /** @returns false at the end of the table, and if the schema lacks something that the check needs */
   async #portion(walk: RecountWalk): Promise<boolean> {
     const { signal } = this.#stopping;
     const begun = performance.now();
@@ -112,7 +112,7 @@ export class RecountWatch {
       signal.throwIfAborted();
       this.#log.warn({ err, table: walk.check.table }, "a recount failed");
       await this.#pause(this.#pace.lookMs);
-      // A table that cannot be counted does not keep the others from it; the next round tries again.
+      // If a table cannot be counted, the recount goes on with the next table. The next round tries again.
       return !isSchemaFault(err);
     }
     return true;
@@ -140,14 +140,14 @@ export class RecountWatch {
         if (this.#known.size === 0) this.#log.info({}, "the stored values that were wrong are right again");
         await this.#rest(begun);
       } catch (error) {
-        // What was known before still counts; the walk tells of failures.
+        // The finding stays known. Failures are logged by the walk.
         signal.throwIfAborted();
         if (!isSchemaFault(error)) return;
       }
     }
   }
 
-  /** Leaves the database to others for as long as the share of this asks. */
+  /** Pauses after a statement, for as long as `share` demands. */
   #rest(begun: number): Promise<void> {
     return this.#pause((performance.now() - begun) * (1 / this.#pace.share - 1));
   }

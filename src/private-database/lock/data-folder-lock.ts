@@ -1,35 +1,36 @@
-// One service at a time per data folder, by a lock of the operating system on the file `lock` in it. What the file holds
-// only serves to name the process in messages. The file stays: who removed it might remove what another has just locked.
+// One service at a time may use a data folder. It holds an operating system's lock on the file `lock` in the folder. The
+// content of the file only names the process in messages. The file is never removed, because another process might just
+// have locked it.
 import { fstatSync, ftruncateSync, readFileSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { lockSoon, type OsLock } from "./os-lock.ts";
 import { identify, isRunning, type ProcessIdentity, parseIdentity } from "./process-identity.ts";
 
-/** Another process has the data folder. */
+/** Another process uses the data folder. */
 export class DataFolderInUse extends Error {
   override readonly name = "DataFolderInUse";
 
-  /** @param by who has it */
+  /** @param by the process that uses it */
   constructor(dataDir: string, by: string) {
     super(`the data folder ${dataDir} is in use by ${by}; stop it first or set STOA_DATA_DIR`);
   }
 }
 
-/** The holder as the file has it. */
+/** The holder of the lock, as the file names it. */
 interface Holder {
   identity: ProcessIdentity | undefined;
-  /** False for a service of before these locks, which held the folder as long as its process ran. */
+  /** False for an older service without these locks. It uses the folder as long as its process runs. */
   isLocking: boolean;
 }
 
 const maxBytes = 1024;
-/** What is said of a process whose lock alone is known. */
+/** The description of a process of which only the lock is known. */
 export const unseen = "that cannot be seen from here, such as one in another container";
 
 /**
- * Takes the data folder for this process.
- * @returns a function that gives it back
- * @throws DataFolderInUse that names the process which has it
+ * Locks the data folder for this process.
+ * @returns a function that unlocks it
+ * @throws DataFolderInUse that names the process that uses it
  */
 export async function takeLock(dataDir: string): Promise<() => void> {
   const path = join(dataDir, "lock");
@@ -62,13 +63,13 @@ function contentOf({ fd }: OsLock): string {
 }
 
 function write({ fd }: OsLock, content: string): void {
-  // A second name might be that of somebody else's file.
+  // A second link might belong to somebody else's file.
   if (fstatSync(fd).nlink !== 1) return;
   try {
     ftruncateSync(fd);
     writeSync(fd, content, 0);
   } catch {
-    // The disk may be full. The lock holds without its name.
+    // The disk may be full. The lock does not need the content.
   }
 }
 

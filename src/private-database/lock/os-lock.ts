@@ -1,5 +1,5 @@
-// Locks of the operating system on files (flock). Such a lock belongs to an open file, not to a process id: it ends with
-// the last process that has the file open, however that process ends, and holds across containers and process namespaces.
+// The operating system's locks on files (flock). Such a lock belongs to an open file, not to a process id. It ends when the
+// last process that has the file open ends, in whatever way. It also works across containers and process namespaces.
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, fstatSync, openSync, statSync } from "node:fs";
 import { sleep } from "../../timing/wait.ts";
@@ -7,22 +7,22 @@ import { sleep } from "../../timing/wait.ts";
 export interface OsLock {
   /** The open file. A process that inherits it holds the lock as well. */
   readonly fd: number;
-  /** Closes the file here. Where no other process has inherited it, the lock is free then. May be called again. */
+  /** Closes the file. The lock is then free, unless another process has inherited the file. May be called again. */
   release(): void;
 }
 
-/** open(2) of macOS and FreeBSD locks by this flag; Node.js passes it on. */
+/** The flag by which open(2) of macOS and FreeBSD locks the file. Node.js passes it on. */
 const openExclusively = 0x20;
 const locksByOpen = process.platform === "darwin" || process.platform === "freebsd";
-/** What flock(1) ends with when the lock is held. */
+/** The exit code of flock(1) when another process holds the lock. */
 const isHeld = 1;
 const attempts = 10;
 const endingMs = 1_000;
 const pollMs = 50;
 
 /**
- * Locks a file, which is made where it is missing.
- * @returns undefined when somebody else holds the lock
+ * Locks a file. A missing file is created.
+ * @returns undefined when another process holds the lock
  * @throws Error when the file cannot be opened, or the file system has no locks
  */
 export function tryLock(path: string): OsLock | undefined {
@@ -30,8 +30,8 @@ export function tryLock(path: string): OsLock | undefined {
 }
 
 /**
- * As `tryLock`, for a lock whose holder may just be ending: a process that was killed has its files open for a moment.
- * @param isFinal whether the holder is known to stay
+ * Like `tryLock`, but waits a moment for a holder that is just ending: a killed process has its files open a little longer.
+ * @param isFinal whether the holder is known to keep the lock
  */
 export async function lockSoon(path: string, isFinal = () => false): Promise<OsLock | undefined> {
   const deadline = performance.now() + endingMs;
@@ -42,7 +42,7 @@ export async function lockSoon(path: string, isFinal = () => false): Promise<OsL
   }
 }
 
-/** As `tryLock`; undefined too when there is no such file. */
+/** Like `tryLock`, but returns undefined when there is no such file. */
 export function tryLockExisting(path: string): OsLock | undefined {
   try {
     return lockOpened(path, 0);
@@ -65,7 +65,7 @@ function lockOpened(path: string, create: number): OsLock | undefined {
       closeSync(fd);
       throw error;
     }
-    // Somebody may have removed the file before it was locked: a lock on what has no name any more keeps nobody out.
+    // The file may have been removed before it was locked. A lock on a file without a name keeps nobody out.
     if (isAt(path, fd)) return lockOn(fd);
     closeSync(fd);
   }
@@ -91,7 +91,7 @@ function open(path: string, create: number): number | undefined {
   }
 }
 
-/** Node.js has no flock(2). The program locks the open file that it inherits from here, and the lock outlasts it. */
+/** Node.js has no flock(2). The program flock locks the open file that it inherits, and the lock outlasts the program. */
 function flock(fd: number, path: string): boolean {
   const { status, error, stderr } = spawnSync("flock", ["-n", "3"], { stdio: ["ignore", "ignore", "pipe", fd] });
   if (error !== undefined) {

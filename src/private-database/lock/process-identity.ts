@@ -1,4 +1,4 @@
-// A process id alone names nobody: ids are reused. With the time the process started it does.
+// Process ids are reused. A process is identified by its id together with the time when it started.
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 
@@ -8,14 +8,14 @@ export interface ProcessIdentity {
   readonly started: string;
 }
 
-/** The process that has this id now; undefined when there is none, or only the remains of one (a zombie). */
+/** The process that has this id now; undefined when there is none, or only a zombie. */
 export function identify(pid: number): ProcessIdentity | undefined {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   const started = process.platform === "linux" ? startedByProc(pid) : startedByPs(pid);
   return started === undefined ? undefined : { pid, started };
 }
 
-/** Whether the very process that was identified is still running. */
+/** Whether the identified process is still running. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.started === identity.started;
 }
@@ -26,21 +26,21 @@ export function wasGiven(pid: number, argument: string): boolean {
     if (process.platform === "linux") {
       return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(argument);
     }
-    // ps joins the arguments with spaces; one of ours is always followed by another, or by the end.
+    // ps joins the arguments with spaces.
     return `${ps(pid, "command=")} `.includes(` ${argument} `);
   } catch {
     return false;
   }
 }
 
-/** Reads what `identity` was written as; undefined for anything else. */
+/** Reads a stored identity; undefined for anything else. */
 export function parseIdentity(value: unknown): ProcessIdentity | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { pid, started } = value as Record<string, unknown>;
   return typeof pid === "number" && typeof started === "string" ? { pid, started } : undefined;
 }
 
-/** In a process namespace of its own a process may see the /proc of another, whose ids are not those that it signals. */
+/** Whether /proc belongs to this process namespace. In another one's /proc the ids are not the ids that signals use. */
 function isOwnProc(): boolean {
   return readlinkSync("/proc/self") === String(process.pid);
 }
@@ -49,7 +49,7 @@ function startedByProc(pid: number): string | undefined {
   try {
     if (!isOwnProc()) return undefined;
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field, the name, may hold spaces and brackets; what follows its last bracket is regular (proc(5)).
+    // The second field, the name, may hold spaces and brackets. After its last bracket the fields are regular (proc(5)).
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [state, ticksSinceBoot] = [fields[0], fields[19]];
     if (state === "Z" || state === "X" || ticksSinceBoot === undefined) return undefined;

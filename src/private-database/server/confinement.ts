@@ -1,6 +1,5 @@
-// The database server never runs as root. Where root starts it, it runs as an unprivileged account; where that account
-// cannot reach the data folder (a clone in /root), it sees the folder at a place of its own, by a mount that exists for
-// this process alone.
+// The database server never runs as root. If root starts it, it runs as an unprivileged account. If that account cannot
+// reach the data folder (for example in /root), the folder is mounted at another path, which only the server sees.
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ export interface Command {
 }
 
 export interface Confinement {
-  /** The path by which the program knows the data folder. */
+  /** The path of the data folder for the program. */
   readonly folder: string;
   wrap(command: string, args: string[]): Command;
 }
@@ -24,8 +23,8 @@ export interface Confinement {
 const mountAndRun = `mount --bind -- "$1" "$2" && shift 2 && exec "$@"`;
 
 /**
- * Decides how programs that work on `folder` are run.
- * @param account who runs them; undefined means this process's own account
+ * Decides how to run programs that work on `folder`.
+ * @param account the account that runs them; undefined means this process's own account
  * @param scratch the folder of `makeScratch`
  * @throws Error when the account cannot be given access
  */

@@ -1,5 +1,5 @@
-// Makes the data folder of the database, once. It is made under another name and renamed when it is complete, so a start
-// that is killed half way leaves nothing that looks like a database.
+// Creates the data folder of the database, once. It is created under another name and renamed when it is complete, so that
+// a start that is killed half-way leaves nothing that looks like a database.
 import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -11,11 +11,11 @@ import { makeScratch } from "./scratch-folder.ts";
 import { openServerLog } from "./server-log.ts";
 
 const asidePrefix = "mysql.new-";
-/** What a new database takes with the server's temporary files, in MiB. */
+/** The size of a new database with the server's temporary files, in MiB. */
 const neededMiB: Record<Flavour, number> = { mariadb: 130, mysql: 210 };
 const productName: Record<Flavour, string> = { mariadb: "MariaDB", mysql: "MySQL" };
 
-/** Which server made this folder; undefined when it is not there yet, or empty. Throws when it is something else. */
+/** Which server created this folder; undefined if it is missing or empty. @throws Error if it is something else */
 export function madeBy(folder: string): Flavour | undefined {
   if (!existsSync(folder) || readdirSync(folder).length === 0) return undefined;
   if (existsSync(join(folder, "aria_log_control"))) return "mariadb";
@@ -24,15 +24,15 @@ export function madeBy(folder: string): Flavour | undefined {
 }
 
 /**
- * Makes `folder` (inside `dataDir`) when it does not exist yet. The caller holds the lock of `dataDir`.
- * @throws Error when the folder belongs to the other flavour, or the server cannot make it
+ * Creates `folder` (inside `dataDir`) if it does not exist. The caller holds the lock of `dataDir`.
+ * @throws Error if the folder belongs to the other flavour, or the server cannot create it
  */
 export async function initialise(options: {
   program: ServerProgram;
   dataDir: string;
   folder: string;
   logFile: string;
-  /** Who runs the server, if not this process's own account. */
+  /** The account that runs the server; undefined means this process's own account. */
   account: Account | undefined;
   log(line: string): void;
   signal: AbortSignal;
@@ -72,7 +72,7 @@ function checkRoom(dataDir: string, flavour: Flavour): void {
   );
 }
 
-/** Removes what was never finished. Somebody may still be writing to it for a moment; then a later start removes it. */
+/** Removes an unfinished folder. If a process still writes to it, a later start removes it. */
 function discard(aside: string): void {
   try {
     rmSync(aside, { recursive: true, force: true, maxRetries: 3 });
@@ -85,13 +85,13 @@ async function makeData(
   { logFile, account, signal }: { logFile: string; account: Account | undefined; signal: AbortSignal },
 ): Promise<void> {
   signal.throwIfAborted();
-  // Its temporary tables need a folder of their own: any server that starts deletes those it finds in the common one.
+  // Temporary tables need their own folder: every server that starts deletes the temporary tables in the common folder.
   const scratch = makeScratch("init", account);
   try {
     const confinement = confine(account, folder, scratch.folder);
     const { command, args, options } = confinement.wrap(...initCommand(program, confinement.folder));
     const serverLog = openServerLog(logFile);
-    // A group of its own, so that an abort ends mariadb-install-db (a shell script) together with the server it runs.
+    // Its own process group, so that an abort ends mariadb-install-db (a shell script) together with the server it runs.
     const stdio = ["ignore" as const, serverLog.fd, serverLog.fd, scratch.fd];
     const env = { ...serverEnvironment(), TMPDIR: scratch.folder };
     const child = spawn(command, args, { ...options, detached: true, stdio, env });
@@ -105,7 +105,7 @@ async function makeData(
   }
 }
 
-/** Waits for the child, and kills its group when the signal aborts. @returns how it failed; undefined when it did not */
+/** Waits for the child, and kills its group when the signal aborts. @returns how it failed; undefined if it succeeded */
 async function untilEnded(child: ChildProcess, signal: AbortSignal): Promise<string | undefined> {
   const end = () => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
@@ -128,7 +128,7 @@ async function untilEnded(child: ChildProcess, signal: AbortSignal): Promise<str
 function initCommand(program: ServerProgram, folder: string): [string, string[]] {
   const dataArgs = ["--no-defaults", `--datadir=${folder}`];
   if (program.installDb === undefined) return [program.command, [...dataArgs, "--initialize-insecure"]];
-  // --force spares it a look-up of the machine's own name, which nothing here depends on.
+  // --force skips a look-up of the machine's own name, which is not needed.
   const normal = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"];
   return [program.installDb, [...dataArgs, ...normal]];
 }

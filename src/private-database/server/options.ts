@@ -1,16 +1,16 @@
-// How the private server is run: reachable through its socket alone, durable, of modest size.
+// The options of the private server: reachable through its socket only, durable, of modest size.
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Account } from "../../process/account.ts";
 import type { Flavour } from "./find-server.mjs";
 import { makeScratch, type Scratch } from "./scratch-folder.ts";
 
-/** The longest socket path that every supported system takes (macOS 103, Linux 107). */
+/** The longest socket path that every supported system accepts (macOS 103, Linux 107). */
 const maxSocketPath = 103;
-/** In the socket folder: the only folder whose files statements could name. It stays empty. */
+/** A folder in the socket folder: the only one whose files statements could name. It stays empty. */
 export const noFiles = "no-files";
 
-/** Makes the folder for the socket: short, and open to the server's account alone, since the database asks for no password. */
+/** Creates the folder for the socket: short, and only open to the server's account, since the database has no password. */
 export function makeSocketFolder(account: Account | undefined): Scratch {
   const fits = join(tmpdir(), "stoa-db-000000/server.sock.lock").length <= maxSocketPath;
   return makeScratch("db", account, fits ? tmpdir() : "/tmp");
@@ -25,11 +25,11 @@ export function serverArgs(flavour: Flavour, folder: string, visible: string, so
   return [
     "--no-defaults",
     `--datadir=${visible}`,
-    // The log of slow queries is off; its name makes the server known as ours.
+    // The log of slow queries is off. Its name identifies the server.
     ...(visible === folder ? [] : [mountedDataArg(folder)]),
     `--socket=${socketIn(socketFolder)}`,
     `--pid-file=${join(visible, "server.pid")}`,
-    // Temporary tables of a killed server go away with the socket folder.
+    // Temporary tables of a killed server are removed with the socket folder.
     `--tmpdir=${socketFolder}`,
     "--skip-networking",
     "--skip-name-resolve",
@@ -38,7 +38,7 @@ export function serverArgs(flavour: Flavour, folder: string, visible: string, so
     "--character-set-server=utf8mb4",
     "--innodb-flush-log-at-trx-commit=1",
     "--innodb-buffer-pool-size=256M",
-    // Small steps, and an end to what temporary tables take: FreeSpace counts on what is left of a disk.
+    // Small steps, and a limit for temporary tables: FreeSpace relies on the space that is left.
     "--innodb-autoextend-increment=8",
     "--innodb-temp-data-file-path=ibtmp1:12M:autoextend:max:64M",
     "--max-connections=200",
@@ -47,7 +47,7 @@ export function serverArgs(flavour: Flavour, folder: string, visible: string, so
   ];
 }
 
-/** No statement reads or writes files: MySQL has a value for that, MariaDB gets an empty folder that it may not write. */
+/** Statements cannot read or write files: MySQL has a value for that, MariaDB gets an empty folder that it may not write. */
 function flavourArgs(flavour: Flavour, socketFolder: string): string[] {
   // MySQL: no second listener.
   if (flavour === "mysql") return ["--mysqlx=OFF", "--secure-file-priv=NULL"];

@@ -17,7 +17,7 @@ import { initialise, madeBy } from "./initialise.ts";
 import { makeSocketFolder, noFiles, serverArgs, socketIn } from "./options.ts";
 import { sweepScratch } from "./scratch-folder.ts";
 import type { Launch } from "./server-process.ts";
-import { forgetServer, recordServer, type ServerFiles, stopLeftOver } from "./stale-server.ts";
+import { forgetServer, recordServer, type ServerFiles, stopStaleServer } from "./stale-server.ts";
 import { supervise } from "./supervise.ts";
 
 export interface PrivateServer {
@@ -29,9 +29,9 @@ export interface PrivateServer {
   readonly folder: string;
   /**
    * Stops the server cleanly and frees the data folder. May be called more than once, at any time.
-   * @param boundMs after which the server is killed, in milliseconds; a minute by default
+   * @param timeoutMs after which the server is killed, in milliseconds; a minute by default
    */
-  stop(boundMs?: number): Promise<void>;
+  stop(timeoutMs?: number): Promise<void>;
 }
 
 export interface PrivateServerOptions {
@@ -61,8 +61,8 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
   try {
     const server = await start(dataDir, options);
     let stopped: Promise<void> | undefined;
-    const stop = (boundMs?: number) => {
-      stopped ??= server.stop(boundMs).finally(unlock);
+    const stop = (timeoutMs?: number) => {
+      stopped ??= server.stop(timeoutMs).finally(unlock);
       return stopped;
     };
     return { ...server, stop };
@@ -76,13 +76,13 @@ async function start(dataDir: string, options: PrivateServerOptions): Promise<Pr
   const { log } = options;
   const files = serverFiles(dataDir);
   const { folder } = files;
-  const { lock, socketFolder } = await stopLeftOver(files, log, options.signal);
+  const { lock, socketFolder } = await stopStaleServer(files, log, options.signal);
   try {
     const account = unprivilegedAccount([dataDir, folder]);
     sweepScratch(account, socketFolder === undefined ? [] : [socketFolder]);
     if (account !== undefined) giveDatabase(dataDir, account);
     const server = await startOn(files, lock, account, options);
-    return { ...server, stop: (boundMs) => server.stop(boundMs).finally(() => lock.release()) };
+    return { ...server, stop: (timeoutMs) => server.stop(timeoutMs).finally(() => lock.release()) };
   } catch (error) {
     lock.release();
     throw error;
@@ -130,7 +130,7 @@ async function startOn(
       user: "root",
       flavour: program.flavour,
       folder,
-      stop: (boundMs) => end(boundMs).finally(cleanUp),
+      stop: (timeoutMs) => end(timeoutMs).finally(cleanUp),
     };
   } catch (error) {
     cleanUp();

@@ -18,24 +18,24 @@ export interface Launch extends Command {
 }
 
 export interface ServerProcess {
-  /** How it ended, for people; settles once it has. */
+  /** Resolves when the server has ended, with a description for people. */
   readonly ended: Promise<string>;
   /**
-   * Asks it to end and waits. A server that is stopped (SIGSTOP) is continued, for it could not end. One that takes longer
-   * than `boundMs` (default: a minute) is killed; InnoDB recovers at the next start.
+   * Asks the server to end, and waits. A server that was stopped by SIGSTOP is continued, because it could not end. If it
+   * takes longer than `timeoutMs` (by default a minute), it is killed; InnoDB recovers at the next start.
    */
-  end(boundMs?: number): Promise<void>;
+  end(timeoutMs?: number): Promise<void>;
 }
 
-// Recovery after a crash may read a whole redo log; a server that still runs is given the time.
-const startBoundMs = 10 * 60_000;
-/** For a start that was given up: how long the server may still take to come up, and how long to end then. */
-const comesUpMs = 4_000;
-const givenUpMs = 2_500;
+// Recovery after a crash may read a whole redo log. As long as the server runs, the start waits this long.
+const startTimeoutMs = 10 * 60_000;
+/** When the start is aborted: how long the server may still take to come up, and then to end, in milliseconds. */
+const abortedStartTimeoutMs = 4_000;
+const abortedStopTimeoutMs = 2_500;
 const answerMs = 5_000;
 const pollMs = 25;
 const noticeMs = 10_000;
-const stopBoundMs = 60_000;
+const stopTimeoutMs = 60_000;
 
 /**
  * Starts a server and waits until it answers a query.
@@ -43,7 +43,7 @@ const stopBoundMs = 60_000;
  */
 export async function launchServer(launch: Launch, signal: AbortSignal): Promise<ServerProcess> {
   signal.throwIfAborted();
-  // What a killed server leaves behind; MySQL would not start if the process id in its .lock were in use again.
+  // A killed server leaves these files. MySQL would not start if the process id in its .lock were in use again.
   for (const path of [launch.socketPath, `${launch.socketPath}.lock`]) rmSync(path, { force: true });
   const serverLog = openServerLog(launch.logFile);
   // Detached: Ctrl-C in a terminal reaches the service alone, which then stops the server cleanly.
@@ -55,7 +55,7 @@ export async function launchServer(launch: Launch, signal: AbortSignal): Promise
     env: serverEnvironment(),
   });
   serverLog.close();
-  // The server must not keep alive a process that has nothing else left to do.
+  // The server must not keep this process alive when nothing else is left to do.
   child.unref();
   const run = watch(child);
   try {
@@ -63,7 +63,7 @@ export async function launchServer(launch: Launch, signal: AbortSignal): Promise
     await untilAnswering(run, launch, serverLog, signal);
     return run;
   } catch (error) {
-    await run.end(signal.aborted ? givenUpMs : undefined);
+    await run.end(signal.aborted ? abortedStopTimeoutMs : undefined);
     throw error;
   }
 }
@@ -73,11 +73,11 @@ function watch(child: ChildProcess): ServerProcess {
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
-  const end = async (boundMs = stopBoundMs) => {
+  const end = async (timeoutMs = stopTimeoutMs) => {
     child.ref();
     child.kill("SIGTERM");
     child.kill("SIGCONT");
-    const late = setTimeout(() => child.kill("SIGKILL"), boundMs);
+    const late = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
     await ended;
     clearTimeout(late);
   };
@@ -91,15 +91,16 @@ async function untilAnswering(run: ServerProcess, launch: Launch, serverLog: Ser
   });
   const started = performance.now();
   let notice = started + noticeMs;
-  let givenUpAt: number | undefined;
+  let abortedAt: number | undefined;
   for (;;) {
     if (await answers(launch.socketPath)) return signal.throwIfAborted();
-    // MariaDB can hang for good on a SIGTERM that comes before it is up: a server that comes up soon is waited for.
-    if (signal.aborted) givenUpAt ??= performance.now();
-    if (givenUpAt !== undefined && performance.now() - givenUpAt > comesUpMs) signal.throwIfAborted();
+    // MariaDB can hang for good if SIGTERM comes before it is up. So an aborted start still waits a while for it.
+    if (signal.aborted) abortedAt ??= performance.now();
+    if (abortedAt !== undefined && performance.now() - abortedAt > abortedStartTimeoutMs) signal.throwIfAborted();
     if (how !== undefined) throw new Error(`the database server did not start (${how}); ${serverLog.lastLines()}`);
     const now = performance.now();
-    if (now - started > startBoundMs) throw new Error(`the database server does not answer; ${serverLog.lastLines()}`);
+    if (now - started > startTimeoutMs)
+      throw new Error(`the database server does not answer; ${serverLog.lastLines()}`);
     if (now > notice) {
       launch.log(`still waiting for the database server; ${serverLog.lastLines()}`);
       notice = now + noticeMs;
@@ -108,7 +109,7 @@ async function untilAnswering(run: ServerProcess, launch: Launch, serverLog: Ser
   }
 }
 
-/** Whether a query gets its answer. Throws when the server is up but will not have us. */
+/** Whether the server answers a query. @throws Error when the server is up and refuses the account */
 async function answers(socketPath: string): Promise<boolean> {
   try {
     const connection = await createConnection({ socketPath, user: "root", connectTimeout: answerMs });

@@ -1,5 +1,5 @@
-// A service that is killed cannot stop its database server. The next start finds that server by the record kept here,
-// stops it cleanly, and goes on with a fresh one.
+// A service that is killed cannot stop its database server. The next start finds that server by a record in the data
+// folder, stops it cleanly, and starts a new one.
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { sleep } from "../../timing/wait.ts";
@@ -12,7 +12,7 @@ import { isScratch } from "./scratch-folder.ts";
 export interface ServerFiles {
   /** The database's own data. */
   readonly folder: string;
-  /** What we know of the server we started last. */
+  /** The record of the server that was started last. */
   readonly record: string;
   /** Locked by the server as long as it runs. */
   readonly lock: string;
@@ -20,8 +20,8 @@ export interface ServerFiles {
   readonly pidFile: string;
 }
 
-const politeMs = 60_000;
-const killedMs = 10_000;
+const terminateTimeoutMs = 60_000;
+const killTimeoutMs = 10_000;
 
 /** Records a server right after its spawn. */
 export function recordServer(files: ServerFiles, pid: number, socketFolder: string): void {
@@ -35,7 +35,7 @@ export function forgetServer(files: ServerFiles): void {
   rmSync(files.pidFile, { force: true });
 }
 
-/** The socket folder of the server that runs on this data, with the server's process id; undefined where none runs. */
+/** The socket folder and the process id of the server that runs on this data; undefined if none runs. */
 export function runningServer(files: ServerFiles): { pid: number; socketFolder: string } | undefined {
   const record = readRecord(files.record);
   const server = ours(files, parseIdentity(record));
@@ -46,20 +46,20 @@ export function runningServer(files: ServerFiles): { pid: number; socketFolder: 
 
 /** The data of a database on which no server runs. */
 export interface FreeData {
-  /** To be held, and inherited by the server that is started. */
+  /** The lock that the new server must inherit. */
   lock: OsLock;
-  /** The socket folder that the record of the last server names; a copied record names that of another server. */
+  /** The socket folder in the record of the last server. If the record was copied, it belongs to another server. */
   socketFolder: string | undefined;
 }
 
 /**
- * Stops the server that an earlier service left running on this data, if there is one. A server holds its lock as long as
- * it runs: where the lock is free, what is recorded is past, or was copied with the folder from elsewhere, and nothing is
- * signalled. The caller holds the lock of the data folder.
- * @throws DataFolderInUse when a server runs that cannot be seen from here; the signal's reason: the server may still be
- * ending then, and the next start goes on from there
+ * Stops the server that an earlier service left running on this data, if there is one. A server holds its lock as long as it
+ * runs. If the lock is free, the record is out of date or was copied with the folder, and no process is signalled. The
+ * caller holds the lock of the data folder.
+ * @throws DataFolderInUse when a server runs that cannot be seen from here; the signal's reason, while the server may still
+ * be ending: the next start continues
  */
-export async function stopLeftOver(
+export async function stopStaleServer(
   files: ServerFiles,
   log: (line: string) => void,
   signal: AbortSignal = new AbortController().signal,
@@ -67,7 +67,7 @@ export async function stopLeftOver(
   const record = readRecord(files.record);
   let lock = tryLock(files.lock);
   try {
-    // Servers of before these locks hold none, and their records do not speak of one.
+    // Older servers hold no lock, and their records do not have `locking`.
     const isOlder = record !== undefined && record.locking !== true;
     if (lock === undefined || isOlder) await stopRecorded(files, record, log, signal);
     lock ??= await lockSoon(files.lock);
@@ -98,7 +98,7 @@ function socketFolderOf(record: Record<string, unknown> | undefined): string | u
   return typeof path === "string" && isScratch(path) ? path : undefined;
 }
 
-/** The process, only if it runs and serves this very data: nothing else is ever signalled. */
+/** The process, if it runs and serves this data. No other process is ever signalled. */
 function ours(files: ServerFiles, found: ProcessIdentity | undefined): ProcessIdentity | undefined {
   if (found === undefined || !isRunning(found)) return undefined;
   return identifyingArgs(files.folder).some((argument) => wasGiven(found.pid, argument)) ? found : undefined;
@@ -110,9 +110,9 @@ async function end(
   log: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  if (await signalled(files, server, "SIGTERM", politeMs, signal)) return;
-  log(`process ${server.pid} did not end within ${politeMs / 1000} s; killing it`);
-  if (await signalled(files, server, "SIGKILL", killedMs, signal)) return;
+  if (await signalled(files, server, "SIGTERM", terminateTimeoutMs, signal)) return;
+  log(`process ${server.pid} did not end within ${terminateTimeoutMs / 1000} s; killing it`);
+  if (await signalled(files, server, "SIGKILL", killTimeoutMs, signal)) return;
   throw new Error(`the database server of an earlier run (process ${server.pid}) cannot be stopped; stop it by hand`);
 }
 
@@ -120,19 +120,19 @@ async function signalled(
   files: ServerFiles,
   server: ProcessIdentity,
   kind: "SIGTERM" | "SIGKILL",
-  boundMs: number,
+  timeoutMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
     if (ours(files, server)) {
       process.kill(server.pid, kind);
-      // A server that is stopped (SIGSTOP) could not end.
+      // A server that was stopped by SIGSTOP could not end.
       process.kill(server.pid, "SIGCONT");
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
-  const deadline = performance.now() + boundMs;
+  const deadline = performance.now() + timeoutMs;
   while (isRunning(server)) {
     signal.throwIfAborted();
     if (performance.now() > deadline) return false;

@@ -8,24 +8,24 @@ const longestDelayMs = 5_000;
 const steadyMs = 60_000;
 
 /**
- * Starts a server and, from then on, starts it again whenever it ends by itself.
- * @returns a function that ends it for good; it may be called at any time, also during a restart, and more than once. The
- * server is killed when it takes longer than the `boundMs` of the first call
+ * Starts a server, and restarts it whenever it ends by itself.
+ * @returns a function that ends it for good. It may be called at any time, also during a restart, and more than once. A
+ * server that takes longer than the `timeoutMs` of the first call is killed
  * @throws what `launchServer` throws when the first start fails
  */
-export async function supervise(launch: Launch, signal: AbortSignal): Promise<(boundMs?: number) => Promise<void>> {
+export async function supervise(launch: Launch, signal: AbortSignal): Promise<(timeoutMs?: number) => Promise<void>> {
   const stopping = new AbortController();
   const first = await launchServer(launch, signal);
-  let boundMs: number | undefined;
-  const finished = keepRunning(first, launch, stopping.signal).then((last) => last?.end(boundMs));
+  let timeoutMs: number | undefined;
+  const finished = keepRunning(first, launch, stopping.signal).then((last) => last?.end(timeoutMs));
   return (bound) => {
-    if (!stopping.signal.aborted) boundMs = bound;
+    if (!stopping.signal.aborted) timeoutMs = bound;
     stopping.abort();
     return finished;
   };
 }
 
-/** @returns the server that runs when it is told to stop; undefined when none does */
+/** @returns the server that was running when `stopping` aborted; undefined if none was */
 async function keepRunning(
   first: ServerProcess,
   launch: Launch,

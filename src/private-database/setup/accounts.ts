@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { splitStatements } from "../../store/schema/migration-files.ts";
 import { type Administrator, administer } from "./administrator.ts";
 
-/** Who may make and alter tables. */
+/** The account that may create and alter tables. */
 export const migratingUser = "stoa_migration";
-/** Who may do what serving takes, and so cannot change or delete a receipt. */
+/** The account of the service. It has only the rights that the service needs, and cannot change or delete a receipt. */
 export const servingUser = "stoa_serving";
 
 const never = new AbortController().signal;
@@ -18,13 +18,13 @@ const statements = splitStatements(readFileSync(new URL("../../store/schema/gran
       .replace(/'@'%'/g, "'@'localhost'"),
 );
 
-/** Makes the accounts, with the rights that need no tables and no others. The caller is the only one at the database. */
+/** Creates the accounts, with exactly the rights that need no tables. Nobody else may use the database meanwhile. */
 export function ensureAccounts(administrator: Administrator, signal = never): Promise<void> {
   return administer(administrator, signal, async (connection) => {
     for (const statement of statements.filter((each) => each.startsWith("CREATE USER"))) {
       await connection.query(statement);
     }
-    // What an earlier version granted and this one does not is gone.
+    // An earlier version may have granted more rights.
     for (const user of [migratingUser, servingUser]) {
       await connection.query(`REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${user}'@'localhost'`);
     }
@@ -34,7 +34,7 @@ export function ensureAccounts(administrator: Administrator, signal = never): Pr
   });
 }
 
-/** Grants the rights on single tables, which must be there. */
+/** Grants the rights on single tables. The tables must exist. */
 export function grantTables(administrator: Administrator, signal = never): Promise<void> {
   return administer(administrator, signal, async (connection) => {
     for (const statement of statements.filter((each) => onTable.test(each))) await connection.query(statement);

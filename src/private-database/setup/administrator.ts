@@ -2,14 +2,14 @@ import { createConnection } from "mysql2";
 import type { Connection } from "mysql2/promise";
 import { untilAborted } from "../../timing/wait.ts";
 
-/** The account that sets the private server up. */
+/** The account that sets up the private server. */
 export interface Administrator {
   socketPath: string;
   user: string;
 }
 
 /**
- * Runs `work` on a connection of its own. mysql2 waits without bound for a server that is silent: the signal ends that.
+ * Runs `work` on its own connection. mysql2 waits for a silent server without a timeout; the signal ends the wait.
  * @throws the signal's reason
  */
 export async function administer<Result>(

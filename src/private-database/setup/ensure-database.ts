@@ -1,6 +1,6 @@
 import { type Administrator, administer } from "./administrator.ts";
 
-/** Creates a database on a server of our own, where it is missing. `name` is ours, not input. */
+/** Creates a database on the private server if it is missing. `name` must not come from input. */
 export function ensureDatabase(
   administrator: Administrator,
   name: string,

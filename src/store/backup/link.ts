@@ -8,17 +8,17 @@ import type { Param, Queryable } from "../database/queryable.ts";
 const connectMs = 10_000;
 
 /**
- * Values are read and written as they are: an id of 0 is no request for a new one, and times are UTC. A statement may take
- * as long as it takes; each engine reads its own of the comments.
+ * Values are read and written unchanged: an id of 0 does not become a new id, and times are UTC. Statements have no timeout;
+ * each engine runs one of the comments.
  */
 export const sessionSettings =
   "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00' " +
   "/*M!100100 , max_statement_time = 0 */ /*!80000 , max_execution_time = 0 */";
 
-/** One connection outside any pool, without time limits, for a job that reads or writes the whole database. */
+/** One connection outside the pool, without timeouts, for work that reads or writes the whole database. */
 export class Link implements Queryable {
   readonly #connection: Connection;
-  /** Aborts when the connection is lost or the job is given up. */
+  /** Aborts when the connection is lost or the caller gives up. */
   readonly #gone = new AbortController();
 
   private constructor(address: DatabaseAddress, signal: AbortSignal) {
@@ -58,7 +58,7 @@ export class Link implements Queryable {
     await this.#query<ResultSetHeader>(sql, []);
   }
 
-  /** The rows of a SELECT one by one, each value as the bytes that the server sends. The server waits for a slow reader. */
+  /** The rows of a SELECT, one by one, as the bytes that the server sends. The server waits when the caller is slow. */
   async *stream(sql: string): AsyncGenerator<(Buffer | null)[]> {
     const { signal } = this.#gone;
     signal.throwIfAborted();
@@ -74,7 +74,7 @@ export class Link implements Queryable {
     }
   }
 
-  /** Closes the connection; what was not committed is rolled back. */
+  /** Closes the connection. An open transaction is rolled back. */
   close(): void {
     this.#connection.destroy();
   }

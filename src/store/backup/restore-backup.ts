@@ -9,17 +9,17 @@ import { Link } from "./link.ts";
 import { quoteName } from "./literals.ts";
 import { tableNames } from "./tables.ts";
 
-/** How long connections that have just ended may take to disappear from the server, in milliseconds. */
+/** How long a closed connection may still be visible on the server, in milliseconds. */
 const goneMs = 2_000;
 const pollMs = 100;
 
 export interface RestoreOptions {
   header: BackupHeader;
-  /** The lines of the backup, whose end has been seen before. */
+  /** The lines of the backup. Its end has already been checked. */
   lines: AsyncIterable<string>;
   /** An account that may create tables and triggers. */
   migrating: DatabaseAddress;
-  /** The same account, without time limits. */
+  /** The same account, without timeouts. */
   db: Database;
   /** The account of the service. */
   serving: DatabaseAddress;
@@ -27,8 +27,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Restores a backup into an empty database. Until all of it is there the database is marked, and no service starts on it; a
- * restore that failed is simply run again.
+ * Restores a backup into an empty database. The database is marked until the restore is complete, so that no service starts
+ * on it. A restore that failed can be run again.
  * @throws Error with one line when the database is not empty, somebody uses it, or the backup is not for this program; the
  *   driver's error; the signal's reason
  */
@@ -40,7 +40,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
   const link = await Link.open(migrating, signal);
   try {
     await findRemains(link);
-    // The lease keeps out a service that starts, and another restore. Once taken it is given back whatever happens.
+    // The lease keeps out other restores, and services that start. It is always released.
     const waiting = new AbortController();
     const giveUp = () => waiting.abort(signal.reason);
     signal.addEventListener("abort", giveUp);
@@ -57,7 +57,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
   }
 }
 
-/** Runs the statements. The last one takes the mark away: it runs when all lines have been read without a fault. */
+/** Runs the statements. The last one removes the mark; it runs only if all lines were read without a fault. */
 async function load(link: Link, { lines, db }: RestoreOptions): Promise<void> {
   let held: string | undefined;
   for await (const line of lines) {
@@ -80,8 +80,8 @@ async function run(link: Link, statement: string): Promise<void> {
 }
 
 /**
- * What an unfinished restore has left: the names of its tables.
- * @throws Error when there is anything else
+ * The names of the tables that an unfinished restore has left.
+ * @throws Error if there are other tables
  */
 async function findRemains(link: Link): Promise<string[]> {
   const names = await tableNames(link);
@@ -105,7 +105,7 @@ async function removeRemains(link: Link): Promise<void> {
 }
 
 /**
- * A service that runs keeps connections open, also when its database was made anew under it.
+ * Checks that no service uses the database. A running service keeps connections open, even if its database was recreated.
  * @throws Error when an account that this one may see uses the database
  */
 async function checkUnused(serving: DatabaseAddress, signal: AbortSignal): Promise<void> {

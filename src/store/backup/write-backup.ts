@@ -9,12 +9,12 @@ import { Link, sessionSettings } from "./link.ts";
 import { quoteName, rowLiteral } from "./literals.ts";
 import { readTables, type Table, tablesOf } from "./tables.ts";
 
-/** About how long a statement becomes, in characters; servers take 1 MiB and more. */
+/** The approximate length of a statement, in characters. Servers accept at least 1 MiB. */
 const statementLength = 256 * 1024;
 
-/** Client addresses are not kept beyond their limit, and so not in a backup either. */
+/** Client addresses are deleted when their limit ends, so a backup does not have them. */
 const withoutRows = new Set(["address_limits"]);
-/** Made anew by a restore. */
+/** A restore creates these again. */
 const leaseTable = "schema_lease";
 
 export interface BackupOptions {
@@ -22,20 +22,20 @@ export interface BackupOptions {
   address: DatabaseAddress;
   signal: AbortSignal;
   now: Date;
-  /** Takes the next part of the text. The backup waits for it. */
+  /** Receives the next part of the text. The backup waits for it. */
   write(text: Buffer): Promise<void>;
 }
 
 export interface BackupSummary {
   header: BackupHeader;
   rows: Record<string, number>;
-  /** Tables of the database that are not Stoa's; the backup does not have them. */
+  /** Tables that are not Stoa's. They are not in the backup. */
   foreign: string[];
 }
 
 /**
- * Writes all of a database as it is at one moment, while others read and write it: within one transaction that sees one
- * snapshot. Nothing is locked.
+ * Writes a whole database as it is at one moment, in one transaction with a consistent snapshot. Others may read and write
+ * meanwhile; nothing is locked.
  * @throws Error with one line when the database holds no Stoa or is migrated meanwhile; the driver's error; the signal's
  *   reason
  */
@@ -63,7 +63,7 @@ export async function writeBackup({ address, signal, now, write }: BackupOptions
   }
 }
 
-/** Gathers text into large parts, and hashes them. */
+/** Collects text into large parts, and hashes them. */
 class Output {
   readonly #write: BackupOptions["write"];
   readonly #hash = createHash("sha256");
@@ -115,17 +115,17 @@ async function describe(db: Queryable, migrations: readonly Migration[], now: Da
 }
 
 /**
- * The schema as the migrations made it, triggers included: both engines take it, and whoever restores it is the definer. A
- * database is marked until all of it is there, so that no service uses a half of it.
+ * The schema from the migrations, with its triggers. Both engines accept it, and the restoring account becomes the definer.
+ * The database is marked until the restore is complete, so that no service uses half of it.
  */
 function schemaStatements(migrations: readonly Migration[]): string[] {
   const { version, name } = restoreMark;
   const mark = `INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (${version}, '${name}', '')`;
   const definitions = migrations
     .flatMap(({ statements }) => statements)
-    // Rows come from the tables.
+    // The rows come from the tables.
     .filter((statement) => /^(?:CREATE|ALTER|DROP|RENAME)\b/i.test(statement));
-  // Rows of any order are taken, and rows that a fault has orphaned as well: a backup is a faithful copy.
+  // Foreign keys are not checked: rows come in any order, and a faithful copy also has orphaned rows.
   return [
     "SET NAMES utf8mb4",
     sessionSettings,
@@ -146,7 +146,7 @@ async function copyTable(link: Link, table: Table, output: Output): Promise<numb
   const insert = `INSERT INTO ${quoteName(table.name)} (${names}) VALUES `;
   let count = 0;
   let length = 0;
-  // A savepoint lets go of the table when it has been copied: a change of its schema need not wait for the whole backup.
+  // The savepoint releases the table when it has been copied, so that a schema change need not wait for the whole backup.
   await link.run("SAVEPOINT before_table");
   for await (const row of link.stream(`SELECT ${names} ${from}${order}`)) {
     const values = rowLiteral(table, row);
@@ -164,7 +164,7 @@ async function copyTable(link: Link, table: Table, output: Output): Promise<numb
   return count;
 }
 
-/** A change of the schema is not part of the snapshot. @throws Error */
+/** Checks that the schema is still the same: schema changes are not part of the snapshot. @throws Error */
 async function checkSchemaStayed(
   link: Link,
   migrations: readonly Migration[],

@@ -8,7 +8,7 @@ interface DriverError extends Error {
   sqlMessage?: string;
 }
 
-/** Server errors that say "not now": https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL. */
+/** Temporary errors of the server: https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL. */
 const unavailable = new Map<number, string>([
   [3, "the disk cannot be written"],
   [20, "the disk is full"],
@@ -39,7 +39,7 @@ const unavailable = new Map<number, string>([
   [4031, "the connection was idle for too long"],
 ]);
 
-/** ENOSPC and EDQUOT in the text of other errors, such as 1 and 1004: a file could not be made. */
+/** ENOSPC and EDQUOT in the text of other errors, such as 1 and 1004: a file could not be created. */
 const diskFull = /No space left on device|Disk quota exceeded|Errcode: (?:28|122)\b/;
 
 const clientFailures =
@@ -51,13 +51,13 @@ export function isRetryable(error: unknown): boolean {
   return errno === 1213 || errno === 1205;
 }
 
-/** Whether `error` says that a row with the same value of the unique index `index` exists. */
+/** Whether a statement failed because the unique index `index` already has this value. */
 export function isDuplicate(error: unknown, index: string): boolean {
   const { errno, sqlMessage } = error as DriverError;
   return errno === 1062 && sqlMessage !== undefined && sqlMessage.includes(index);
 }
 
-/** Whether COMMIT has failed in a way that leaves open whether it took effect. */
+/** Whether COMMIT failed in a way that leaves its outcome unknown. */
 export function isCommitInDoubt(error: unknown): boolean {
   return (error as DriverError).errno === 1180;
 }
@@ -67,7 +67,7 @@ export function isSchemaFault(error: unknown): error is Error {
   return [1054, 1146, 1176, 1812, 1932].includes((error as DriverError).errno ?? 0);
 }
 
-/** COMMIT was sent, and no answer came that says how it ended. */
+/** The error of a transaction whose COMMIT got no clear answer. */
 export function outcomeUnknown(cause: unknown): StoaError {
   return new StoaError(
     "unavailable",
@@ -76,7 +76,7 @@ export function outcomeUnknown(cause: unknown): StoaError {
   );
 }
 
-/** What a failure of the driver means to a caller: `unavailable` when trying again later makes sense; others as they are. */
+/** Turns an error of the driver into StoaError `unavailable` if trying again later makes sense. Others stay as they are. */
 export function toStoaError(error: unknown): unknown {
   if (error instanceof StoaError) return error;
   const { errno, code, fatal, message, sqlMessage } = error as DriverError;
@@ -93,14 +93,14 @@ export function toStoaError(error: unknown): unknown {
   });
 }
 
-/** Why a connection with TLS did not come about, for the operator; undefined where TLS is not the reason. */
+/** Why connecting failed because of TLS, for the operator; undefined when TLS is not the reason. */
 export function tlsFailure(error: unknown): string | undefined {
   const { code, message } = ((error as Error).cause ?? error) as DriverError;
   if (code === "HANDSHAKE_NO_SSL_SUPPORT") return "it offers no TLS";
   return code === "HANDSHAKE_SSL_ERROR" ? `TLS failed: ${message}` : undefined;
 }
 
-/** A failure of the database in a few words that may be published; errors of the driver name accounts and hosts. */
+/** Describes a failure in a few words that may be published. Errors of the driver name accounts and hosts. */
 export function explainFailure(error: unknown): string {
   const { errno, code } = (error instanceof StoaError && error.cause ? error.cause : error) as DriverError;
   if (errno === 1045 || errno === 1044) return "it refuses the account";

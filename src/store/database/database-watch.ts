@@ -4,7 +4,7 @@ import { explainFailure } from "./database-errors.ts";
 import type { DatabaseAddress } from "./pool/session.ts";
 import type { Reader } from "./queryable.ts";
 
-/** How often the database is looked at, in milliseconds: however many ask for readiness, it costs no more. */
+/** How often the watch looks at the database, in milliseconds. Requests for readiness do not add looks. */
 const defaultLookMs = 10_000;
 /** How long connecting and each statement of a look may take, in milliseconds. */
 const timeoutMs = 3_000;
@@ -13,15 +13,15 @@ export interface DatabaseWatchOptions {
   address: DatabaseAddress;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   lookMs?: number | undefined;
-  /** Whether writes are refused already, for a full disk: then none is tried, for the server might end at it. */
+  /** Whether writes are already refused because the disk is full. Then the watch tries none: the server might end. */
   refusesWrites?: (() => boolean) | undefined;
   /** Called in each look with a reader on its connection. */
   onLook?(db: Reader): Promise<void>;
 }
 
 /**
- * Looks at what the service needs of the database besides answers on open connections: that it takes a new connection, and
- * writes. Each look opens a connection of its own.
+ * Watches whether the database accepts new connections and writes. Open connections may still answer when it does not. Each
+ * look opens its own connection.
  */
 export class DatabaseWatch {
   readonly #options: DatabaseWatchOptions;
@@ -42,12 +42,12 @@ export class DatabaseWatch {
     );
   }
 
-  /** Why no new connection comes about, for the operator; undefined while they do, as of the last look. */
+  /** Why the last look could not connect, for the operator; undefined when it could. */
   get connectionWarning(): string | undefined {
     return this.#connection;
   }
 
-  /** Why nothing can be written, for the operator; undefined while it can, as of the last look. */
+  /** Why the last look could not write, for the operator; undefined when it could. */
   get writeWarning(): string | undefined {
     return this.#writes;
   }
@@ -66,7 +66,7 @@ export class DatabaseWatch {
         connection && `The database takes no new connection: ${connection}. Requests use those that are open.`,
         "the database takes new connections again",
       );
-      // What cannot be reached says nothing of its writes.
+      // Without a connection nothing is known about writes.
       if (connection !== undefined) return;
       const refuses = this.#options.refusesWrites?.() === true;
       const writes = refuses ? undefined : await whyNoWrites(db, signal);
@@ -89,7 +89,7 @@ export class DatabaseWatch {
   }
 }
 
-/** Accounts with special rights may write to a node that is read-only, and should not; the others find out by a try. */
+/** Reads the read-only settings first: accounts with special rights could write to a read-only node, and must not. */
 async function whyNoWrites(db: Database, signal: AbortSignal): Promise<string | undefined> {
   const settings = await db
     .reader(signal)

@@ -1,5 +1,5 @@
-// The free space on the disk of the private database. InnoDB ends its own process when it cannot write what it must, and a
-// start needs space as well: so writes are refused while there is still some left.
+// The free space on the disk of the private database. InnoDB ends its own process when it cannot write, and a start needs
+// space as well. So writes are refused while some space is still left.
 import { statfs } from "node:fs/promises";
 import { StoaError } from "../../errors.ts";
 
@@ -19,19 +19,19 @@ export interface FreeSpaceOptions {
 }
 
 const MIB = 1024 * 1024;
-/** How often a disk is looked at, in milliseconds. */
-const lookMs = { least: 50, most: 1_000 };
-/** The next look comes before anybody who writes so many bytes a millisecond (4 GiB/s) has reached the minimum. */
-const fastestFill = 4 * MIB;
-/** Writes come back at this multiple of the minimum, so that they do not come and go at its edge. */
-const comeBackAt = 1.1;
+/** The shortest and the longest time between two looks at the disk, in milliseconds. */
+const lookMs = { min: 50, max: 1_000 };
+/** The fastest that a disk may fill, in bytes per millisecond (4 GiB/s). The next look comes before it reaches the minimum. */
+const maxFillRate = 4 * MIB;
+/** Writes are allowed again at this multiple of the minimum, so that they do not alternate at its edge. */
+const resumeFactor = 1.1;
 /** When a caller should try again, in seconds. */
 const retryAfterSeconds = 10;
 
 /**
- * The default minimum, in bytes: 5 % of the disk, but 128 MiB at least and 256 MiB at most. What the server may still
- * write once no write begins (running transactions, undo, MySQL's redo log of up to 100 MiB, temporary tables) does not
- * depend on the size of the disk: of a large disk 5 % would be wasted, and of a small one they would not do.
+ * The default minimum, in bytes: 5 % of the disk, but at least 128 MiB and at most 256 MiB. When no new write begins, the
+ * server may still write: running transactions, undo, MySQL's redo log of up to 100 MiB, temporary tables. How much does not
+ * depend on the size of the disk, so 5 % of a large disk would be too much, and of a small disk too little.
  */
 export function defaultMinFree(totalBytes: number): number {
   return Math.min(Math.max(totalBytes * 0.05, 128 * MIB), 256 * MIB);
@@ -45,7 +45,7 @@ export class FreeSpace {
   readonly #read: (folder: string) => Promise<Space>;
   #space: Space = { freeBytes: Number.NaN, totalBytes: Number.NaN };
   #isLow = false;
-  /** Why the last look failed. What was known before still counts. */
+  /** Why the last look failed. The result of the look before it still counts. */
   #failure: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -57,7 +57,7 @@ export class FreeSpace {
     this.#read = read;
   }
 
-  /** Looks once, and then again and again until `stop`. */
+  /** Starts to watch a disk; it goes on until `stop`. */
   static async watch(options: FreeSpaceOptions): Promise<FreeSpace> {
     const watched = new FreeSpace(options);
     await watched.#look();
@@ -74,7 +74,7 @@ export class FreeSpace {
     return this.#minFreeMiB === "default" ? defaultMinFree(this.#space.totalBytes) : this.#minFreeMiB * MIB;
   }
 
-  /** What a write is answered with now; undefined while writes go on. */
+  /** The error for a write now; undefined while writes are allowed. */
   get refusal(): StoaError | undefined {
     if (!this.#isLow) return undefined;
     const message =
@@ -82,12 +82,12 @@ export class FreeSpace {
     return new StoaError("unavailable", message, { retryAfterSeconds });
   }
 
-  /** What to tell the operator; undefined while all is well. */
+  /** What the operator should know; undefined while nothing is wrong. */
   get warning(): string | undefined {
     if (this.#isLow) {
       return (
         `The disk of the private database has ${inMiB(this.freeBytes)} MiB free, and writes need` +
-        ` ${inMiB(this.minFreeBytes * comeBackAt)} MiB to come back: they are refused.`
+        ` ${inMiB(this.minFreeBytes * resumeFactor)} MiB to come back: they are refused.`
       );
     }
     return this.#failure && `The free space of the private database's disk cannot be read: ${this.#failure}.`;
@@ -102,22 +102,22 @@ export class FreeSpace {
     try {
       this.#space = await this.#read(this.#folder);
       this.#failure = undefined;
-      this.#judge();
+      this.#update();
     } catch (error) {
       const failure = (error as Error).message;
       if (failure !== this.#failure) this.#log.warn(`the free space of ${this.#folder} cannot be read: ${failure}`);
       this.#failure = failure;
     }
     if (this.#stopped) return;
-    const untilFull = (this.freeBytes - this.minFreeBytes) / fastestFill;
-    const isKnown = !Number.isNaN(untilFull);
-    const delayMs = isKnown ? Math.min(Math.max(untilFull, lookMs.least), lookMs.most) : lookMs.most;
+    const untilFullMs = (this.freeBytes - this.minFreeBytes) / maxFillRate;
+    const isKnown = !Number.isNaN(untilFullMs);
+    const delayMs = isKnown ? Math.min(Math.max(untilFullMs, lookMs.min), lookMs.max) : lookMs.max;
     this.#timer = setTimeout(() => void this.#look(), delayMs).unref();
   }
 
-  #judge(): void {
+  #update(): void {
     const wasLow = this.#isLow;
-    this.#isLow = this.freeBytes < this.minFreeBytes * (wasLow ? comeBackAt : 1);
+    this.#isLow = this.freeBytes < this.minFreeBytes * (wasLow ? resumeFactor : 1);
     if (this.#isLow && !wasLow) this.#log.warn(`${this.warning} Free space on the disk of ${this.#folder}.`);
     if (wasLow && !this.#isLow) {
       this.#log.info(`the disk of ${this.#folder} has ${inMiB(this.freeBytes)} MiB free; writes go on`);
@@ -125,7 +125,7 @@ export class FreeSpace {
   }
 }
 
-/** What the disk of a folder has free for an ordinary account. */
+/** The space of a folder's disk, as far as an ordinary account may use it. */
 async function readSpace(folder: string): Promise<Space> {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };

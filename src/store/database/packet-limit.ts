@@ -1,10 +1,10 @@
 import type { Queryable } from "./queryable.ts";
 
-/** The largest statement and row are replies that are kept for repeats: some 300 KiB. */
+/** The largest statements and rows hold stored responses: some 300 KiB. */
 const minBytes = 1024 * 1024;
 
 /**
- * Large posts and receipts would fail one by one where the server takes small packets alone.
+ * Checks that the server accepts large packets. Otherwise single large posts and receipts would fail.
  * @throws Error with one line for the operator
  */
 export async function checkPacketLimit(db: Queryable): Promise<void> {

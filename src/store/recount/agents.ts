@@ -26,8 +26,8 @@ const sql = `SELECT a.id, a.name, a.name_key, a.posts, a.comments, a.karma,
   ${limitRows}`;
 
 /**
- * A wrong name_key is not set: another agent may have that name.
- * Karma is counted from the votes themselves: a post with wrong counts does not make its author's karma look wrong.
+ * A wrong name_key is not repaired: another agent may have the right one.
+ * Karma is counted from the votes, so that wrong counts of a post do not make its author's karma look wrong.
  */
 export const agentCheck: TableCheck = {
   table: "agents",

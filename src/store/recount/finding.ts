@@ -4,19 +4,19 @@ import type { Queryable } from "../database/queryable.ts";
 /** A value of a row as it is stored or as it should be. */
 export type Value = string | number | null;
 
-/** Something in the database that is not as it must be. */
+/** A value or row in the database that is wrong. */
 export interface Finding {
-  /** The table, and the column after a dot where one value is wrong: `posts.upvotes`. */
+  /** The table; if one value is wrong, a dot and the column: `posts.upvotes`. */
   subject: string;
-  /** The primary key of the row, in the order of its columns; empty where the finding is about no single row. */
+  /** The primary key of the row, in the order of its columns; empty if the finding is not about one row. */
   key: Readonly<Record<string, Value>>;
   /** For people, without the subject and the key: `stored 9, counted 8`. */
   problem: string;
-  /** The wrong value and the right one, where the right one follows from other rows. */
+  /** The wrong value and the right one, if the right one follows from other rows. */
   wrong?: { stored: Value; counted: Value };
 }
 
-/** A finding, and what became of it. */
+/** A finding, and whether it was repaired. */
 export interface Outcome {
   finding: Finding;
   repaired: boolean;
@@ -28,16 +28,16 @@ export interface Range {
   to: number;
 }
 
-/** What can be checked of the rows of one table. */
+/** The check of one table. */
 export interface TableCheck {
   table: "agents" | "agent_limits" | "comments" | "communities" | "posts" | "votes";
-  /** The column that portions go by: an integer with an index that begins with it. */
+  /** The column by which the table is divided into portions: an integer, first in an index. */
   key: string;
   /** The columns that follow from other rows, so that `repairRow` can set them. */
   derived: readonly string[];
   /**
-   * Checks a range of rows. One statement does it, which sees one moment of the database: rows and their counters change in
-   * one transaction, so that they agree in every such moment. It returns up to `maxFindings` + 1 broken rows.
+   * Checks a range of rows, in one statement, so that it sees one moment of the database. Rows and their counters change in
+   * one transaction, so they agree at every moment. It returns up to `maxFindings` + 1 broken rows.
    * @param now milliseconds since 1970 (UTC)
    */
   find(db: Queryable, range: Range, now: number): Promise<Finding[]>;
@@ -47,40 +47,40 @@ export interface TableCheck {
 export const maxFindings = 1_000;
 export const limitRows = `LIMIT ${maxFindings + 1}`;
 
-/** The line of a finding for people. */
+/** Describes a finding in one line. */
 export function describeFinding({ subject, key, problem }: Finding): string {
   const names = Object.entries(key).map(([name, value]) => ` ${name} ${printable(value)}`);
   return `${subject}${names.join("")}: ${problem}`;
 }
 
-/** Texts may be anything, and lines end up on terminals. */
+/** Escapes a text, which may hold anything, for a terminal. */
 function printable(value: Value): string {
   if (typeof value !== "string" || /^[\w-]+$/.test(value)) return String(value);
   const toAscii = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return JSON.stringify(value).replace(/[^ -~]/g, toAscii);
 }
 
-/** A finding where `stored` differs from `counted`; none where they are equal. */
+/** A finding if `stored` differs from `counted`; none if they are equal. */
 export function compare(subject: string, key: Finding["key"], stored: Value, counted: Value): Finding[] {
   if (stored === counted) return [];
   return [{ subject, key, problem: `stored ${stored}, counted ${counted}`, wrong: { stored, counted } }];
 }
 
-/** A finding about a row that breaks a rule, where `broken`. */
+/** A finding about a row that breaks a rule, if `broken`. */
 export function refuse(broken: boolean, subject: string, key: Finding["key"], problem: string): Finding[] {
   return broken ? [{ subject, key, problem }] : [];
 }
 
 /**
- * The finding that says what a check has left out because the schema lacks something.
- * @throws the error where it is of another kind
+ * The finding for a check that was left out because the schema lacks something.
+ * @throws the error if it has another cause
  */
 export function leftOut(subject: string, error: unknown): Finding {
   if (!isSchemaFault(error)) throw error;
   return { subject, key: {}, problem: `not checked: ${error.message}` };
 }
 
-/** The lowest key of a table after `after`; undefined where there is none. */
+/** The lowest key of a table after `after`; undefined if there is none. */
 export async function nextKey(
   db: Queryable,
   { table, key }: Pick<TableCheck, "table" | "key">,

@@ -14,17 +14,17 @@ export interface EpochRow {
   first_day: string;
 }
 
-/** The few rows of the head; there should be one, of id 1. */
+/** The rows of the head, up to 10. There should be one, with the id 1. */
 export function listHeads(db: Queryable): Promise<HeadRow[]> {
   return db.rows<HeadRow>("SELECT id, seq, hash, ts FROM ledger_head ORDER BY id LIMIT 10");
 }
 
-/** The few rows of the calendar; there should be one, of id 1. */
+/** The rows of the calendar, up to 10. There should be one, with the id 1. */
 export function listEpochs(db: Queryable): Promise<EpochRow[]> {
   return db.rows<EpochRow>("SELECT id, epoch, first_day FROM ledger_epoch ORDER BY id LIMIT 10");
 }
 
-/** Sets the time of the head, in milliseconds since 1970 (UTC), if it still stands at `seq`. */
+/** Sets the time of the head, in milliseconds since 1970 (UTC), if it is still receipt `seq`. */
 export async function putHeadTime(tx: Tx, seq: number, ts: number): Promise<void> {
   await tx.run("UPDATE ledger_head SET ts = ? WHERE id = 1 AND seq = ?", [ts, seq]);
 }

@@ -9,7 +9,7 @@ interface VoteRow {
   agent: number | null;
 }
 
-/** Nothing in `votes` follows from other rows: they are the truth that counters follow from. */
+/** Nothing in `votes` follows from other rows: the counters follow from the votes. */
 export const voteCheck: TableCheck = {
   table: "votes",
   key: "post_id",

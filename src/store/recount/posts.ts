@@ -24,15 +24,15 @@ interface Row {
   author: number | null;
 }
 
-/** As the column is defined by the first migration. */
+/** The definition of the column in the first migration. */
 const hot = `SIGN(p.upvotes - p.downvotes) * LOG10(GREATEST(ABS(p.upvotes - p.downvotes), 1))
   + (p.created_at / 1000e0 - 1134028003e0) / 45000e0`;
-/** What another engine's LOG10 may differ by. */
+/** How far the LOG10 of two engines may differ. */
 const hotTolerance = "1e-9";
-/** The number of bands that a post is too old for: its band. */
+/** The band of a post: the number of bands that it is too old for. */
 const bandOf = bandEndsMs.map(() => "(p.created_at < ?)").join(" + ");
 
-// Subqueries, not joined derived tables: for these the optimizers choose between plans, of which some are very slow.
+// Subqueries instead of joined derived tables: for those the optimizers sometimes choose very slow plans.
 const sql = `SELECT p.id, p.upvotes, p.downvotes, p.comment_count, p.score, p.hot, p.age_band,
     (SELECT COUNT(*) FROM votes v FORCE INDEX (PRIMARY) WHERE v.post_id = p.id AND v.value = 1) AS up,
     (SELECT COUNT(*) FROM votes v FORCE INDEX (PRIMARY) WHERE v.post_id = p.id AND v.value = -1) AS down,
@@ -49,8 +49,8 @@ const sql = `SELECT p.id, p.upvotes, p.downvotes, p.comment_count, p.score, p.ho
   ${limitRows}`;
 
 /**
- * A post in a band too young for it is no finding: the service moves it on, and feeds are right until then. One in a band
- * too old by more than the tolerance, or in none that exists, is.
+ * A post in a band that is too young is not a finding: the service moves it, and feeds are right until then. A post in a
+ * band that is too old by more than the tolerance, or that does not exist, is a finding.
  */
 export const postCheck: TableCheck = {
   table: "posts",
@@ -64,7 +64,7 @@ export const postCheck: TableCheck = {
   },
 };
 
-/** When the newest post was made, in milliseconds since 1970 (UTC); 0 where there is none, or the schema is damaged. */
+/** When the newest post was created, in milliseconds since 1970 (UTC); 0 if there is none, or the schema is damaged. */
 export async function newestPostTime(db: Queryable): Promise<number> {
   try {
     return (await db.rows<{ ms: number | null }>("SELECT MAX(created_at) AS ms FROM posts"))[0]?.ms ?? 0;

@@ -21,10 +21,10 @@ export function isRepairable({ table, derived }: TableCheck, finding: Finding): 
 }
 
 /**
- * Counts one row anew and sets the columns that differ. The row is locked first, and no other: whoever changes what is
- * counted locks it too before the commit, so that what is counted then is what is committed. Writes of the service that
- * wait meanwhile add to the repaired value.
- * @returns what was repaired; nothing where the row is right, or gone
+ * Recounts one row and corrects the columns that differ. It locks this row only, before it counts. Every write that changes
+ * the counted rows also locks it before its commit, so the count is of committed rows. Writes that wait meanwhile then add
+ * to the repaired value.
+ * @returns what was repaired; nothing if the row is right or gone
  */
 export async function repairRow(tx: Tx, check: TableCheck, id: number, now: number): Promise<Finding[]> {
   const { table, key } = check;

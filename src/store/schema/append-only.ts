@@ -4,12 +4,12 @@ import { explainDdlError } from "./migrate.ts";
 import { triggerStatements } from "./migration-files.ts";
 
 /*
- * Triggers refuse to change or delete receipts. A dump restores them only where it holds them, and where the account that
- * restores may create them; without them everything works, and nothing shows that the database has stopped guarding.
+ * Triggers refuse to change or delete receipts. A dump restores them only if it contains them and if the account may create
+ * them. Without them everything works, and nothing else shows that receipts are no longer protected.
  */
 
 /**
- * Which of the triggers are missing; undefined where this account may not know: information_schema shows triggers only to
+ * The names of missing triggers; undefined if this account may not see triggers: information_schema shows them only to
  * accounts with the right TRIGGER.
  */
 export async function missingTriggers(db: Queryable): Promise<string[] | undefined> {
@@ -22,8 +22,8 @@ export async function missingTriggers(db: Queryable): Promise<string[] | undefin
 }
 
 /**
- * Puts missing triggers back, where the account may.
- * @returns what the operator has to do; undefined where all triggers are there, or this account may not know
+ * Creates missing triggers, if the account may.
+ * @returns what the operator has to do; undefined if all triggers exist, or if this account may not see them
  */
 export async function restoreTriggers(
   db: Database,
@@ -44,7 +44,7 @@ export async function restoreTriggers(
   return undefined;
 }
 
-/** What to tell the operator. */
+/** The warning for the operator. */
 export function warningOf(missing: readonly string[]): string {
   return (
     `The database does not keep receipts from being changed: the triggers ${missing.join(" and ")} are missing, as after a` +
@@ -52,7 +52,7 @@ export function warningOf(missing: readonly string[]): string {
   );
 }
 
-/** Whether this account has the right TRIGGER on the receipts, by a grant of its own. */
+/** Whether this account itself has the right TRIGGER on the receipts. */
 async function maySeeTriggers(db: Queryable): Promise<boolean> {
   const grantee = `CONCAT('''', SUBSTRING_INDEX(CURRENT_USER(), '@', 1), '''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')`;
   const mine = `WHERE grantee = ${grantee} AND privilege_type = 'TRIGGER'`;

@@ -1,8 +1,8 @@
 import { readMigrations } from "./migration-files.ts";
 
 /**
- * The statements that make the database compute a column again as the migrations define it, by column: `posts.score`. The
- * engine copies the table for each, and counts all values anew.
+ * The statements that define generated columns as the migrations do, by column: `posts.score`. For each statement the engine
+ * copies the table and computes all values again.
  */
 export async function generatedColumns(): Promise<Map<string, string>> {
   const statements = (await readMigrations()).flatMap((migration) => migration.statements);

@@ -3,15 +3,16 @@ import { sleep } from "../../timing/wait.ts";
 import type { Database } from "../database/database.ts";
 
 /*
- * One replica at a time migrates: it holds the row of schema_lease, and renews it while it works. One that died gives way
- * when its lease runs out.
+ * One replica at a time migrates: it holds the row of schema_lease, and renews it while it works. When it dies, its lease
+ * expires, and another replica takes over.
  */
 
 const leaseSeconds = 15;
-/** How often a start looks whether the lease is free; how soon and how often it says that it waits; in milliseconds. */
+/** How often a start checks whether the lease is free, in milliseconds. */
 const pollMs = 100;
-const firstSayMs = 1_000;
-const sayMs = 5_000;
+/** When the log first says that the start waits, and how often after that, in milliseconds. */
+const firstLogMs = 1_000;
+const logIntervalMs = 5_000;
 
 /** Runs `work` while this process holds the lease. @throws the signal's reason */
 export async function holdLease<Result>(
@@ -24,7 +25,7 @@ export async function holdLease<Result>(
   await acquire(db, signal, holder, log);
   const renewal = setInterval(
     () => {
-      // A renewal that fails is noticed by the statements that follow, on the same database.
+      // If the database fails, the statements of the work fail too.
       renew(db, signal, holder).catch(() => {});
     },
     (leaseSeconds * 1000) / 3,
@@ -33,7 +34,7 @@ export async function holdLease<Result>(
     return await work();
   } finally {
     clearInterval(renewal);
-    // Where it was given up, the lease runs out by itself.
+    // After an abort no statement can run, and the lease expires by itself.
     if (!signal.aborted) {
       await write(db, signal, "UPDATE schema_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = ?", [
         holder,
@@ -43,12 +44,12 @@ export async function holdLease<Result>(
 }
 
 /**
- * Waits until no other replica migrates. A lease that nobody has renewed for its whole time is dead as well, whatever time
- * it names: the database's clock may have been wrong when it was taken.
+ * Waits until no other replica migrates. A lease that was not renewed for its whole duration has expired too, even if its
+ * time lies in the future: the database's clock may have been wrong when it was taken.
  */
 async function acquire(db: Database, signal: AbortSignal, holder: string, log: (line: string) => void): Promise<void> {
   let seen: { holder: string; expires_at: number; since: number } | undefined;
-  let sayAt = performance.now() + firstSayMs;
+  let logAt = performance.now() + firstLogMs;
   for (;;) {
     const { affectedRows } = await write(
       db,
@@ -64,8 +65,8 @@ async function acquire(db: Database, signal: AbortSignal, holder: string, log: (
     if (lease !== undefined && (lease.holder !== seen?.holder || lease.expires_at !== seen.expires_at)) {
       seen = { ...lease, since: performance.now() };
     }
-    if (performance.now() >= sayAt) {
-      sayAt = performance.now() + sayMs;
+    if (performance.now() >= logAt) {
+      logAt = performance.now() + logIntervalMs;
       log(
         "waiting for another replica that migrates the database; if it has died, its lease runs out within" +
           ` ${leaseSeconds} s`,

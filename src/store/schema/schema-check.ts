@@ -15,11 +15,10 @@ interface Missing {
 }
 
 /**
- * Looks for tables, columns, indexes, keys and triggers that the schema must have and that are missing. What it has besides
- * is no finding.
- * @param db an account that may alter the schema, where there is one: others may not see triggers
- * @param repair puts back triggers and computed columns; for these the engine copies the table of posts
- * @param note told what cannot be known
+ * Looks for missing tables, columns, indexes, keys and triggers. Additional ones are not findings.
+ * @param db an account that may alter the schema, if there is one: others may not see triggers
+ * @param repair restores triggers and generated columns; for a generated column the engine copies the table
+ * @param note called with what cannot be checked
  */
 export async function* checkSchema(
   db: Database,
@@ -34,7 +33,7 @@ export async function* checkSchema(
   }
 }
 
-/** @returns false where the schema lacks what the statement builds on */
+/** @returns false when the schema lacks something that the statement needs */
 async function define(db: Database, signal: AbortSignal, definition: string): Promise<boolean> {
   try {
     await db.runDdl(signal, definition);
@@ -45,12 +44,12 @@ async function define(db: Database, signal: AbortSignal, definition: string): Pr
   }
 }
 
-/** Everything but triggers. */
+/** Everything except triggers. */
 async function missingParts(db: Queryable): Promise<Missing[]> {
   const recorded = parse(await readFile(new URL("./schema.txt", import.meta.url), "utf8"));
   const actual = parse(await describeSchema(db));
   const generated = await generatedColumns();
-  // A table that was copied row by row may have these as plain columns, which nothing keeps up to date.
+  // In a table that was copied row by row, they may be plain columns that nothing keeps up to date.
   const definitionOf = (table: string, line: string) =>
     line.endsWith(" generated") ? generated.get(`${table}.${line.split(" ")[0]}`) : undefined;
   return [...recorded].flatMap(([table, lines]) => {

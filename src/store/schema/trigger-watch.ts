@@ -2,13 +2,13 @@ import { Database } from "../database/database.ts";
 import type { DatabaseAddress } from "../database/pool/session.ts";
 import { missingTriggers, warningOf } from "./append-only.ts";
 
-/** How long a look at the triggers counts, in milliseconds. */
+/** How often the watch looks at the triggers, in milliseconds. */
 const defaultLookMs = 30_000;
 /** How long a look by the account of migrations may take, in milliseconds. */
 const migrationTimeoutMs = 3_000;
 const never = new AbortController().signal;
 
-/** Whether receipts are still guarded while the service runs: somebody may restore the database beneath it. */
+/** Watches whether the triggers exist: somebody may restore the database while the service runs. */
 export class TriggerWatch {
   readonly #db: Database;
   readonly #migrationAddress: DatabaseAddress | undefined;
@@ -18,9 +18,9 @@ export class TriggerWatch {
   #looking: Promise<void> | undefined;
 
   /**
-   * @param migrationAddress an account that may see triggers, where the serving one may not
-   * @param warning what the start found
-   * @param lookMs how long a look counts, in milliseconds
+   * @param migrationAddress an account that may see triggers, if the serving account may not
+   * @param warning the warning that the start found
+   * @param lookMs how often it looks, in milliseconds
    */
   constructor(
     db: Database,
@@ -34,7 +34,7 @@ export class TriggerWatch {
     this.#warning = warning;
   }
 
-  /** What the operator has to know, as of the last look; undefined while the triggers are there. It starts looks. */
+  /** The warning of the last look; undefined when all triggers existed. Reading it starts the next look when one is due. */
   get warning(): string | undefined {
     if (performance.now() - this.#lookedAt > this.#lookMs) {
       this.#looking ??= this.look().finally(() => {
@@ -44,14 +44,14 @@ export class TriggerWatch {
     return this.#warning;
   }
 
-  /** Looks now. Where that fails, what was known before still counts. */
+  /** Looks now. When that fails, the previous result still counts. */
   async look(): Promise<void> {
     this.#lookedAt = performance.now();
     try {
       const missing = (await missingTriggers(this.#db.reader(never))) ?? (await this.#missingByMigration());
       if (missing !== undefined) this.#warning = missing.length === 0 ? undefined : warningOf(missing);
     } catch {
-      // A database that is away is told by the rest of readiness.
+      // The other checks of readiness report a database that is away.
     }
   }
 

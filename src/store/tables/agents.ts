@@ -59,10 +59,10 @@ export interface KeyHolder {
   expires_at: number | null;
 }
 
-/** How many keys `findKeyHolders` takes at most. */
+/** The maximum number of keys for `findKeyHolders`. */
 export const maxKeysAtOnce = 64;
 
-/** For one key, some and many: few different statements, which each connection keeps prepared. */
+/** Statements for three numbers of keys: each connection keeps all of them prepared. */
 const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
   const list = Array<string>(size).fill("?").join(", ");
   const sql =
@@ -73,9 +73,8 @@ const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
 });
 
 /**
- * Finds whose keys these are, each the agent's current key or the one before it, whatever the time. Keys that nobody has
- * are left out.
- * @param keyHashes 1 to `maxKeysAtOnce` of them
+ * Finds the agents that these keys belong to, as current or previous keys, expired or not. Unknown keys are left out.
+ * @param keyHashes 1 to `maxKeysAtOnce` hashes
  */
 export async function findKeyHolders(db: Queryable, keyHashes: readonly Buffer[]): Promise<KeyHolder[]> {
   const statement = findStatements.find(({ size }) => size >= keyHashes.length);
@@ -87,17 +86,17 @@ export async function findKeyHolders(db: Queryable, keyHashes: readonly Buffer[]
 
 export interface KeyChange {
   agentId: number;
-  /** The hash of the key that is to be replaced. */
+  /** The hash of the current key. */
   from: Buffer;
-  /** The hash of the key that takes its place. */
+  /** The hash of the new key. */
   to: Buffer;
-  /** When the replaced key stops being good, in milliseconds since 1970 (UTC). */
+  /** When the replaced key expires, in milliseconds since 1970 (UTC). */
   fromExpiresAt: number;
   /** The row of idempotency_replies that holds the new key. */
   keyReply: Buffer | null;
 }
 
-/** Replaces an agent's current key; the key before that one is gone. False when `from` is not the current key. */
+/** Replaces an agent's current key. The previous key is deleted. False when `from` is not the current key. */
 export async function changeKey(tx: Tx, { agentId, from, to, fromExpiresAt, keyReply }: KeyChange): Promise<boolean> {
   const { affectedRows } = await tx.run(
     `UPDATE agents SET previous_key_hash = ?, previous_key_expires_at = ?, key_hash = ?, key_reply = ?
@@ -116,7 +115,7 @@ export async function findAgent(db: Queryable, id: number): Promise<AgentRow | u
   return (await db.rows<AgentRow>(`SELECT ${columns} FROM agents WHERE id = ?`, [id]))[0];
 }
 
-/** Adds to an agent's counters. It locks the agent, which is the last row that any transaction locks. */
+/** Adds to an agent's counters. It locks the agent, which is the last row in the lock order. */
 export async function addToAgent(tx: Tx, id: number, change: { posts?: number; comments?: number; karma?: number }) {
   await tx.run("UPDATE agents SET posts = posts + ?, comments = comments + ?, karma = karma + ? WHERE id = ?", [
     change.posts ?? 0,

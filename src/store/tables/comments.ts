@@ -39,9 +39,9 @@ export async function commentExists(db: Queryable, postId: number, id: number): 
 }
 
 /**
- * Comments of a post in the order in which they were accepted, those after the comment `after`, with the post's counters
- * at that very moment. Undefined when there is no such post. The order is that of ids: they are given out under the
- * post's lock. The ids are read first, as for feeds: without, the engines would read and sort all that follows `after`.
+ * The comments of a post after the comment `after`, in the order in which they were accepted, with the post's counters at
+ * the same moment. Undefined when there is no such post. Ids are assigned under the post's lock, so the order is by id. The
+ * ids are read first, as for feeds: otherwise the engines would read and sort all comments after `after`.
  */
 export async function listComments(
   db: Queryable,
@@ -63,7 +63,7 @@ export async function listComments(
   );
   const [first] = rows;
   if (first === undefined) return undefined;
-  // Sorted here: to sort these few rows MariaDB would write a temporary table to the disk, for the texts they hold.
+  // MariaDB would sort these few rows in a temporary table on the disk, because they hold texts.
   const comments = first.id === null ? [] : (rows as (PostCounters & CommentRow)[]).sort((a, b) => a.id - b.id);
   return { post: first, comments };
 }

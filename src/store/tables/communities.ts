@@ -45,18 +45,18 @@ export async function findCommunityId(db: Queryable, name: string): Promise<numb
   return (await db.rows<{ id: number }>("SELECT id FROM communities WHERE name = ?", [name]))[0]?.id;
 }
 
-/** How many posts a community has; 0 where there is none. */
+/** How many posts a community has; 0 when there is no such community. */
 export async function countPosts(db: Queryable, id: number): Promise<number> {
   const [row] = await db.rows<{ post_count: number }>("SELECT post_count FROM communities WHERE id = ?", [id]);
   return row?.post_count ?? 0;
 }
 
-/** Communities in the order of their names, those after the name `after`. */
+/** The communities after the name `after`, in the order of their names. */
 export function listCommunities(db: Queryable, after: string, limit: number): Promise<CommunityRow[]> {
   return db.rows<CommunityRow>(`${selectCommunity} WHERE c.name > ? ORDER BY c.name LIMIT ?`, [after, String(limit)]);
 }
 
-/** Counts one more post. It locks the community, which comes before any other row that a transaction locks. */
+/** Counts one more post. It locks the community, which is the first row in the lock order. */
 export async function addPostToCommunity(tx: Tx, id: number): Promise<void> {
   await tx.run("UPDATE communities SET post_count = post_count + 1 WHERE id = ?", [id]);
 }

@@ -2,11 +2,11 @@ import type { Param, Queryable } from "../database/queryable.ts";
 import { joinPosts, type PostRow, selectPosts } from "./posts.ts";
 
 /*
- * Every feed reads the ids of its page from an index that is already in order, then the wide rows of those alone; one
- * plain join would have MariaDB sort the whole table. The index is named, so that statistics cannot change the plan.
+ * Every feed reads the ids of its page from an index that is already in order, and then the wide rows of these ids only.
+ * With a plain join MariaDB would sort the whole table. The index is named, so that statistics cannot change the plan.
  */
 
-/** Where a page starts: after so many posts, or right behind the post with these sort values. */
+/** Where a page starts: after this number of posts, or right after the post with these sort values. */
 export type FeedStart = { offset: number } | { after: FeedPosition };
 
 /** The sort values of a post: `hot` for hot, `createdAt` for new, `score` and `createdAt` for top; `id` breaks ties. */
@@ -29,8 +29,8 @@ export interface Order {
   /** The sort values, each descending; the index holds them. */
   columns: string[];
   /**
-   * The condition for "behind this position", as ranges of the index. A row comparison, (hot, id) < (?, ?), would not be
-   * read from the index, and a range by score alone would read every post of that score.
+   * The condition for "after this position", as ranges of the index. The engines do not use the index for a row comparison
+   * such as (hot, id) < (?, ?), and a range by score alone would read every post of that score.
    */
   behind: string;
   values(position: FeedPosition): number[];
@@ -63,7 +63,7 @@ export function listNew(db: Queryable, page: FeedPage): Promise<PostRow[]> {
   return listInOrder(db, newest, page);
 }
 
-/** Posts of all time by score; top-windows.ts has those of a window, which have no index in order. */
+/** Posts of all time by score. For posts of a window, which no index has in order, see top-windows.ts. */
 export function listTop(db: Queryable, page: FeedPage): Promise<PostRow[]> {
   return listInOrder(db, top, page);
 }
@@ -88,13 +88,13 @@ function listInOrder(db: Queryable, order: Order, { communityId, start, limit }:
   return db.rows<PostRow>(sql, params);
 }
 
-/** The highest id of a post; ids count up from 1, so there are no more posts than that. It reads one row, or none. */
+/** The highest id of a post. Ids count up from 1, so there are at most this many posts. It reads one row, or none. */
 export async function highestPostId(db: Queryable): Promise<number> {
   return (await db.rows<{ id: number | null }>("SELECT MAX(id) AS id FROM posts"))[0]?.id ?? 0;
 }
 
 /**
- * Whether more than `offset` posts were created at `since` (milliseconds since 1970, UTC) or later. It reads as many
+ * Whether more than `offset` posts were created at `since` (milliseconds since 1970, UTC) or later. It reads that many
  * entries of an index, and no rows.
  */
 export async function areMoreSince(

@@ -1,9 +1,9 @@
 import type { Tx } from "../database/queryable.ts";
 
-/** Whom a limit counts for: an agent by its id, or a client address. */
+/** Whom a limit applies to: an agent by its id, or a client address. */
 export type Subject = number | string;
 
-// LAST_INSERT_ID(value) hands out, as the statement's insert id, what an existing row is set to; it is 0 for a new one.
+// For an existing row, LAST_INSERT_ID(value) makes the new value the statement's insert id. For a new row that id is 0.
 const advanceAgent = `INSERT INTO agent_limits (agent_id, kind, arrival) VALUES (?, ?, ?)
   ON DUPLICATE KEY UPDATE arrival = LAST_INSERT_ID(GREATEST(arrival, ?) + ?)`;
 const advanceAddress = `INSERT INTO address_limits (address, kind, arrival) VALUES (?, ?, ?)
@@ -12,8 +12,8 @@ const lowerAgent = "UPDATE agent_limits SET arrival = ? WHERE agent_id = ? AND k
 const lowerAddress = "UPDATE address_limits SET arrival = ? WHERE address = ? AND kind = ? AND arrival > ?";
 
 /**
- * One step of the generic cell rate algorithm (see limits/gcra.ts): moves the theoretical arrival time on by `interval`, and
- * returns it. All times are in microseconds. It locks the row; a transaction that finds the call refused rolls back.
+ * One step of the generic cell rate algorithm (see rate-limits/gcra.ts): advances the theoretical arrival time by `interval`,
+ * and returns it. All times are in microseconds. It locks the row. When the call is refused, the transaction rolls back.
  */
 export async function advanceLimit(
   tx: Tx,
@@ -27,13 +27,13 @@ export async function advanceLimit(
   return insertId === 0 ? now + interval : insertId;
 }
 
-/** Sets a theoretical arrival time that lies after `to` back to `to`. */
+/** Sets the theoretical arrival time back to `to` if it is later. */
 export async function lowerLimit(tx: Tx, subject: Subject, kind: string, to: number): Promise<void> {
   await tx.run(typeof subject === "number" ? lowerAgent : lowerAddress, [to, subject, kind, to]);
 }
 
-/** Deletes addresses whose limits have run out before `now`: they have the whole burst again, as if they were unknown. */
-export async function sweepAddresses(tx: Tx, now: number, most: number): Promise<number> {
-  const { affectedRows } = await tx.run("DELETE FROM address_limits WHERE arrival < ? LIMIT ?", [now, String(most)]);
+/** Deletes up to `limit` addresses that have their whole burst again at `now`, like unknown addresses. @returns how many */
+export async function sweepAddresses(tx: Tx, now: number, limit: number): Promise<number> {
+  const { affectedRows } = await tx.run("DELETE FROM address_limits WHERE arrival < ? LIMIT ?", [now, String(limit)]);
   return affectedRows;
 }

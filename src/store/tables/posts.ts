@@ -26,8 +26,8 @@ export interface NewPost {
 }
 
 /**
- * The wide rows of the posts whose ids are in the derived table `page`. Sort by columns of `page`: those rows are narrow,
- * and are sorted before the wide ones are read. Sorting by columns of posts would put bodies into a temporary table.
+ * Selects the wide rows of the posts whose ids are in the derived table `page`. Sort by columns of `page`: its narrow rows
+ * are sorted before the wide rows are read. Sorting by columns of posts would put bodies into a temporary table.
  */
 export const selectPosts = `SELECT STRAIGHT_JOIN p.id, p.title, p.body, c.name AS community, a.name AS author,
     a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.score, p.hot`;
@@ -60,7 +60,7 @@ export function listPostsByAuthor(db: Queryable, authorId: number, limit: number
   );
 }
 
-/** Counts one more comment. It locks the post; false when there is none. */
+/** Counts one more comment. It locks the post. False when there is no such post. */
 export async function addCommentToPost(tx: Tx, id: number): Promise<boolean> {
   const { affectedRows } = await tx.run("UPDATE posts SET comment_count = comment_count + 1 WHERE id = ?", [id]);
   return affectedRows === 1;

@@ -1,7 +1,7 @@
 import { StoredDamage } from "../../errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
 
-/** A receipt as stored: the canonical bytes, and beside them what they say. */
+/** A receipt as stored: the canonical bytes, and the values that are also in them. */
 export interface ReceiptRow {
   seq: number;
   hash: string;
@@ -18,7 +18,7 @@ export interface Head {
 
 const columns = "seq, hash, prev_hash, canonical";
 
-/** Locks the head: until the transaction ends nobody else appends. */
+/** Locks the head: nobody else can append until the transaction ends. */
 export async function lockHead(tx: Tx): Promise<Head> {
   const [head] = await tx.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1 FOR UPDATE");
   if (head === undefined) throw headIsGone();
@@ -51,7 +51,7 @@ export async function findReceipt(db: Queryable, seq: number): Promise<ReceiptRo
   return (await db.rows<ReceiptRow>(`SELECT ${columns} FROM receipts WHERE seq = ?`, [seq]))[0];
 }
 
-/** A receipt, and beside it the hash of another one, both of one moment. */
+/** A receipt, and the hash of another receipt at the same moment. */
 export async function findReceiptBeside(
   db: Queryable,
   seq: number,
@@ -64,7 +64,7 @@ export async function findReceiptBeside(
   return rows[0];
 }
 
-/** What is recorded to be the hash of a receipt: beside itself, and beside the one that follows. */
+/** The recorded hashes of a receipt: its own, and the `prev_hash` of the next receipt. */
 export async function findLinks(db: Queryable, seq: number): Promise<string[]> {
   const rows = await db.rows<{ hash: string }>(
     "SELECT hash FROM receipts WHERE seq = ? UNION ALL SELECT prev_hash FROM receipts WHERE seq = ?",
@@ -81,7 +81,7 @@ export function listReceipts(db: Queryable, from: number, limit: number): Promis
   ]);
 }
 
-/** How many bytes each receipt from `from` on has, in the order of the chain. The bytes themselves are not read. */
+/** The number of bytes of each receipt from `from` on, in the order of the chain. The bytes themselves are not read. */
 export async function listReceiptLengths(db: Queryable, from: number, limit: number): Promise<number[]> {
   const rows = await db.rows<{ length: number }>(
     "SELECT OCTET_LENGTH(canonical) AS length FROM receipts WHERE seq >= ? ORDER BY seq LIMIT ?",
@@ -90,7 +90,7 @@ export async function listReceiptLengths(db: Queryable, from: number, limit: num
   return rows.map(({ length }) => Number(length));
 }
 
-/** The length of the largest of some receipts, in bytes. */
+/** The length of the largest receipt from `from` to `to`, in bytes. */
 export async function largestReceipt(db: Queryable, from: number, to: number): Promise<number> {
   const [row] = await db.rows<{ largest: number | null }>(
     "SELECT MAX(OCTET_LENGTH(canonical)) AS largest FROM receipts WHERE seq BETWEEN ? AND ?",

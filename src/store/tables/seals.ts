@@ -8,7 +8,7 @@ export function insertSealedDay(tx: Tx, date: string, seq: number): Promise<bool
 
 /** Notes that a session of a book is sealed by receipt `seq`; false when it was sealed before. */
 export function insertSealedSession(tx: Tx, book: string, session: string, seq: number): Promise<boolean> {
-  // As bytes: no two books are equal but for their case, accents or trailing spaces.
+  // Books are compared as bytes, so that names which differ in case, accents or trailing spaces are different books.
   const params = [Buffer.from(book), session, seq];
   return insertOnce(tx, "INSERT INTO ledger_sessions (book, session, seq) VALUES (?, ?, ?)", params);
 }
@@ -29,7 +29,7 @@ export async function listSealedDays(db: Queryable, from: string): Promise<strin
   return rows.map(({ date }) => date);
 }
 
-/** What the first start settles for good; dates are YYYY-MM-DD. */
+/** The dates that the first start fixes for good, as YYYY-MM-DD. */
 export interface Calendar {
   /** The date that is city_day 1. */
   epoch: string;

@@ -4,33 +4,34 @@ import { descending, type FeedPage, top } from "./feeds.ts";
 import { joinPosts, type PostRow, selectPosts } from "./posts.ts";
 
 /*
- * Two plans, by time or by score, read about the square root of the board each, and where scores hang on age all of it.
- * So posts are kept in bands of age, each in the order of the scores: a page takes its first rows from each band within.
+ * Reading a window in the order of time, or in the order of score, costs about the square root of the number of posts, and
+ * all of them where scores depend on age. So each post is in a band of age, and each band has an index by score. A page
+ * takes its first rows from every band of the window.
  *
- * The band of a post is where it was last seen, not where it is. One that should have moved on is left out by its time.
- * One that has moved on though it is still asked for, because a cursor keeps the start of its first page or the clocks
- * of replicas differ, is found by its time in the older bands, of which no more is read than what is asked for.
+ * A post's band may be out of date. A post that is too old for the window is left out by its time. A post may also be in an
+ * older band although the window still has it: a cursor keeps the start of its first page, and the clocks of replicas
+ * differ. It is found by its time in the older bands, where only the range of the window is read.
  */
 
 /** The posts created at `since` (milliseconds since 1970, UTC) or later. */
 export interface TopWindow {
   since: number;
-  /** The band of age that ends where the window began when the first page of it was read. */
+  /** The band that ended at the start of the window when the first page was read. */
   band: number;
 }
 
 interface Statements {
   /** From an offset. */
   first: string;
-  /** Behind a position. */
+  /** After a position. */
   behind: string;
 }
 
-// All of them, two for all and two per community for each window: a closed set, as prepared statements want it.
+// Each window has two statements for all posts and two for a community. A fixed set, so that they can stay prepared.
 const ofAll = eachWindow((band) => statementsOf(band, ""));
 const ofCommunity = eachWindow((band) => statementsOf(band, "community_"));
 
-/** The posts of a window by score; whatever band they are in, and a few reads for each if they are where they belong. */
+/** The posts of a window by score. It finds them in every band; it is fast when they are in the band of their age. */
 export function listTopSince(
   db: Queryable,
   { communityId, start, limit }: FeedPage,

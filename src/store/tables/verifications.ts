@@ -1,8 +1,8 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
 
-/** What is known of the chain. Times are milliseconds since 1970 (UTC). */
+/** The result of the last verifications. Times are milliseconds since 1970 (UTC). */
 export interface VerificationRecord {
-  /** The newest receipt up to which the chain was found good; 0 where that is not known. */
+  /** The newest receipt up to which the chain was found good; 0 when nothing is known. */
   verifiedSeq: number;
   verifiedHash: string;
   verifiedAt: number;
@@ -42,13 +42,13 @@ const unknown: VerificationRecord = {
   alarm: undefined,
 };
 
-/** A lost row is as good as one that says that nothing was verified. */
+/** Reads the row. A missing row means the same as nothing verified. */
 export async function readVerification(db: Queryable): Promise<VerificationRecord> {
   const [row] = await db.rows<Row>(select);
   return row === undefined ? unknown : toRecord(row);
 }
 
-/** The same, locked until the transaction ends. */
+/** Reads the row, and locks it until the transaction ends. */
 export async function lockVerification(tx: Tx): Promise<VerificationRecord> {
   const [row] = await tx.rows<Row>(`${select} FOR UPDATE`);
   return row === undefined ? unknown : toRecord(row);

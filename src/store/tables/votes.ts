@@ -4,11 +4,11 @@ export interface VotedPost {
   authorId: number;
   upvotes: number;
   downvotes: number;
-  /** The vote of the asking agent: 1, -1, or 0 for none. */
+  /** The calling agent's vote: 1, -1, or 0 for none. */
   vote: number;
 }
 
-/** Locks a post and the agent's vote on it, in this order, and returns both; undefined when there is no such post. */
+/** Locks a post and then the agent's vote on it. Undefined when there is no such post. */
 export async function lockPostAndVote(tx: Tx, postId: number, agentId: number): Promise<VotedPost | undefined> {
   const [row] = await tx.rows<{ author_id: number; upvotes: number; downvotes: number; value: number | null }>(
     `SELECT p.author_id, p.upvotes, p.downvotes, v.value
@@ -19,7 +19,7 @@ export async function lockPostAndVote(tx: Tx, postId: number, agentId: number): 
   return { authorId: row.author_id, upvotes: row.upvotes, downvotes: row.downvotes, vote: row.value ?? 0 };
 }
 
-/** Replaces the vote `from` by `to`; each is 1, -1, or 0 for none. The post must be locked. */
+/** Replaces the vote `from` by `to`. Each is 1, -1, or 0 for none. The post must be locked. */
 export async function changeVote(tx: Tx, postId: number, agentId: number, from: number, to: number): Promise<void> {
   if (from === 0) {
     await tx.run("INSERT INTO votes (post_id, agent_id, value) VALUES (?, ?, ?)", [postId, agentId, to]);
