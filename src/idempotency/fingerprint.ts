@@ -14,7 +14,7 @@ export function fingerprintOf(rpc: DescMethod, message: Message): Buffer {
   return createHash("sha256").update(`${rpc.parent.typeName}/${rpc.name}\0`).update(content).digest();
 }
 
-const withMembers = new WeakMap<DescMessage, boolean>();
+const withMembers = new Map<DescMessage, boolean>();
 
 /** Whether messages of this kind hold maps or objects (google.protobuf.Struct), which the binary form has in any order. */
 function hasMembers(desc: DescMessage): boolean {

@@ -5,12 +5,15 @@ import {
   ConnectError,
   type ConnectRouter,
   type ConnectRouterOptions,
+  type ContextValues,
   type HandlerContext,
 } from "@connectrpc/connect";
 import type { Compression, UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { requestOf } from "../../calls/context.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
+import { RpcResponse } from "./response.ts";
 
 const brotli = promisify(brotliCompress);
 
@@ -47,7 +50,10 @@ export function addService(
 
 /** A message in the address of a GET is bounded by the size of the address; what it decompresses to is not. */
 function byFormat(json: UniversalHandler, binary: UniversalHandler): UniversalHandler {
-  const handle = (request: UniversalServerRequest) => (isJson(request) ? json(request) : binary(request));
+  const handle = async (request: UniversalServerRequest) => {
+    const response = await (isJson(request) ? json(request) : binary(request));
+    return new RpcResponse(requestOf(request.contextValues as ContextValues), response);
+  };
   const { service, method, requestPath, supportedContentType, protocolNames, allowedMethods } = json;
   return Object.assign(handle, {
     service,

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { createHandlerContext, HandlerContext, Interceptor } from "@connectrpc/connect";
@@ -13,9 +13,9 @@ import type { ServiceTable } from "../../calls/service-table.ts";
 import type { Admission } from "../admission/admission.ts";
 import { admitVisit } from "../admission/hooks.ts";
 import { nothingHere } from "../errors/methods.ts";
-import { respellMessages } from "../grpc/status-message.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { addService, blameUndecodable, compressions, type ServiceOptions } from "./handlers.ts";
+import { isIncomplete } from "./response.ts";
 
 export interface RpcOptions {
   table: ServiceTable;
@@ -41,11 +41,14 @@ export async function addRpcRoutes(
     await admitVisit(admission, request);
     throw nothingHere(request, reply, isRead ? ["GET", "POST"] : ["POST"]);
   });
-  app.addHook("onRequest", ({ context }, reply, done) => {
-    respellMessages(reply.raw);
-    dropRestOfRequest(context.request);
-    beforeHead(reply.raw, (response) => completeHead(context, response));
+  app.addHook("onRequest", (request, _reply, done) => {
+    dropRestOfRequest(request.raw);
     done();
+  });
+  // Connect's own responses do not pass this hook; see `RpcResponse`.
+  app.addHook("onSend", (request, reply, payload, done) => {
+    if (isIncomplete(request.raw)) reply.header("connection", "close");
+    done(null, payload);
   });
   const common: ServiceOptions = {
     interceptors: [recordOutcomes, ...interceptors],
@@ -114,14 +117,6 @@ function pathsOfReads(services: ServiceTable["services"]): ReadonlySet<string> {
   return new Set(reads.map(({ parent, name }) => `/${parent.typeName}/${name}`));
 }
 
-/** Sets the header fields that are only known when the head of a response is written. */
-function completeHead({ request, limits }: RequestContext, response: ServerResponse): void {
-  // Connect stops reading a message that is too large, and Node then reads no more of the connection. If the response
-  // begins before the whole request has arrived, the client is told not to use the connection again.
-  if (request.httpVersionMajor === 1 && !request.complete) response.setHeader("connection", "close");
-  for (const [name, value] of Object.entries(limits.fields())) response.setHeader(name, value);
-}
-
 /**
  * Drops what a client still sends once the response is complete. Connect stops reading a message that it refuses. An HTTP/2
  * client that sends the whole message before it reads the response would wait for flow control until the request times out.
@@ -129,13 +124,4 @@ function completeHead({ request, limits }: RequestContext, response: ServerRespo
 function dropRestOfRequest(request: IncomingMessage & { stream?: ServerHttp2Stream }): void {
   const { stream } = request;
   stream?.once("finish", () => stream.removeAllListeners("data").resume());
-}
-
-/** Calls `action` just before the head of a response is written, when all that its headers say is known. */
-function beforeHead(response: ServerResponse, action: (response: ServerResponse) => void): void {
-  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
-  response.writeHead = (...args: unknown[]) => {
-    action(response);
-    return writeHead(...args);
-  };
 }
