@@ -10,13 +10,13 @@ import { maxBinarySize } from "../../src/contract/message-limits.ts";
 const kib = 1024;
 
 describe("maxBinarySize", () => {
-  it("is small where there is nothing long to say", () => {
+  it("is small for a message without long strings", () => {
     for (const desc of [StreamReceiptsRequestSchema, HealthCheckRequestSchema, ServerReflectionRequestSchema]) {
       expect(maxBinarySize(desc, 256 * kib)).toBe(16 * kib);
     }
   });
 
-  it("takes the longest good message in the longest characters, and one that is too long to be good", () => {
+  it("allows the longest valid message in the longest characters, and one that is too long to be valid", () => {
     const limit = maxBinarySize(CreatePostRequestSchema, 256 * kib);
     const longest = create(CreatePostRequestSchema, { title: "😀".repeat(300), body: "😀".repeat(10_001) });
     const bytes = toBinary(CreatePostRequestSchema, longest);
@@ -25,7 +25,7 @@ describe("maxBinarySize", () => {
     expect(limit).toBeLessThan(100 * kib);
   });
 
-  it("is the upper limit where a message may hold any number of values", () => {
+  it("is the upper limit for a message with any number of values", () => {
     expect(maxBinarySize(SealSessionRequestSchema, 256 * kib)).toBe(256 * kib);
   });
 });

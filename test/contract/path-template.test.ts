@@ -23,7 +23,7 @@ describe("a path template", () => {
     expect(compilePathTemplate(template).routes).toEqual(routes);
   });
 
-  it("tells its fields and its verb", () => {
+  it("returns its fields and its verb", () => {
     const { fields, verb } = compilePathTemplate("/v1/{book.name}/{author=x/*}:read");
     expect(fields).toEqual([["book", "name"], ["author"]]);
     expect(verb).toBe("read");
@@ -88,7 +88,7 @@ describe("a path", () => {
     ["/v1/{name=files/**}:touch", "/v1/files/a/b:touch", { name: "files/a/b" }],
     ["/v1/{name=files/**}:touch", "/v1/files:touch", { name: "files" }],
     ["/v1/things:search", "/v1/things:search", {}],
-  ])("by %s, %s gives %j", (template, path, values) => {
+  ])("matches %s: %s gives %j", (template, path, values) => {
     expect(read(template, path)).toEqual(values);
   });
 
@@ -106,7 +106,7 @@ describe("a path", () => {
     ["/v1/{id}:archive", "/v1/7:archive/"],
     ["/v1/{id}:archive", "/v1/:archive"],
     ["/v1/{id}:archive", "/v1/7%3Aarchive"],
-  ])("by %s, %s is another path", (template, path) => {
+  ])("does not match %s: %s", (template, path) => {
     expect(read(template, path)).toBeUndefined();
   });
 
@@ -122,7 +122,7 @@ describe("a path", () => {
     ["/v1/{id=files/**}", "/v1/files/a%2Fb/%2fc", "files/a%2Fb/%2fc"],
     ["/v1/{id=files/**}", "/v1/files/a%20b/%C3%A4%25", "files/a b/ä%"],
     ["/v1/{id=x/*}", "/v1/x/a%2Fb", "x/a%2Fb"],
-  ])("by %s, %s is decoded to %j", (template, path, value) => {
+  ])("is decoded by %s: %s gives %j", (template, path, value) => {
     expect(read(template, path)).toEqual({ id: value });
   });
 

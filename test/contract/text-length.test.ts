@@ -8,7 +8,7 @@ import {
 } from "../../gen/stoa/v1/post_service_pb.js";
 import { createTextLength } from "../../src/contract/text-length.ts";
 
-it("the text in a message's lists is measured, also in the lists of a message in it", () => {
+it("the text in a message's lists is measured, including the lists of nested messages", () => {
   const posts = [{ title: "one", body: "12345" }, { title: "three" }];
   expect(createTextLength(ListPostsResponseSchema)?.(create(ListPostsResponseSchema, { feed: { posts } }))).toBe(13);
   expect(createTextLength(ListPostsResponseSchema)?.(create(ListPostsResponseSchema))).toBe(0);
@@ -19,7 +19,7 @@ it("the text in a message's lists is measured, also in the lists of a message in
   expect(createTextLength(GetPostResponseSchema)?.(whole)).toBe(3);
 });
 
-it("a message without lists is not measured, nor is what a message may hold within itself", () => {
+it("a message without lists is not measured, and neither is a recursive message", () => {
   expect(createTextLength(CreatePostResponseSchema)).toBeUndefined();
   expect(createTextLength(StructSchema)).toBeUndefined();
 });

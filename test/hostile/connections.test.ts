@@ -55,8 +55,8 @@ function destroy(connections: { socket: net.Socket }[]): void {
   for (const { socket } of connections) socket.destroy();
 }
 
-describe("connections", { timeout: 60_000 }, () => {
-  it("of one address that do nothing leave room for others", async () => {
+describe("the service stays well under connections", { timeout: 60_000 }, () => {
+  it("that are idle, all from one address", async () => {
     await victim.during(async () => {
       const connections = await connectMany(2000);
       await untilOpen(connections, 256);
@@ -73,7 +73,7 @@ describe("connections", { timeout: 60_000 }, () => {
     });
   });
 
-  it("that begin with something else", async () => {
+  it("that begin with something other than a request", async () => {
     await victim.during(async () => {
       const hello = Buffer.from("160301020001000001fc0303", "hex");
       for (const bytes of [hello, Buffer.alloc(1, 0), Buffer.alloc(70_000, 0xff), Buffer.from("\r\n".repeat(20_000))]) {
@@ -86,7 +86,7 @@ describe("connections", { timeout: 60_000 }, () => {
     });
   });
 
-  it("whose head or body arrives byte by byte", async () => {
+  it("whose request head or body arrives byte by byte", async () => {
     await victim.during(async () => {
       const post = "POST /api/v1/posts HTTP/1.1\r\nHost: stoa\r\nTransfer-Encoding: chunked\r\n\r\n";
       for (const [head, piece] of [
@@ -106,7 +106,7 @@ describe("connections", { timeout: 60_000 }, () => {
   });
 });
 
-describe("bodies of which a half is sent", { timeout: 60_000 }, () => {
+describe("half-sent bodies", { timeout: 60_000 }, () => {
   const json = { "content-type": "application/json" };
   const half = [Buffer.alloc(16_384, 32), Buffer.alloc(16_384, 32)];
   const small = brotliCompressSync(Buffer.alloc(250_000, 32));
@@ -144,7 +144,7 @@ describe("bodies of which a half is sent", { timeout: 60_000 }, () => {
     expect(victim.residentMiB() - before).toBeLessThan(150);
   });
 
-  it("are bounded over HTTP/1.1, in chunks of a byte", async () => {
+  it("are bounded over HTTP/1.1 in chunks of one byte", async () => {
     await victim.during(async () => {
       const connections = await connectMany(200);
       const head = "POST /api/v1/posts HTTP/1.1\r\nHost: stoa\r\nTransfer-Encoding: chunked\r\n";

@@ -108,7 +108,7 @@ function expectNoFault(output: string): void {
   expect(faults).toEqual([]);
 }
 
-describe("connections that break", () => {
+describe("the service survives broken connections", () => {
   it("over HTTP/1.1, in the middle of a request, before its reply, and in the middle of that", async () => {
     const victim = await startVictim({ STOA_RATE_LIMITS: "off" });
     const all = requests(victim.key);

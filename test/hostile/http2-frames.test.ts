@@ -64,7 +64,7 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
     expect([undefined, ENHANCE_YOUR_CALM]).toContain(goaway?.payload.readUInt32BE(4));
   });
 
-  it("of requests that are reset at once tell a client that listens why the session ends", async () => {
+  it("of requests that are reset at once tell a listening client why the session ends", async () => {
     const connection = connectFrames(victim.port);
     connection.socket.write(
       repeat(600, (index) => Buffer.concat([get(2 * index + 1, "/api/v1/posts"), rstStream(2 * index + 1, 8)])),
@@ -84,7 +84,7 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
           ? frame(frameType.headers, END_HEADERS, 1, headerBlock("POST", "/api/v1/posts"))
           : frame(frameType.data, 0, 1),
     ],
-  ])("of %s leave the service as it is", async (_name, make) => {
+  ])("of %s do not harm the service", async (_name, make) => {
     await victim.during(async () => {
       const { connection } = await flood((batch) => repeat(1000, (index) => make(batch * 1000 + index)), 100);
       connection.socket.destroy();
@@ -95,14 +95,14 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
     ["WINDOW_UPDATE", () => windowUpdate(0, 1)],
     ["PRIORITY", (index: number) => frame(frameType.priority, 0, 2 * (index % 100_000) + 1, Buffer.alloc(5))],
     ["frames of unknown types", (index: number) => frame(200, 0, 2 * index + 1, Buffer.alloc(100))],
-  ])("of %s leave the service as it is", async (_name, make) => {
+  ])("of %s do not harm the service", async (_name, make) => {
     await victim.during(async () => {
       const { connection } = await flood((batch) => repeat(1000, (index) => make(batch * 1000 + index)), 100);
       connection.socket.destroy();
     });
   });
 
-  it("of windows that open byte by byte leave the service as it is", async () => {
+  it("of windows that open byte by byte do not harm the service", async () => {
     await victim.during(async () => {
       const connection = connectFrames(victim.port, { [INITIAL_WINDOW_SIZE]: 0 });
       const ids = Array.from({ length: 200 }, (_, index) => 2 * index + 1);
@@ -135,7 +135,7 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
     });
   });
 
-  it("of CONTINUATION end the session", async () => {
+  it("of CONTINUATION frames end the session", async () => {
     const { ended } = await victim.during(() =>
       flood((batch) =>
         batch === 0
@@ -151,7 +151,7 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
     expect(ended).toBe(true);
   });
 
-  it("of header fields are refused: large ones and many small ones", async () => {
+  it("of large header fields and of many small ones are refused", async () => {
     await victim.during(async () => {
       for (const fields of [
         repeat(150, (index) => field(`x-${index}`, "y".repeat(100))),

@@ -78,7 +78,7 @@ async function askWithDeadline(victim: Victim, ms: number): Promise<{ code: Code
   return { code: failure.code, ms: performance.now() - begun };
 }
 
-describe("connections to the database that are frozen", () => {
+describe("frozen connections to the database", () => {
   let link: LinkedDatabase;
   let victim: Victim;
   beforeAll(async () => {
@@ -86,7 +86,7 @@ describe("connections to the database that are frozen", () => {
     victim = await startVictim({ ...environment, STOA_DATABASE_URL: urlOf(link.config) });
   });
 
-  it("leave every call its answer in time, and the service goes on when the database does", async () => {
+  it("do not delay the reply of any call beyond its time, and the service recovers with the database", async () => {
     const first = await ask(victim, "posts", { title: "Before" });
     expect(first.status).toBe(201);
     link.relay.freeze();
@@ -101,7 +101,7 @@ describe("connections to the database that are frozen", () => {
     await expectGood(victim);
   });
 
-  it("hold up no caller longer than its own deadline, and leave nothing of it", async () => {
+  it("delay no caller beyond its own deadline, and keep nothing of its call", async () => {
     link.relay.freeze();
     const calls = await Promise.all(Array.from({ length: 50 }, () => askWithDeadline(victim, 300)));
     for (const { code, ms } of calls) {
@@ -128,7 +128,7 @@ describe("connections to the database that are frozen", () => {
   });
 });
 
-describe("a private database that is stopped", () => {
+describe("a stopped private database", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-hung-"));
   let victim: Victim;
   let server: number;
@@ -142,7 +142,7 @@ describe("a private database that is stopped", () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it("leaves every call its answer in time, and the service goes on when the database does", async () => {
+  it("does not delay the reply of any call beyond its time, and the service recovers with the database", async () => {
     process.kill(server, "SIGSTOP");
     const health = ask(victim, "/readyz");
     expectUnavailable(await askAll(victim));

@@ -20,8 +20,8 @@ const encodings = {
   identity: (text: string) => Buffer.from(text),
 };
 
-describe("JSON that is dear to read", () => {
-  it("is refused before it is read to its end, however it is compressed", async () => {
+describe("JSON that is expensive to read", () => {
+  it("is refused before all of it is read, however it is compressed", async () => {
     // Refusals have a limit of their own, which is not what is tried here.
     const victim = await startVictim({ STOA_RATE_LIMITS: "off" });
     const headers = { authorization: `Bearer ${victim.key}` };

@@ -69,7 +69,7 @@ async function useNewKeys(): Promise<void> {
   }
 }
 
-it("spending all that the address may does not stop the agent", async () => {
+it("an exhausted limit of the address does not stop the agent", async () => {
   await victim.during(async () => {
     const reads = await flood(3_600, () => get("/api/v1/communities"));
     expect(reads.get(429)).toBeGreaterThan(0);

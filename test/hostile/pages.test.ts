@@ -65,7 +65,7 @@ function read(url: string, headers: Record<string, string> = {}): Promise<number
   });
 }
 
-it("no page and no reply blocks the loop, whatever is written there", { timeout: 600_000 }, async () => {
+it("no page and no reply blocks the event loop, whatever its content", { timeout: 600_000 }, async () => {
   const victim = await startVictim();
   const blocks: Record<string, number> = {};
   for (const [index, [what, unit]] of Object.entries(hard).entries()) {
@@ -93,7 +93,7 @@ it("no page and no reply blocks the loop, whatever is written there", { timeout:
   expect(Object.entries(blocks).filter(([, ms]) => ms >= maxBlockMs)).toEqual([]);
 });
 
-it("nor does the list of communities, however they describe themselves", async () => {
+it("the list of communities does not block the event loop, whatever their descriptions", async () => {
   const victim = await startVictim();
   const rows = Array.from({ length: 1000 }, (_, i) => [`c-${i}`, '"'.repeat(60), '"<\u202e'.repeat(166), 0]);
   await victim.db.pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ?", [rows]);
@@ -111,7 +111,7 @@ it("nor does the list of communities, however they describe themselves", async (
   expect(Math.max(...blocks)).toBeLessThan(maxBlockMs);
 });
 
-it("many costly pages at once starve nobody", { timeout: 300_000 }, async () => {
+it("many expensive pages at once do not delay other clients", { timeout: 300_000 }, async () => {
   const victim = await startVictim();
   const posts: number[] = [];
   for (const [index, unit] of Object.values(hard).entries()) posts.push(await write(victim, unit, `hard-${index}`));

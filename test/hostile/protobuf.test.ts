@@ -44,7 +44,7 @@ function post(
 }
 
 describe("unknown Protobuf fields", () => {
-  it("cost nothing that stays, over gRPC, gRPC-Web and Connect, compressed or not, on any RPC", async () => {
+  it("leave no memory in use, over gRPC, gRPC-Web and Connect, compressed or not, on any RPC", async () => {
     const victim = await startVictim();
     const session = http2.connect(victim.url);
     const message = unknownFields(130_000);

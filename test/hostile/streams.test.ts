@@ -70,7 +70,7 @@ function outcome(stream: ClientHttp2Stream): Promise<string | undefined> {
   });
 }
 
-it("5,250 watches of health over many connections", async () => {
+it("the service survives 5,250 health watches over many connections", async () => {
   const outcomes = await victim.during(async () => {
     const all: (string | undefined)[] = [];
     for (let connection = 0; connection < 35; connection++) {
@@ -84,7 +84,7 @@ it("5,250 watches of health over many connections", async () => {
   expect(outcomes.filter((each) => each === "8").length).toBe(5_250 - 256);
 });
 
-it("300 watches of services with names of 250 KB, and of names that are as long as may be", async () => {
+it("the service survives 300 watches of services with names of 250 KB, and of the longest names", async () => {
   const name = (length: number) =>
     Buffer.concat([
       Buffer.from([0x0a, 0x80 | (length & 127), 0x80 | ((length >> 7) & 127), length >> 14]),
@@ -106,7 +106,7 @@ it.each([
   ["gRPC", "application/grpc"],
   ["gRPC-Web", "application/grpc-web"],
   ["Connect", "application/connect+proto"],
-])("followers over %s, of which some read nothing", async (_, type) => {
+])("the service survives followers over %s, some of which read nothing", async (_, type) => {
   await victim.during(async () => {
     for (let connection = 0; connection < 4; connection++) {
       const isReading = connection % 2 === 0;
@@ -118,7 +118,7 @@ it.each([
   });
 });
 
-it("reflection streams that say nothing, and others that ask without end", async () => {
+it("the service survives silent reflection streams, and others with endless requests", async () => {
   await victim.during(async () => {
     for (const path of [reflection, alpha]) {
       for (let connection = 0; connection < 4; connection++) {
@@ -137,7 +137,7 @@ it("reflection streams that say nothing, and others that ask without end", async
   });
 });
 
-it("followers of lines and events over HTTP/1.1 that never read", async () => {
+it("the service survives HTTP/1.1 followers of lines and events that never read", async () => {
   await victim.during(async () => {
     const sockets = Array.from({ length: 300 }, (_, index) => {
       const socket = connectSocket(victim.port, "127.0.0.1");
@@ -154,7 +154,7 @@ it("followers of lines and events over HTTP/1.1 that never read", async () => {
   });
 });
 
-it("streams that are opened and given up at once", async () => {
+it("the service survives streams that are opened and abandoned at once", async () => {
   await victim.during(async () => {
     for (let round = 0; round < 40; round++) {
       const on = session();
@@ -170,7 +170,7 @@ it("streams that are opened and given up at once", async () => {
   });
 });
 
-it("leaves no place taken", async () => {
+it("after all these streams every place is free", async () => {
   const outcomes = await victim.during(async () => {
     const on = session();
     return Promise.all(Array.from({ length: 100 }, () => outcome(call(on, watch, Buffer.alloc(0)))));

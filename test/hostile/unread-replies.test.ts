@@ -98,7 +98,7 @@ describe("replies that nobody reads", { timeout: 120_000 }, () => {
     await victim.during(() => pipelineAndReadNothing(1, `GET ${feed} HTTP/1.1\r\nHost: stoa\r\n\r\n`));
   });
 
-  it("are bounded on many connections, which each ask for one", async () => {
+  it("are bounded on many connections with one request each", async () => {
     await victim.during(() => pipelineAndReadNothing(100, `GET ${feed} HTTP/1.1\r\nHost: stoa\r\n\r\n`));
   });
 
@@ -108,7 +108,7 @@ describe("replies that nobody reads", { timeout: 120_000 }, () => {
     );
   });
 
-  it("are bounded where they are asked for and abandoned", async () => {
+  it("are bounded if clients ask for them and leave", async () => {
     await victim.during(async () => {
       for (let round = 0; round < 5; round++) {
         const aborts = Array.from({ length: 100 }, () => {

@@ -2,8 +2,8 @@ import { afterAll } from "vitest";
 
 const steps: (() => unknown)[] = [];
 
-// Vitest takes hooks while it collects tests: an `afterAll` that a running test or hook adds is never run. This one is
-// there from the start.
+// Vitest registers hooks while it collects tests. It never runs an `afterAll` that a running test or hook adds, so this one
+// is registered at the start.
 afterAll(async () => {
   const failures: unknown[] = [];
   for (const step of steps.splice(0).reverse()) {
@@ -16,7 +16,7 @@ afterAll(async () => {
   if (failures.length > 0) throw new AggregateError(failures, `not everything ended: ${failures.join("; ")}`);
 });
 
-/** Has `step` run after the file's last test, the newest first. May be called at any time. */
+/** Runs `step` after the file's last test. The newest step runs first. May be called at any time. */
 export function afterFile(step: () => unknown): void {
   steps.push(step);
 }

@@ -2,13 +2,13 @@ import type { DatabaseConfig } from "../../src/config/config.ts";
 import { serverOf } from "./database-link.ts";
 import { startRelay } from "./relay.ts";
 
-/** Where a connection is cut: the command is not sent on, or its outcome is not sent back. */
+/** Where a connection is cut: before the command is forwarded, or before its outcome is sent back. */
 export type Cut = "before" | "after";
 
 /** What becomes of the connection: it is closed, or it stays open and no further byte goes through. */
 export type Fault = "close" | "freeze";
 
-/** Stands between the service and its database, and cuts the connection at a command that the test chooses. */
+/** A proxy between the service and its database. It cuts the connection at a command that the test chooses. */
 export interface CuttingProxy {
   config: DatabaseConfig;
   /** Cuts once, at the command of this number from now on, counted over all connections from 1. */
@@ -46,7 +46,7 @@ export async function startCuttingProxy(upstream: DatabaseConfig): Promise<Cutti
       database.write(bytes);
     });
     database.on("data", (bytes) => {
-      // The database has answered: what was asked for has been done.
+      // The database has answered, so the command has been executed.
       if (!answerIsLost) client.write(bytes);
       else if (fault === "close") client.destroy();
       else isFrozen = true;

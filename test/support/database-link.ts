@@ -8,7 +8,7 @@ export interface LinkedDatabase extends TestDatabase {
   readonly relay: Relay;
   /** The way past the relay. */
   readonly directConfig: DatabaseConfig;
-  /** Ends every connection, and refuses further ones: the database is away. */
+  /** Ends every connection and refuses further ones, as if the database were down. */
   cut(): Promise<void>;
   /** The database is back, at the same address. */
   mend(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
  * Counts turns of the event loop from now on.
- * @returns a function that ends the count and gives it
+ * @returns a function that ends the count and returns it
  */
 export function countTurns(): () => number {
   let turns = 0;

@@ -3,5 +3,5 @@ import { runInNewContext } from "node:vm";
 
 setFlagsFromString("--expose-gc");
 
-/** Frees at once whatever is not reachable. */
+/** Frees all unreachable memory at once. */
 export const collectGarbage = runInNewContext("gc") as () => void;

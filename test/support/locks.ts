@@ -1,7 +1,7 @@
 import type { TestDatabase } from "./database.ts";
 import { waitUntil } from "./wait.ts";
 
-/** Locks a post's row from outside, so that calls that need it wait; `release` lets them go on. */
+/** Locks a post's row from outside, so that calls that need the row wait until `release`. */
 export async function lockPost(db: TestDatabase, id: number): Promise<{ release(): Promise<void> }> {
   const connection = await db.pool.getConnection();
   await connection.beginTransaction();

@@ -10,9 +10,9 @@ import { Port, type PortOptions } from "../../src/http/port/port.ts";
 
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 export const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-/** What the server answers `EMPTY_SETTINGS` with. */
+/** The server's answer to `EMPTY_SETTINGS`. */
 export const SETTINGS_ACK = "\0\0\0\x04\x01\0\0\0\0";
-/** The beginning of the frame by which the server says that it takes no more streams. */
+/** The head of a GOAWAY frame, with which the server ends a session. */
 export const GOAWAY = "\0\0\x08\x07\0\0\0\0\0";
 /** Long enough never to be the limit under test. */
 export const NEVER = 60_000;
@@ -42,7 +42,7 @@ export interface Running {
   release: () => void;
 }
 
-/** @param addRoutes what the application has besides */
+/** @param addRoutes adds further routes to the application */
 export async function start(
   options: Partial<PortOptions> = {},
   addRoutes?: (app: FastifyInstance) => void,

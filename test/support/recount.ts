@@ -1,6 +1,6 @@
 import type { TestDatabase } from "./database.ts";
 
-/** What must hold of the whole database: each query lists the rows that break the rule. */
+/** The rules of the whole database. Each query lists the rows that break its rule. */
 const rules: Record<string, string> = {
   "posts.upvotes and posts.downvotes count the votes": `
     SELECT p.id, p.upvotes, p.downvotes, v.up, v.down FROM posts p LEFT JOIN (
@@ -47,7 +47,7 @@ export function hotOf(score: number, createdAt: number): number {
   return Math.sign(score) * Math.log10(Math.max(Math.abs(score), 1)) + (createdAt / 1000 - 1_134_028_003) / 45_000;
 }
 
-/** Counts everything in the database anew and returns every rule that does not hold, with the rows that break it. */
+/** Recounts the whole database. @returns each broken rule, with the rows that break it */
 export async function recount(db: TestDatabase): Promise<{ rule: string; rows: unknown[] }[]> {
   const broken: { rule: string; rows: unknown[] }[] = [];
   for (const [rule, sql] of Object.entries(rules)) {

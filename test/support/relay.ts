@@ -1,16 +1,16 @@
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
 import { afterFile } from "./after-file.ts";
 
-/** A port of this machine behind which a server stands, and a test may stand between. */
+/** A local port that forwards to a server. A test may interfere with the bytes. */
 export interface Relay {
   readonly port: number;
   /** Ends every connection, and refuses further ones. */
   close(): Promise<void>;
   /** Takes connections again, at the same port. */
   open(): Promise<void>;
-  /** Passes nothing on any more: connections stay open and new ones are taken, but no byte goes through. */
+  /** Stops forwarding. Connections stay open and new ones are accepted, but no byte goes through. */
   freeze(): void;
-  /** Passes everything on that has come meanwhile. */
+  /** Forwards again, beginning with everything that has arrived meanwhile. */
   thaw(): void;
   /** How many connections clients hold open. */
   readonly clients: number;
@@ -18,7 +18,7 @@ export interface Relay {
 
 /**
  * Starts a relay, which ends after the file's last test. The two ends of a connection end together.
- * @param pass is given both ends of each connection, the client's and the server's, and says what becomes of the bytes
+ * @param pass gets both ends of each connection, the client's and the server's, and forwards the bytes
  */
 export async function startRelay(
   target: NetConnectOpts,
@@ -40,7 +40,7 @@ export async function startRelay(
         [server, client],
       ] as const) {
         sockets.add(socket);
-        // A reset is just an end here; the other side is told by its own.
+        // A reset is an ordinary end here. The other side is reset by its own close.
         socket.on("error", () => undefined);
         socket.once("close", () => {
           sockets.delete(socket);

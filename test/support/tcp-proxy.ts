@@ -2,7 +2,7 @@ import { startRelay } from "./relay.ts";
 
 export interface TcpProxy {
   url: string;
-  /** What clients have sent, a chunk each, as text. */
+  /** The chunks that clients have sent, as text. */
   sent: string[];
   /** How many of the next replies are lost: the connection is cut when the service has answered. */
   lose: number;
@@ -10,7 +10,7 @@ export interface TcpProxy {
   withhold: number;
 }
 
-/** A way to a service on which replies get lost; it stops after the file's last test. */
+/** Starts a proxy that can lose replies of a service. It stops after the file's last test. */
 export async function startProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const proxy: TcpProxy = { url: "", sent: [], lose: 0, withhold: 0 };

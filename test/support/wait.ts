@@ -1,4 +1,4 @@
-/** Resolves as soon as `holds` does; for conditions that no event tells. @throws Error after the deadline. */
+/** Resolves when `holds` returns true; for conditions without an event. @throws Error after the deadline */
 export async function waitUntil(
   what: string,
   holds: () => boolean | Promise<boolean>,

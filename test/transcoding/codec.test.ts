@@ -51,7 +51,7 @@ describe("a message", () => {
     },
   );
 
-  it("has all its plain fields, by their names in the contract", () => {
+  it("is encoded with all plain fields, under their names in the contract", () => {
     expect(encode(Scalars, {})).toEqual({
       a_double: 0,
       a_float: 0,
@@ -73,7 +73,7 @@ describe("a message", () => {
     });
   });
 
-  it("has an explicit null for every optional field that is unset, and none for one that is 0 or empty", () => {
+  it("has an explicit null for each unset optional field, but not for a field that is 0 or empty", () => {
     const output = encode(Optionals, {});
     expect(Object.keys(output)).toEqual(Optionals.fields.map(({ name }) => name));
     expect(new Set(Object.values(output))).toEqual(new Set([null]));
@@ -86,7 +86,7 @@ describe("a message", () => {
     });
   });
 
-  it("has an explicit null for every unset message and member of a oneof, and empty lists and maps", () => {
+  it("has an explicit null for each unset message and oneof member, and empty lists and maps", () => {
     expect(encode(Node, {})).toEqual({ name: "", child: null, children: [], named: {}, weight: null });
     expect(encode(Choice, { choice: { case: "number", value: 0n } })).toEqual({
       before: "",
@@ -105,14 +105,14 @@ describe("a message", () => {
     expect(wellKnown).toMatchObject({ time: null, struct: null, value: null, wrapped_int64: null, times: [] });
   });
 
-  it("writes enum values in lower case without their prefix, the first of names that share a number", () => {
+  it("has enum values in lower case without their prefix, and the first of several names with one number", () => {
     expect(encode(Lists, { aColor: [1, 2, -3], aBare: [1] })).toMatchObject({
       a_color: ["red", "dark_green", "below"],
       a_bare: ["something"],
     });
   });
 
-  it("writes times in RFC 3339 UTC with milliseconds, cutting what is finer", () => {
+  it("has times in RFC 3339 UTC, truncated to milliseconds", () => {
     const times = [
       { seconds: 0n, nanos: 0 },
       { seconds: 1700000000n, nanos: 123_999_999 },
@@ -129,7 +129,7 @@ describe("a message", () => {
     ]);
   });
 
-  it("writes int64 and its wrapper as numbers, Struct as the object it is, the rest as proto JSON does", () => {
+  it("has int64 and its wrapper as numbers, Struct as an object, and other types as in proto JSON", () => {
     const output = encode(WellKnown, {
       wrappedInt64: 9007199254740991n,
       wrappedList: [{ value: -5n }],
@@ -146,7 +146,7 @@ describe("a message", () => {
     });
   });
 
-  it("writes NaN and the infinities as strings, which JSON has no numbers for", () => {
+  it("has NaN and the infinities as strings, because JSON has no such numbers", () => {
     const values = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e308];
     expect(encode(Lists, { aDouble: values }).a_double).toEqual(["NaN", "Infinity", "-Infinity", 1e308]);
   });
@@ -162,7 +162,7 @@ describe("a message", () => {
     },
   );
 
-  it("is not written with a time beyond RFC 3339, or an enum number without a name", () => {
+  it("is not encoded with a time beyond RFC 3339 or an enum number without a name", () => {
     expect(() => encode(WellKnown, { time: { seconds: 253402300800n, nanos: 0 } })).toThrow(RangeError);
     expect(() => encode(WellKnown, { time: { seconds: -62135596801n, nanos: 0 } })).toThrow(RangeError);
     expect(() => encode(WellKnown, { time: { seconds: 2n ** 62n, nanos: 0 } })).toThrow(RangeError);
@@ -216,17 +216,20 @@ function goodText(field: DescField): string {
 }
 
 describe("a value of the wrong type", () => {
-  it.each([...Scalars.fields, ...Optionals.fields])("is refused by its name: $parent.name $name", (field) => {
-    expect(() => decodeText(field.parent, `{"${field.name}":${goodText(field)}}`)).not.toThrow();
-    for (const text of wrongTexts(field)) {
-      expect(
-        faultOf(() => decodeText(field.parent, `{"${field.name}":${text}}`)),
-        text,
-      ).toBe(field.name);
-    }
-  });
+  it.each([...Scalars.fields, ...Optionals.fields])(
+    "is refused with the name of its field: $parent.name $name",
+    (field) => {
+      expect(() => decodeText(field.parent, `{"${field.name}":${goodText(field)}}`)).not.toThrow();
+      for (const text of wrongTexts(field)) {
+        expect(
+          faultOf(() => decodeText(field.parent, `{"${field.name}":${text}}`)),
+          text,
+        ).toBe(field.name);
+      }
+    },
+  );
 
-  it.each(Lists.fields)("is refused in a list by its index: $name", (field) => {
+  it.each(Lists.fields)("is refused with its index in a list: $name", (field) => {
     const good = goodText(field);
     for (const text of [...wrongTexts(field), "null"]) {
       const json = `{"${field.name}":[${good},${text},${good}]}`;
@@ -244,7 +247,7 @@ describe("a value of the wrong type", () => {
     expect(faultOf(() => decodeText(Lists, `{"${field.name}":{"0":${good}}}`))).toBe(field.name);
   });
 
-  it.each(Maps.fields)("is refused in a map by its key: $name", (field) => {
+  it.each(Maps.fields)("is refused with its key in a map: $name", (field) => {
     const key = field.name === "by_bool" ? "true" : "7";
     for (const text of field.name === "by_sfixed64" ? ["1", "{}", '"x"'] : [...wrongTexts(field), "null"]) {
       expect(
@@ -275,7 +278,7 @@ describe("a value of the wrong type", () => {
     }
   });
 
-  it("is refused by its path, however deep", () => {
+  it("is refused with its path, however deep", () => {
     const fault = (text: string) => faultOf(() => decodeText(Node, text));
     expect(fault('{"child":{"name":1}}')).toBe("child.name");
     expect(fault('{"child":{"child":{"weight":"1"}}}')).toBe("child.child.weight");
@@ -335,7 +338,7 @@ describe("a value of the wrong type", () => {
   });
 });
 
-describe("what a message is read from", () => {
+describe("the input of a message", () => {
   it("may hold null for anything that is absent", () => {
     for (const desc of [Scalars, Optionals, Lists, Maps, Node, Choice, WellKnown]) {
       const nulls = Object.fromEntries(desc.fields.map(({ name }) => [name, null]));
@@ -343,7 +346,7 @@ describe("what a message is read from", () => {
     }
   });
 
-  it("may write an integer in any way", () => {
+  it("may write an integer in any form", () => {
     for (const text of ["1", "1.0", "1.000", "10e-1", "0.1e1", "1E0"]) {
       expect(decodeText(Optionals, `{"an_int64":${text},"a_uint32":${text}}`)).toMatchObject({
         anInt64: 1n,
@@ -355,12 +358,12 @@ describe("what a message is read from", () => {
     expect(Object.is(decodeText(Optionals, '{"an_int32":-0}').anInt32, 0)).toBe(true);
   });
 
-  it("knows its fields by their names in the contract only", () => {
+  it("names fields only as the contract does", () => {
     expect(decodeText(Optionals, '{"anInt64":1,"AN_INT64":2," an_int64":3}')).toEqual(create(Optionals));
     expect(decodeText(Node, '{"$typeName":"x","__proto__":{"name":"y"},"constructor":1}')).toEqual(create(Node));
   });
 
-  it("may use any of the names that share an enum's number", () => {
+  it("may use any enum name with the same number", () => {
     expect(decodeText(Lists, '{"a_color":["red","crimson","below"]}').aColor).toEqual([1, 1, -3]);
   });
 
@@ -373,23 +376,23 @@ describe("what a message is read from", () => {
     expect("admin" in {}).toBe(false);
   });
 
-  it("gives at most one member of a oneof; the later one is at fault", () => {
+  it("sets at most one member of a oneof; the error names the later one", () => {
     expect(faultOf(() => decodeText(Choice, '{"flag":true,"text":"a"}'))).toBe("flag");
     expect(decodeText(Choice, '{"text":null,"flag":false}').choice).toEqual({ case: "flag", value: false });
   });
 
-  it("is at fault for its lowest field number, wherever that stands", () => {
+  it("gets the error for the lowest field number, whatever the order of the fields", () => {
     expect(faultOf(() => decodeText(Strict, '{"third":1,"second":1,"first":1}'))).toBe("first");
     expect(faultOf(() => decodeText(Strict, '{"third":1,"second":{"number":"1"}}'))).toBe("second.number");
     expect(faultOf(() => decodeText(Optionals, '{"a_bytes":1,"a_string":1,"a_double":""}'))).toBe("a_double");
   });
 
-  it("may hold unknown properties, of any kind, where the contract does not refuse them", () => {
+  it("may have unknown properties of any kind, unless the contract refuses them", () => {
     const deep = "[".repeat(99) + "]".repeat(99);
     expect(decodeText(Node, `{"what":${deep},"name":"x","child":{"ever":1e999}}`)).toMatchObject({ name: "x" });
   });
 
-  it("is at fault for an unknown property where the contract refuses them, after all other faults", () => {
+  it("gets the error for an unknown property, if the contract refuses them, after all other errors", () => {
     expect(faultOf(() => decodeText(Strict, '{"first":"x","fourth":1}'))).toBe("fourth");
     expect(faultOf(() => decodeText(Strict, '{"fourth":null}'))).toBe("fourth");
     expect(faultOf(() => decodeText(Strict, '{"__proto__":1}'))).toBe("__proto__");
@@ -421,7 +424,7 @@ describe("a text of the path or the query", () => {
     ["since", ["yesterday", "", "2023-01-01"]],
     ["wait", ["1", "", "1m"]],
     ["count", ["01", "", "1.0"]],
-  ])("is strict for %s", (name, texts) => {
+  ])("is read strictly as %s", (name, texts) => {
     for (const text of texts)
       expect(
         faultOf(() => read(name, text)),
@@ -429,7 +432,7 @@ describe("a text of the path or the query", () => {
       ).toBe(name);
   });
 
-  it("gives scalars, enums and the well-known types that are written as one text", () => {
+  it("is read as a scalar, an enum or a well-known type that is written as one text", () => {
     expect(read("number", "-9007199254740991").number).toBe(-9007199254740991n);
     expect(read("flag", "false").flag).toBe(false);
     expect(read("ratio", "-1.5e3").ratio).toBe(-1500);
@@ -440,13 +443,13 @@ describe("a text of the path or the query", () => {
     expect(read("count", "7").count).toBe(7n);
   });
 
-  it("gives a list in its order; one fault is named by its index", () => {
+  it("is read as a list in order; an error names the index", () => {
     expect(read("numbers", "3", "1", "2").numbers).toEqual([3n, 1n, 2n]);
     expect(read("tags", "").tags).toEqual([""]);
     expect(faultOf(() => read("numbers", "3", "x"))).toBe("numbers[1]");
   });
 
-  it("comes once for a field that is no list", () => {
+  it("may come only once for a field that is not a list", () => {
     expect(faultOf(() => read("number", "1", "1"))).toBe("number");
     expect(faultOf(() => read("name", "a", "a"))).toBe("name");
   });

@@ -11,7 +11,7 @@ describe("encodeInParts", () => {
       count: 2,
     },
     { ok: true, 'a "name"': [[1, [2]], null, "x", false], nested: { list: [1, 2, 3] } },
-  ])("gives the bytes of JSON.stringify: %j", (members) => {
+  ])("returns the same bytes as JSON.stringify: %j", (members) => {
     expect(encodeInParts(members).toString("utf8")).toBe(Buffer.from(JSON.stringify(members)).toString("utf8"));
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { toUtcText } from "../../src/transcoding/utc-time.ts";
 
-it("writes times as Date does, from the year 0 to the year 9999", () => {
+it("toUtcText writes the same text as Date, from the year 0 to the year 9999", () => {
   const first = Date.parse("0000-01-01T00:00:00.000Z");
   const last = Date.parse("9999-12-31T23:59:59.999Z");
   const random = Array.from({ length: 10_000 }, () => first + Math.floor(Math.random() * (last - first)));

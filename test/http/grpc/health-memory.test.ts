@@ -8,7 +8,7 @@ import { createHealthService } from "../../../src/http/grpc/health.ts";
 import { Readiness } from "../../../src/http/health/readiness.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 
-it.each(["", "no.such.Service"])("a watch of %o that stays open keeps nothing of its request", async (service) => {
+it.each(["", "no.such.Service"])("an open watch of %o keeps nothing of its request in memory", async (service) => {
   const shutdown = new AbortController();
   const readiness = new Readiness(async () => undefined, { info() {}, warn() {} }, shutdown.signal);
   const { watch } = createHealthService([], readiness);

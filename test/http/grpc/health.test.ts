@@ -44,8 +44,8 @@ function healthClient({ url }: Pick<Service, "url">) {
   };
 }
 
-describe("of a service that can serve", () => {
-  it("each service of the contract, and all, are SERVING; another is NOT_FOUND", async () => {
+describe("the health of a service that can serve", () => {
+  it("is SERVING for each service of the contract and for all; another name is NOT_FOUND", async () => {
     const client = healthClient(await startService());
     for (const service of ["", ...contract.map((name) => `stoa.v1.${name}`)]) {
       expect(await client.check({ service })).toEqual({ status: "SERVING" });
@@ -58,13 +58,13 @@ describe("of a service that can serve", () => {
     expect(Object.keys(statuses).sort()).toEqual(["", ...contract.map((name) => `stoa.v1.${name}`)]);
   });
 
-  it("the operator service is one of them where it exists", async () => {
+  it("includes the operator service if it exists", async () => {
     const operatorToken = "an-example-of-32-characters-or-more";
     const client = healthClient(await startService({ config: { operatorToken } }));
     expect(await client.check({ service: "stoa.v1.LedgerOperatorService" })).toEqual({ status: "SERVING" });
   });
 
-  it("it is told over gRPC-Web and Connect too, and not over REST", async () => {
+  it("is available over gRPC-Web and Connect, but not over REST", async () => {
     const service = await startService();
     for (const protocol of ["connect", "grpc-web"] as const) {
       const client = service.connect(Health, protocol);
@@ -89,7 +89,7 @@ describe("a watch of a service that does not exist", () => {
     expect(await ended).toBe(status.CANCELLED);
   });
 
-  it("is refused where the name is longer than any can be", async () => {
+  it("is refused if the name is longer than any service's", async () => {
     const client = healthClient(await startService());
     const longest = client.watch("x".repeat(256));
     await waitUntil("the state", () => longest.told.length === 1);
@@ -98,7 +98,7 @@ describe("a watch of a service that does not exist", () => {
   });
 });
 
-it("a watcher sees the database go away and come back", async () => {
+it("a watcher sees the database fail and recover", async () => {
   const db = await createLinkedDatabase();
   const service = await startService({ db });
   const client = healthClient(service);
@@ -121,7 +121,7 @@ it("a watcher sees the database go away and come back", async () => {
 });
 
 describe("a drain", () => {
-  it("is told to watchers before it begins, ends them, and is not held up by them", async () => {
+  it("is announced to watchers before it begins, ends their streams, and does not wait for them", async () => {
     const service = await startService({ config: { drainTimeoutMs: 60_000 } });
     const client = healthClient(service);
     const watches = ["", "stoa.v1.LedgerService", "no.such.Service"].map((name) => client.watch(name));
@@ -139,7 +139,7 @@ describe("a drain", () => {
     ]);
   });
 
-  it("is told on the wire before GOAWAY", async () => {
+  it("is announced before GOAWAY is sent", async () => {
     const service = await startService();
     const session = connect(service.url);
     const frames: string[] = [];
@@ -163,7 +163,7 @@ describe("a drain", () => {
     expect(new Set(frames.slice(3))).toEqual(new Set(["GOAWAY"]));
   });
 
-  it("is told while a call still runs, which then finishes", async () => {
+  it("is announced while a call is still running, and the call finishes", async () => {
     const service = await startService({ config: { drainTimeoutMs: 60_000 } });
     const { key } = await service.register();
     const voter = await service.register();

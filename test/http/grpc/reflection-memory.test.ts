@@ -12,7 +12,7 @@ import { createReflectionService } from "../../../src/http/grpc/reflection.ts";
 import { callWithoutLimits } from "../../support/call-context.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 
-it("a stream that stays open keeps none of the requests that it has answered", async () => {
+it("an open stream keeps no answered requests in memory", async () => {
   const service = createReflectionService(new Descriptors([ServerReflection]), {
     shutdown: new AbortController().signal,
   });

@@ -49,14 +49,14 @@ async function reflectedRegistry(stream: ReflectionStream, symbol: string): Prom
 describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
   const open = () => createReflectionClient(service.url, version).open();
 
-  it("lists the services, and says what it answers to", async () => {
+  it("lists the services, and repeats the request in the response", async () => {
     const reply = await open().ask({ host: "stoa.example", list_services: "*" });
     expect(reply).toMatchObject({ valid_host: "stoa.example", message_response: "list_services_response" });
     expect(reply.original_request).toMatchObject({ host: "stoa.example", list_services: "*" });
     expect(reply.list_services_response.service.map(({ name }: { name: string }) => name)).toEqual(services);
   });
 
-  it("gives a file by name, with all that it imports", async () => {
+  it("returns a file by name, with all its imports", async () => {
     const files = await filesOf(open(), { file_by_filename: "stoa/v1/post_service.proto" });
     expect(files[0]).toBe("stoa/v1/post_service.proto");
     expect(files.sort()).toEqual([
@@ -72,7 +72,7 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
     ]);
   });
 
-  it("sends what is imported once on a stream, and what is asked for each time", async () => {
+  it("sends an import once on a stream, but a requested file each time", async () => {
     const stream = open();
     await filesOf(stream, { file_by_filename: "stoa/v1/post_service.proto" });
     const comments = "stoa/v1/comment_service.proto";
@@ -93,11 +93,11 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
     ["an extension", "stoa.v1.access", "stoa/v1/options.proto"],
     ["a oneof", "google.api.HttpRule.pattern", "google/api/http.proto"],
     ["an error detail, which no service mentions", "stoa.v1.ErrorDetail", "stoa/v1/error.proto"],
-  ])("finds the file of %s", async (_what, symbol, file) => {
+  ])("finds the file that declares %s", async (_what, symbol, file) => {
     expect((await filesOf(open(), { file_containing_symbol: symbol }))[0]).toBe(file);
   });
 
-  it("finds extensions by number, and all numbers of a message", async () => {
+  it("finds extensions by number, and lists all extension numbers of a message", async () => {
     const stream = open();
     const extension = (containing_type: string, extension_number: number) => ({
       file_containing_extension: { containing_type, extension_number },
@@ -133,7 +133,7 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
     ["the numbers of an unknown message", { all_extension_numbers_of_type: "stoa.v1.Nothing" }, status.NOT_FOUND],
     ["the numbers of an enum", { all_extension_numbers_of_type: "stoa.v1.FeedSort" }, status.NOT_FOUND],
     ["nothing", {}, status.INVALID_ARGUMENT],
-  ])("answers %s with an error, and the stream goes on", async (_what, request, code) => {
+  ])("answers %s with an error, and the stream stays open", async (_what, request, code) => {
     const stream = open();
     const { message_response, error_response, original_request } = await stream.ask(request);
     expect(message_response).toBe("error_response");
@@ -145,7 +145,7 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
     expect(await stream.ended).toBe(status.OK);
   });
 
-  it("answers a request of a later version with an error, and one that is no message with a status", async () => {
+  it("answers an unknown request with an error, and a malformed message with a status", async () => {
     const stream = open();
     const failed = stream.ask(Buffer.from([0x9a, 0x06, 0x01, 0x41])); // field 99, a text
     expect((await failed).error_response.error_code).toBe(status.INVALID_ARGUMENT);
@@ -155,7 +155,7 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
     expect(service.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
-  it("hands out the files just as the compiler wrote them", async () => {
+  it("returns the files exactly as the compiler wrote them", async () => {
     const build = ["build", "proto", "--as-file-descriptor-set", "--exclude-source-info", "-o", "-"];
     const compiled = execFileSync("node_modules/.bin/buf", build, { cwd: root, maxBuffer: 2 ** 24 });
     const stream = open();
@@ -170,7 +170,7 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
     }
   });
 
-  it("gives a tool the contract's own options: paths, access and field rules", async () => {
+  it("returns the contract's own options: paths, access and field rules", async () => {
     const registry = await reflectedRegistry(open(), "stoa.v1.PostService");
     const create = registry.getService("stoa.v1.PostService")?.method.createPost;
     const options = create?.proto.options;
@@ -187,7 +187,7 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
     expect(rules).toMatchObject({ required: true, type: { value: { minLen: 3n, maxLen: 300n } } });
   });
 
-  it("ends its streams when the service stops, at once", async () => {
+  it("ends its streams at once when the service stops", async () => {
     const stopping = await startService({ config: { drainTimeoutMs: 60_000 } });
     const stream = createReflectionClient(stopping.url, version).open();
     await stream.ask({ list_services: "" });
@@ -198,7 +198,7 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
   });
 });
 
-it("is refused over HTTP/1.1, which has no streams in both directions", async () => {
+it("reflection is refused over HTTP/1.1, which has no bidirectional streams", async () => {
   const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
   for (const contentType of ["application/grpc+proto", "application/grpc-web+proto", "application/connect+proto"]) {
     const reply = await fetch(service.url + path, {
@@ -211,7 +211,7 @@ it("is refused over HTTP/1.1, which has no streams in both directions", async ()
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
 });
 
-it("a stream answers 1,000 requests, and asks for another stream then", async () => {
+it("a stream answers 1,000 requests and refuses more", async () => {
   const { url } = await startService();
   const stream = createReflectionClient(url, "v1").open();
   for (let count = 0; count < 1_000; count++) await stream.ask({ file_by_filename: "no/such.proto" });
@@ -219,7 +219,7 @@ it("a stream answers 1,000 requests, and asks for another stream then", async ()
   expect(await stream.ended).toBe(status.RESOURCE_EXHAUSTED);
 });
 
-it("requests spend calls of the caller's limit, a call for each ten, and wait where hardly any is left", async () => {
+it("ten requests spend one call of the caller's limit, and wait when few are left", async () => {
   const reads = { calls: 10, windowSeconds: 1 };
   const { url } = await startService({ config: { rateLimits: { ...defaultQuotas, reads } } });
   const stream = createReflectionClient(url, "v1").open();

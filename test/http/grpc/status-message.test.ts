@@ -7,7 +7,7 @@ it.each([
   "100 %, and %3A as it stands",
   "é \u{1f3db} \u0000\n\u007f",
   "",
-])("%j is what a client of gRPC reads, which undoes as little as the protocol asks for", (message) => {
+])("a gRPC client that decodes only what the protocol requires reads %j", (message) => {
   const spelt = respell(encodeURIComponent(message));
   expect(spelt).toMatch(/^[\x20-\x7e]*$/);
   // As grpc-js does, and as Connect does.

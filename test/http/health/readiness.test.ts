@@ -28,7 +28,7 @@ function follow(readiness: Readiness, signal = never) {
 }
 
 describe("readiness", () => {
-  it("is looked at once for all who ask at a time", async () => {
+  it("runs one check for all concurrent callers", async () => {
     const look = Promise.withResolvers<string | undefined>();
     const checkReady = vi.fn(() => look.promise);
     const readiness = new Readiness(checkReady, quiet, never);
@@ -40,7 +40,7 @@ describe("readiness", () => {
     expect(checkReady).toHaveBeenCalledTimes(2);
   });
 
-  it("is looked at once for all who watch, however many, and not at all when the last has gone", async () => {
+  it("runs one check for all watchers, and none after the last has left", async () => {
     const checkReady = vi.fn(async () => undefined);
     const readiness = new Readiness(checkReady, quiet, never);
     const leave = new AbortController();
@@ -60,7 +60,7 @@ describe("readiness", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is watched anew by who comes just when the last has gone", async () => {
+  it("starts a new watch when a watcher comes just as the last one leaves", async () => {
     let serving = true;
     const readiness = new Readiness(
       async () => {
@@ -84,7 +84,7 @@ describe("readiness", () => {
     expect(second.told).toEqual([false, true]);
   });
 
-  it("is lost when the look takes too long, and later looks do not wait for that one", async () => {
+  it("fails when a check takes too long, and later checks do not wait for it", async () => {
     const checkReady = vi
       .fn(async (): Promise<string | undefined> => undefined)
       .mockImplementationOnce(() => new Promise(() => {}));
@@ -95,7 +95,7 @@ describe("readiness", () => {
     expect(await readiness.isServing()).toBe(true);
   });
 
-  it("leaves no listener behind on the signal of a watcher that is told of many changes", async () => {
+  it("leaves no listener on the signal of a watcher that sees many changes", async () => {
     let serving = true;
     const readiness = new Readiness(
       async () => {
@@ -118,7 +118,7 @@ describe("readiness", () => {
     expect(getEventListeners(leave.signal, "abort")).toHaveLength(0);
   });
 
-  it("tells a stop to every watcher, and to who watches later", async () => {
+  it("tells every watcher of a stop, and later watchers, too", async () => {
     const shutdown = new AbortController();
     const readiness = new Readiness(async () => undefined, quiet, shutdown.signal);
     const watchers = [follow(readiness), follow(readiness)];

@@ -28,8 +28,8 @@ function begin(number: number, bytes: number) {
   return connection;
 }
 
-describe("bodies that have not arrived whole", { timeout: 10_000 }, () => {
-  it("are reset when a session has too many of them, and its other calls go on", async () => {
+describe("incomplete bodies", { timeout: 10_000 }, () => {
+  it("are reset if a session has too many of them, and its other calls continue", async () => {
     const { number } = await start({ bodies: { maxPerConnection: 128 * KIB, maxTotal: 1024 * KIB } }, takeBytes);
     const session = connectHttp2(number);
     const small = post(session);
@@ -48,7 +48,7 @@ describe("bodies that have not arrived whole", { timeout: 10_000 }, () => {
     expect(large.filter(({ closed }) => !closed).length).toBeGreaterThan(2);
   });
 
-  it("end the connection that holds most when all together have too many", async () => {
+  it("end the connection that holds most if there are too many in total", async () => {
     const { number } = await start({ bodies: { maxPerConnection: 256 * KIB, maxTotal: 256 * KIB } }, takeBytes);
     const small = begin(number, 1);
     const large = [begin(number, 90 * KIB), begin(number, 90 * KIB), begin(number, 90 * KIB)];
@@ -57,7 +57,7 @@ describe("bodies that have not arrived whole", { timeout: 10_000 }, () => {
     expect(await small.seen("}")).toContain("200 OK");
   });
 
-  it("count no longer when they are whole, or their connection has gone", async () => {
+  it("no longer count when they are complete or their connection is closed", async () => {
     const { number, port } = await start({ bodies: { maxPerConnection: 256 * KIB, maxTotal: 256 * KIB } }, takeBytes);
     for (let round = 0; round < 5; round++) {
       const whole = begin(number, 200 * KIB);
@@ -76,7 +76,7 @@ describe("bodies that have not arrived whole", { timeout: 10_000 }, () => {
     }
   });
 
-  it("count by the chunk: a body that comes byte by byte costs more than its bytes", async () => {
+  it("count for each chunk: a body that comes byte by byte costs more than its bytes", async () => {
     const { number } = await start({ bodies: { maxPerConnection: 64 * KIB, maxTotal: 1024 * KIB } }, takeBytes);
     const { socket, closed } = connect(number);
     socket.write("POST /length HTTP/1.1\r\nHost: stoa\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -84,7 +84,7 @@ describe("bodies that have not arrived whole", { timeout: 10_000 }, () => {
     await closed;
   });
 
-  it("are served over HTTP/2 without a length and a type, once they are whole", async () => {
+  it("are served over HTTP/2 without a length and a type when they are complete", async () => {
     const { number } = await start({}, takeBytes);
     const session = connectHttp2(number);
     const plain = post(session);
@@ -92,7 +92,7 @@ describe("bodies that have not arrived whole", { timeout: 10_000 }, () => {
     expect(await readStream(plain.end("c"))).toBe(`{"length":${JSON.stringify(Buffer.from("abc")).length}}`);
   });
 
-  it("are passed on only as a whole when they are compressed", async () => {
+  it("are passed on only when they are complete if they are compressed", async () => {
     const pieces: number[] = [];
     const { number } = await start({}, (app) => {
       takeBytes(app);
@@ -111,7 +111,7 @@ describe("bodies that have not arrived whole", { timeout: 10_000 }, () => {
     expect(pieces.length).toBeGreaterThan(0);
   });
 
-  it("let the event loop have turns when they come in thousands of chunks, and are served whole", async () => {
+  it("yield to the event loop if they come in thousands of chunks, and are then served", async () => {
     const { number } = await start({}, (app) => {
       app.removeAllContentTypeParsers();
       app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));

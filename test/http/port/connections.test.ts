@@ -9,7 +9,7 @@ const caps = (changes: Partial<NonNullable<PortOptions["connections"]>>): Partia
 });
 
 describe("the caps on connections", { timeout: 10_000 }, () => {
-  it("answer the connection of an address that is one too many, until another one closes", async () => {
+  it("refuse one connection too many of an address with a reply, until another one closes", async () => {
     const { number } = await start(caps({ maxConnectionsPerAddress: 2 }));
     const [first, second] = [connect(number), connect(number)];
     for (const { socket, seen } of [first, second]) {
@@ -29,7 +29,7 @@ describe("the caps on connections", { timeout: 10_000 }, () => {
     await fourth.seen("}");
   });
 
-  it("close a connection with TLS that is one too many", async () => {
+  it("close one TLS connection too many", async () => {
     const { number } = await start({ tls: certificate, ...caps({ maxConnectionsPerAddress: 1 }) });
     const session = connectHttp2(number, "https");
     expect(await readStream(get(session, "/version"))).toContain("2.0");
@@ -49,7 +49,7 @@ describe("the caps on connections", { timeout: 10_000 }, () => {
     expect(port.connections.total).toBe(5);
   });
 
-  it("close an idle connection when there is no room in all, and none that works", async () => {
+  it("close an idle connection, but not a busy one, when the port is full", async () => {
     const { number, port, entered, release } = await start(caps({ maxConnections: 4 }));
     const running = entered();
     const busy = connect(number);

@@ -19,7 +19,7 @@ function addTurn(app: FastifyInstance, seen: { atOnce: number; largest: number }
 }
 
 describe("pipelined requests", () => {
-  it("are worked on one at a time and answered in order, bodies included", { timeout: 10_000 }, async () => {
+  it("are handled one at a time and answered in order, including their bodies", { timeout: 10_000 }, async () => {
     for (const tls of [undefined, certificate]) {
       const turns = { atOnce: 0, largest: 0 };
       const { number } = await start({ tls }, (app) => addTurn(app, turns));
@@ -36,7 +36,7 @@ describe("pipelined requests", () => {
     }
   });
 
-  it("are the same requests wherever the bytes are cut", { timeout: 10_000 }, async () => {
+  it("are the same requests wherever the bytes are split", { timeout: 10_000 }, async () => {
     const { number } = await start({}, (app) => addTurn(app, { atOnce: 0, largest: 0 }));
     const chunked =
       "POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\n2\r\n2]\r\n0\r\n\r\n";
@@ -58,7 +58,7 @@ describe("pipelined requests", () => {
     }
   });
 
-  it("are not even read while one takes its time", async () => {
+  it("are not read while another one is running", async () => {
     const { app, number, entered, release } = await start();
     let requests = 0;
     app.server.on("request", () => {
@@ -83,14 +83,14 @@ describe("pipelined requests", () => {
     await seen('{"version":"1.1"}', 100);
   });
 
-  it("behind a reply that closes the connection are not answered", async () => {
+  it("are not answered after a reply that closes the connection", async () => {
     const { number } = await start();
     const { socket, closed } = connect(number);
     socket.write(request("/version") + request("/version", "Connection: close") + request("/version").repeat(3));
     expect((await closed).split("HTTP/1.1 200 OK")).toHaveLength(3);
   });
 
-  it("before a malformed one are answered, and then that one is refused", async () => {
+  it("are answered before a malformed one is refused", async () => {
     const { number } = await start({}, (app) => addTurn(app, { atOnce: 0, largest: 0 }));
     const { socket, closed } = connect(number);
     socket.write(`${request("/turn").repeat(2)}garbage\r\n\r\n${request("/turn")}`);
@@ -98,7 +98,7 @@ describe("pipelined requests", () => {
     expect(replies.map((reply) => reply.slice(0, 3))).toEqual(["200", "200", "400"]);
   });
 
-  it("do not have their own time limits while they wait", { timeout: 5000 }, async () => {
+  it("have no time limit while they wait", { timeout: 5000 }, async () => {
     const { number, entered, release } = await start({ headersTimeoutMs: SOON, requestTimeoutMs: SOON });
     const { socket, seen } = connect(number);
     const first = entered();
@@ -112,7 +112,7 @@ describe("pipelined requests", () => {
     expect(await seen('{"version":"1.1"}')).toContain('{"length":7}');
   });
 
-  it("whose body never comes are cut when they have waited", { timeout: 5000 }, async () => {
+  it("are cut after they have waited if their body never comes", { timeout: 5000 }, async () => {
     const { number, entered, release } = await start({ headersTimeoutMs: SOON, requestTimeoutMs: SOON });
     const { socket, closed } = connect(number);
     const first = entered();

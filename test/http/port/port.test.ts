@@ -55,7 +55,7 @@ describe("protocols", () => {
     }
   });
 
-  it("knows a preface that arrives byte by byte", async () => {
+  it("recognises a preface that arrives byte by byte", async () => {
     const { app, number } = await start();
     const { socket, seen, sendAlone } = await connectSplitting(app, number);
     for (const byte of PREFACE) await sendAlone(byte);
@@ -63,7 +63,7 @@ describe("protocols", () => {
     await seen(SETTINGS_ACK);
   });
 
-  it("hands every byte to the HTTP/1.1 parser when it was no preface after all", async () => {
+  it("passes every byte to the HTTP/1.1 parser if the first bytes are not a preface", async () => {
     const { app, number } = await start();
     const { socket, seen, sendAlone } = await connectSplitting(app, number);
     for (const part of ["P", "OST /length HTTP/1.1\r\nHost: stoa\r\n", "Content-Type: application/json\r\nContent-"])
@@ -73,7 +73,7 @@ describe("protocols", () => {
     await seen(`{"length":${body.length}}`);
   });
 
-  it("gives the HTTP/1.1 parser a request line that begins like a preface, byte by byte", async () => {
+  it("passes a request line that begins like a preface to the HTTP/1.1 parser, byte by byte", async () => {
     const { app, number } = await start();
     const { closed, sendAlone } = await connectSplitting(app, number);
     for (const byte of "PRI * HTTP/2.0\r\n\r\nSX") await sendAlone(byte);
@@ -297,7 +297,7 @@ describe("drain", () => {
     }
   });
 
-  it("announces the close with the last of pipelined replies", async () => {
+  it("announces the close with the last pipelined reply", async () => {
     const { app, port, number, entered, release } = await start();
     const { socket, closed } = connect(number);
     const first = entered();
@@ -423,7 +423,7 @@ describe("drain", () => {
     await once(session, "close");
   });
 
-  it("leaves no connection behind of many", { timeout: 20_000 }, async () => {
+  it("leaves none of many connections open", { timeout: 20_000 }, async () => {
     const { number, port } = await start();
     const visit = async (index: number) => {
       if (index % 2 === 0) {

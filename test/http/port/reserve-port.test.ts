@@ -58,14 +58,14 @@ describe("a service that is starting", () => {
 });
 
 describe("a reserved port", () => {
-  it("is given back by close", async () => {
+  it("is released by close", async () => {
     const reserved = await reservePort({ host: "127.0.0.1", port: 0 });
     await reserved.close();
     const again = await reservePort({ host: "127.0.0.1", port: reserved.port });
     await again.close();
   });
 
-  it("is freed by close although a client keeps its connection open", async () => {
+  it("is released by close although a client keeps its connection open", async () => {
     const reserved = await reservePort({ host: "127.0.0.1", port: 0 });
     const socket = net.connect(reserved.port, "127.0.0.1");
     cleanUps.push(() => socket.destroy());
@@ -74,7 +74,7 @@ describe("a reserved port", () => {
     await reserved.close();
   });
 
-  it("speaks TLS where the service will", async () => {
+  it("speaks TLS if the service will", async () => {
     const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
     const reserved = await reservePort({ host: "127.0.0.1", port: 0 }, { cert, key });
     cleanUps.push(() => reserved.close());
@@ -85,7 +85,7 @@ describe("a reserved port", () => {
     expect(String(reply)).toMatch(/^HTTP\/1\.1 503 /);
   });
 
-  it("of another program stops the start before the database is touched", async () => {
+  it("that another program uses stops the start before the database is touched", async () => {
     const other = net.createServer().listen(0, "127.0.0.1");
     cleanUps.push(() => other.close());
     await once(other, "listening");
@@ -104,7 +104,7 @@ describe("a reserved port", () => {
     await expect(reservePort({ host, port: 0 })).rejects.toThrow(message);
   });
 
-  it("on a name with several addresses serves", async () => {
+  it("can be reserved on a name with several addresses", async () => {
     const { url } = await startService({ config: { host: "localhost" } });
     expect((await askRest(url, "/healthz")).status).toBe(200);
   });

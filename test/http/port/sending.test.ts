@@ -38,7 +38,7 @@ function connectNarrow(number: number, initialWindowSize: number, scheme = "http
 }
 
 describe("the time limit of replies", { timeout: 10_000 }, () => {
-  it("cuts an HTTP/1.1 connection that reads nothing of a reply", async () => {
+  it("cuts an HTTP/1.1 connection that does not read its reply", async () => {
     for (const tls of [undefined, certificate]) {
       const { port, number } = await start({ tls, ...sending() });
       const { socket } = tls ? await connectTls(number, "http/1.1") : connect(number);
@@ -49,7 +49,7 @@ describe("the time limit of replies", { timeout: 10_000 }, () => {
     }
   });
 
-  it("resets an HTTP/2 stream whose window stays closed, and no other", async () => {
+  it("resets an HTTP/2 stream whose window stays closed, and no other stream", async () => {
     for (const tls of [undefined, certificate]) {
       const { number } = await start({ tls, ...sending() });
       const session = connectNarrow(number, 0, tls ? "https" : "http");
@@ -61,7 +61,7 @@ describe("the time limit of replies", { timeout: 10_000 }, () => {
     }
   });
 
-  it("takes a byte now and then for no progress", async () => {
+  it("does not count a byte now and then as progress", async () => {
     const { number } = await start(sending());
     const session = connectNarrow(number, 1);
     const stream = get(session, "/large");
@@ -84,7 +84,7 @@ describe("the time limit of replies", { timeout: 10_000 }, () => {
     while (port.connections.total > 0) await new Promise(setImmediate);
   });
 
-  it("lets a slow client finish, and a quiet stream wait", async () => {
+  it("lets a slow client finish and a silent stream wait", async () => {
     const { number, release } = await start(sending({ sendTimeoutMs: 2 * SOON }));
     const begun = performance.now();
     const quiet = connectHttp2(number);
@@ -124,7 +124,7 @@ describe("the budgets of unsent replies", { timeout: 10_000 }, () => {
   };
   const options = sending({ sendTimeoutMs: 60_000, maxUnsentPerConnection: 4.5 * MIB });
 
-  it("hold an HTTP/2 session's further requests back, and none is lost", async () => {
+  it("delay further requests of an HTTP/2 session, and lose none", async () => {
     const asked: string[] = [];
     const { number } = await start(options, (app) => addReplies(app, asked));
     const session = connectNarrow(number, 0);
@@ -138,7 +138,7 @@ describe("the budgets of unsent replies", { timeout: 10_000 }, () => {
     expect(asked).toHaveLength(60);
   });
 
-  it("reset replies beyond, where a session has had small ones and asks for many large ones at once", async () => {
+  it("reset replies over the budget if a session asks for many large replies after small ones", async () => {
     const { number } = await start(options, (app) => addReplies(app));
     const session = connectNarrow(number, 65_535);
     for (let count = 0; count < 60; count++) await readStream(get(session, "/version"));
@@ -150,7 +150,7 @@ describe("the budgets of unsent replies", { timeout: 10_000 }, () => {
     expect(codes.filter((code) => code === NGHTTP2_NO_ERROR).length).toBeGreaterThanOrEqual(4);
   });
 
-  it("take small replies on a session into account too", async () => {
+  it("count small replies of a session, too", async () => {
     const { number } = await start(sending({ sendTimeoutMs: 60_000, maxUnsentPerConnection: 64 * 1024 }), (app) => {
       app.get("/small", async () => "x".repeat(4096));
     });
@@ -162,7 +162,7 @@ describe("the budgets of unsent replies", { timeout: 10_000 }, () => {
     expect(texts.every(({ length }) => length === 4096)).toBe(true);
   });
 
-  it("of all connections cut those that hold most and have been stuck longest", async () => {
+  it("cut the connections that hold most and have been stuck longest", async () => {
     const { port, number } = await start(sending({ sendTimeoutMs: 60_000, maxUnsent: 2.5 * LARGE }), addReplies);
     const stuck = Array.from({ length: 2 }, () => {
       const connection = connect(number);
