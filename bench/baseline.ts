@@ -1,4 +1,4 @@
-// What the service is measured against: the same routes as somebody would write them by hand on bare Fastify and mysql2,
+// The reference of the bench: the same routes, written by hand on bare Fastify and mysql2,
 // with the service's statements, transactions and pool settings, and without logging. It imports nothing from src/.
 import { fastify } from "fastify";
 import { openPool } from "./baseline/database.ts";

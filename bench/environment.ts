@@ -7,7 +7,7 @@ import { startPrivateServer } from "../src/private-database/server/private-serve
 import { type Child, startChild } from "./child.ts";
 import { concurrency, fullBufferPool, type Options } from "./options.ts";
 
-/** The same for both sides, so that replies can be compared. */
+/** Both sides have the same value, so that replies can be compared. */
 const siteUrl = "http://stoa.example";
 
 interface BenchDatabase {

@@ -6,7 +6,7 @@ import { median } from "./measure.ts";
 import { concurrency, type Options } from "./options.ts";
 import { type Protocol, protocols } from "./protocols.ts";
 
-/** The most that a key may cost: this share of the throughput without. */
+/** The maximum cost of a key, as a share of the throughput without keys. */
 const mostCost = 0.25;
 /** How many times the calls of the ordinary case: no call may be made twice, or it would be replayed. */
 const times = 2;

@@ -9,7 +9,7 @@ import { choose, type Options } from "./options.ts";
 import { handWritten } from "./protocols.ts";
 import { describeSet, formatMachine, formatTable, type Report, spanSince } from "./report.ts";
 
-/** The least share of the throughput without limits that a read must reach with them. */
+/** The minimum throughput of a read with limits, as a share of its throughput without limits. */
 const minShare = 0.9;
 /** The load comes from one address and few agents: limits that are looked at on every call, and never reached. */
 const settings = {

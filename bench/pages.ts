@@ -10,7 +10,7 @@ import { discussedPost, type Population } from "./population.ts";
 import type { Request } from "./protocols.ts";
 import { describeSet, formatMachine, formatTable, type Line, type Report, spanSince } from "./report.ts";
 
-/** The least share of the feed's throughput that the home page must reach. */
+/** The minimum throughput of the home page, as a share of the feed's. */
 const minRatio = 0.4;
 
 /** A page, and the address of the API with the same content. */

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { Measurement } from "./measure.ts";
 import { concurrency, type Options } from "./options.ts";
 
-/** The least share of the hand-written route's throughput that REST must reach. */
+/** The minimum throughput of REST, as a share of the hand-written route's. */
 export const leastRatio = 0.7;
-/** The most resident memory of the service, in MiB. */
+/** The maximum resident memory of the service, in MiB. */
 export const mostResidentMiB = 256;
 
 export interface Report {

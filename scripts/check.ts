@@ -47,7 +47,7 @@ async function checkDescription(): Promise<void> {
   const site = "https://stoa.test";
   writeFileSync(file, JSON.stringify(describeApi(await contractServices())).replaceAll(sitePlaceholder, site));
   const rules = ["--extends=recommended", "--skip-rule=info-license"];
-  // It would ask its registry for a newer version, and report its use.
+  // Without these it asks its registry for a newer version, and reports its use.
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
   process.stdout.write("the API description\n");
   const { status, stdout, stderr } = spawnSync(join(bin, "redocly"), ["lint", ...rules, "--format=json", file], {

@@ -45,8 +45,8 @@ export class StoaError extends Error {
 }
 
 /**
- * What is stored cannot be used: a row is lost, or its bytes were changed. Callers hear `unavailable`, for the operator may
- * restore it; the edge logs it.
+ * Stored data cannot be used: a row is lost, or its bytes were changed. Clients get `unavailable`, because the operator may
+ * restore the data. The edge logs it.
  */
 export class StoredDamage extends StoaError {
   constructor(message: string, cause?: unknown) {
@@ -54,12 +54,12 @@ export class StoredDamage extends StoaError {
   }
 }
 
-/** @param field the input at fault, named as in the contract; undefined where it is none */
+/** @param field the input at fault, named as in the contract; undefined if no single input is */
 export function badInput(field: string | undefined, message: string): StoaError {
   return new StoaError("bad_input", message, { field });
 }
 
-/** @param field the input that asked for it, where one did */
+/** @param field the input that named what was not found, if one did */
 export function notFound(message: string, field?: string): StoaError {
   return new StoaError("not_found", message, { field });
 }

@@ -1,12 +1,12 @@
-/** One thing to watch: `read` gives a sentence for the operator while it needs attention, else undefined. */
+/** A source of warnings: `read` returns a sentence for the operator, or undefined while nothing is wrong. */
 export interface WarningSource {
   /** In lower case with underscores: the label of the metric `stoa_warning`. */
   name: string;
-  /** Must be cheap: it gives what is known, and may start a new look in the background. */
+  /** Must be cheap: it returns what is known, and may start a new check in the background. */
   read(): string | undefined;
 }
 
-/** What an operator should look at although the service serves: told by /readyz and by the metrics. */
+/** The warnings for the operator while the service works. /readyz and the metrics show them. */
 export class Warnings {
   readonly #sources: WarningSource[] = [];
 
@@ -16,13 +16,13 @@ export class Warnings {
     this.#sources.push({ name, read });
   }
 
-  /** All that needs attention now, one sentence after another; undefined when nothing does. */
+  /** All current warnings in one text; undefined when there are none. */
   get text(): string | undefined {
     const texts = this.#sources.map(({ read }) => read()).filter((text) => text !== undefined);
     return texts.length === 0 ? undefined : texts.join(" ");
   }
 
-  /** 1 for each source that needs attention, 0 for each other. */
+  /** For each source 1 while it warns, else 0. */
   get states(): ReadonlyMap<string, number> {
     return new Map(this.#sources.map(({ name, read }) => [name, read() === undefined ? 0 : 1]));
   }

@@ -12,7 +12,7 @@ export function gaugesOf(
   space: FreeSpace | undefined,
 ): GaugeSource[] {
   return [
-    // Before any that asks the database, and would count itself.
+    // This comes first: a gauge that asks the database would count itself.
     {
       name: "stoa_database_connections_in_use",
       help: "Connections that work for a call.",

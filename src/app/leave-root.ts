@@ -1,4 +1,4 @@
-// Root is needed to open a low port and to read the key of its certificate; nothing else here is worth its rights.
+// The service needs root only to open a low port and to read the key of its certificate.
 import { readdirSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { dirname, join } from "node:path";
@@ -12,8 +12,8 @@ import { firstUnreadable } from "../process/unreadable.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * Gives up root for good, if this process is root and an unprivileged account can do the rest of its work; else says why
- * it does not. The data folder is handed to that account.
+ * Gives up root for good, if this process is root and an unprivileged account can do the rest of its work. Otherwise it logs
+ * why not. The data folder is given to that account.
  * @throws Error when the data folder is in use, or this process may not change its account
  */
 export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise<void> {
@@ -28,14 +28,14 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
   }
   if (isPrivate) await giveDataFolder(dataDir, account, (line) => log.info(line));
   else giveHeadFolder(dataDir, account);
-  // The folder of compiled code is root's: what this account wrote there, root would run at its next start.
+  // The cache of compiled code belongs to root: root's next start would run what this account wrote there.
   flushCompileCache();
   become(account);
   log.info(`the service has given up root and runs as the account ${account.name}`);
 }
 
 function findObstacle({ database }: Config, account: Account, dataDir: string): string | undefined {
-  // A server that knows its clients by their account, as root of a socket usually is, would no longer know this one.
+  // A database server often admits root on a socket by its system account, and would then refuse this process.
   if (database?.socketPath !== undefined && database.user === "root") {
     return "STOA_DATABASE_URL names the database account root on a socket, which other accounts may not be let in as";
   }
@@ -47,7 +47,7 @@ function findObstacle({ database }: Config, account: Account, dataDir: string): 
   return foreign && `${dataDir} holds more than the database (${foreign}); set STOA_DATA_DIR to a folder of its own`;
 }
 
-/** All that may still be loaded later: modules, threads, migrations, files that are served. */
+/** Everything that may still be loaded: modules, threads, migrations, served files. */
 function sources(): string[] {
   const own = ["src", "gen"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(root, folder, name)),

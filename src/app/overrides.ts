@@ -3,7 +3,7 @@ import type { RecountPace } from "../board/recount/watch.ts";
 import type { ServerOptions } from "../http/server.ts";
 import type { Clocks } from "../ledger/clock/trusted-clock.ts";
 
-/** What does not come from the environment; tests replace most of it. */
+/** Values that do not come from the environment. Most of them are for tests. */
 export interface Overrides {
   /** The time in milliseconds since 1970 (UTC). */
   now?: () => number;
@@ -12,7 +12,7 @@ export interface Overrides {
   /** The database's clock, in milliseconds since 1970 (UTC); where `now` or `clocks` is given, it agrees by default. */
   databaseNow?: () => number;
   log?: FastifyBaseLogger;
-  /** Gives up a start that is still going on. */
+  /** Asks the service to stop: a start that is still going on is given up. */
   signal?: AbortSignal;
   /** Called when the port is open and nothing else has been done: the last moment that needs the rights of root. */
   portOpened?: () => Promise<void>;
@@ -22,9 +22,9 @@ export interface Overrides {
   triggerLookMs?: number;
   /** How often the guard looks at the ledger's head while nobody reads it, in milliseconds. */
   guardLookMs?: number;
-  /** How fast the board is counted anew in the background. */
+  /** The pace of the recount in the background. */
   recountPace?: Partial<RecountPace>;
-  /** How often it is looked whether the database takes connections and writes, in milliseconds. */
+  /** How often the service checks that the database accepts connections and writes, in milliseconds. */
   databaseLookMs?: number;
   /** Where the use of memory is read, to be told from overload. */
   memory?: ServerOptions["memory"];

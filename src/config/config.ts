@@ -26,30 +26,30 @@ export interface Config {
   siteUrl: string | undefined;
   /** Where the database is; undefined means a private server in `dataDir`. */
   database: DatabaseConfig | undefined;
-  /** An account that may alter the schema, when the serving one may not. */
+  /** An account that may alter the schema, if the serving account may not. */
   migrationDatabase: DatabaseConfig | undefined;
   databaseConnections: number;
   /** How long a call may wait for the database in all, in milliseconds. */
   databaseTimeoutMs: number;
   dataDir: string;
-  /** Below so much free space on the private database's disk writes are refused, in MiB. */
+  /** The minimum of free space on the private database's disk, in MiB. With less, writes are refused. */
   minFreeMiB: number | "default" | "off";
   /** The bearer token of internal services; undefined means that there is no operator service. */
   operatorToken: string | undefined;
-  /** The date that is day 1 of the ledger; undefined means that of the first start. */
+  /** The date that is day 1 of the ledger; undefined means the date of the first start. */
   ledgerEpoch: string | undefined;
-  /** What callers may do how often; undefined means that nothing is limited. */
+  /** How often callers may do what; undefined means without limits. */
   rateLimits: Quotas | undefined;
   /** How many streams may be open at a time, and for how long. */
   streams: StreamLimits;
-  /** From which use of memory on new work is refused. */
+  /** The use of memory above which new work is refused. */
   overload: OverloadLimits;
   /** Whose X-Forwarded-For is believed: addresses, networks, and the ranges loopback, linklocal and uniquelocal. */
   trustProxy: string[];
   metrics: MetricsConfig;
   /** PEM texts; undefined means no TLS. */
   tls: { cert: string; key: string } | undefined;
-  /** How much of a client's address the log has. */
+  /** How much of a client's address is logged. */
   logAddresses: LogAddresses;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   /** How long running calls may take to finish when the service stops, in milliseconds. */
@@ -62,20 +62,20 @@ export interface Config {
   /** How many connections may be open, in all and of one address. */
   maxConnections: number;
   maxConnectionsPerAddress: number;
-  /** What the operator should look at although the settings can be used, a line each. */
+  /** Warnings about settings that can be used, one line each. */
   warnings: string[];
 }
 
 /** In the range that Prometheus leaves to exporters. */
 const defaultMetricsPort = 9464;
 
-/** All of it, its network of 24 bits (IPv4) or 48 bits (IPv6), or nothing. */
+/** The whole address, its network of 24 bits (IPv4) or 48 bits (IPv6), or nothing. */
 export type LogAddresses = "full" | "truncated" | "none";
 
 /** Where /metrics is. */
 export interface MetricsConfig {
   host: string;
-  /** Of a listener of its own; undefined means none. A default port that is in use is no reason not to start. */
+  /** The separate port; undefined means none. If the default port is in use, the service starts without it. */
   port: { number: number; isDefault: boolean } | undefined;
   /** The bearer token that opens /metrics on the public port; undefined means that it is not there. */
   token: string | undefined;
@@ -148,7 +148,7 @@ export function readConfig(environment: Environment): Config {
     logAddresses: read("STOA_LOG_ADDRESSES", oneOf("full", "truncated", "none")) ?? "full",
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
     sendTimeoutMs: 1000 * (read("STOA_SEND_TIMEOUT_SECONDS", integerBetween(1, 3600)) ?? 45),
-    // A complete feed has 3 MB, and must fit.
+    // The largest feed page has 3 MB, and must fit.
     maxUnsentBytesPerConnection:
       read("STOA_MAX_UNSENT_BYTES_PER_CONNECTION", integerBetween(8 * MIB, 1024 * MIB)) ?? 16 * MIB,
     maxUnsentBytes: read("STOA_MAX_UNSENT_BYTES", integerBetween(8 * MIB, 16_384 * MIB)) ?? 48 * MIB,
@@ -165,7 +165,7 @@ export function readConfig(environment: Environment): Config {
   };
 }
 
-/** The settings as they may be shown: without passwords and keys. */
+/** The settings for the log: without passwords and keys. */
 export function describeConfig(config: Config): Record<string, unknown> {
   const { tls, database, migrationDatabase, operatorToken, warnings, metrics, ...plain } = config;
   return {

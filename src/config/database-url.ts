@@ -47,7 +47,7 @@ export function parseDatabaseUrl(text: string): DatabaseConfig {
   };
 }
 
-/** Whether a database is on another host, and the connection to it without TLS. */
+/** Whether the database is on another host and the connection has no TLS. */
 export function isUnprotected({ host, socketPath, ssl }: DatabaseConfig): boolean {
   if (socketPath !== undefined || ssl !== undefined || host === undefined) return false;
   return host !== "localhost" && host !== "::1" && !/^127(?:\.\d{1,3}){3}$/.test(host);

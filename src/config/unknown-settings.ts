@@ -1,13 +1,13 @@
-/** Variables that other programs of this project read; the service leaves them alone. */
+/** Variables that other programs of this project read. */
 const readElsewhere = ["STOA_SETUP", "STOA_TEST_DATABASE_URL", "STOA_BENCH_DATABASE_URL", "STOA_BENCH_DATA_DIR"];
-/** A name with more typing errors than this is not taken for a misspelt setting. */
+/** The maximum number of typing errors in a misspelt setting. */
 const maxErrors = 3;
 
 /**
- * A warning for each variable that looks like a setting of ours and is none, with the setting that was probably meant.
- * Values are never shown: they may be secrets.
- * @param names the names of the environment
- * @param known the settings there are
+ * A warning for each variable that looks like a setting but is not, with the setting that was probably meant. Values are
+ * never shown, because they may be secrets.
+ * @param names the names of the environment's variables
+ * @param known the names of all settings
  */
 export function warnOfUnknownSettings(names: readonly string[], known: readonly string[]): string[] {
   const ours = [...known, ...readElsewhere];

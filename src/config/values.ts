@@ -1,7 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net";
 
 /*
- * How the texts of settings are read. Each throws an Error whose message follows the name of the setting.
+ * Parsers for the values of settings. Each throws an Error whose message continues a sentence that begins with the name of
+ * the setting.
  */
 
 export function parseProxies(text: string): string[] {
@@ -16,17 +17,17 @@ export function parseProxies(text: string): string[] {
   });
 }
 
-export function integerBetween(least: number, most: number) {
+export function integerBetween(min: number, max: number) {
   return (text: string): number => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most) {
-      throw new Error(`must be an integer from ${least} to ${most}, not ${JSON.stringify(text)}`);
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new Error(`must be an integer from ${min} to ${max}, not ${JSON.stringify(text)}`);
     }
     return value;
   };
 }
 
-/** The same, or the word `off`. */
+/** Accepts the word `off`, or what `parse` accepts. */
 export function offOr<Value>(parse: (text: string) => Value) {
   return (text: string): Value | "off" => {
     if (text === "off") return text;
@@ -52,13 +53,13 @@ export function parseHost(text: string): string {
   return text;
 }
 
-/** Whether a host means all addresses of the machine, which nobody can connect to; also spelt `0`, `0x0` or `0:0::0`. */
+/** Whether a host means all addresses of the machine; clients cannot connect to it. Also spelt `0`, `0x0` or `0:0::0`. */
 export function isWildcard(host: string): boolean {
   const url = URL.parse(`http://${host.includes(":") ? `[${host}]` : host}`);
   return url !== null && ["0.0.0.0", "[::]", "[::ffff:0:0]"].includes(url.hostname);
 }
 
-/** Receipts hand this address out within shell commands, so it holds nothing that a shell would read. */
+/** Receipts contain this address in shell commands, so it must not hold characters that a shell interprets. */
 export function parseSiteUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:\/\/[A-Za-z0-9._:[\]/~-]+$/.test(text) || url.username !== "") {

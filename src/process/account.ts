@@ -1,4 +1,4 @@
-// Nothing here needs root once the port is open. A process that root started hands its work to another account.
+// A process that root started does its work as another account once the port is open.
 import { readFileSync, statSync } from "node:fs";
 
 export interface Account {
@@ -8,14 +8,14 @@ export interface Account {
   readonly name: string;
 }
 
-/** By preference: our own, made by the set-up; that of the database's package; one that others may share. */
+/** In order of preference: the account that the set-up creates, the database package's, and one that others may share. */
 const preferred = ["stoa", "mysql", "nobody"];
-/** What Linux shows for an account that it does not know; it owns nothing. */
+/** The account that Linux shows for unknown accounts. It owns nothing. */
 const overflow: Account = { uid: 65_534, gid: 65_534, name: "65534" };
 
 /**
- * The account that takes over what root started; undefined when this process is not root.
- * @param folders whose owner is taken if it is not root: what belongs to an ordinary account stays its own
+ * The account that takes over from root; undefined when this process is not root.
+ * @param folders if an ordinary account owns one of them, it is that account
  */
 export function unprivilegedAccount(folders: readonly string[]): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -30,7 +30,7 @@ export function unprivilegedAccount(folders: readonly string[]): Account | undef
   return known[0] ?? overflow;
 }
 
-/** The machine's local accounts but root, from /etc/passwd; see passwd(5). */
+/** The machine's local accounts except root, from /etc/passwd; see passwd(5). */
 function readAccounts(): Account[] {
   let text = "";
   try {

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 
-/** Files that a process has open besides connections: its log, the listeners, epoll, and some in reserve. */
+/** The number of open files besides connections: log, listeners, epoll, and some in reserve. */
 const OTHER_FILES = 64;
 
 /**
- * A warning if the process may open fewer files than the settings let it have connections. It still refuses or closes
- * connections then, but not in the order that the caps give.
+ * A warning if the process may open fewer files than its settings need. It then still refuses or closes connections, but
+ * not in the order that the limits of connections demand.
  * @param maxFiles the limit, if it is known
  * @param connections that clients may have
  * @param databaseConnections that the service may have
@@ -22,7 +22,7 @@ export function warnOfFileLimit(
   );
 }
 
-/** How many files this process may open; undefined where the system does not tell. Node has raised it as far as it may. */
+/** How many files this process may open; undefined if the system does not say. Node has already raised it to the maximum. */
 export function readFileLimit(): number | undefined {
   try {
     const limit = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

@@ -1,14 +1,14 @@
 import { writeSync } from "node:fs";
 
-/** How much may wait for a reader of the log that does not keep up, in bytes. What comes beyond is dropped. */
+/** How many bytes may wait for a slow reader of the log. Further lines are dropped. */
 const maxWaitingBytes = 1024 * 1024;
 /** How long to wait before the next try, in milliseconds. */
 const retryMs = 100;
 
 /**
- * Writes log lines to a file descriptor. Each is written at once, so that the last line of a process that ends is there.
- * Whoever reads them must not be able to stop the service: where a pipe is full, lines wait for a while and are dropped
- * then; where its reader has gone, all are.
+ * Writes log lines to a file descriptor. Each line is written at once, so that a process that ends has written its last one.
+ * A reader cannot stop the service: when a pipe is full, lines wait for a while and are then dropped; when its reader is
+ * gone, all lines are dropped.
  */
 export class LogOutput {
   readonly #fd: number;
@@ -18,12 +18,12 @@ export class LogOutput {
   #isBroken = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param fd where writes do not block */
+  /** @param fd a descriptor whose writes do not block */
   constructor(fd: number) {
     this.#fd = fd;
   }
 
-  /** Writes a line, or has it wait. */
+  /** Writes a line, or queues it. */
   write(line: string): void {
     if (this.#isBroken) return;
     const bytes = Buffer.from(line);
@@ -56,12 +56,12 @@ export class LogOutput {
     this.write(`${JSON.stringify({ level: 40, time: Date.now(), pid: process.pid, dropped, msg })}\n`);
   }
 
-  /** @returns how many bytes have been taken */
+  /** @returns how many bytes were written */
   #tryToWrite(bytes: Buffer): number {
     try {
       return writeSync(this.#fd, bytes);
     } catch (error) {
-      // Anything else may pass: a full pipe, a full disk.
+      // Other errors may be temporary: a full pipe, a full disk.
       if ((error as NodeJS.ErrnoException).code !== "EPIPE") return 0;
       this.#isBroken = true;
       this.#waiting = [];
