@@ -7,7 +7,7 @@ import { answerStream, collect, type FakeStoa, refuse, type Shown, shownChain, s
 const all = (options: ReadOptions) => collect(readReceipts(options));
 
 describe("a stream that is read once", () => {
-  it("gives each line as a claim", async () => {
+  it("gives each line as a receipt", async () => {
     const fake = await startFake(shownChain(3));
     const claims = await all({ url: `${fake.url}/`, from: 2 });
     const { seq, hash, prev_hash: prevHash, canonical, document } = fake.receipts[1];
@@ -16,7 +16,7 @@ describe("a stream that is read once", () => {
     expect(fake.asked).toEqual(["/api/v1/house/receipts/stream?from=2"]);
   });
 
-  it("stops the server when its reader goes on no more", async () => {
+  it("stops the server when its reader stops", async () => {
     const fake = await startFake(shownChain(2));
     for await (const { seq } of readReceipts({ url: fake.url, follow: true })) {
       expect(fake.followers.size).toBe(1);
@@ -40,7 +40,7 @@ describe("a stream that is read once", () => {
     ["has no canonical", ({ canonical: _, ...rest }) => rest],
     ["has an array for canonical", (each) => ({ ...each, canonical: [each.canonical] })],
   ];
-  it.each(wrong)("is unusable where a line %s", async (_, distort) => {
+  it.each(wrong)("is unusable if a line %s", async (_, distort) => {
     const fake = await startFake([distort(receipt)]);
     await expect(all({ url: fake.url })).rejects.toMatchObject({ name: "StoaError", kind: "unusable" });
   });
@@ -132,7 +132,7 @@ describe("a stream that is followed", () => {
   }
   let interrupt: () => void;
 
-  it("goes on from the next seq after a cut, a clean end, and an end with the line of a service that stops", async () => {
+  it("continues from the next seq after a cut, a clean end, and the last line of a service that stops", async () => {
     const fake = await startFake(shownChain(2));
     const ends = [
       () => fake.cut(),
@@ -148,7 +148,7 @@ describe("a stream that is followed", () => {
     expect(fake.asked).toEqual([1, 3, 4, 5].map(stream));
   });
 
-  it("comes again when the service ends it and says when, without a word, and skips empty lines", async () => {
+  it("connects again without a notice when the service ends it and says when, and skips empty lines", async () => {
     const fake = await startFake(shownChain(2));
     const stream = readReceipts({ url: fake.url, follow: true, onInterruption: (reason) => expect.fail(reason) });
     await stream.next();
@@ -162,7 +162,7 @@ describe("a stream that is followed", () => {
     await stream.return();
   });
 
-  it("comes again where a connection is silent, without a word", async () => {
+  it("connects again without a notice after a silent connection", async () => {
     const fake = await startFake(shownChain(1));
     const seen: number[] = [];
     const interruptions: string[] = [];
@@ -177,7 +177,7 @@ describe("a stream that is followed", () => {
     expect(interruptions).toEqual([]);
   });
 
-  it("waits as long as the service asks, and longer each time that nothing comes", async () => {
+  it("waits as long as the service asks, and longer after each failure", async () => {
     const fake = await startFake(shownChain(1));
     const waits: number[] = [];
     const stop = new AbortController();
@@ -208,14 +208,14 @@ describe("a stream that is followed", () => {
     expect(waits[4]).toBe(60_000);
   });
 
-  it("does not come again to a service that has never answered", async () => {
+  it("does not connect again to a service that has never answered", async () => {
     const fake = await startFake([]);
     fake.intercept = (_, response) => !!response.writeHead(503).end();
     await expect(all({ url: fake.url, follow: true })).rejects.toMatchObject({ kind: "unavailable" });
     expect(fake.asked).toHaveLength(1);
   });
 
-  it("does not come again after a failure that will not pass", async () => {
+  it("does not connect again after a permanent failure", async () => {
     const fake = await startFake(shownChain(1));
     const reading = (async () => {
       for await (const _ of readReceipts({ url: fake.url, follow: true })) {

@@ -40,7 +40,7 @@ describe("stoa recover", () => {
     expect(await verifiesFor(ledger.url)).toHaveLength(3);
   });
 
-  it("lets a ledger go on that ends too early, beside the service", async () => {
+  it("lets a ledger that ends too early continue, while the service runs", async () => {
     const ledger = await startGuarded(5, { lookMs: 20 });
     const other = await startGuarded(1, { db: ledger.db, lookMs: 20 });
     await other.rest("house/receipts/4");
@@ -71,7 +71,7 @@ describe("stoa recover", () => {
     await verifyLedger(ledger.db);
   });
 
-  it("lets a ledger go on that went another way, and is accepted by a start", async () => {
+  it("lets a ledger with other receipts continue, and a start accepts it", async () => {
     const ledger = await startGuarded(4);
     await ledger.app.close();
     await rewind(ledger.db, 2);
@@ -84,7 +84,7 @@ describe("stoa recover", () => {
     expect((await again.rest("/house/verify")).body.verify_ok).toBe(true);
   });
 
-  it("explains nothing that was lost after it", async () => {
+  it("does not explain receipts that were lost after it", async () => {
     const ledger = await startGuarded(9);
     await rewind(ledger.db, 3);
     await recover(ledger, ...(await proposal(ledger)));
@@ -97,7 +97,7 @@ describe("stoa recover", () => {
     expect(await verifiesFor(ledger.url)).toHaveLength(7);
   });
 
-  it("says in the receipt that what is left does not verify", async () => {
+  it("says in the receipt if the rest of the chain does not verify", async () => {
     const ledger = await startGuarded(5);
     await rewind(ledger.db, 3);
     await ledger.db.rows("UPDATE receipts SET canonical = 'damaged' WHERE seq = 2");
@@ -106,7 +106,7 @@ describe("stoa recover", () => {
     expect(evidence.verify_ok).toBe(false);
   });
 
-  it("keeps the files of what a recovery does not explain", async () => {
+  it("keeps the head files that a recovery does not explain", async () => {
     const ledger = await startGuarded(4);
     await ledger.app.close();
     const { hash } = await storedAt(ledger.db, 4);
@@ -130,7 +130,7 @@ describe("stoa recover", () => {
     expect((await recover(ledger)).status).toBe(0);
   });
 
-  it("explains no other receipt of the number that it abandons", async () => {
+  it("does not explain another receipt with the same seq", async () => {
     const ledger = await startGuarded(4);
     await rewind(ledger.db, 2);
     const unknown = { ...ledger, dataDir: `${ledger.dataDir}/none` };
@@ -140,7 +140,7 @@ describe("stoa recover", () => {
     await ledger.seal();
   });
 
-  it("leaves a replica that has served more to a word of its own", async () => {
+  it("does not cover a replica that has served more, which needs a recovery of its own", async () => {
     const ahead = await startGuarded(6);
     const behind = await startGuarded(1, { db: ahead.db });
     await behind.app.close();
@@ -162,7 +162,7 @@ describe("stoa recover", () => {
     await verifyLedger(ahead.db);
   });
 
-  it("refuses a statement that does not fit", async () => {
+  it("refuses a statement that does not match the loss", async () => {
     const ledger = await startGuarded(4);
     const { hash } = await storedAt(ledger.db, 4);
     const said = ["--note", "said"];
@@ -199,7 +199,7 @@ describe("stoa recover", () => {
     expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
   });
 
-  it("seals what an operator knows from elsewhere where nothing is remembered", async () => {
+  it("accepts an operator's statement if the replica remembers nothing", async () => {
     const ledger = await startGuarded(2);
     const unknown = { ...ledger, dataDir: `${ledger.dataDir}/none` };
     expect((await recover(unknown)).out.at(-1)).toBe("This data folder remembers no receipt of it.");

@@ -29,8 +29,8 @@ function doubts(service: LedgerUnderTest) {
   return service.log.filter(({ msg }) => String(msg).startsWith("the clock is "));
 }
 
-describe("a clock that jumps", () => {
-  it.each([years, -years])("seals nothing for the three seconds that it is off by %i ms", async (jump) => {
+describe("while the wall clock has jumped", () => {
+  it.each([years, -years])("nothing is sealed for the three seconds of a jump by %i ms", async (jump) => {
     const { service, times } = await startGuarded();
     await service.seal();
     times.set(jump);
@@ -49,7 +49,7 @@ describe("a clock that jumps", () => {
     expect(await verifyLedger(service.db)).toHaveLength(3);
   });
 
-  it("changes no time that the board stamps, and no reply that it keeps", async () => {
+  it("timestamps of the board and stored responses are unaffected", async () => {
     const { service, times } = await startGuarded();
     const { key } = await service.register();
     const first = await postOnce(service, key);
@@ -62,7 +62,7 @@ describe("a clock that jumps", () => {
     expect(await service.db.rows("SELECT 1 FROM idempotency_replies")).toHaveLength(1);
   });
 
-  it("gives nobody a limit anew", async () => {
+  it("no rate limit is reset", async () => {
     const quota = { calls: 2, windowSeconds: 3600 };
     const { defaultQuotas } = await import("../../../src/rate-limits/quota.ts");
     const { service, times } = await startGuarded(new Times(), {
@@ -84,7 +84,7 @@ describe("a clock that jumps", () => {
   });
 });
 
-describe("a clock that differs from the database's", () => {
+describe("while the clock differs from the database's", () => {
   it.each([61_000, -61_000, years, -day])(
     "seals nothing while it is off by %i ms, and goes on by itself",
     async (off) => {
@@ -103,7 +103,7 @@ describe("a clock that differs from the database's", () => {
     },
   );
 
-  it("may be off by 60 s", async () => {
+  it("a difference of 60 s is accepted", async () => {
     const { service, times } = await startGuarded();
     times.databaseMs += minute;
     await service.seal();
@@ -112,14 +112,14 @@ describe("a clock that differs from the database's", () => {
     expect(await warningOf(service)).toBeUndefined();
   });
 
-  it("is found within a minute where nothing is sealed", async () => {
+  it("the difference is found within a minute, although nothing is sealed", async () => {
     const { service, times } = await startGuarded();
     times.databaseMs += 2 * minute;
     times.pass(minute);
     await waitUntil("the warning", async () => (await warningOf(service)) !== undefined);
   });
 
-  it("seals no first receipt", async () => {
+  it("receipt 1 is not sealed", async () => {
     const times = new Times();
     times.databaseMs -= day;
     await expect(startGuarded(times)).rejects.toThrow(
@@ -127,7 +127,7 @@ describe("a clock that differs from the database's", () => {
     );
   });
 
-  it("may be set right by a jump, which is none then", async () => {
+  it("a jump that sets the clock right is accepted", async () => {
     const { service, times } = await startGuarded();
     times.databaseMs += 8 * hour;
     times.pass(minute);
@@ -136,7 +136,7 @@ describe("a clock that differs from the database's", () => {
     await service.seal();
   });
 
-  it("lets no idempotent reply expire, and sweeps nothing", async () => {
+  it("no stored response expires, and nothing is swept", async () => {
     const { service, times } = await startGuarded();
     const { key } = await service.register();
     const first = await postOnce(service, key);
@@ -151,7 +151,7 @@ describe("a clock that differs from the database's", () => {
 });
 
 describe("missed days", () => {
-  it("are sealed at a start where they are three, and wait where they are more, sessions included", async () => {
+  it("three missed days are sealed at a start; more of them block all sealing", async () => {
     const { service, times } = await startGuarded();
     await service.app.close();
     times.pass(3 * day);
@@ -168,7 +168,7 @@ describe("missed days", () => {
     expect(await days(service.db)).toHaveLength(3);
   });
 
-  it("of a clock that is years ahead at a start are none once it is set right", async () => {
+  it("sealing continues when a clock that was years ahead at a start is set right", async () => {
     const { service, times } = await startGuarded();
     await service.app.close();
     times.set(years);

@@ -28,8 +28,8 @@ async function days(db: TestDatabase): Promise<string[]> {
 
 const missed = ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04", "2026-03-05", "2026-03-06"];
 
-describe("an operator's word", () => {
-  it.each(protocols)("has every missed day up to the date sealed, in order (%s)", async (protocol) => {
+describe("with an operator's approval", () => {
+  it.each(protocols)("every missed day up to the date is sealed, in order (%s)", async (protocol) => {
     const { service } = await startLate();
     expect(await refusal(service.seal())).toEqual(held);
     expect(await refusal(catchUp(service, "2026-03-07", protocol))).toEqual(bad);
@@ -47,7 +47,7 @@ describe("an operator's word", () => {
     await verifyLedger(service.db);
   });
 
-  it("leaves what comes after the date to the daily clock", async () => {
+  it("days after the date are left to the daily sealing", async () => {
     const { service } = await startLate();
     expect((await catchUp(service, "2026-03-02")).dates).toEqual(missed.slice(0, 2));
     expect(await refusal(service.seal())).toEqual(held);
@@ -56,14 +56,14 @@ describe("an operator's word", () => {
     await verifyLedger(service.db);
   });
 
-  it("does not seal while the clock differs from the database's", async () => {
+  it("nothing is sealed while the clock differs from the database's", async () => {
     const { service, times } = await startLate();
     times.databaseMs -= 61_000;
     expect(await refusal(catchUp(service, "2026-03-06"))).toEqual(held);
     expect(await days(service.db)).toEqual([]);
   });
 
-  it("lets a ledger go on at a time that is ahead of the clock, also after a restart", async () => {
+  it("sealing continues at a time that is ahead of the clock, also after a restart", async () => {
     const { service, times } = await startGuarded(new Times("2029-03-01T12:00:00Z"));
     await service.app.close();
     times.set(-3 * 365 * day);
@@ -88,7 +88,7 @@ describe("an operator's word", () => {
 });
 
 describe("stoa seal", () => {
-  it("says what would be sealed, and seals it with --catch-up", async () => {
+  it("lists the days to seal, and seals them with --catch-up", async () => {
     // The command goes by the clock of this machine, and so does the service that is started last.
     const dates = [6, 5, 4, 3, 2, 1].map((ago) => new Date(Date.now() - ago * day).toISOString().slice(0, 10));
     const { service } = await startGuarded(new Times(`${dates[0]}T12:00:00Z`));

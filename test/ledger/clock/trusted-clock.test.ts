@@ -38,7 +38,7 @@ function startTrusted() {
 }
 
 describe("the trusted clock", () => {
-  it("is the wall clock while that is corrected by an hour at most", () => {
+  it("follows the wall clock while it is corrected by at most an hour", () => {
     const { machine, clock } = startTrusted();
     machine.pass(10 * hour);
     expect(clock.now()).toBe(machine.wallMs);
@@ -48,18 +48,21 @@ describe("the trusted clock", () => {
     expect([clock.now(), clock.jumpMs]).toEqual([machine.wallMs, 0]);
   });
 
-  it.each([years, -years, hour + 1, -hour - 1])("goes on evenly while the wall clock has jumped by %i ms", (jump) => {
-    const { machine, clock } = startTrusted();
-    machine.pass(minute);
-    clock.now();
-    machine.wallMs += jump;
-    machine.pass(3_000);
-    expect([clock.now(), clock.jumpMs]).toEqual([start + minute + 3_000, jump]);
-    machine.wallMs -= jump;
-    expect([clock.now(), clock.jumpMs]).toEqual([start + minute + 3_000, 0]);
-  });
+  it.each([years, -years, hour + 1, -hour - 1])(
+    "follows the steady clock while the wall clock has jumped by %i ms",
+    (jump) => {
+      const { machine, clock } = startTrusted();
+      machine.pass(minute);
+      clock.now();
+      machine.wallMs += jump;
+      machine.pass(3_000);
+      expect([clock.now(), clock.jumpMs]).toEqual([start + minute + 3_000, jump]);
+      machine.wallMs -= jump;
+      expect([clock.now(), clock.jumpMs]).toEqual([start + minute + 3_000, 0]);
+    },
+  );
 
-  it("takes a correction along into a jump", () => {
+  it("keeps an earlier correction during a jump", () => {
     const { machine, clock } = startTrusted();
     machine.wallMs += 10 * minute;
     clock.now();
@@ -67,7 +70,7 @@ describe("the trusted clock", () => {
     expect([clock.now(), clock.jumpMs]).toEqual([start + 10 * minute, years]);
   });
 
-  it("tells the sleep of a machine from a jump", () => {
+  it("does not mistake the sleep of a machine for a jump", () => {
     const { machine, clock } = startTrusted();
     for (let nights = 0; nights < 3; nights++) {
       machine.pass(10 * hour);
@@ -80,7 +83,7 @@ describe("the trusted clock", () => {
     expect(clock.jumpMs).toBe(years);
   });
 
-  it("follows whatever the wall clock is set to while nothing vouches for it", () => {
+  it("follows every change of the wall clock before trust is called", () => {
     const { machine, clock } = startTrusted();
     clock.distrust();
     machine.wallMs += years;
@@ -90,7 +93,7 @@ describe("the trusted clock", () => {
     expect(clock.jumpMs).toBe(-years);
   });
 
-  it("has an even time that no setting moves", () => {
+  it("has a steady time that does not follow the wall clock", () => {
     const { machine, clock } = startTrusted();
     machine.wallMs += years;
     machine.pass(hour);

@@ -102,14 +102,14 @@ describe("what follows from receipts is found and repaired", () => {
   });
 });
 
-it("many notes are gone through, portion by portion", async () => {
+it("a table with many notes is checked in parts", async () => {
   const sessions = Array.from({ length: 120 }, (_, index) => [`book ${index >> 1}`, `2026-02-0${(index % 2) + 1}`, 1]);
   await service.db.pool.query("INSERT INTO ledger_sessions (book, session, seq) VALUES ?", [sessions]);
   expect(await lines(true)).toHaveLength(120);
   expect(await lines()).toEqual([]);
 });
 
-describe("what the schema lacks is told, and the rest is checked", () => {
+describe("a defect of the schema is reported, and the rest is checked", () => {
   const wrongDay = "ledger_days date 2026-01-09: receipt 2 does not seal it";
   it.each([
     ["ledger_recoveries", [`${wrongDay}; repaired`, "ledger_recoveries: not checked: Table"]],
@@ -140,7 +140,7 @@ describe("what the schema lacks is told, and the rest is checked", () => {
   });
 });
 
-describe("what only a backup can mend is told and left, and nothing else is repaired then", () => {
+describe("damage that only a backup can repair is reported, and nothing is repaired", () => {
   it.each([
     ["canonical = REPLACE(canonical, 'a note', 'a lie!')", 2, ["receipts seq 2: wrong_hash: the bytes hash to"]],
     ["hash = REPEAT('a', 64)", 3, ["receipts seq 3: wrong_hash:", "receipts seq 4: wrong_prev_hash:"]],
@@ -182,7 +182,7 @@ describe("what only a backup can mend is told and left, and nothing else is repa
   });
 });
 
-it("the note of a recovery is found missing, and put back", async () => {
+it("a missing note of a recovery is found and restored", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-check-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true }));
   const folder = new HeadFolder(dataDir, "private");
@@ -196,7 +196,7 @@ it("the note of a recovery is found missing, and put back", async () => {
   expect(await lines()).toEqual([]);
 });
 
-it("nothing is found while sessions are sealed", async () => {
+it("there is no finding while sessions are being sealed", async () => {
   let sealing = true;
   const filled = fill(service.db, 400).finally(() => {
     sealing = false;

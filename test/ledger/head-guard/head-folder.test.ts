@@ -8,7 +8,7 @@ import { dataFolder } from "./support.ts";
 const record = { seq: 7, hash: "b".repeat(64), recoveries: [], ledger: "a".repeat(64), database: "here" };
 const final = `${"a".repeat(16)}-7-${"b".repeat(16)}.json`;
 
-it("a head is on the disk before its file has its name, and the name before the write is over", async () => {
+it("a write syncs the file before the rename, and the folder before it returns", async () => {
   const path = dataFolder();
   const folder = new HeadFolder(path, "here");
   const heads = join(path, "heads");
@@ -28,7 +28,7 @@ it("a head is on the disk before its file has its name, and the name before the 
   expect((await folder.read()).heads).toEqual<HeadFile[]>([written]);
 });
 
-it("what a crash has left half written is never read, and goes after a minute", async () => {
+it("an unfinished file is never read, and is removed after a minute", async () => {
   const path = dataFolder();
   const folder = new HeadFolder(path, "here");
   mkdirSync(join(path, "heads"));

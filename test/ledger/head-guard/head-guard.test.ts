@@ -27,7 +27,7 @@ const refused = (words: RegExp) =>
   expect.objectContaining({ name: "ConnectError", rawMessage: expect.stringMatching(words) });
 
 describe("the head file", () => {
-  it("has a receipt before its seal is acknowledged, and nothing else remains", async () => {
+  it("names a receipt before its seal is acknowledged, and older files are removed", async () => {
     const ledger = await startGuarded(1);
     expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 1, recoveries: [] }]);
     for (let seq = 2; seq <= 4; seq++) {
@@ -38,7 +38,7 @@ describe("the head file", () => {
     expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 24, hash: (await storedAt(ledger.db, 24)).hash }]);
   });
 
-  it("follows what other replicas seal, once it is served here, and lets it be kept then", async () => {
+  it("follows receipts of other replicas that are served here, which clients may then cache", async () => {
     const ledger = await startGuarded(2);
     await fill(ledger.db, 3);
     expect(await cacheOf(ledger, 2)).toBe(immutable);
@@ -49,7 +49,7 @@ describe("the head file", () => {
     expect(await warningOf(ledger)).toBeUndefined();
   });
 
-  it("is checked with the chain by the next start, which goes on from an older one", async () => {
+  it("is compared with the chain at the next start, also if it is older", async () => {
     const ledger = await startGuarded(3);
     await ledger.app.close();
     await fill(ledger.db, 2);
@@ -63,14 +63,14 @@ describe("the head file", () => {
     expect(await warningOf(again)).toBeUndefined();
   });
 
-  it("lets receipts be kept after a restart as before it", async () => {
+  it("lets clients cache receipts after a restart as before", async () => {
     const ledger = await startGuarded(3);
     await ledger.app.close();
     const again = await startGuarded(1, ledger);
     expect(await cacheOf(again, 3)).toBe(immutable);
   });
 
-  it("begins anew after the data folder is lost", async () => {
+  it("is written again after the data folder was lost", async () => {
     const ledger = await startGuarded(3);
     await ledger.app.close();
     rmSync(ledger.dataDir, { recursive: true });
@@ -80,7 +80,7 @@ describe("the head file", () => {
     await again.seal();
   });
 
-  it("may be shared by replicas, which never harm each other", async () => {
+  it("may share its folder with those of other replicas", async () => {
     const one = await startGuarded(2);
     const other = await startGuarded(1, one);
     for (let round = 0; round < 3; round++) {
@@ -95,7 +95,7 @@ describe("the head file", () => {
     await verifyLedger(one.db);
   });
 
-  it("of another ledger in the same folder says nothing", async () => {
+  it("of another ledger in the same folder is ignored", async () => {
     const one = await startGuarded(5);
     const other = await startGuarded(2, { dataDir: one.dataDir });
     await other.seal();
@@ -103,7 +103,7 @@ describe("the head file", () => {
     expect(headsIn(one.dataDir).map(({ seq }) => seq)).toEqual([3, 6]);
   });
 
-  it("that cannot be written is told once, and stops nothing", async () => {
+  it("that cannot be written is logged once and stops nothing", async () => {
     const dataDir = join(dataFolder(), "file");
     writeFileSync(dataDir, "no folder");
     const ledger = await startGuarded(3, { dataDir });
@@ -119,7 +119,7 @@ describe("the head file", () => {
     expect(await cacheOf(ledger, 1)).toBe(immutable);
   });
 
-  it("is written by the next look where a seal could not", async () => {
+  it("is written by the next check if a seal could not write it", async () => {
     const dataDir = join(dataFolder(), "file");
     writeFileSync(dataDir, "no folder");
     const ledger = await startGuarded(2, { dataDir, lookMs: 20 });
@@ -128,7 +128,7 @@ describe("the head file", () => {
     expect(headsIn(dataDir)).toMatchObject([{ seq: 2 }]);
   });
 
-  it("never goes back to a seal that was committed before and is told later", async () => {
+  it("never goes back to an older receipt that is stored late", async () => {
     const { app, db, dataDir } = await startGuarded(4);
     await app.close();
     const database = new Database({ address: db.config, connections: 2 });
@@ -142,7 +142,7 @@ describe("the head file", () => {
     expect([guard.storedHead?.seq, headsIn(dataDir)]).toMatchObject([4, [{ seq: 4 }]]);
   });
 
-  it("that cannot be understood stops sealing until it is moved away", async () => {
+  it("that cannot be read blocks sealing until it is moved away", async () => {
     const ledger = await startGuarded(2);
     await ledger.app.close();
     const { hash } = await storedAt(ledger.db, 1);
@@ -159,7 +159,7 @@ describe("the head file", () => {
 });
 
 describe("a database that was restored from a backup", () => {
-  it("is served and not sealed on, until it has every receipt again", async () => {
+  it("is served but not sealed on until it has every receipt again", async () => {
     const ledger = await startGuarded(5, { lookMs: 20 });
     const { key } = await ledger.register();
     const { hash } = await storedAt(ledger.db, 5);
@@ -185,7 +185,7 @@ describe("a database that was restored from a backup", () => {
     await verifyLedger(ledger.db);
   });
 
-  it("has no day sealed on it, neither by the clock nor by an operator", async () => {
+  it("gets no day sealed, neither by the clock nor by an operator", async () => {
     const clock = new TestClock("2026-03-01T12:00:00Z");
     const ledger = await startGuarded(3, { clock });
     const restore = await rewind(ledger.db, 2);
@@ -199,7 +199,7 @@ describe("a database that was restored from a backup", () => {
     expect((await ledger.sealDaily("2026-03-01")).seq).toBe(4n);
   });
 
-  it("is noticed by a start, and by a replica that only reads", async () => {
+  it("is noticed at a start, and by a replica that only reads", async () => {
     const ledger = await startGuarded(4, { lookMs: 20 });
     await rewind(ledger.db, 2);
     await waitUntil("the warning", async () => (await warningOf(ledger))?.includes("receipt 4") === true);
@@ -213,7 +213,7 @@ describe("a database that was restored from a backup", () => {
   it.each([
     ["as far as", 2],
     ["beyond", 4],
-  ])("is noticed after it has grown %s what was served", async (_, count) => {
+  ])("is noticed after it has grown %s the served receipt", async (_, count) => {
     const ledger = await startGuarded(4);
     await rewind(ledger.db, 2);
     await fill(ledger.db, count);
@@ -222,7 +222,7 @@ describe("a database that was restored from a backup", () => {
     expect([await cacheOf(ledger, 1), await cacheOf(ledger, 3)]).toEqual(["no-cache", "no-cache"]);
   });
 
-  it("gives no immutable receipt even before it is noticed", async () => {
+  it("serves no receipt as immutable, even before it is noticed", async () => {
     const ledger = await startGuarded(4);
     await rewind(ledger.db, 2);
     expect(await cacheOf(ledger, 2)).toBe("no-cache");
@@ -230,7 +230,7 @@ describe("a database that was restored from a backup", () => {
     expect(await cacheOf(ledger, 3)).toBe("no-cache");
   });
 
-  it("that is only a late node of a cluster gets some time", async () => {
+  it("gets some time if it is only a late node of a cluster", async () => {
     const { app, db } = await startGuarded(4);
     await app.close();
     const database = new Database({ address: db.config, connections: 2 });
@@ -256,7 +256,7 @@ describe("a database that was restored from a backup", () => {
     shutdown.abort();
   });
 
-  it("is noticed when it has another ledger", async () => {
+  it("is noticed if it has another ledger", async () => {
     const one = await startGuarded(4);
     await one.app.close();
     const other = await startGuarded(2);
@@ -269,7 +269,7 @@ describe("a database that was restored from a backup", () => {
     await expect(again.seal()).rejects.toEqual(refused(/has served receipt 4 .* ends at receipt 2/));
   });
 
-  it("is refused by a start when it is empty", async () => {
+  it("is refused at a start if it is empty", async () => {
     const { app, db, dataDir } = await startGuarded(1);
     await app.close();
     await db.rows("DELETE FROM ledger_epoch");
@@ -284,7 +284,7 @@ describe("a database that was restored from a backup", () => {
   });
 });
 
-it("a damaged newest row is not remembered, so that it can be mended", async () => {
+it("a damaged newest row is not remembered, so that it can be repaired", async () => {
   const ledger = await startGuarded(2);
   await ledger.app.close();
   await fill(ledger.db, 1);
@@ -299,7 +299,7 @@ it("a damaged newest row is not remembered, so that it can be mended", async () 
   expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 3, hash }]);
 });
 
-it("a damaged row is no other chain: it is for a verification to find", async () => {
+it("a damaged row does not block sealing: a verification finds it", async () => {
   const ledger = await startGuarded(4);
   await fill(ledger.db, 1);
   const { hash } = await storedAt(ledger.db, 4);

@@ -60,7 +60,7 @@ const kinds: [string, () => Record<string, unknown>][] = [
 describe.each(kinds)("a receipt with %s", (_, columns) => {
   const addresses = [`house/receipts/${seq}`, `house/receipts/${seq}/canonical`];
 
-  it("is marked, and not to be kept", () =>
+  it("is marked and not cacheable", () =>
     damage(columns(), async () => {
       for (const address of addresses) {
         for (const known of ["*", `"${sha256(canonical)}"`]) {
@@ -74,7 +74,7 @@ describe.each(kinds)("a receipt with %s", (_, columns) => {
       }
     }));
 
-  it("is given with the bytes that are stored", () =>
+  it("is served with the stored bytes", () =>
     damage(columns(), async () => {
       const [row] = await service.db.rows<{ canonical: Buffer; hash: string; prev_hash: string }>(
         "SELECT * FROM receipts WHERE seq = ?",
@@ -100,7 +100,7 @@ describe.each(kinds)("a receipt with %s", (_, columns) => {
     }),
   );
 
-  it("is marked in lists and streams, and no other is", () =>
+  it("is the only one marked in lists and streams", () =>
     damage(columns(), async () => {
       const marked = (receipts: { seq: number | bigint; damaged?: boolean | undefined }[]) =>
         receipts.filter((receipt) => "damaged" in receipt).map(({ seq, damaged }) => [Number(seq), damaged]);
@@ -137,7 +137,7 @@ describe.each(kinds)("a receipt with %s", (_, columns) => {
       expect(await page.text()).toContain("This receipt is damaged");
     }));
 
-  it("says so on its page", () =>
+  it("is marked on its page", () =>
     damage(columns(), async () => {
       const response = await fetch(`${service.url}/house/receipts/${seq}`);
       expect(response.status).toBe(200);
@@ -158,7 +158,7 @@ it("reading a damaged receipt has the whole chain verified, which raises the ala
   }));
 
 describe("a receipt that a verification found not to verify, though it agrees with itself", () => {
-  it("is marked, and those after it are not to be kept for good", async () => {
+  it("is marked, and later receipts are not cacheable for good", async () => {
     const forged = Buffer.from(canonical.toString("utf8").replace(/"count":\d+/, '"count":77'));
     await damage({ canonical: forged, hash: sha256(forged) }, async () => {
       await verifyWhole(false);
@@ -175,7 +175,7 @@ describe("a receipt that a verification found not to verify, though it agrees wi
 });
 
 describe("a receipt that is missing from the database", () => {
-  it("is unavailable, and logged; lists go on behind it, marked", async () => {
+  it("is unavailable and logged; lists continue after it and are marked", async () => {
     const target = await startLedger();
     await fill(target.db, 5);
     await unlockReceipts(target.db);

@@ -119,7 +119,7 @@ describe("the canonical bytes", () => {
 });
 
 describe("a reply that never changes", () => {
-  it.each(["house/receipts/2", "house/receipts/2/canonical"])("%s may be kept, and is not sent again", async (path) => {
+  it.each(["house/receipts/2", "house/receipts/2/canonical"])("%s is cacheable and is not sent again", async (path) => {
     const { headers } = await service.rest(path);
     const tag = headers.get("etag") as string;
     expect(tag).toMatch(/^"[0-9a-f]{64}"$/);
@@ -135,7 +135,7 @@ describe("a reply that never changes", () => {
     }
   });
 
-  it("has a tag of its own for each receipt, form and address", async () => {
+  it("has a different tag for each receipt, form and address", async () => {
     const elsewhere = await startLedger({ db: service.db, config: { siteUrl: "https://stoa.example" } });
     const replies = [
       await service.rest("house/receipts/2"),
@@ -178,7 +178,7 @@ describe("a seq that names no receipt", () => {
     }
   });
 
-  it.each(protocols)("is refused alike over %s", async (protocol) => {
+  it.each(protocols)("is refused in the same way over %s", async (protocol) => {
     const client = ledgerClient(service, protocol);
     for (const seq of [0n, -1n, 2n ** 53n, -(2n ** 63n)]) {
       const refused = { code: "InvalidArgument", error: "bad_input", field: "seq" };
@@ -202,7 +202,7 @@ describe("pages of receipts", () => {
     expect(seen).toEqual(Array.from({ length: 125 }, (_, index) => index + 1));
   });
 
-  it("begin at 1 with 25, and hold the receipts of the envelope", async () => {
+  it("begin at 1 with 25 receipts by default", async () => {
     const { body } = await service.rest("house/receipts");
     expect([body.receipts.length, body.next_from]).toEqual([25, 26]);
     expect(body.receipts[1]).toEqual((await service.rest("house/receipts/2")).body.receipt);
@@ -232,7 +232,7 @@ describe("pages of receipts", () => {
   });
 });
 
-it("a receipt that is sealed while it is asked for is there, or not yet; it is never said to be missing", async () => {
+it("a receipt that is sealed during its request is never reported as missing", async () => {
   const { db } = await startLedger();
   const [sealing, reading] = [await openLedger(db), await openLedger(db)];
   const { signal } = new AbortController();

@@ -6,7 +6,7 @@ import { countQueries, settled } from "./query-count.ts";
 const count = countQueries();
 
 describe("a service that stops", () => {
-  it("tells every follower, and does not wait for them", async () => {
+  it("ends every stream with an error, and does not wait for the clients", async () => {
     const service = await startLedger({ config: { drainTimeoutMs: 60_000 } });
     await fill(service.db, 30);
     const followers = forms.flatMap((form) =>
@@ -27,7 +27,7 @@ describe("a service that stops", () => {
     expect(service.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
-  it("tells a follower that is in the midst of the backfill", async () => {
+  it("ends a stream in the middle of its backfill", async () => {
     const service = await startLedger({ config: { drainTimeoutMs: 60_000 } });
     await fill(service.db, 400, 20_000);
     const streams = forms.map((form) => receive(service, form, { follow: true }));
@@ -61,7 +61,7 @@ beforeAll(async () => {
 });
 
 describe.each(forms)("a client over %s", (form) => {
-  it("that goes away ends the work for it", async () => {
+  it("that disconnects ends the work for it", async () => {
     const service = await startLedger();
     await fill(service.db, 10);
     const leave = new AbortController();
@@ -85,7 +85,7 @@ describe.each(forms)("a client over %s", (form) => {
     await service.app.close();
   });
 
-  it("that stops reading is not read ahead for, and gets everything once when it goes on", async () => {
+  it("that stops reading causes no reads, and gets each receipt once when it continues", async () => {
     const before = count.receipts;
     const stream = receive(large, form, {});
     const received = await take(stream, 3);
@@ -99,7 +99,7 @@ describe.each(forms)("a client over %s", (form) => {
 });
 
 describe("server-sent events", () => {
-  it("say that they are alive while nothing is sealed, and go on with what is sealed then", async () => {
+  it("have keep-alive comments while nothing is sealed, and then continue with new receipts", async () => {
     const service = await startLedger({ overrides: { heartbeatMs: 20 } });
     const leave = new AbortController();
     const response = await fetch(`${service.url}/api/v1/house/receipts/stream?follow=true`, {
@@ -126,7 +126,7 @@ describe("server-sent events", () => {
   });
 });
 
-it("lines come with empty ones between them while nothing is sealed", async () => {
+it("newline-delimited JSON has empty lines while nothing is sealed", async () => {
   const service = await startLedger({ overrides: { heartbeatMs: 20 } });
   const response = await fetch(`${service.url}/api/v1/house/receipts/stream?follow=true`);
   let text = "";

@@ -32,7 +32,7 @@ async function failureOf(action: Promise<unknown>): Promise<{ code: string; stat
 const rest = (form: string) => form === "ndjson" || form === "sse";
 
 describe.each(forms)("a stream over %s", (form) => {
-  it("gives what there is, then what is sealed", async () => {
+  it("sends the existing receipts, then new ones", async () => {
     const head = await headSeq();
     const leave = new AbortController();
     const stream = receive(a, form, { follow: true }, leave.signal);
@@ -58,7 +58,7 @@ describe.each(forms)("a stream over %s", (form) => {
     expect(await drain(receive(a, form, { from: head + 1 }))).toEqual([]);
   });
 
-  it("may begin one beyond the head, and no further", async () => {
+  it("may begin at most one beyond the head", async () => {
     const head = await headSeq();
     const leave = new AbortController();
     const stream = receive(a, form, { from: head + 1, follow: true }, leave.signal);
@@ -79,7 +79,7 @@ describe.each(forms)("a stream over %s", (form) => {
     for (const from of [0, -1]) expect(await failureOf(drain(receive(a, form, { from })))).toEqual(refused);
   });
 
-  it("brings what another instance seals within a second", async () => {
+  it("sends a receipt of another instance within a second", async () => {
     const head = await headSeq();
     const leave = new AbortController();
     const stream = receive(b, form, { from: head, follow: true }, leave.signal);
@@ -93,7 +93,7 @@ describe.each(forms)("a stream over %s", (form) => {
     leave.abort();
   });
 
-  it("misses none and repeats none for a client that comes and goes while sealing goes on", async () => {
+  it("sends each receipt once to a client that reconnects during sealing", async () => {
     const first = (await headSeq()) + 1;
     const last = first + 59;
     const sealing = (async () => {
@@ -114,7 +114,7 @@ describe.each(forms)("a stream over %s", (form) => {
 });
 
 it.each(["application/x-ndjson", "text/event-stream"])(
-  "a stream of %s begins where there is nothing yet",
+  "a stream of %s begins before there is a receipt",
   async (accept) => {
     const leave = new AbortController();
     const from = (await headSeq()) + 1;
@@ -129,7 +129,7 @@ it.each(["application/x-ndjson", "text/event-stream"])(
 );
 
 describe("newline-delimited JSON", () => {
-  it("is one receipt a line, as GetReceipt gives it", async () => {
+  it("has one receipt per line, in the form of GetReceipt", async () => {
     const response = await fetch(`${a.url}/api/v1/house/receipts/stream?from=2`);
     expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -147,7 +147,7 @@ describe("newline-delimited JSON", () => {
 });
 
 describe("server-sent events", () => {
-  it("carry the seq as id, and Last-Event-ID resumes behind it", async () => {
+  it("have the seq as id, and resume after Last-Event-ID", async () => {
     const never = new AbortController().signal;
     const head = await headSeq();
     const all = await drain(receiveParts(a, "sse", { from: 1 }, never));
@@ -162,7 +162,7 @@ describe("server-sent events", () => {
     await response.body?.cancel();
   });
 
-  it("tell a failure before the first event by its status, and later as an event", async () => {
+  it("report a failure before the first event by the status, and later as an event", async () => {
     const never = new AbortController().signal;
     const head = await headSeq();
     const beyond = receiveParts(a, "sse", {}, never, { "last-event-id": `${head + 5}` });
@@ -171,7 +171,7 @@ describe("server-sent events", () => {
 });
 
 describe("followers of one instance", () => {
-  it("are served at once, 50 of them", async () => {
+  it("get a new receipt at once, 50 of them", async () => {
     const head = await headSeq();
     const leave = new AbortController();
     const followers = Array.from({ length: 50 }, (_, index) => {
@@ -197,7 +197,7 @@ describe("followers of one instance", () => {
     leave.abort();
   });
 
-  it("are not woken for nothing by a unit of work that seals nothing", async () => {
+  it("are not notified of a transaction that seals nothing", async () => {
     const { ledger } = await openLedger(a.db);
     const never = new AbortController().signal;
     const head = await headSeq();

@@ -72,7 +72,7 @@ class Load {
 type Sealer = ReturnType<typeof createClient<typeof LedgerOperatorService>>["sealSession"];
 
 describe("sealing under load", () => {
-  it("survives kill -9 of the service, again and again: what was acknowledged is there, once", async () => {
+  it("survives kill -9 of the service: each acknowledged receipt exists once", async () => {
     const db = await createTestDatabase();
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-crashes-"));
     onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -102,7 +102,7 @@ describe("sealing under load", () => {
     await service.end("SIGINT");
   });
 
-  it("survives kill -9 of the database server: the service goes on with the one that takes its place", async () => {
+  it("survives kill -9 of the database server: the service continues with its replacement", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-crash-"));
     const service = new ServiceProcess({ STOA_DATA_DIR: dataDir, STOA_OPERATOR_TOKEN: operatorToken });
     onTestFinished(async () => {

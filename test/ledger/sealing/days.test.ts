@@ -20,7 +20,7 @@ async function dailies(db: TestDatabase) {
 }
 
 describe("the daily seal", () => {
-  it("is made after midnight, and holds what the contract says", async () => {
+  it("is made after midnight, with the content of the contract", async () => {
     const clock = new TestClock("2026-03-01T13:30:00Z");
     const { db, seal } = await startLedger({ clock });
     await seal({ session: "2026-03-01" });
@@ -48,7 +48,7 @@ describe("the daily seal", () => {
     expect(before.body.type).toBe("session");
   });
 
-  it("is one for each date, with three instances at each midnight", async () => {
+  it("is made once for each date by three instances", async () => {
     const clock = new TestClock("2026-03-01T12:00:00Z");
     const first = await startLedger({ clock });
     const others = await Promise.all([1, 2].map(() => startLedger({ clock, db: first.db })));
@@ -69,7 +69,7 @@ describe("the daily seal", () => {
     expect(instances.flatMap(({ log }) => log.filter(({ level }) => Number(level) >= 50))).toEqual([]);
   });
 
-  it("is made up for, in order and with a note, when three instances start after days of silence", async () => {
+  it("is made late, in order and with a note, when three instances start after some days", async () => {
     const db = await createTestDatabase();
     const clock = new TestClock("2026-02-28T18:00:00Z");
     const before = await startLedger({ clock, db });
@@ -88,7 +88,7 @@ describe("the daily seal", () => {
     expect(instances.flatMap(({ log }) => log.filter(({ level }) => Number(level) >= 50))).toEqual([]);
   });
 
-  it("is made once and never back in time when the clock jumps back", async () => {
+  it("is made once, with a time that never decreases, when the clock jumps back", async () => {
     const clock = new TestClock("2026-03-01T12:00:00Z");
     const { db, seal } = await startLedger({ clock });
     clock.set("2026-03-03T10:00:00Z");
@@ -113,7 +113,7 @@ describe("SealDaily", () => {
     service = await startLedger({ clock });
   });
 
-  it("seals a finished day before the service's clock looks", async () => {
+  it("seals a finished day before the daily sealing does", async () => {
     // The clock looks each second, so that now and then it is first; that is a different, honest answer.
     for (let day = 11; ; day++) {
       clock.set(`2026-03-${day}T00:00:00.000Z`);
@@ -156,7 +156,7 @@ describe("SealDaily", () => {
     });
   });
 
-  it("is made by one of many who ask at once", async () => {
+  it("succeeds for one of many callers at the same time", async () => {
     const date = (days: number) => new Date(clock.ms + days * 86_400_000).toISOString().slice(0, 10);
     const [second, last] = [date(1), date(2)];
     clock.set(`${date(3)}T00:00:00Z`);
@@ -170,7 +170,7 @@ describe("SealDaily", () => {
 });
 
 describe("a chain that does not verify", () => {
-  it("is sealed as such, raises the alarm, and does not stop the board; restored and verified, it is well again", async () => {
+  it("is sealed with verify_ok false and raises the alarm, until it is restored and verified", async () => {
     const clock = new TestClock("2026-03-01T12:00:00Z");
     const service = await startLedger({ clock });
     const { db, rest, log } = service;

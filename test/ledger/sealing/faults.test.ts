@@ -79,18 +79,18 @@ describe("a sealing transaction that fails at any of its statements", () => {
     }
   }
 
-  it("leaves nothing of a session behind, and seals it once when it is asked again", async () => {
+  it("leaves nothing of a session behind, and a repeated call seals it once", async () => {
     expect(await failAtEach(session("fails"))).toBe(4);
     await expect(session("fails")()).rejects.toMatchObject({ code: "exists" });
   });
 
-  it("leaves nothing of a daily behind, and seals it once when it is asked again", async () => {
+  it("leaves nothing of a day behind, and a repeated call seals it once", async () => {
     clock.set("2026-03-02T12:00:00Z");
     expect(await failAtEach(daily("2026-03-01"))).toBeGreaterThanOrEqual(5);
     await expect(daily("2026-03-01")()).rejects.toMatchObject({ code: "exists" });
   });
 
-  it.each([1213, 1205])("seals it once where the server asks for another try (error %i)", async (errno) => {
+  it.each([1213, 1205])("is repeated and seals once if the server asks for that (error %i)", async (errno) => {
     const before = (await verifyLedger(db)).length;
     let faults = 0;
     database.fault = async (number, _id, when) => {
@@ -104,7 +104,7 @@ describe("a sealing transaction that fails at any of its statements", () => {
     expect(await verifyLedger(db)).toHaveLength(before + 1);
   });
 
-  it("seals nothing for a caller that goes away in its midst", async () => {
+  it("seals nothing if the caller disconnects in the middle", async () => {
     const before = (await verifyLedger(db)).length;
     for (const number of [1, 2, 3, 4]) {
       const leave = new AbortController();

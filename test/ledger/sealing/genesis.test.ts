@@ -29,7 +29,7 @@ describe("the first start", () => {
     expect((await rest("house/receipts/2")).status).toBe(404);
   });
 
-  it("is one, however many services start at once on an empty database", async () => {
+  it("happens once, however many services start at the same time on an empty database", async () => {
     const db = await createTestDatabase();
     const services = await Promise.all(Array.from({ length: 5 }, () => startLedger({ db })));
     expect(await verifyLedger(db)).toHaveLength(1);
@@ -53,7 +53,7 @@ describe("the first start", () => {
 });
 
 describe("the epoch", () => {
-  it("is the date of the first start by default, and stays it", async () => {
+  it("is the date of the first start by default, and does not change", async () => {
     const clock = new TestClock("2026-03-05T23:59:59.999Z");
     const first = await startLedger({ clock });
     expect(await first.db.rows("SELECT * FROM ledger_epoch")).toEqual([
@@ -66,7 +66,7 @@ describe("the epoch", () => {
     await verifyLedger(first.db);
   });
 
-  it("is day 1 where it is configured, and counts UTC days", async () => {
+  it("is day 1 if it is configured, and counts UTC days", async () => {
     const clock = new TestClock("2026-03-01T00:00:00Z");
     const service = await startLedger({ clock, config: { ledgerEpoch: "2025-12-31" } });
     const [genesis] = await verifyLedger(service.db);
@@ -85,7 +85,7 @@ describe("the epoch", () => {
     );
   });
 
-  it("must have come, and a start that is refused leaves nothing behind", async () => {
+  it("must not be in the future; a refused start leaves nothing behind", async () => {
     const clock = new TestClock("2026-03-01T12:00:00Z");
     const db = await createTestDatabase();
     const start = (ledgerEpoch: string) => startLedger({ clock, db, config: { ledgerEpoch } });
@@ -95,7 +95,7 @@ describe("the epoch", () => {
     expect(await verifyLedger(db)).toHaveLength(1);
   });
 
-  it("of several first starts that disagree is that of one; the others refuse to start", async () => {
+  it("is that of one start if several disagree; the others are refused", async () => {
     const db = await createTestDatabase();
     const epochs = ["2026-01-01", "2026-01-02", "2026-01-03"];
     const starts = await Promise.allSettled(epochs.map((ledgerEpoch) => startLedger({ db, config: { ledgerEpoch } })));

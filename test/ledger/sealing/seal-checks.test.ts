@@ -24,7 +24,7 @@ async function startHeld() {
 }
 
 describe("seal checks", () => {
-  it("refuse sessions and days with every reason, and nothing that needs no new receipt", async () => {
+  it("block sessions and days with every reason, but no work that appends no receipt", async () => {
     const { clock, db, ledger, session, state } = await startHeld();
     await session("sealed before");
     clock.set("2026-03-02T00:00:01Z");
@@ -47,7 +47,7 @@ describe("seal checks", () => {
     await verifyLedger(db);
   });
 
-  it("make the daily clock wait; it logs each reason once, and seals when there is none", async () => {
+  it("make the daily sealing wait; it logs each reason once, and seals when there is none", async () => {
     const { clock, db, ledger, state } = await startHeld();
     state.reasons[0] = "The first reason.";
     clock.set("2026-03-02T00:00:01Z");
@@ -71,7 +71,7 @@ describe("seal checks", () => {
     await verifyLedger(db);
   });
 
-  it("keep receipt 1 from being sealed", async () => {
+  it("block receipt 1", async () => {
     const { db } = await startService();
     const empty = await createTestDatabase();
     // The tables as they are before the first start.

@@ -36,7 +36,7 @@ async function damage({ db }: LedgerUnderTest, seq: number): Promise<() => Promi
 }
 
 describe("the alarm", () => {
-  it("is seen by every replica and after a restart, until all of the chain has verified", async () => {
+  it("is known to every replica and after a restart, until the whole chain has verified", async () => {
     const first = await startFilled(6);
     const second = await startLedger({ db: first.db });
     const mend = await damage(first, 4);
@@ -66,7 +66,7 @@ describe("the alarm", () => {
     expect(await warning(target)).toContain("receipt 3");
   });
 
-  it("counts where it cannot be stored, and is stored when that is possible again", async () => {
+  it("is raised although it cannot be stored, and is stored when that is possible again", async () => {
     const target = await startFilled(3, { databaseLookMs: 20 });
     await verify(target);
     await damage(target, 2);
@@ -80,7 +80,7 @@ describe("the alarm", () => {
     expect(await warning(target)).toContain("receipt 2");
   });
 
-  it("that could not be stored keeps no readiness waiting for a lock", async () => {
+  it("does not make readiness checks wait for a lock if it could not be stored", async () => {
     // No look at the database tries to store it meanwhile.
     const target = await startFilled(3, { databaseLookMs: 3_600_000 });
     await damage(target, 2);
@@ -100,7 +100,7 @@ describe("the alarm", () => {
     }
   });
 
-  it("is heard of by a replica whose readiness nobody asks for", async () => {
+  it("reaches a replica without readiness checks", async () => {
     const target = await startFilled(3);
     const replica = await startLedger({ db: target.db, overrides: { databaseLookMs: 20 } });
     await damage(target, 2);
@@ -108,7 +108,7 @@ describe("the alarm", () => {
     await waitUntil("the log", () => replica.log.some(({ level, seq }) => level === 50 && seq === 2));
   });
 
-  it("is not taken back by a good verification that began before it was raised", async () => {
+  it("is not cleared by a good verification that began before it was raised", async () => {
     const { db } = await startFilled(3);
     const database = new Database({ address: db.config, connections: 2 });
     try {
@@ -138,7 +138,7 @@ describe("the alarm", () => {
 });
 
 describe("a start", () => {
-  it("verifies what was sealed since the last verification, and remembers how far it came", async () => {
+  it("verifies the receipts since the last verification, and records the last good one", async () => {
     const target = await startFilled(5);
     await verify(target);
     expect(await verifiedSeq(target)).toBe(6);
@@ -162,7 +162,7 @@ describe("a start", () => {
     expect(await warning(target)).toContain(`receipt ${seq}, wrong_hash`);
   });
 
-  it("that finds what is new to be good takes no alarm back", async () => {
+  it("does not clear an alarm if only the new receipts are good", async () => {
     const target = await startFilled(5);
     await verify(target);
     await fill(target.db, 3);
@@ -176,7 +176,7 @@ describe("a start", () => {
     expect(await warning(second)).toBeUndefined();
   });
 
-  it("verifies all of the chain after damage to what had been found good", async () => {
+  it("verifies the whole chain after damage to receipts that were good", async () => {
     const target = await startFilled(5);
     await verify(target);
     await damage(target, 4);

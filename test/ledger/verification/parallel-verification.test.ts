@@ -89,7 +89,7 @@ const defects: { [name: string]: (row: StoredRow) => StoredRow | undefined } = {
 };
 
 describe("verification in threads", () => {
-  it("finds what verification in one finds, whatever is broken and in however many places", async () => {
+  it("finds the same as one thread, whatever is broken in however many places", async () => {
     const breaks = fc.array(
       fc.record({ seq: fc.integer({ min: 1, max: length }), defect: fc.constantFrom(...Object.keys(defects)) }),
       { maxLength: 3 },
@@ -122,7 +122,7 @@ describe("verification in threads", () => {
     );
   }, 120_000);
 
-  it("finds an older time, and every other defect, wherever a page may begin", async () => {
+  it("finds an older time, and every other defect, wherever a batch begins", async () => {
     const changes: NonNullable<Change["document"]>[] = [
       (document) => {
         document.ts = "2025-12-31T23:59:59.999Z";
@@ -160,7 +160,7 @@ describe("verification in threads", () => {
     }
   });
 
-  it("finds the end of the chain at other seqs than its documents say, wherever a page may begin", async () => {
+  it("finds the end of a chain whose documents have other seqs, wherever a batch begins", async () => {
     for (let count = 1; count <= 9; count++) {
       const good = rows.slice(-count);
       const moved = good.map((row) => ({ ...row, seq: row.seq + 1 }));
@@ -172,7 +172,7 @@ describe("verification in threads", () => {
     }
   });
 
-  it("verifies a good chain without going over it again", async () => {
+  it("reads a good chain once", async () => {
     const read: number[] = [];
     const counting: Queryable = {
       rows: async <Row>(sql: string, params?: readonly (string | number | Buffer | null)[]) => {
@@ -201,7 +201,7 @@ describe("verification in threads", () => {
     ["ends by itself", onMessage("process.exit(0)"), /ended by itself \(0\)/],
     ["takes all memory", onMessage("const all = []; for (;;) all.push(new Array(1e5).fill({}));"), /memory/],
     ["is not there", new URL("./nowhere.ts", import.meta.url), /Cannot find module/],
-  ])("gives the same, and tells, when a thread %s", async (_, failing, message) => {
+  ])("gives the same result, and reports it, if a thread %s", async (_, failing, message) => {
     const broken = withDocument(rows[99] as StoredRow, (text) => `${text} `);
     for (const stored of [rows, rows.with(99, broken)]) {
       const failures: unknown[] = [];
@@ -215,7 +215,7 @@ describe("verification in threads", () => {
     }
   });
 
-  it("ends its threads when it is cancelled, also those that do not listen", async () => {
+  it("ends its threads when it is cancelled, even busy ones", async () => {
     const leaving = new AbortController();
     // The first page tells that it came, and never ends.
     const busy = onMessage('new BroadcastChannel("busy").postMessage("begun"); for (;;);');
@@ -241,7 +241,7 @@ describe("verification in threads", () => {
   });
 });
 
-describe("the size of a page", () => {
+describe("the size of a batch", () => {
   it("follows the length of the receipts", () => {
     const page = (count: number, size: number) =>
       Array.from({ length: count }, () => ({ seq: 1, hash: "", prev_hash: "", canonical: Buffer.alloc(size) }));

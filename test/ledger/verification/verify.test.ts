@@ -58,7 +58,7 @@ describe("a good chain", () => {
     });
   });
 
-  it.each(protocols)("verifies over %s alike", async (protocol) => {
+  it.each(protocols)("verifies in the same way over %s", async (protocol) => {
     const { verifyOk, from, to, count, head, brokenAt, reason } = await ledgerClient(service, protocol).verifyChain({
       from: 3n,
     });
@@ -161,7 +161,7 @@ describe("damage to the stored rows", () => {
     );
   });
 
-  it("is found at the next receipt where the hash was made to fit", async () => {
+  it("is found at the next receipt if the hash was changed too", async () => {
     const { canonical } = rows[4] as StoredRow;
     const forged = Buffer.from(canonical.toString("utf8").replace('"filler"', '"forger"'));
     await setCanonical(5, forged, createHash("sha256").update(forged).digest("hex"));
@@ -226,14 +226,14 @@ describe("damage to the stored rows", () => {
     expect((await service.rest("/readyz")).status).toBe(200);
   });
 
-  it("is no matter to a verification that begins behind it, unless it is of the very one before", async () => {
+  it("is ignored by a verification that begins later, except in the receipt just before", async () => {
     await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 5");
     expect(await verify(6)).toMatchObject({ verify_ok: false, broken_at: 5, from: 6, count: 0 });
     expect(await verify(7)).toMatchObject({ verify_ok: true, from: 7, count: 6, broken_at: null });
     expect(await verify(length)).toMatchObject({ verify_ok: true, count: 1 });
   });
 
-  it("is told for as long as the chain was not verified whole again", async () => {
+  it("is reported until the whole chain has verified again", async () => {
     await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 5");
     await verify(0);
     await db.rows("UPDATE receipts SET hash = ? WHERE seq = 5", [hashOf(5)]);
@@ -244,7 +244,7 @@ describe("damage to the stored rows", () => {
     await waitUntil("no warning", async () => (await service.rest("/readyz")).body.warning === undefined);
   });
 
-  it("is shown as it is by whoever reads the receipt", async () => {
+  it("is visible to readers of the receipt", async () => {
     for (const damage of ["no json", "[1]", "null", '{"kind":7}', '{"a":NaN}']) {
       await setCanonical(5, Buffer.from(damage));
       const { status, body } = await service.rest("house/receipts/5");
@@ -281,7 +281,7 @@ describe("verifications at the same time", () => {
       )
     ).length;
 
-  it("share one run where they ask for the same; another waits its turn, and each gets its answer", async () => {
+  it("share one run if they are identical; others wait, and each gets its own result", async () => {
     const target = await startLedger({ db: await createTestDatabase() });
     await fill(target.db, 30);
     const ask = (from: number) => target.rest(`/house/verify?from=${from}`);
@@ -307,7 +307,7 @@ describe("verifications at the same time", () => {
     expect(same[0]).toMatchObject({ verify_ok: true, from: 1, count: 31 });
   });
 
-  it("go on for the others when one caller leaves", async () => {
+  it("continue for the other callers when one leaves", async () => {
     const target = await startLedger({ db: await createTestDatabase() });
     await withHeldBack(target, async (release) => {
       const leave = new AbortController();
@@ -323,7 +323,7 @@ describe("verifications at the same time", () => {
     expect(target.log.filter(({ level }) => level === 50)).toEqual([]);
   });
 
-  it("of another part wait a bounded time, and are then unavailable", async () => {
+  it("of different parts wait for a limited time, and are then unavailable", async () => {
     const target = await startLedger({ db: await createTestDatabase(), overrides: { verificationWaitMs: 30 } });
     await fill(target.db, 3);
     await withHeldBack(target, async (release) => {
@@ -354,7 +354,7 @@ describe("verifications at the same time", () => {
     expect((await target.rest("/house/verify?from=2")).body).toMatchObject({ verify_ok: true, count: 3 });
   });
 
-  it("end when nobody waits for them any more", async () => {
+  it("end when no caller waits any more", async () => {
     const target = await startLedger({ db: await createTestDatabase() });
     // Longer than one maxBatchSize, so that there is something left to read.
     await fill(target.db, 40);
@@ -376,7 +376,7 @@ describe("verifications at the same time", () => {
     expect(target.log.filter(({ level }) => level === 50)).toEqual([]);
   });
 
-  it("stay right while receipts are being sealed", async () => {
+  it("are correct while receipts are being sealed", async () => {
     const target = await startLedger({ db: await createTestDatabase() });
     const sealing = Promise.all(
       Array.from({ length: 4 }, async () => {
