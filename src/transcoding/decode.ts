@@ -19,8 +19,8 @@ import { inRange, integerText, notText, readScalar, readTimestamp } from "./scal
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
 
 /**
- * Reads a message from the input of a request, by the same rules by which `encodeMessage` writes one. Types are strict, and
- * `null` means absent.
+ * Reads a message from the input of a request. The rules are those of `encodeMessage`. Types are strict, and `null` means
+ * absent.
  * @throws StoaError `bad_input` for the fault in the lowest field number. Unknown properties, if refused, are reported last
  */
 export function decodeMessage<Desc extends DescMessage>(desc: Desc, input: Input): MessageShape<Desc> {

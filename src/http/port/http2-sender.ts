@@ -19,10 +19,10 @@ const EXPECTATION_STEP = 1 / 8;
 /** After this time without a reply, a request is taken for one that waits for an event; no large reply is expected. */
 const QUIET_MS = 5000;
 
-/** A reply of which something has been written. */
+/** A reply that has begun. */
 interface StartedReply {
   written: number;
-  /** The length of the whole reply as far as it is known: its content-length, or the bytes written so far. */
+  /** The known length of the whole reply: its content-length, or the bytes written so far. */
   total: number;
   progress: Progress;
 }

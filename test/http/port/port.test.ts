@@ -389,6 +389,16 @@ describe("drain", () => {
     expect(port.connections).toEqual({ total: 0, http2: 0 });
   });
 
+  it("closes an HTTP/1.1 connection whose protocol is known only after the drain began, with its first reply", async () => {
+    const { app, port, number } = await start();
+    const { socket, closed, sendAlone } = await connectSplitting(app, number);
+    await sendAlone("P");
+    port.beginDrain();
+    socket.write("OST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]");
+    expect(await closed).toMatch(/Connection: close\r\n(.|\r\n)*{"length":2}$/);
+    await port.drained();
+  });
+
   it("destroys what is stuck after the time limit", { timeout: 5000 }, async () => {
     const { port, number, app, entered } = await start({ drainTimeoutMs: SOON });
     const running = entered();
