@@ -1,10 +1,10 @@
-// The embedded database: a MariaDB or MySQL server of our own, run as a child process on a private socket, with its data
-// in the data folder. What the folder holds:
-//   lock                 locked by the service that has the folder (private-server/lock.ts)
+// The private database: a MariaDB or MySQL server that runs as a child process on a private socket, with its data in the
+// data folder. The folder holds:
+//   lock                 locked by the service that uses the folder (lock/data-folder-lock.ts)
 //   mysql/               the data of the database, with the id of the server's process in server.pid
 //   mysql.lock           locked by the server as long as it runs
-//   mysql.json           the server that runs on it, for the next start should we be killed
-//   mysql.log            what the server says
+//   mysql.json           the record of the running server, for the next start if this process is killed
+//   mysql.log            the server's log
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Account, unprivilegedAccount } from "../../process/account.ts";
@@ -22,32 +22,32 @@ import { supervise } from "./supervise.ts";
 
 export interface PrivateServer {
   readonly socketPath: string;
-  /** An account with all rights and no password; the socket's folder is what keeps others out. */
+  /** An account with all rights and no password. Only the service's account can enter the socket's folder. */
   readonly user: string;
   readonly flavour: Flavour;
-  /** Where its data are. */
+  /** The folder of its data. */
   readonly folder: string;
   /**
-   * Stops the server cleanly and frees the data folder. May be called more than once, at any time.
-   * @param timeoutMs after which the server is killed, in milliseconds; a minute by default
+   * Stops the server cleanly and releases the data folder. May be called more than once, at any time.
+   * @param timeoutMs how long the server may take before it is killed, in milliseconds; by default a minute
    */
   stop(timeoutMs?: number): Promise<void>;
 }
 
 export interface PrivateServerOptions {
-  /** Made if missing; one service at a time may use it. */
+  /** It is created if it is missing. One service at a time may use it. */
   dataDir: string;
-  /** Told, one line or a few, what happens to the server; with a level where it is worse than information. */
+  /** Called with one or more lines about the server. `level` is set for errors. */
   log(line: string, level?: "error"): void;
   /** Further server options; the last one wins. */
   extraArgs?: string[] | undefined;
-  /** Gives up a start that is still going on. */
+  /** Aborts a start that is still going on. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Starts the database of this data folder, making it the first time, and resolves when it answers queries. From then on it
- * is kept running: when the server dies, it is started again on the same socket.
+ * Starts the database of a data folder, and resolves when it answers queries. The first start creates the database. When the
+ * server dies, it is started again on the same socket.
  *
  * A process that exits without `stop()` leaves the server running. That is harmless: the next start finds it, stops it
  * cleanly and loses nothing.

@@ -1,5 +1,5 @@
-// Temporary folders of the private server: for its socket, and for the making of its data. Each holds a locked file for as
-// long as a process uses it, so that what killed processes have left can be told apart and removed.
+// Temporary folders of the private server: for its socket, and for the creation of its data. Each holds a file that is
+// locked as long as a process uses the folder, so that the folders of killed processes can be recognised and removed.
 import { spawnSync } from "node:child_process";
 import { chownSync, lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,19 +9,19 @@ import { type OsLock, tryLock, tryLockExisting } from "../lock/os-lock.ts";
 
 export interface Scratch {
   readonly folder: string;
-  /** The locked file. Processes that use the folder inherit it, for they may outlive this one. */
+  /** The locked file. Processes that use the folder inherit it, because they may outlive this process. */
   readonly fd: number;
   remove(): void;
 }
 
-/** In a scratch folder: where the data folder is mounted for one process. */
+/** A folder in the scratch folder, where the data folder is mounted for one process. */
 export const mountPoint = "data";
 const lockName = "lock";
 const names = /^stoa-(?:db|init)-[A-Za-z0-9]{6}$/;
 /** Both steps of a removal, for the shell of another account. */
 const removal = `rmdir -- "$1/${mountPoint}" 2>/dev/null; [ -e "$1/${mountPoint}" ] || rm -rf -- "$1"`;
 
-/** Whether a path is named as a scratch folder. */
+/** Whether a path has the name of a scratch folder. */
 export function isScratch(path: string): boolean {
   return names.test(basename(path));
 }
@@ -35,7 +35,7 @@ export function makeScratch(purpose: "db" | "init", account: Account | undefined
     // Root's own temporary folder may be closed to others.
     const folder = mkdtempSync(join(account === undefined ? usual : "/tmp", `stoa-${purpose}-`));
     const lock = lockNew(folder);
-    // A sweep came between the folder and its lock, and removes it.
+    // A sweep found the folder before it was locked, and removes it.
     if (lock === undefined) continue;
     if (account !== undefined) chownSync(folder, account.uid, account.gid);
     const remove = () => {

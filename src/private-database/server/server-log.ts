@@ -1,4 +1,4 @@
-// The log file of the database server, and the little of it that is worth showing when a start fails.
+// The log file of the database server, and the lines of it that an error message shows when a start fails.
 import { closeSync, constants, existsSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 
 const keepBytes = 4 * 1024 * 1024;
@@ -25,12 +25,12 @@ export function openServerLog(path: string): ServerLog {
 function describe(path: string, start: number): string {
   const text = readFileSync(path).subarray(start).toString("utf8");
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  // Its errors, if there are any; else what is no mere note; else what there is.
+  // Its errors; if there are none, its warnings; if there are none, everything.
   const kinds = [/\bERROR\b/, /^(?!.*\[(?:Note|System)\])/];
   const chosen = kinds.map((kind) => lines.filter((line) => kind.test(line))).find((found) => found.length > 0);
   const shown = (chosen ?? lines).slice(-shownLines);
   if (shown.length === 0) return `see ${path}`;
-  // Ubuntu's profile of mysqld allows /var/lib/mysql alone, and what the server then says does not tell.
+  // Ubuntu's AppArmor profile lets mysqld use /var/lib/mysql only. The server's own message does not say so.
   const confined = /permission denied|errno:? 13\b/i.test(text) && existsSync("/sys/kernel/security/apparmor");
   const hint = confined ? ["(AppArmor may confine this server to its system folders: then set STOA_DATABASE_URL)"] : [];
   return [`${path} ends with:`, ...shown, ...hint].join("\n  ");
