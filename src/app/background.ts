@@ -3,7 +3,7 @@ import type { Board } from "../board/board.ts";
 import { startSweep } from "../board/sweep.ts";
 import { forgetAddresses } from "../board/write-limits.ts";
 import type { GaugeSource } from "../http/metrics/metrics.ts";
-import { sweepReplies } from "../idempotency/reply-sweep.ts";
+import { sweepResponses } from "../idempotency/response-sweep.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { startDailySealing } from "../ledger/sealing/daily-sealing.ts";
 import { verifyAtStart } from "../ledger/verification/verify-at-start.ts";
@@ -25,7 +25,7 @@ export function startBackgroundWork(
   const dailySealing = startDailySealing(ledger, now, log);
   shutdown.push(() => dailySealing.stop(), "the daily seal");
   // Two sweeps, because moving posts takes about a minute after a large board has been migrated.
-  for (const tasks of [[moveAgedPosts], [sweepReplies, forgetAddresses]]) {
+  for (const tasks of [[moveAgedPosts], [sweepResponses, forgetAddresses]]) {
     const sweep = startSweep(board, tasks, log);
     shutdown.push(() => sweep.stop(), "a sweep");
   }

@@ -10,31 +10,31 @@ import {
   putReply,
   renewReply,
 } from "../store/tables/idempotency-replies.ts";
-import { minSealedLength, openReply, type ReplySecret, sealReply } from "./sealed-reply.ts";
+import { decryptResponse, encryptResponse, minEncryptedLength, type ResponseSecret } from "./encrypted-response.ts";
 
-/** How long a key is known, in milliseconds. */
-export const keptMs = 24 * 3_600_000;
-/** How long a reply that holds an API key is kept at most, in milliseconds. */
-const sealedKeptMs = 3_600_000;
-/** How long the API key before the current one may repeat the rotation that replaced it, in milliseconds. */
+/** How long an idempotency key is known, in milliseconds. */
+export const keyLifetimeMs = 24 * 3_600_000;
+/** How long a response that holds an API key is stored at most, in milliseconds. */
+const encryptedResponseMs = 3_600_000;
+/** How long the previous API key may repeat the rotation that replaced it, in milliseconds. */
 const rotationRepeatableMs = 600_000;
 
 /** A call under an idempotency key. */
 export interface Claim {
-  /** The hash of the key and its owner: all that is stored of them. */
+  /** The hash of the key and its owner. Nothing else of them is stored. */
   id: Buffer;
-  /** The hash of the call: what is done, and with which content. */
+  /** The hash of the call: the RPC and its content. */
   fingerprint: Buffer;
-  /** Where the reply holds an API key: what it is encrypted under. */
-  secret: ReplySecret | undefined;
+  /** What the response is encrypted with, where it holds an API key. */
+  secret: ResponseSecret | undefined;
 }
 
-/** The header, as errors name it. */
+/** The name of the header in errors. */
 const field = "Idempotency-Key";
 
 /**
- * The id of an owner's key. `owner` names the kind of owner and which it is, `anybody` where the key is all that a repeat
- * is known by. The prefix keeps it apart from what sealed-reply.ts derives of the same key.
+ * The id of an owner's key. `owner` is the kind of owner and its id, or `anybody` where a repeat is known only by its key.
+ * The prefix keeps the id apart from what encrypted-response.ts derives from the same key.
  */
 export function claimId(owner: string, key: string): Buffer {
   return createHash("sha256").update(`stoa idempotency id\0${owner}\0${key}`).digest();
@@ -46,21 +46,20 @@ export function agentClaimId(agentId: number, key: string): Buffer {
 }
 
 /**
- * Claims a key for the call that runs in `unit`; a concurrent one under the same key waits here for that one's end.
- * @returns the reply of the call that was made under the key before, or undefined where there is none: go on, and call
- * `keepReply`
- * @throws StoaError `bad_input` when the key was used for another call, or the reply is erased
+ * Claims a key for the call that runs in `unit`. A concurrent call with the same key waits here until that call ends.
+ * @returns the response of an earlier call with this key; undefined where there is none, and then `storeResponse` must follow
+ * @throws StoaError `bad_input` when the key was used for another call, or the response is erased
  */
-export async function claimReply(unit: Unit, claim: Claim): Promise<Buffer | undefined> {
+export async function claimKey(unit: Unit, claim: Claim): Promise<Buffer | undefined> {
   const { tx, now, expiryNow = now } = unit;
   const { id, fingerprint } = claim;
   const sealed = claim.secret !== undefined;
-  const row = { id, fingerprint, sealed, createdAt: now, dueAt: now + (sealed ? sealedKeptMs : keptMs) };
+  const row = { id, fingerprint, sealed, createdAt: now, dueAt: now + (sealed ? encryptedResponseMs : keyLifetimeMs) };
   if (await insertReply(tx, row)) return undefined;
   const known = await findReply(tx, id);
-  // It was swept between the two statements, or its transaction has rolled back.
+  // The row was swept between the two statements, or its transaction has rolled back.
   if (known === undefined) throw new StoaError("unavailable", "Another call held this key.", { retryAfterSeconds: 1 });
-  if (known.created_at + keptMs <= expiryNow) {
+  if (known.created_at + keyLifetimeMs <= expiryNow) {
     await renewReply(tx, row);
     return undefined;
   }
@@ -68,13 +67,15 @@ export async function claimReply(unit: Unit, claim: Claim): Promise<Buffer | und
 }
 
 /**
- * The reply of the call that was made under the key before, without a claim to the key: for when nothing may be written.
- * @returns undefined where no call was made under it
- * @throws as `claimReply`
+ * Finds the response of an earlier call with the key, and does not claim the key. For when nothing may be written.
+ * @returns undefined where there was no call with the key
+ * @throws as `claimKey`
  */
-export async function findRepeat(db: Queryable, claim: Claim, expiryNow: number): Promise<Buffer | undefined> {
+export async function findStoredResponse(db: Queryable, claim: Claim, expiryNow: number): Promise<Buffer | undefined> {
   const known = await findReply(db, claim.id);
-  return known === undefined || known.created_at + keptMs <= expiryNow ? undefined : repeat(known, claim, expiryNow);
+  return known === undefined || known.created_at + keyLifetimeMs <= expiryNow
+    ? undefined
+    : repeat(known, claim, expiryNow);
 }
 
 function repeat(known: KeptReply, claim: Claim, expiryNow: number): Buffer {
@@ -92,52 +93,52 @@ function repeat(known: KeptReply, claim: Claim, expiryNow: number): Buffer {
   return reply;
 }
 
-/** What to throw where a kept reply cannot be read. The call is not made again: it has taken effect. */
-export function damagedReply(cause?: unknown): StoredDamage {
+/** The failure where a stored response cannot be read. The call is not made again, because it has taken effect. */
+export function damagedResponse(cause?: unknown): StoredDamage {
   return new StoredDamage(
     "The call under this Idempotency-Key has taken effect, but its stored reply is damaged. Look whether what it made is there.",
     cause,
   );
 }
 
-/** @returns undefined where it is erased. @throws StoredDamage where it is damaged */
+/** @returns undefined where the response is erased. @throws StoredDamage where it is damaged */
 function readReply(known: KeptReply, claim: Claim, expiryNow: number): Buffer | undefined {
   const { reply, sealed, created_at } = known;
-  if (sealed !== (claim.secret !== undefined)) throw damagedReply();
+  if (sealed !== (claim.secret !== undefined)) throw damagedResponse();
   if (claim.secret === undefined) {
-    // Only sealed replies are erased before their row is.
-    if (reply === null) throw damagedReply();
+    // Only an encrypted response is erased before its row.
+    if (reply === null) throw damagedResponse();
     return reply;
   }
   if (reply === null) return undefined;
-  if (reply.length < minSealedLength) throw damagedReply();
-  if (created_at + sealedKeptMs <= expiryNow) return undefined;
-  const opened = openReply(claim.secret, associated(claim), reply);
-  // The row's id has told the idempotency key to be the right one; an API key may be another than that of the call.
-  if (opened === undefined && claim.secret.apiKey === undefined) throw damagedReply();
+  if (reply.length < minEncryptedLength) throw damagedResponse();
+  if (created_at + encryptedResponseMs <= expiryNow) return undefined;
+  const opened = decryptResponse(claim.secret, associated(claim), reply);
+  // The row's id proves that the idempotency key is right. The API key may be another one than that of the call.
+  if (opened === undefined && claim.secret.apiKey === undefined) throw damagedResponse();
   return opened;
 }
 
-/** Keeps the reply of the call that has claimed its key, as part of that call's transaction. */
-export async function keepReply({ tx }: Unit, claim: Claim, reply: Uint8Array): Promise<void> {
+/** Stores the response of a call that has claimed its key, in the transaction of that call. */
+export async function storeResponse({ tx }: Unit, claim: Claim, reply: Uint8Array): Promise<void> {
   const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
   const { id, secret } = claim;
-  await putReply(tx, id, secret === undefined ? bytes : sealReply(secret, associated(claim), bytes));
+  await putReply(tx, id, secret === undefined ? bytes : encryptResponse(secret, associated(claim), bytes));
 }
 
-/** A sealed reply opens in its own row alone. */
+/** Binds an encrypted response to its row: it cannot be decrypted in another one. */
 function associated({ id, fingerprint }: Claim): Buffer {
   return Buffer.concat([id, fingerprint]);
 }
 
 /**
- * Erases the reply that holds an agent's API key, now that the key is used. Where the database cannot write just now the
- * key is good all the same: the next use erases it, and the hour's end in any case.
+ * Erases the response that holds an agent's API key, once the key is used. If the database cannot write at the moment, the
+ * key is still good. Its next use erases the response, or else the end of the hour does.
  */
-export async function forgetReply(board: Board, signal: AbortSignal, agentId: number, id: Buffer): Promise<void> {
+export async function eraseKeyResponse(board: Board, signal: AbortSignal, agentId: number, id: Buffer): Promise<void> {
   try {
     await board.write(signal, async ({ tx }) => {
-      await eraseReply(tx, id, keptMs);
+      await eraseReply(tx, id, keyLifetimeMs);
       await forgetKeyReply(tx, agentId, id);
     });
   } catch (error) {
@@ -145,9 +146,9 @@ export async function forgetReply(board: Board, signal: AbortSignal, agentId: nu
   }
 }
 
-/** Whether the rotation that an agent made under the key of this id may still be repeated by the API key before it. */
+/** Whether the previous API key may still repeat the rotation that an agent made with the key of this id. */
 export async function isRepeatableRotation(db: Queryable, id: Buffer, now: number): Promise<boolean> {
   const known = await findReply(db, id);
-  // Of all that agents call, rotations alone give replies that are sealed.
+  // Of all calls by agents, only rotations have encrypted responses.
   return known?.sealed === true && now < known.created_at + rotationRepeatableMs;
 }

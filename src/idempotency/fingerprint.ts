@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { type DescMessage, type DescMethod, type Message, toBinary } from "@bufbuild/protobuf";
 
 /**
- * The hash of a call: which RPC it is, and what its message says. It is the same over every protocol. Unknown fields do not
- * count; an optional field that is absent differs from one that holds its default; members of maps and objects count
- * without their order.
+ * The hash of a call: its RPC and the content of its message. It is the same over every protocol. Unknown fields do not
+ * count. An absent optional field differs from one that holds its default. The order of members of maps and objects does
+ * not count.
  */
 export function fingerprintOf(rpc: DescMethod, message: Message): Buffer {
   const content = toBinary(rpc.input, hasMembers(rpc.input) ? (sorted(message) as Message) : message, {
-    // Those that a client of another version sends.
+    // A client of another version may send unknown fields.
     writeUnknownFields: false,
   });
   return createHash("sha256").update(`${rpc.parent.typeName}/${rpc.name}\0`).update(content).digest();
@@ -16,11 +16,11 @@ export function fingerprintOf(rpc: DescMethod, message: Message): Buffer {
 
 const withMembers = new Map<DescMessage, boolean>();
 
-/** Whether messages of this kind hold maps or objects (google.protobuf.Struct), which the binary form has in any order. */
+/** Whether messages of this type hold maps or objects (google.protobuf.Struct). Their binary form has no fixed order. */
 function hasMembers(desc: DescMessage): boolean {
   let answer = withMembers.get(desc);
   if (answer === undefined) {
-    // Registered before it is known: a message may hold itself.
+    // Set before the answer is known, because a message may hold itself.
     withMembers.set(desc, false);
     answer = desc.fields.some(
       ({ fieldKind, message }) => fieldKind === "map" || (message !== undefined && hasMembers(message)),
@@ -34,7 +34,7 @@ function hasMembers(desc: DescMessage): boolean {
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
-  // Without a prototype, so that no name is special.
+  // The copy has no prototype, so that no name is special.
   const copy: Record<string, unknown> = Object.create(null);
   for (const name of Object.keys(value).sort()) copy[name] = sorted((value as Record<string, unknown>)[name]);
   return copy;

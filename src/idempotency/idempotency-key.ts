@@ -8,14 +8,14 @@ import { agentClaimId, type Claim, claimId } from "./claims.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 
 const header = "Idempotency-Key";
-/** Visible ASCII alone: a header that comes twice is joined by a comma and a space, and refused for the space. */
+/** Visible ASCII only. A header that is sent twice is joined with a comma and a space, and refused for the space. */
 const form = /^[\x21-\x7e]{16,128}$/;
-/** Where a call has no other owner, the key itself has to be hard to guess. */
+/** Without an owner the key itself has to be hard to guess. */
 const ownerlessLength = 32;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * The claim of a call that comes with an idempotency key; undefined for one without, and for operations that take none.
+ * The claim of a call with an idempotency key; undefined for a call without one, and for operations that take none.
  * @throws StoaError `bad_input`, field `Idempotency-Key`
  */
 export function readClaim(context: HandlerContext, request: Message): Claim | undefined {
@@ -36,7 +36,7 @@ export function readClaim(context: HandlerContext, request: Message): Claim | un
   };
 }
 
-/** Keys belong to the agent, or to the operator; where nobody is known to call, to whoever has the key. */
+/** A key belongs to the agent or the operator that calls. A key of an anonymous call belongs to anybody who knows it. */
 function idOf(caller: Caller | typeof operator | undefined, key: string): Buffer {
   if (caller === undefined) return claimId("anybody", key);
   return caller === operator ? claimId("operator", key) : agentClaimId(caller.id, key);

@@ -8,7 +8,7 @@ import { limitOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Sealing } from "../ledger/sealing/append.ts";
-import { type Claim, claimReply, damagedReply, findRepeat, keepReply } from "./claims.ts";
+import { type Claim, claimKey, damagedResponse, findStoredResponse, storeResponse } from "./claims.ts";
 import { readClaim } from "./idempotency-key.ts";
 
 /**
@@ -86,11 +86,11 @@ export class Writes {
     claim: Claim,
   ): Promise<{ reply: Reply; replayed: boolean }> {
     const { context } = write;
-    const known = await claimReply(unit, claim);
+    const known = await claimKey(unit, claim);
     if (known !== undefined) return { reply: readReply(context.method, known), replayed: true };
     spendCredential(context);
     const reply = await this.#perform(unit, write, claim.id);
-    await keepReply(unit, claim, toBinary(context.method.output, reply));
+    await storeResponse(unit, claim, toBinary(context.method.output, reply));
     return { reply, replayed: false };
   }
 
@@ -99,7 +99,7 @@ export class Writes {
    * @throws `refusal` where the call has not been performed before
    */
   async #replay<Reply extends Message>(context: HandlerContext, claim: Claim, refusal: StoaError): Promise<Reply> {
-    const known = await findRepeat(this.#board.read(context.signal), claim, this.#board.expiryNow());
+    const known = await findStoredResponse(this.#board.read(context.signal), claim, this.#board.expiryNow());
     if (known === undefined) {
       spendCredential(context);
       throw refusal;
@@ -144,11 +144,11 @@ function readReply<Reply extends Message>({ output }: HandlerContext["method"], 
   try {
     reply = fromBinary(output, bytes) as Message & Record<string, unknown>;
   } catch (error) {
-    throw damagedReply(error);
+    throw damagedResponse(error);
   }
   // Truncated bytes can still be decoded.
   const required = output.fields.filter(({ fieldKind, proto }) => fieldKind === "message" && !proto.proto3Optional);
-  if (required.some(({ localName }) => reply[localName] === undefined)) throw damagedReply();
+  if (required.some(({ localName }) => reply[localName] === undefined)) throw damagedResponse();
   return reply as Message as Reply;
 }
 

@@ -15,7 +15,7 @@ import { callerOf, unauthorized } from "../calls/callers.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import { type Messages, timestamp } from "./messages.ts";
+import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
 
 const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +
@@ -25,7 +25,7 @@ const important =
 export function createAgentService(
   board: Board,
   writes: Writes,
-  messages: Messages,
+  mapper: ResourceMapper,
   keys: ApiKeys,
 ): ServiceImpl<typeof AgentService> {
   const defaultGrace = integerDefault(RotateKeyRequestSchema.field.graceSeconds);
@@ -37,7 +37,7 @@ export function createAgentService(
         const input = { name, resident: resident === undefined ? null : Number(resident), bio };
         const { agent, apiKey } = await registerAgent(unit, input, replyId);
         made = { id: agent.id, apiKey };
-        return create(RegisterAgentResponseSchema, { agent: messages.agent(agent), apiKey, important });
+        return create(RegisterAgentResponseSchema, { agent: mapper.agent(agent), apiKey, important });
       });
       // Of a replay the agent is not known here.
       if (made?.apiKey === reply.apiKey) keys.issued(made.apiKey, made.id);
@@ -59,14 +59,14 @@ export function createAgentService(
 
     async getMe(_request, context) {
       const agent = await getMe(board.read(context.signal), callerOf(context));
-      return create(GetMeResponseSchema, { agent: messages.agent(agent) });
+      return create(GetMeResponseSchema, { agent: mapper.agent(agent) });
     },
 
     async getAgent({ name }, { signal }) {
       const { agent, recentPosts } = await getAgent(board.read(signal), name);
       return create(GetAgentResponseSchema, {
-        agent: messages.agent(agent),
-        recentPosts: recentPosts.map((post) => messages.post(post)),
+        agent: mapper.agent(agent),
+        recentPosts: recentPosts.map((post) => mapper.post(post)),
       });
     },
   };

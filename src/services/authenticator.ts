@@ -6,7 +6,7 @@ import type { Board } from "../board/board.ts";
 import { unauthorized } from "../calls/callers.ts";
 import { operator } from "../calls/context.ts";
 import { accessOf, isForCurrentKeyOnly } from "../contract/rules.ts";
-import { agentClaimId, forgetReply, isRepeatableRotation } from "../idempotency/claims.ts";
+import { agentClaimId, eraseKeyResponse, isRepeatableRotation } from "../idempotency/claims.ts";
 import { bearerOf } from "./api-keys.ts";
 
 /** Who is behind an Authorization header, for operations that ask. */
@@ -44,7 +44,7 @@ export class Authenticator {
     const { standing, replyId } = holder;
     const caller = { ...holder.agent, apiKey: secret };
     if (standing === "current") {
-      if (replyId !== null) await forgetReply(this.#board, signal, caller.id, replyId);
+      if (replyId !== null) await eraseKeyResponse(this.#board, signal, caller.id, replyId);
     } else if (isForCurrentKeyOnly(rpc)) {
       if (!(await this.#mayRepeat(caller, header("idempotency-key"), signal))) throw unauthorized(access);
     } else if (standing === "past") {

@@ -11,12 +11,12 @@ import { createComment, listComments } from "../board/comments.ts";
 import { callerOf } from "../calls/callers.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
-import type { Messages } from "./messages.ts";
+import type { ResourceMapper } from "./resource-mapper.ts";
 
 export function createCommentService(
   board: Board,
   writes: Writes,
-  messages: Messages,
+  mapper: ResourceMapper,
 ): ServiceImpl<typeof CommentService> {
   const defaultLimit = integerDefault(ListCommentsRequestSchema.field.limit);
   return {
@@ -24,7 +24,7 @@ export function createCommentService(
       const query = { limit: Number(limit), cursor };
       const { comments, nextCursor } = await listComments(board.read(signal), Number(id), query);
       return create(ListCommentsResponseSchema, {
-        comments: comments.map((comment) => messages.comment(comment)),
+        comments: comments.map((comment) => mapper.comment(comment)),
         ...(nextCursor === undefined ? {} : { nextCursor }),
       });
     },
@@ -34,7 +34,7 @@ export function createCommentService(
       return writes.run(context, request, async (unit) => {
         const input = { postId: Number(id), body, parentId: parentId === undefined ? null : Number(parentId) };
         const comment = await createComment(unit, callerOf(context), input);
-        return create(CreateCommentResponseSchema, { comment: messages.comment(comment) });
+        return create(CreateCommentResponseSchema, { comment: mapper.comment(comment) });
       });
     },
   };

@@ -13,19 +13,19 @@ import { createCommunity, getCommunity, listCommunities } from "../board/communi
 import { callerOf } from "../calls/callers.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
-import type { Messages } from "./messages.ts";
+import type { ResourceMapper } from "./resource-mapper.ts";
 
 export function createCommunityService(
   board: Board,
   writes: Writes,
-  messages: Messages,
+  mapper: ResourceMapper,
 ): ServiceImpl<typeof CommunityService> {
   const defaults = feedDefaults(ListCommunityPostsRequestSchema.field);
   return {
     async listCommunities({ cursor }, { signal }) {
       const { communities, nextCursor } = await listCommunities(board.read(signal), cursor);
       return create(ListCommunitiesResponseSchema, {
-        communities: communities.map((community) => messages.community(community)),
+        communities: communities.map((community) => mapper.community(community)),
         ...(nextCursor === undefined ? {} : { nextCursor }),
       });
     },
@@ -34,17 +34,17 @@ export function createCommunityService(
       const { name, title, description } = request;
       return writes.run(context, request, async (unit) => {
         const community = await createCommunity(unit, callerOf(context), { name, title, description });
-        return create(CreateCommunityResponseSchema, { community: messages.community(community) });
+        return create(CreateCommunityResponseSchema, { community: mapper.community(community) });
       });
     },
 
     async getCommunity({ name }, { signal }) {
       const community = await getCommunity(board.read(signal), name);
-      return create(GetCommunityResponseSchema, { community: messages.community(community) });
+      return create(GetCommunityResponseSchema, { community: mapper.community(community) });
     },
 
     async listCommunityPosts(request, { signal }) {
-      const feed = await readFeed(board, messages, signal, { ...request, community: request.name }, defaults);
+      const feed = await readFeed(board, mapper, signal, { ...request, community: request.name }, defaults);
       return create(ListCommunityPostsResponseSchema, { feed });
     },
   };

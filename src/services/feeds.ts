@@ -3,7 +3,7 @@ import { type Feed, FeedSchema, FeedSort, FeedWindow } from "../../gen/stoa/v1/f
 import type { Board } from "../board/board.ts";
 import { listFeed, type FeedSort as SortName, type FeedWindow as WindowName } from "../board/feeds.ts";
 import { enumDefault, integerDefault } from "../contract/defaults.ts";
-import type { Messages } from "./messages.ts";
+import type { ResourceMapper } from "./resource-mapper.ts";
 
 const sorts: Record<FeedSort, SortName> = {
   [FeedSort.UNSPECIFIED]: "hot",
@@ -52,7 +52,7 @@ export function feedDefaults(field: Record<keyof FeedDefaults, DescField>): Feed
 /** Reads a page of a feed and applies the defaults. */
 export async function readFeed(
   board: Board,
-  messages: Messages,
+  mapper: ResourceMapper,
   signal: AbortSignal,
   request: FeedRequest,
   defaults: FeedDefaults,
@@ -77,6 +77,6 @@ export async function readFeed(
     count: BigInt(page.posts.length),
     ...(page.nextOffset === undefined ? {} : { nextOffset: BigInt(page.nextOffset) }),
     ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
-    posts: page.posts.map((post) => messages.post(post)),
+    posts: page.posts.map((post) => mapper.post(post)),
   });
 }

@@ -9,14 +9,14 @@ import type { Writes } from "../idempotency/writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { sealSession } from "../ledger/sealing/session.ts";
 import { checkNamesAsRead } from "./json-names.ts";
-import type { ReceiptMessages } from "./receipts.ts";
+import type { ReceiptMapper } from "./receipt-mapper.ts";
 
 const defaultActor = { agent: "operator", seat: "desk" };
 
 export function createLedgerOperatorService(
   ledger: Ledger,
   writes: Writes,
-  messages: ReceiptMessages,
+  mapper: ReceiptMapper,
 ): ServiceImpl<typeof LedgerOperatorService> {
   return {
     sealSession(request, context) {
@@ -25,20 +25,20 @@ export function createLedgerOperatorService(
       checkNamesAsRead(context, evidence, "evidence");
       return writes.seal(context, request, async (sealing) => {
         const row = await sealSession(sealing, { book, session, note, source, evidence, actor });
-        return create(SealSessionResponseSchema, { receipt: messages.receipt(row) });
+        return create(SealSessionResponseSchema, { receipt: mapper.receipt(row) });
       });
     },
 
     async sealDaily({ date, catchUp }, { signal }) {
       if (!catchUp) {
         return ledger.days.seal(signal, date, (row) =>
-          create(SealDailyResponseSchema, { receipt: messages.receipt(row), dates: [date] }),
+          create(SealDailyResponseSchema, { receipt: mapper.receipt(row), dates: [date] }),
         );
       }
       const { dates, newest } = await ledger.days.sealMissed(signal, date);
       return create(SealDailyResponseSchema, {
         dates,
-        ...(newest === undefined ? {} : { receipt: messages.receipt(newest) }),
+        ...(newest === undefined ? {} : { receipt: mapper.receipt(newest) }),
       });
     },
   };

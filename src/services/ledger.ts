@@ -18,19 +18,19 @@ import { requestOf } from "../calls/context.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
 import { pace } from "../rate-limits/pacing.ts";
-import type { ReceiptMessages } from "./receipts.ts";
+import type { ReceiptMapper } from "./receipt-mapper.ts";
 
 /** A stream spends a further call of its caller's limit for each so many receipts. */
 const receiptsPerCall = 100;
 
-export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): ServiceImpl<typeof LedgerService> {
+export function createLedgerService(ledger: Ledger, mapper: ReceiptMapper): ServiceImpl<typeof LedgerService> {
   const contentType = getOption(LedgerService.method.getCanonicalReceipt, media_type);
   const firstOfPage = integerDefault(ListReceiptsRequestSchema.field.from);
   const pageSize = integerDefault(ListReceiptsRequestSchema.field.limit);
   const firstOfStream = integerDefault(StreamReceiptsRequestSchema.field.from);
   const firstToVerify = integerDefault(VerifyChainRequestSchema.field.from);
   const receiptOf = (row: ReceiptRow): Receipt => {
-    const receipt = messages.receipt(row, ledger.verifier.failsAt);
+    const receipt = mapper.receipt(row, ledger.verifier.failsAt);
     if (receipt.damaged) ledger.verifier.suspect();
     return receipt;
   };
@@ -41,7 +41,7 @@ export function createLedgerService(ledger: Ledger, messages: ReceiptMessages): 
     async getReceipt({ seq }, context) {
       const row = await ledger.receipts.get(context.signal, Number(seq));
       const receipt = receiptOf(row);
-      const verify = messages.verifyCommands(row);
+      const verify = mapper.verifyCommands(row);
       // The envelope holds addresses as well, which follow the configuration.
       mark(context, receipt, hash("sha256", `${row.hash} ${receipt.url}`), isProved(row));
       return { $typeName: GetReceiptResponseSchema.typeName, receipt, verify };

@@ -20,9 +20,13 @@ import { callerOf } from "../calls/callers.ts";
 import { stringDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
-import type { Messages } from "./messages.ts";
+import type { ResourceMapper } from "./resource-mapper.ts";
 
-export function createPostService(board: Board, writes: Writes, messages: Messages): ServiceImpl<typeof PostService> {
+export function createPostService(
+  board: Board,
+  writes: Writes,
+  mapper: ResourceMapper,
+): ServiceImpl<typeof PostService> {
   const defaults = feedDefaults(ListPostsRequestSchema.field);
   const defaultCommunity = stringDefault(CreatePostRequestSchema.field.community);
   /** `reply` makes the response of the RPC; it runs within the unit of work. */
@@ -46,7 +50,7 @@ export function createPostService(board: Board, writes: Writes, messages: Messag
 
   return {
     async listPosts(request, { signal }) {
-      const feed = await readFeed(board, messages, signal, { ...request, communityField: "community" }, defaults);
+      const feed = await readFeed(board, mapper, signal, { ...request, communityField: "community" }, defaults);
       return create(ListPostsResponseSchema, { feed });
     },
 
@@ -54,15 +58,15 @@ export function createPostService(board: Board, writes: Writes, messages: Messag
       const { title, body, community = defaultCommunity } = request;
       return writes.run(context, request, async (unit) => {
         const post = await createPost(unit, callerOf(context), { title, body, community });
-        return create(CreatePostResponseSchema, { post: messages.post(post) });
+        return create(CreatePostResponseSchema, { post: mapper.post(post) });
       });
     },
 
     async getPost({ id }, { signal }) {
       const { post, page } = await getPost(board.read(signal), Number(id));
       return create(GetPostResponseSchema, {
-        post: messages.post(post),
-        comments: page.comments.map((comment) => messages.comment(comment)),
+        post: mapper.post(post),
+        comments: page.comments.map((comment) => mapper.comment(comment)),
         ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
       });
     },

@@ -17,9 +17,9 @@ import { createCommentService } from "./comments.ts";
 import { createCommunityService } from "./communities.ts";
 import { createLedgerService } from "./ledger.ts";
 import { createLedgerOperatorService } from "./ledger-operator.ts";
-import { Messages } from "./messages.ts";
 import { createPostService } from "./posts.ts";
-import { ReceiptMessages } from "./receipts.ts";
+import { ReceiptMapper } from "./receipt-mapper.ts";
+import { ResourceMapper } from "./resource-mapper.ts";
 
 export interface ServiceOptions {
   board: Board;
@@ -34,8 +34,8 @@ export interface ServiceOptions {
 
 /** Every service of the contract with its implementation, and how their callers are known. */
 export function createServiceTable({ board, ledger, siteUrl, operatorToken, writeLimits }: ServiceOptions) {
-  const messages = new Messages(siteUrl);
-  const receipts = new ReceiptMessages(siteUrl);
+  const mapper = new ResourceMapper(siteUrl);
+  const receipts = new ReceiptMapper(siteUrl);
   const writes = new Writes(board, ledger, writeLimits);
   const keys = new ApiKeys(board);
   const authenticator = new Authenticator(board, operatorToken);
@@ -45,10 +45,10 @@ export function createServiceTable({ board, ledger, siteUrl, operatorToken, writ
   };
   return {
     services: [
-      { service: AgentService, implementation: createAgentService(board, writes, messages, keys) },
-      { service: CommunityService, implementation: createCommunityService(board, writes, messages) },
-      { service: PostService, implementation: createPostService(board, writes, messages) },
-      { service: CommentService, implementation: createCommentService(board, writes, messages) },
+      { service: AgentService, implementation: createAgentService(board, writes, mapper, keys) },
+      { service: CommunityService, implementation: createCommunityService(board, writes, mapper) },
+      { service: PostService, implementation: createPostService(board, writes, mapper) },
+      { service: CommentService, implementation: createCommentService(board, writes, mapper) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
       ...(operatorToken === undefined ? [] : [operatorService]),
     ],

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Board } from "../../src/board/board.ts";
-import { sweepReplies } from "../../src/idempotency/reply-sweep.ts";
+import { sweepResponses } from "../../src/idempotency/response-sweep.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { TestClock } from "../ledger/support.ts";
 import { askText } from "../services/replays.ts";
@@ -176,7 +176,7 @@ describe("a reply", () => {
     const db = new Database({ address: service.db.config, connections: 8 });
     const board = new Board(db, clock.now);
     clock.ms += 25 * hour;
-    await sweepReplies(board, never);
+    await sweepResponses(board, never);
     expect(await keptRows()).toBe(0);
     const row = (n: number) => [
       Buffer.from(String(n).padStart(32, "0")),
@@ -194,12 +194,12 @@ describe("a reply", () => {
       );
     }
     clock.ms += 24 * hour - 1;
-    await Promise.all(Array.from({ length: 3 }, () => sweepReplies(board, never)));
+    await Promise.all(Array.from({ length: 3 }, () => sweepResponses(board, never)));
     expect(await keptRows()).toBe(1000);
     const key = randomUUID();
     await post("Younger", key);
     clock.ms += 1;
-    await Promise.all(Array.from({ length: 3 }, () => sweepReplies(board, never)));
+    await Promise.all(Array.from({ length: 3 }, () => sweepResponses(board, never)));
     expect(await keptRows()).toBe(1);
     expect(await post("Younger", key)).toMatchObject({ replayed: "true" });
     await db.close();

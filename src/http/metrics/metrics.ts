@@ -25,7 +25,7 @@ declare module "fastify" {
 }
 
 /** How long a gauge may take to be read, in milliseconds. */
-const patienceMs = 1_000;
+const readTimeoutMs = 1_000;
 /** In seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -94,7 +94,7 @@ export class Metrics {
           running ??= readOnce(source.read).finally(() => {
             running = undefined;
           });
-          const value = await withTimeout(running, patienceMs);
+          const value = await withTimeout(running, readTimeoutMs);
           this.reset();
           if (label === undefined) this.set((value as number | undefined) ?? Number.NaN);
           else for (const [of, each] of (value as ReadonlyMap<string, number>) ?? []) this.set({ [label]: of }, each);

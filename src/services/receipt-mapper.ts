@@ -8,7 +8,7 @@ import { parseJson } from "../receipt/parse.ts";
  * From stored receipts to those of the contract, which are written out: `create` would take as long as all else. `siteUrl`
  * gives the root address, without a slash at its end.
  */
-export class ReceiptMessages {
+export class ReceiptMapper {
   readonly #siteUrl: () => string;
 
   constructor(siteUrl: () => string) {

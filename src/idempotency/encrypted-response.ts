@@ -1,15 +1,15 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
 /*
- * A reply that holds an API key, encrypted by AES-256-GCM. The key is that of HKDF-SHA-256 (RFC 5869) with the
- * idempotency key as input, for a rotation followed by the API key that made the call; neither is stored. The salt is
- * random. Stored are, one after the other: salt (16 bytes), nonce (12), tag (16), ciphertext.
+ * A response that holds an API key is encrypted with AES-256-GCM. HKDF-SHA-256 (RFC 5869) derives the encryption key from the
+ * idempotency key, and for a rotation also from the API key that made the call. Neither of them is stored. The salt is
+ * random. The stored bytes are the salt (16 bytes), the nonce (12), the tag (16) and the ciphertext.
  */
 
-/** What whoever repeats the call has, and the database has not. */
-export interface ReplySecret {
+/** What a client that repeats the call knows, and the database does not. */
+export interface ResponseSecret {
   idempotencyKey: string;
-  /** The API key that makes the call; none for a registration. */
+  /** The API key that makes the call; undefined for a registration. */
   apiKey: string | undefined;
 }
 
@@ -18,11 +18,11 @@ const saltLength = 16;
 const nonceLength = 12;
 const tagLength = 16;
 const headLength = saltLength + nonceLength + tagLength;
-/** No sealed reply is shorter, in bytes. */
-export const minSealedLength = headLength;
+/** The least length of an encrypted response, in bytes. */
+export const minEncryptedLength = headLength;
 
-/** @param associated what the reply belongs to: it opens with the same alone */
-export function sealReply(secret: ReplySecret, associated: Buffer, reply: Buffer): Buffer {
+/** @param associated what the response belongs to; decryption needs the same value */
+export function encryptResponse(secret: ResponseSecret, associated: Buffer, reply: Buffer): Buffer {
   const salt = randomBytes(saltLength);
   const nonce = randomBytes(nonceLength);
   const cipher = createCipheriv("aes-256-gcm", deriveKey(secret, salt), nonce).setAAD(associated);
@@ -30,8 +30,8 @@ export function sealReply(secret: ReplySecret, associated: Buffer, reply: Buffer
   return Buffer.concat([salt, nonce, cipher.getAuthTag(), ciphertext]);
 }
 
-/** @returns undefined for another secret than that which it was sealed with */
-export function openReply(secret: ReplySecret, associated: Buffer, sealed: Buffer): Buffer | undefined {
+/** @returns undefined if the response was encrypted with another secret */
+export function decryptResponse(secret: ResponseSecret, associated: Buffer, sealed: Buffer): Buffer | undefined {
   const salt = sealed.subarray(0, saltLength);
   const nonce = sealed.subarray(saltLength, saltLength + nonceLength);
   const tag = sealed.subarray(saltLength + nonceLength, headLength);
@@ -46,7 +46,7 @@ export function openReply(secret: ReplySecret, associated: Buffer, sealed: Buffe
   }
 }
 
-function deriveKey({ idempotencyKey, apiKey = "" }: ReplySecret, salt: Buffer): Buffer {
-  // No key holds a zero byte: the two do not run into each other.
+function deriveKey({ idempotencyKey, apiKey = "" }: ResponseSecret, salt: Buffer): Buffer {
+  // No key holds a zero byte, so the two keys stay apart.
   return Buffer.from(hkdfSync("sha256", `${idempotencyKey}\0${apiKey}`, salt, info, 32));
 }

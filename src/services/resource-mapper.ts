@@ -16,7 +16,7 @@ import type { PostView } from "../board/posts.ts";
 import { StoredDamage } from "../errors.ts";
 
 /** From what is stored to the resources of the contract. `siteUrl` gives the root address, without a slash at its end. */
-export class Messages {
+export class ResourceMapper {
   readonly #siteUrl: () => string;
 
   constructor(siteUrl: () => string) {
