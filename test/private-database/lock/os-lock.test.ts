@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test("a lock is held by one, and free again once it is released", () => {
+test("a lock has one holder, and is free again after its release", () => {
   const lock = tryLock(path);
   expect(lock).toBeDefined();
   expect(tryLock(path)).toBeUndefined();
@@ -26,7 +26,7 @@ test("a lock is held by one, and free again once it is released", () => {
   next?.release();
 });
 
-test("a lock lasts as long as a process that has inherited it", async () => {
+test("a lock lasts until every process that inherited it has ended", async () => {
   const lock = tryLock(path);
   const child = spawn("cat", [], { stdio: ["pipe", "ignore", "ignore", lock?.fd] });
   await once(child, "spawn");
@@ -39,7 +39,7 @@ test("a lock lasts as long as a process that has inherited it", async () => {
   next?.release();
 });
 
-test("a lock on a file that was replaced keeps nobody from the new one", () => {
+test("a lock on a replaced file does not block a lock on the new file", () => {
   const lock = tryLock(path);
   rmSync(path);
   const next = tryLock(path);
@@ -49,7 +49,7 @@ test("a lock on a file that was replaced keeps nobody from the new one", () => {
   next?.release();
 });
 
-test("a file that is missing, or a symbolic link, is not locked", () => {
+test("a missing file or a symbolic link cannot be locked", () => {
   expect(tryLockExisting(path)).toBeUndefined();
   writeFileSync(join(folder, "target"), "");
   symlinkSync(join(folder, "target"), path);

@@ -25,7 +25,7 @@ import {
   startPrivateServer,
 } from "../../../src/private-database/server/private-server.ts";
 
-// Real servers, some started three times over.
+// These tests run real servers, and some start three of them.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let home: string;
@@ -46,7 +46,7 @@ afterEach(async () => {
   vi.unstubAllEnvs();
   for (const child of children) child.kill("SIGKILL");
   await Promise.all(servers.map((server) => server.stop()));
-  // What an owner that was killed has left, where no later start of the test has tidied up.
+  // A killed owner leaves a server and files behind if no later start of the test has cleaned up.
   const { socketFolder } = JSON.parse(contentOf(join(dataDir, "mysql.json")) ?? "{}");
   const orphan = identify(Number(contentOf(join(dataDir, "mysql/server.pid"))));
   if (orphan !== undefined) {
@@ -57,8 +57,8 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 5 });
 });
 
-describe("start and stop", () => {
-  test("rows survive a stop, and a stop leaves nothing behind but the data", async () => {
+describe("starting and stopping", () => {
+  test("rows survive a stop, and a stop leaves only the data behind", async () => {
     const first = await start();
     await run(first, "CREATE DATABASE d", "CREATE TABLE d.t (n INT) ENGINE=InnoDB", "INSERT INTO d.t VALUES (7)");
     const pid = await serverPid(first);
@@ -80,7 +80,7 @@ describe("start and stop", () => {
 
   test("no statement reads or writes a file", async () => {
     const server = await start();
-    writeFileSync(join(home, "letter"), "dear");
+    writeFileSync(join(home, "letter"), "text");
     for (const path of [join(home, "letter"), "/etc/passwd"]) {
       expect(await run(server, `SELECT LOAD_FILE('${path}') AS text`)).toEqual([{ text: null }]);
     }
@@ -104,7 +104,7 @@ describe("start and stop", () => {
     expect(await run(server, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  test("a long temporary folder makes no socket path that is too long", async () => {
+  test("the socket path stays short even if the path of the temporary folder is long", async () => {
     const long = join(home, "t".repeat(100));
     mkdirSync(long);
     vi.stubEnv("TMPDIR", long);
@@ -120,16 +120,16 @@ describe("start and stop", () => {
   });
 
   test.each([
-    ["while it makes the data", "mysql.new-", ["lock", "mysql.lock", "mysql.log"]],
+    ["while it creates the data", "mysql.new-", ["lock", "mysql.lock", "mysql.log"]],
     ["while it waits for the server", "mysql.json", ["lock", "mysql", "mysql.lock", "mysql.log"]],
-  ])("a start can be given up %s", async (_, sign, left) => {
-    const giveUp = new AbortController();
-    const started = start({ signal: giveUp.signal });
+  ])("a start can be aborted %s", async (_, sign, left) => {
+    const aborting = new AbortController();
+    const started = start({ signal: aborting.signal });
     started.catch(() => {});
     await until(
       async () => (existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith(sign))) || undefined,
     );
-    giveUp.abort(new Error("no longer wanted"));
+    aborting.abort(new Error("no longer wanted"));
     await expect(started).rejects.toThrow("no longer wanted");
     expect(readdirSync(dataDir).sort()).toEqual(left);
   });
@@ -143,12 +143,12 @@ describe("the lock of the data folder", () => {
     );
   });
 
-  test("refuses another process", async () => {
+  test("refuses a start by another process", async () => {
     const { child } = await startOwner();
     await expect(start()).rejects.toThrow(`in use by process ${child.pid};`);
   });
 
-  test("of two starts at once one wins", async () => {
+  test("lets one of several simultaneous starts win", async () => {
     const outcomes = await Promise.allSettled([start(), start(), start()]);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
@@ -165,10 +165,10 @@ describe("the lock of the data folder", () => {
   });
 });
 
-describe("a second process namespace", () => {
+describe("a start in another process namespace", () => {
   const cannot = cannotUnshare();
 
-  test.skipIf(cannot)("is told that a service has the folder which it cannot see", async () => {
+  test.skipIf(cannot)("reports that a service it cannot see uses the folder", async () => {
     const first = await start();
     const before = await serverPid(first);
     expect(await startUnshared()).toBe(
@@ -179,7 +179,7 @@ describe("a second process namespace", () => {
     expect(existsSync(join(dataDir, "mysql.json"))).toBe(true);
   });
 
-  test.skipIf(cannot)("is told that a database server works on the folder which it cannot see", async () => {
+  test.skipIf(cannot)("reports that a database server it cannot see uses the folder", async () => {
     const { child, server } = await startOwner();
     const orphan = await serverPid(server);
     child.kill("SIGKILL");
@@ -189,12 +189,12 @@ describe("a second process namespace", () => {
         " container; stop it first or set STOA_DATA_DIR",
     );
     expect(await serverPid(server)).toBe(orphan);
-    // Who sees it stops it.
+    // A start that can see the server stops it.
     await start();
     expect(identify(orphan)).toBeUndefined();
   });
 
-  test.skipIf(cannot)("that sees the process ids of another takes none of them for its own", async () => {
+  test.skipIf(cannot)("does not mistake process ids of another namespace for its own", async () => {
     const { child, server } = await startOwner();
     const orphan = await serverPid(server);
     child.kill("SIGKILL");
@@ -203,15 +203,15 @@ describe("a second process namespace", () => {
     expect(await serverPid(server)).toBe(orphan);
   });
 
-  test.skipIf(cannot)("that is gone leaves a folder which starts", async () => {
+  test.skipIf(cannot)("leaves a folder that later starts can use", async () => {
     expect(await startUnshared()).toBe("started");
     const next = await start();
     expect(await run(next, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 });
 
-describe("a copied folder", () => {
-  test("of a server that is stopped starts beside the original", async () => {
+describe("a copied data folder", () => {
+  test("starts beside the original if the server was stopped", async () => {
     await (await start()).stop();
     const copy = join(home, "copy");
     cpSync(dataDir, copy, { recursive: true });
@@ -219,20 +219,20 @@ describe("a copied folder", () => {
     expect(await run(first, "SELECT 1 AS one")).toEqual(await run(second, "SELECT 1 AS one"));
   });
 
-  test("of a running server leaves the original alone: its process, its socket and its rows", async () => {
+  test("of a running server does not affect the process, socket or rows of the original", async () => {
     const first = await start();
     await run(first, "CREATE DATABASE d", "CREATE TABLE d.t (n INT) ENGINE=InnoDB", "INSERT INTO d.t VALUES (7)");
     const pid = await serverPid(first);
     const copy = join(home, "copy");
     cpSync(dataDir, copy, { recursive: true });
-    // Whether such a copy can be recovered is InnoDB's to say.
+    // InnoDB may or may not be able to recover such a copy.
     await start({ dataDir: copy }).catch(() => {});
     expect(lines.join()).not.toContain("stopping the database server of an earlier run");
     expect(await serverPid(first)).toBe(pid);
     expect(await run(first, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
   });
 
-  test("by hard links, or under another name, is the same folder", async () => {
+  test("is the same folder if it was only renamed", async () => {
     await start();
     renameSync(dataDir, join(home, "renamed"));
     await expect(start({ dataDir: join(home, "renamed") })).rejects.toThrow("is in use by process");
@@ -240,8 +240,8 @@ describe("a copied folder", () => {
   });
 });
 
-describe("temporary folders", () => {
-  test("of processes that were killed are removed by the next start, and those in use are not", async () => {
+describe("a start", () => {
+  test("removes the temporary folders of killed processes, and keeps those in use", async () => {
     vi.stubEnv("TMPDIR", home);
     const other = await start({ dataDir: join(home, "other") });
     const { child, server } = await startOwner();
@@ -249,7 +249,7 @@ describe("temporary folders", () => {
     for (const pid of [child.pid ?? 0, orphan]) process.kill(pid, "SIGKILL");
     await once(child, "exit");
     await until(async () => identify(orphan) === undefined || undefined);
-    // Made by somebody else: there is nothing to tell whether it is in use.
+    // Somebody else made this folder, so nothing shows whether it is in use.
     mkdirSync(join(home, "stoa-db-000000"));
     await start();
     expect(existsSync(dirname(server.socketPath))).toBe(false);
@@ -258,8 +258,8 @@ describe("temporary folders", () => {
   });
 });
 
-describe("after a kill", () => {
-  test("of the service, the next start stops its server and keeps every committed row", async () => {
+describe("recovery from a kill", () => {
+  test("the next start after a killed service stops its server and keeps every committed row", async () => {
     const { child, server } = await startOwner();
     await run(server, "CREATE DATABASE d", "CREATE TABLE d.t (n INT) ENGINE=InnoDB", "INSERT INTO d.t VALUES (1), (2)");
     const orphan = identify(await serverPid(server));
@@ -275,7 +275,7 @@ describe("after a kill", () => {
     expect(await run(next, "SELECT n FROM d.t ORDER BY n")).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
-  test("of the service before it could record its server, that server is found all the same", async () => {
+  test("the next start finds the server even if the service was killed before it recorded the server", async () => {
     const { child, server } = await startOwner();
     const orphan = await serverPid(server);
     child.kill("SIGKILL");
@@ -299,7 +299,7 @@ describe("after a kill", () => {
     expect(existsSync(home)).toBe(true);
   });
 
-  test("of the server, it is started again on the same socket", async () => {
+  test("a killed server is started again on the same socket", async () => {
     const server = await start();
     const before = await serverPid(server);
     process.kill(before, "SIGKILL");
@@ -310,7 +310,7 @@ describe("after a kill", () => {
     await until(async () => lines.includes("the database server is back") || undefined);
   });
 
-  test("of the server, a stop during the restart ends it for good", async () => {
+  test("a stop during the restart of a killed server ends the server for good", async () => {
     const server = await start();
     process.kill(await serverPid(server), "SIGKILL");
     await until(async () => lines.some((line) => line.includes("ended unexpectedly")) || undefined);
@@ -321,23 +321,23 @@ describe("after a kill", () => {
 });
 
 describe("the data folder", () => {
-  test("half made by a start that was killed is made anew", async () => {
+  test("is created again if a killed start left it incomplete", async () => {
     mkdirSync(join(dataDir, "mysql.new-abcdef", "mysql"), { recursive: true });
     writeFileSync(join(dataDir, "mysql.new-abcdef", "ibdata1"), "half");
     await start();
     expect(readdirSync(dataDir).filter((name) => name.startsWith("mysql.new-"))).toEqual([]);
   });
 
-  test("of something else is refused", async () => {
+  test("is refused if it holds something else", async () => {
     mkdirSync(join(dataDir, "mysql"), { recursive: true });
-    writeFileSync(join(dataDir, "mysql", "letters.txt"), "dear");
+    writeFileSync(join(dataDir, "mysql", "letters.txt"), "text");
     await expect(start()).rejects.toThrow("is not the data of a MariaDB or MySQL server");
   });
 
   test.each([
     ["mysql", "aria_log_control", "was made by MariaDB, but the server found here is MySQL (/bin/other)"],
     ["mariadb", "mysql.ibd", "was made by MySQL, but the server found here is MariaDB (/bin/other)"],
-  ] as const)("is refused by %s when the other flavour made it", async (flavour, mark, message) => {
+  ] as const)("is refused by %s if the other flavour created it", async (flavour, mark, message) => {
     const folder = join(dataDir, "mysql");
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, mark), "");
@@ -357,17 +357,17 @@ describe("the data folder", () => {
 });
 
 async function start(options: Partial<PrivateServerOptions> = {}): Promise<PrivateServer> {
-  const server = await startPrivateServer({ dataDir, log: tell, ...options });
+  const server = await startPrivateServer({ dataDir, log: record, ...options });
   servers.push(server);
   return server;
 }
 
-/** Keeps a line of the log, with its level where it has one. */
-function tell(line: string, level?: "error"): void {
+/** Records a line of the log, with its level if it has one. */
+function record(line: string, level?: "error"): void {
   lines.push(level === undefined ? line : `${level}: ${line}`);
 }
 
-/** Starts the server from a process of its own, which then waits to be killed. */
+/** Starts the server from a separate process, which then waits to be killed. */
 async function startOwner(): Promise<{ child: ChildProcess; server: PrivateServer }> {
   const module = new URL("../../../src/private-database/server/private-server.ts", import.meta.url).href;
   const script = `
@@ -384,9 +384,9 @@ async function startOwner(): Promise<{ child: ChildProcess; server: PrivateServe
 }
 
 /**
- * Starts the server from a process namespace of its own and stops it.
- * @param proc gives it the /proc of that namespace
- * @returns what came of it
+ * Starts the server in a separate process namespace and stops it.
+ * @param proc the options of unshare that mount the /proc of that namespace
+ * @returns "started", or the message of the error
  */
 async function startUnshared(proc = ["--mount-proc"]): Promise<string> {
   const module = new URL("../../../src/private-database/server/private-server.ts", import.meta.url).href;
@@ -410,7 +410,7 @@ async function startUnshared(proc = ["--mount-proc"]): Promise<string> {
   return output.trim();
 }
 
-/** Whether this machine keeps tests from making process namespaces. In CI that is a failure; elsewhere it is told, loudly. */
+/** Returns whether this machine forbids process namespaces. Then these tests fail in CI and are skipped with a notice elsewhere. */
 function cannotUnshare(): boolean {
   const { status } = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]);
   if (status === 0 || process.env.CI) return false;
@@ -430,7 +430,7 @@ async function run(server: PrivateServer, ...statements: string[]): Promise<unkn
 }
 
 async function serverPid(server: PrivateServer): Promise<number> {
-  // The server writes it before it answers.
+  // The server writes its pid file before it answers.
   await run(server, "SELECT 1");
   return Number(readFileSync(join(dataDir, "mysql/server.pid"), "utf8"));
 }

@@ -13,7 +13,7 @@ it.each([
   [1, "Can't create/write to file '/tmp/#sql_1.MAI' (Errcode: 28 \"No space left on device\")"],
   [1004, "Can't create file '/tmp/x' (errno: 122 - Disk quota exceeded)"],
   [1878, "Temporary file write failure."],
-])("error %i of a full disk is `unavailable`", (errno, sqlMessage) => {
+])("database error %i means a full disk and becomes `unavailable`", (errno, sqlMessage) => {
   const error = toStoaError(Object.assign(new Error(sqlMessage), { errno, sqlMessage }));
   expect(error).toBeInstanceOf(StoaError);
   expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
@@ -22,7 +22,7 @@ it.each([
 it.each([
   [1, "Can't create/write to file '/tmp/x' (Errcode: 13 \"Permission denied\")"],
   [1064, "You have an error in your SQL syntax near 'Errcode 28'"],
-])("error %i with another cause stays as it is", (errno, sqlMessage) => {
+])("database error %i with another cause stays unchanged", (errno, sqlMessage) => {
   const error = Object.assign(new Error(sqlMessage), { errno, sqlMessage });
   expect(toStoaError(error)).toBe(error);
 });

@@ -1,4 +1,4 @@
-// TLS to the database: a MariaDB of the test's own, with certificates of an authority of the test's own.
+// TLS to the database. The test starts its own MariaDB with certificates of its own certificate authority.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { waitUntil } from "../../support/wait.ts";
 
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), "stoa-tls-"));
-// The server does not run as root, and reads its certificate there.
+// The server does not run as root but must read its certificate in this folder.
 chmodSync(folder, 0o755);
 const file = (name: string, text?: string) => {
   const path = join(folder, name);
@@ -82,7 +82,7 @@ afterAll(async () => {
 const urlTo = (host: string, query: string) => `mysql://tls:secret@${host}:${port}/stoa${query}`;
 const ca = (name: string) => `?ssl=true&ssl_ca=${encodeURIComponent(file(name))}`;
 
-/** The cipher of a connection by this address; "" without TLS. */
+/** Returns the cipher of a connection to this address, "" without TLS. */
 async function cipher(url: string): Promise<string | undefined> {
   const { database: address } = readConfig({ STOA_DATABASE_URL: url });
   const db = new Database({ address: address as NonNullable<typeof address>, connections: 1 });
@@ -94,7 +94,7 @@ async function cipher(url: string): Promise<string | undefined> {
   }
 }
 
-/** The line by which a start with this address fails. */
+/** Starts the service with this database address and returns the error message, or "it started". */
 async function failure(url: string): Promise<string> {
   const config = readConfig({ STOA_DATABASE_URL: url, STOA_PORT: "0", STOA_LOG_LEVEL: "silent" });
   return startApp(config).then(
@@ -106,13 +106,13 @@ async function failure(url: string): Promise<string> {
   );
 }
 
-describe("a server with a certificate of an authority of our own", () => {
-  it.each(["localhost", "127.0.0.1"])("is connected to by TLS, as %s", async (host) => {
+describe("a database server whose certificate a private authority signed", () => {
+  it.each(["localhost", "127.0.0.1"])("accepts TLS connections to %s", async (host) => {
     expect(await cipher(urlTo(host, ca("ca.pem")))).toMatch(/^TLS_|_|-/);
     expect(await cipher(urlTo(host, `?ssl_ca=${file("ca.pem")}`))).toMatch(/./);
   });
 
-  it("may close a connection that is idle: the next call has another, and the goodbye takes no time", async () => {
+  it("may close an idle connection: the next call opens another, and closing the pool stays fast", async () => {
     const { database: address } = readConfig({ STOA_DATABASE_URL: urlTo("localhost", ca("ca.pem")) });
     const db = new Database({ address: address as NonNullable<typeof address>, connections: 1 });
     const id = async () => (await db.reader(never).rows<{ id: number }>("SELECT CONNECTION_ID() AS id"))[0]?.id;
@@ -126,7 +126,7 @@ describe("a server with a certificate of an authority of our own", () => {
     expect(performance.now() - begun).toBeLessThan(1_000);
   });
 
-  it("serves", async () => {
+  it("lets the service start", async () => {
     expect(await failure(urlTo("localhost", ca("ca.pem")))).toBe("it started");
   });
 
@@ -144,15 +144,15 @@ describe("a server with a certificate of an authority of our own", () => {
       ca("ca.pem"),
       /^The database cannot be used: TLS failed: .*altnames.*localhost\.localdomain/,
     ],
-  ])("is refused with one line: %s %s", async (host, query, expected) => {
-    // Some machines do not know the last name.
+  ])("is rejected with one line when the address is %s %s", async (host, query, expected) => {
+    // Some machines cannot resolve localhost.localdomain.
     const line = await failure(urlTo(host, query));
     if (host === "localhost.localdomain" && line.includes("cannot be reached")) return;
     expect(line).toMatch(expected);
     expect(line).not.toContain("\n");
   });
 
-  it("is not connected to without TLS where the account asks for it", async () => {
+  it("denies a connection without TLS when the account requires TLS", async () => {
     expect(await failure(urlTo("127.0.0.1", ""))).toMatch(/denied/);
   });
 });

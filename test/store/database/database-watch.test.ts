@@ -1,4 +1,5 @@
-// What a start and readiness find out about a database server. The server is one of the test's own, for its settings are changed.
+// What the start and the readiness check report about a database server. The test changes the server's settings, so it starts
+// its own server.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,8 +40,8 @@ afterAll(async () => {
 
 const ready = () => service.rest("/readyz");
 
-/** Waits for a warning, which says `text`, and for its end once `mend` is done; reads are served all the while. */
-async function warns(text: string, mend: () => Promise<unknown>): Promise<void> {
+/** Expects a warning that contains `text` and that disappears after `mend`. Reads must be served meanwhile. */
+async function expectWarning(text: string, mend: () => Promise<unknown>): Promise<void> {
   await waitUntil(`a warning: ${text}`, async () => (await ready()).body.warning?.includes(text));
   expect((await ready()).status).toBe(200);
   expect((await service.rest("posts")).status).toBe(200);
@@ -49,34 +50,34 @@ async function warns(text: string, mend: () => Promise<unknown>): Promise<void> 
   await waitUntil("the warning to go", async () => !("warning" in (await ready()).body));
 }
 
-it("warns of a node that is read-only", async () => {
+it("the service warns when the database node is read-only", async () => {
   await db.rows("SET GLOBAL read_only = 1");
-  await warns("The database takes no writes: this node is read-only (read_only).", () =>
+  await expectWarning("The database takes no writes: this node is read-only (read_only).", () =>
     db.rows("SET GLOBAL read_only = 0"),
   );
   expect(service.log.map(({ msg }) => msg)).toContain("the database takes writes again");
 });
 
-it("warns of writes that fail", async () => {
+it("the service warns when writes fail", async () => {
   await db.rows(
     "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
   );
-  await warns("The database takes no writes: error 1644.", () => db.rows("DROP TRIGGER refuse"));
+  await expectWarning("The database takes no writes: error 1644.", () => db.rows("DROP TRIGGER refuse"));
 });
 
-it("warns of new connections that fail while those that are open serve", async () => {
+it("the service warns when new connections fail while open connections still work", async () => {
   await service.rest("posts");
   await ready();
   await db.rows("SET GLOBAL max_connections = 10");
   const held = createPool({ ...db.config, connectionLimit: 30 });
   const open: PoolConnection[] = [];
-  // A look may hold the last connection, and leaves it to the next look.
+  // A running check may hold the last connection; it is free again at the next check.
   await waitUntil("the warning", async () => {
     const more = await held.getConnection().catch(() => undefined);
     if (more !== undefined) open.push(more);
     return "warning" in (await ready()).body;
   });
-  await warns("The database takes no new connection: too many connections.", async () => {
+  await expectWarning("The database takes no new connection: too many connections.", async () => {
     for (const connection of open) connection.release();
     await held.end();
     await db.rows("SET GLOBAL max_connections = 100");
@@ -84,14 +85,14 @@ it("warns of new connections that fail while those that are open serve", async (
 });
 
 it.each([
-  ["a table that is gone", "RENAME TABLE posts TO posts_away", "RENAME TABLE posts_away TO posts", /lacks posts,/],
+  ["a missing table", "RENAME TABLE posts TO posts_away", "RENAME TABLE posts_away TO posts", /lacks posts,/],
   [
-    "a head that is gone",
+    "a missing ledger head",
     "UPDATE ledger_head SET id = 2",
     "UPDATE ledger_head SET id = 1",
     /row of ledger_head is gone/,
   ],
-])("is not ready with %s, and neither is gRPC's health", async (_, spoil, mend, message) => {
+])("readiness and the gRPC health check fail with %s", async (_, spoil, mend, message) => {
   await db.rows(spoil);
   try {
     const { status, body } = await ready();
@@ -107,7 +108,7 @@ it.each([
   expect((await ready()).body).toEqual({ ok: true });
 });
 
-it("a start ends with one line where the server takes small packets alone", async () => {
+it("the start fails with one line when the database accepts only small packets", async () => {
   await db.rows("SET GLOBAL max_allowed_packet = 65536");
   try {
     await expect(startService({ db })).rejects.toThrow(
@@ -118,7 +119,7 @@ it("a start ends with one line where the server takes small packets alone", asyn
   }
 });
 
-it("tries no write while writes are refused for a full disk", async () => {
+it("the watch tries no write while writes are refused because of a full disk", async () => {
   await db.rows(
     "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
   );

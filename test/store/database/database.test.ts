@@ -18,8 +18,8 @@ afterAll(() => db.close());
 
 const numberAt = async (id: number) => (await test.rows<{ n: number }>("SELECT n FROM t WHERE id = ?", [id]))[0]?.n;
 
-describe("a transaction", () => {
-  it("commits what its work did, and returns its result", async () => {
+describe("a database transaction", () => {
+  it("commits and returns the result of its callback", async () => {
     const result = await db.transaction(never, async (tx) => {
       await tx.run("UPDATE t SET n = ? WHERE id = ?", [5, 1]);
       return "done";
@@ -27,7 +27,7 @@ describe("a transaction", () => {
     expect([result, await numberAt(1)]).toEqual(["done", 5]);
   });
 
-  it("rolls back whatever its work did when it throws", async () => {
+  it("rolls back when its callback throws", async () => {
     const before = await numberAt(1);
     const work = db.transaction(never, async (tx) => {
       await tx.run("UPDATE t SET n = n + 100 WHERE id = ?", [1]);
@@ -37,7 +37,7 @@ describe("a transaction", () => {
     expect(await numberAt(1)).toBe(before);
   });
 
-  it("starts no further statement once its signal aborts, and rolls back", async () => {
+  it("starts no further statement after its signal aborts, and rolls back", async () => {
     const before = await numberAt(1);
     const controller = new AbortController();
     let ranAfter = false;
@@ -62,7 +62,7 @@ describe("a transaction", () => {
     expect(await numberAt(1)).toBe(before);
   });
 
-  it("is run anew after a deadlock, and both sides of it take effect", async () => {
+  it("is retried after a deadlock, so both transactions take effect", async () => {
     await test.rows("UPDATE t SET n = 0");
     let runs = 0;
     let firstLocks = 0;
@@ -80,7 +80,7 @@ describe("a transaction", () => {
     expect([await numberAt(1), await numberAt(2)]).toEqual([2, 2]);
   });
 
-  it("reads what others have committed meanwhile (READ COMMITTED)", async () => {
+  it("reads what others have committed in the meantime (READ COMMITTED)", async () => {
     await test.rows("UPDATE t SET n = 1 WHERE id = 1");
     await db.transaction(never, async (tx) => {
       await tx.rows("SELECT n FROM t WHERE id = 1");
@@ -90,15 +90,15 @@ describe("a transaction", () => {
   });
 });
 
-describe("a reader", () => {
-  it("starts no statement once its signal has aborted", async () => {
+describe("a database reader", () => {
+  it("starts no statement after its signal aborted", async () => {
     const reader = db.reader(AbortSignal.abort(new Error("given up")));
     await expect(reader.rows("SELECT 1")).rejects.toThrow("given up");
   });
 });
 
-describe("a database that is away", () => {
-  it("is `unavailable`, with a time to wait", async () => {
+describe("an unreachable database", () => {
+  it("fails calls with `unavailable` and a time to wait", async () => {
     const away = new Database({ address: { host: "127.0.0.1", port: 9, user: "root", database: "x" }, connections: 1 });
     const expected = { code: "unavailable", retryAfterSeconds: 1 };
     await expect(away.reader(never).rows("SELECT 1")).rejects.toMatchObject(expected);
@@ -106,7 +106,7 @@ describe("a database that is away", () => {
     await away.close();
   });
 
-  it("is `unavailable` for the call whose connection is cut, nothing of which has happened; the next call works", async () => {
+  it("fails a call whose connection is cut without any effect, and the next call works", async () => {
     const before = await numberAt(1);
     const work = db.transaction(never, async (tx) => {
       await tx.run("UPDATE t SET n = n + 100 WHERE id = ?", [1]);

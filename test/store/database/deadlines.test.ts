@@ -1,4 +1,4 @@
-// The database is silent in one way or another: every call ends in its time, and no connection stays lost.
+// The database stops answering in several ways. Every call ends within its time limit, and every lost connection is replaced.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import { type CuttingProxy, startCuttingProxy } from "../../support/cutting-proxy.ts";
@@ -25,7 +25,7 @@ const add = (db: Database, id = 1, signal = never) =>
 const read = (db: Database, signal = never) => db.reader(signal).rows("SELECT n FROM t WHERE id = 1");
 const idle = { inUse: 0, waiting: 0 };
 
-/** How a promise fails, and after how many milliseconds. */
+/** Expects a promise to reject. Returns the error and the milliseconds until then. */
 async function failure(promise: Promise<unknown>): Promise<{ error: unknown; ms: number }> {
   const begun = performance.now();
   return promise.then(
@@ -36,7 +36,7 @@ async function failure(promise: Promise<unknown>): Promise<{ error: unknown; ms:
   );
 }
 
-/** The statements that run in this test's database, other than this look at them. */
+/** Returns the statements that run in this test's database, without this query itself. */
 async function running(): Promise<string[]> {
   const rows = await test.rows<{ db: string | null; Info: string | null; Command: string }>("SHOW FULL PROCESSLIST");
   return rows.flatMap(({ db, Info, Command }) =>
@@ -44,7 +44,7 @@ async function running(): Promise<string[]> {
   );
 }
 
-describe("connections on which nothing comes any more", () => {
+describe("connections that freeze", () => {
   let relay: Relay;
   let db: Database;
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe("connections on which nothing comes any more", () => {
   });
   afterAll(() => db.close());
 
-  it("end every call in its time, are closed, and are replaced once there is an answer again", async () => {
+  it("fail every call within its time limit, are closed, and are replaced when the database answers again", async () => {
     await Promise.all(Array.from({ length: 8 }, () => read(db)));
     relay.freeze();
     const failures = await Promise.all(Array.from({ length: 12 }, (_, i) => failure(i % 2 === 0 ? read(db) : add(db))));
@@ -66,7 +66,7 @@ describe("connections on which nothing comes any more", () => {
       expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
       expect(ms).toBeLessThan(timeoutMs + 500);
     }
-    // Some waited for a connection: they had their time, and left the queue.
+    // Some calls waited for a connection. Their time is over and they have left the queue.
     expect(db.load.waiting).toBe(0);
     relay.thaw();
     expect(await read(db)).toHaveLength(1);
@@ -74,7 +74,7 @@ describe("connections on which nothing comes any more", () => {
     await waitUntil("the calls to be forgotten", () => db.load.inUse === 0);
   });
 
-  it("are closed within a bound when the pool closes", async () => {
+  it("are closed within a time limit when the pool closes", async () => {
     const closing = new Database({
       address: { ...test.config, socketPath: undefined, host: "127.0.0.1", port: relay.port } as never,
       connections: 4,
@@ -92,7 +92,7 @@ describe("connections on which nothing comes any more", () => {
     relay.thaw();
   });
 
-  it("leave no trace of a thousand callers who gave up", async () => {
+  it("leave nothing behind after a thousand callers abort", async () => {
     relay.freeze();
     const calls = Array.from({ length: 1_000 }, (_, i) => {
       const leaving = new AbortController();
@@ -131,37 +131,40 @@ describe("a connection that freezes in the middle of a call", () => {
     ["UPDATE", "after", 0],
     ["COMMIT", "before", 0],
     ["COMMIT", "after", 1],
-  ] as const)("at %s, %s the server has it, fails the call in its time", async (text, when, expected) => {
-    // Prepared anew: its text is in no later command.
-    const update = (tx: { run(sql: string, params: number[]): Promise<unknown> }) =>
-      tx.run(`UPDATE t SET n = n + 1 WHERE id = 1 /* ${text.toLowerCase()} ${when} */`, []);
-    proxy.cutAtText(text, when, "freeze");
-    const { error, ms } = await failure(db.transaction(never, update));
-    expect(proxy.wasCut()).toBe(true);
-    expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
-    if (text === "COMMIT") expect((error as Error).message).toContain("did not say whether this call took effect");
-    expect(ms).toBeLessThan(timeoutMs + 500);
-    // The next call has a connection at once, and waits for no lock of the lost one longer than that one lives.
-    await waitUntil("the lost connection to be rolled back", async () => (await read(db)).length === 1);
-    await waitUntil("the number", async () => (await numberAt(1)) === expected);
-    await waitUntil("the next write", () =>
-      add(db).then(
-        () => true,
-        () => false,
-      ),
-    );
-    expect(await numberAt(1)).toBe(expected + 1);
-  });
+  ] as const)(
+    "fails the call within its time limit (at %s, %s the server receives it)",
+    async (text, when, expected) => {
+      // The comment makes the text unique, so the statement is prepared again and no later command contains its text.
+      const update = (tx: { run(sql: string, params: number[]): Promise<unknown> }) =>
+        tx.run(`UPDATE t SET n = n + 1 WHERE id = 1 /* ${text.toLowerCase()} ${when} */`, []);
+      proxy.cutAtText(text, when, "freeze");
+      const { error, ms } = await failure(db.transaction(never, update));
+      expect(proxy.wasCut()).toBe(true);
+      expect(error).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+      if (text === "COMMIT") expect((error as Error).message).toContain("did not say whether this call took effect");
+      expect(ms).toBeLessThan(timeoutMs + 500);
+      // The next call gets a connection at once. It waits for locks of the lost connection only until that one is closed.
+      await waitUntil("the lost connection to be rolled back", async () => (await read(db)).length === 1);
+      await waitUntil("the number", async () => (await numberAt(1)) === expected);
+      await waitUntil("the next write", () =>
+        add(db).then(
+          () => true,
+          () => false,
+        ),
+      );
+      expect(await numberAt(1)).toBe(expected + 1);
+    },
+  );
 });
 
-describe("a statement whose caller gives up", () => {
+describe("a statement whose caller aborts", () => {
   let db: Database;
   beforeAll(() => {
     db = new Database({ address: test.config, connections: 2, timeoutMs: 20_000 });
   });
   afterAll(() => db.close());
 
-  it("is ended in the server, a read", async () => {
+  it("ends in the server if it is a read", async () => {
     const leaving = new AbortController();
     const call = failure(db.reader(leaving.signal).rows("SELECT SLEEP(15) /* left */"));
     await waitUntil("the statement to run", async () => (await running()).some((sql) => sql.includes("left")));
@@ -171,7 +174,7 @@ describe("a statement whose caller gives up", () => {
     await waitUntil("the connection to be free", () => db.load.inUse === 0, 2_000);
   });
 
-  it("is ended in the server, a write that waits for a lock, whose transaction is rolled back", async () => {
+  it("ends in the server and is rolled back if it is a write that waits for a lock", async () => {
     const holder = await test.pool.getConnection();
     await holder.beginTransaction();
     await holder.query("SELECT n FROM t WHERE id = 2 FOR UPDATE");
@@ -186,14 +189,14 @@ describe("a statement whose caller gives up", () => {
     leaving.abort(new Error("given up"));
     expect((await call).error).toMatchObject({ message: "given up" });
     await waitUntil("the statement to end", async () => (await running()).length === 0, 2_000);
-    // It holds no lock any more.
+    // The aborted transaction holds no lock any more.
     await add(db, 1);
     expect(await numberAt(1)).toBe(1);
     await holder.rollback();
     holder.release();
   });
 
-  it("leaves its connection to others, who are not interrupted", async () => {
+  it("frees its connection for other calls without interrupting them", async () => {
     for (let i = 0; i < 20; i++) {
       const leaving = new AbortController();
       const call = failure(db.reader(leaving.signal).rows("SELECT SLEEP(15)"));
@@ -212,7 +215,7 @@ describe("a statement that takes too long", () => {
   });
   afterAll(() => db.close());
 
-  it("is ended by the server before the caller's time is over, and the connection goes on", async () => {
+  it("is ended by the server before the caller's time is over, and its connection stays in use", async () => {
     const ids = async () => (await db.reader(never).rows<{ id: number }>("SELECT CONNECTION_ID() AS id"))[0]?.id;
     const id = await ids();
     const tables = Array.from({ length: 6 }, (_, i) => `information_schema.columns c${i}`).join(", ");
@@ -223,7 +226,7 @@ describe("a statement that takes too long", () => {
     expect(await ids()).toBe(id);
   });
 
-  it("waits for a lock no longer than the caller's time, retries included", async () => {
+  it("waits for a lock no longer than the caller's time limit, including retries", async () => {
     const holder = await test.pool.getConnection();
     await holder.beginTransaction();
     await holder.query("SELECT n FROM t WHERE id = 1 FOR UPDATE");
@@ -241,7 +244,7 @@ describe("a statement that takes too long", () => {
     expect(await numberAt(1)).toBe(1);
   });
 
-  it("may take its time where there is no limit, as in a migration", async () => {
+  it("may run for any time without a limit, as in a migration", async () => {
     const unlimited = new Database({ address: test.config, connections: 1, timeoutMs: Number.POSITIVE_INFINITY });
     await test.rows("DROP TABLE IF EXISTS u");
     await unlimited.runDdl(never, "CREATE TABLE u AS SELECT SLEEP(2) AS n");
@@ -251,8 +254,8 @@ describe("a statement that takes too long", () => {
   });
 });
 
-describe("a call that has waited for others", () => {
-  it("has one time for all: what it waited is not given again", async () => {
+describe("a call of several statements", () => {
+  it("has one time limit for all of them, including the wait for a connection", async () => {
     const db = new Database({ address: test.config, connections: 1, timeoutMs });
     const first = failure(db.reader(never).rows("SELECT SLEEP(1)")).catch(() => {});
     const second = db.reader(never);

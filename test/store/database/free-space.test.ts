@@ -17,11 +17,11 @@ it.each([
   ["4 GiB", 4096, 204.8],
   ["16 GiB", 16_384, 256],
   ["4 TiB", 4 * 1024 * 1024, 256],
-])("keeps a reserve that fits a disk of %s", (_, total, reserve) => {
+])("the default reserve fits a disk of %s", (_, total, reserve) => {
   expect(defaultMinFree(total * MIB) / MIB).toBeCloseTo(reserve);
 });
 
-it("refuses writes below the minimum, and lets them back a tenth above it", async () => {
+it("writes are refused below the minimum and accepted again a tenth above it", async () => {
   const disk = { freeBytes: 101 * MIB, totalBytes: 1000 * MIB };
   const space = await watch(async () => ({ ...disk }));
   expect(space.refusal).toBeUndefined();
@@ -46,7 +46,7 @@ it("refuses writes below the minimum, and lets them back a tenth above it", asyn
   ]);
 });
 
-it("keeps what it knew where the disk cannot be read, and says so", async () => {
+it("the last known state stays and a warning is logged when the disk cannot be read", async () => {
   let failure: Error | undefined;
   const space = await watch(async () => {
     if (failure !== undefined) throw failure;
@@ -59,13 +59,13 @@ it("keeps what it knew where the disk cannot be read, and says so", async () => 
   expect(log[1]).toBe("the free space of /data cannot be read: EIO");
 });
 
-it("refuses nothing on a disk that could never be read, and warns", async () => {
+it("writes are accepted and a warning is given when the disk could never be read", async () => {
   const space = await watch(() => Promise.reject(new Error("EACCES")));
   expect(space.refusal).toBeUndefined();
   expect(space.warning).toBe("The free space of the private database's disk cannot be read: EACCES.");
 });
 
-it("looks at the disk of a real folder", async () => {
+it("the free space of a real folder is measured", async () => {
   const space = await FreeSpace.watch({ folder: "/", minFreeMiB: "default", log: { warn() {}, info() {} } });
   watched.push(space);
   expect(space.freeBytes).toBeGreaterThan(0);

@@ -22,7 +22,7 @@ const refusedMessage =
 const refused = { ok: false, error: "unavailable", message: refusedMessage, retry_after_seconds: 10 };
 const session = { book: "ledger", session: "2026-01-01", note: "A note.", source: "test" };
 
-it("refuses every write and serves every read while there is less space than the minimum", async () => {
+it("the service refuses every write and serves every read while free space is below the minimum", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-full-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const asked = {
@@ -30,7 +30,7 @@ it("refuses every write and serves every read while there is less space than the
     headers: { "Idempotency-Key": "before-the-disk-was-full" },
   };
 
-  // No disk has so much space: the first start has nothing to serve and says why it ends.
+  // No disk has this much space. A first start cannot create the database and says why it ends.
   const hopeless = start(dataDir, { STOA_MIN_FREE_MIB: "1000000" });
   await hopeless.exited;
   expect(hopeless.output).toMatch(
@@ -66,7 +66,7 @@ it("refuses every write and serves every read while there is less space than the
     const reply = await askRest(url, path, { key, body: content });
     expect([path, reply.status, reply.body, reply.headers.get("retry-after")]).toEqual([path, 503, refused, "10"]);
   }
-  // What was done before is told again; what was not, is not done under a key either.
+  // A stored response is replayed. A new write with an idempotency key is refused like any other.
   const replayed = await askRest(url, "posts", { ...asked, key });
   expect(replayed).toMatchObject({ status: 201, body: { post: { id: post.id } } });
   expect(replayed.headers.get("idempotency-replayed")).toBe("true");
@@ -88,7 +88,7 @@ it("refuses every write and serves every read while there is less space than the
     const seal = createClient(LedgerOperatorService, transport).sealSession(session, asOperator);
     await expect(seal).rejects.toThrow(`[unavailable] ${refusedMessage}`);
   }
-  // Beside the service, and alone.
+  // The commands run beside the service, then without it.
   await expectCommandsRefused(dataDir);
   await service.end("SIGINT");
   const file = await expectCommandsRefused(dataDir);
@@ -96,47 +96,50 @@ it("refuses every write and serves every read while there is less space than the
   expect([restored.status, restored.notes.at(-1)]).toEqual([3, expect.stringContaining("Nothing is written while")]);
 });
 
-it.skipIf(skipsSmallDisk)("survives a disk that others fill to its last byte, and writes again", async () => {
-  const disk = mountSmallDisk(384);
-  const dataDir = join(disk.folder, "data");
-  const service = start(dataDir, {});
-  onTestFinished(async () => {
+it.skipIf(skipsSmallDisk)(
+  "the service survives a disk that others fill to the last byte, and writes again",
+  async () => {
+    const disk = mountSmallDisk(384);
+    const dataDir = join(disk.folder, "data");
+    const service = start(dataDir, {});
+    onTestFinished(async () => {
+      await service.end("SIGINT");
+      disk.remove();
+    });
+    const url = await service.url();
+    const { key, post } = await fill(url, { body: { title: "Before the disk was full" }, headers: {} });
+    const write = () => askRest(url, "posts", { key, body: { title: "A post", body: "x".repeat(10_000) } });
+    const pid = () => readFileSync(join(dataDir, "mysql/server.pid"), "utf8");
+    const first = pid();
+
+    disk.fillTo(100);
+    await waitUntil("writes to be refused", async () => (await write()).status === 503);
+    // The reserve is still free.
+    expect(statfsSync(disk.folder).bavail * statfsSync(disk.folder).bsize).toBeGreaterThan(90 * MIB);
+    expect((await write()).body).toEqual(refused);
+
+    disk.fillTo(0);
+    expect((await askRest(url, `posts/${post.id}`)).status).toBe(200);
+    expect((await askRest(url, "posts?sort=top&t=day")).status).toBe(200);
+    expect((await askRest(url, "/readyz")).status).toBe(200);
+    expect((await write()).body).toEqual(refused);
+
+    disk.empty();
+    await waitUntil("writes to be back", async () => (await write()).status === 201, 5_000);
+    expect((await askRest(url, "/readyz")).body).toEqual({ ok: true });
+    expect(pid()).toBe(first);
+
+    // A start needs little space and serves the existing data.
     await service.end("SIGINT");
-    disk.remove();
-  });
-  const url = await service.url();
-  const { key, post } = await fill(url, { body: { title: "Before the disk was full" }, headers: {} });
-  const write = () => askRest(url, "posts", { key, body: { title: "A post", body: "x".repeat(10_000) } });
-  const pid = () => readFileSync(join(dataDir, "mysql/server.pid"), "utf8");
-  const first = pid();
+    disk.fillTo(30);
+    const next = start(dataDir, {});
+    onTestFinished(() => next.end("SIGINT"));
+    expect((await askRest(await next.url(), `posts/${post.id}`)).status).toBe(200);
+    expect((await askRest(await next.url(), "posts", { key, body: { title: "A post" } })).body).toEqual(refused);
+  },
+);
 
-  disk.fillTo(100);
-  await waitUntil("writes to be refused", async () => (await write()).status === 503);
-  // The reserve is there still.
-  expect(statfsSync(disk.folder).bavail * statfsSync(disk.folder).bsize).toBeGreaterThan(90 * MIB);
-  expect((await write()).body).toEqual(refused);
-
-  disk.fillTo(0);
-  expect((await askRest(url, `posts/${post.id}`)).status).toBe(200);
-  expect((await askRest(url, "posts?sort=top&t=day")).status).toBe(200);
-  expect((await askRest(url, "/readyz")).status).toBe(200);
-  expect((await write()).body).toEqual(refused);
-
-  disk.empty();
-  await waitUntil("writes to be back", async () => (await write()).status === 201, 5_000);
-  expect((await askRest(url, "/readyz")).body).toEqual({ ok: true });
-  expect(pid()).toBe(first);
-
-  // A start needs little: it serves what is there.
-  await service.end("SIGINT");
-  disk.fillTo(30);
-  const next = start(dataDir, {});
-  onTestFinished(() => next.end("SIGINT"));
-  expect((await askRest(await next.url(), `posts/${post.id}`)).status).toBe(200);
-  expect((await askRest(await next.url(), "posts", { key, body: { title: "A post" } })).body).toEqual(refused);
-});
-
-it.skipIf(skipsSmallDisk)("answers a full disk of another database server as unavailable", async () => {
+it.skipIf(skipsSmallDisk)("a full disk of an external database server is answered with `unavailable`", async () => {
   const disk = mountSmallDisk(256);
   const server = await startPrivateServer({ dataDir: join(disk.folder, "data"), log() {} });
   const address = { socketPath: server.socketPath, user: server.user, database: "stoa" };
@@ -152,7 +155,7 @@ it.skipIf(skipsSmallDisk)("answers a full disk of another database server as una
   const write = () => askRest(url, "posts", { key, body: { title: "A post", body: "x".repeat(1_000) } });
 
   disk.fillTo(0);
-  // Short posts: MariaDB 10.11 ends itself where a row that needs pages of its own meets a full disk.
+  // The posts are short: MariaDB 10.11 crashes when a row needs its own pages and the disk is full.
   const replies: string[] = [];
   await waitUntil("a table that cannot grow", async () => {
     const { status, body } = await write();
@@ -166,17 +169,20 @@ it.skipIf(skipsSmallDisk)("answers a full disk of another database server as una
   expect((await write()).status).toBe(201);
 });
 
-it.skipIf(skipsSmallDisk)("says that a disk has no room for a new database", async () => {
-  const disk = mountSmallDisk(64);
-  onTestFinished(() => disk.remove());
-  const service = start(join(disk.folder, "data"), {});
-  await service.exited;
-  expect(service.output).toMatch(
-    /^a new \w+ database takes \d+ MiB, and the disk of \S+ has 6\d MiB free; free some or set STOA_DATA_DIR/m,
-  );
-});
+it.skipIf(skipsSmallDisk)(
+  "the start fails with a clear message when the disk is too small for a new database",
+  async () => {
+    const disk = mountSmallDisk(64);
+    onTestFinished(() => disk.remove());
+    const service = start(join(disk.folder, "data"), {});
+    await service.exited;
+    expect(service.output).toMatch(
+      /^a new \w+ database takes \d+ MiB, and the disk of \S+ has 6\d MiB free; free some or set STOA_DATA_DIR/m,
+    );
+  },
+);
 
-/** The commands of an operator: those that write are refused, the others are not. @returns the backup that was made */
+/** Expects operator commands that write to be refused, and the others to work. @returns the path of the backup made */
 async function expectCommandsRefused(dataDir: string): Promise<string> {
   const run = (...args: string[]) => operateWith({ STOA_DATA_DIR: dataDir, STOA_MIN_FREE_MIB: "1000000" }, args);
   for (const args of [
@@ -208,7 +214,7 @@ function start(dataDir: string, environment: Record<string, string>): ServicePro
     STOA_RATE_LIMITS: "off",
     ...environment,
   });
-  // Before the folder of the test goes, whatever becomes of it; once more is nothing.
+  // The service must end before the test's folder is removed, even if the test fails. Ending it twice is harmless.
   onTestFinished(() => service.end("SIGINT"));
   return service;
 }

@@ -4,7 +4,7 @@ import { Semaphore } from "../../../src/store/database/semaphore.ts";
 const never = new AbortController().signal;
 const soon = () => performance.now() + 20_000;
 
-it("runs at most two tasks at a time, and the others in the order of arrival", async () => {
+it("a semaphore of 2 runs two tasks at a time, in the order of arrival", async () => {
   const semaphore = new Semaphore(2, "Too many run.");
   const begun: number[] = [];
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
@@ -25,7 +25,7 @@ it("runs at most two tasks at a time, and the others in the order of arrival", a
   expect((await outcomes).map(({ status }) => status === "fulfilled")).toEqual([true, false, true, true, true]);
 });
 
-it("drops tasks that are aborted or wait too long, and goes on with the next", async () => {
+it("a semaphore drops tasks that are aborted or wait too long, and continues with the next", async () => {
   const semaphore = new Semaphore(1, "Too many run.");
   const first = Promise.withResolvers<void>();
   const running = semaphore.run(never, soon(), () => first.promise);

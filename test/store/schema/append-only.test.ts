@@ -1,4 +1,4 @@
-// A restore may leave out the triggers that keep receipts from being changed.
+// A restore may omit the triggers that prevent changes to receipts.
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
@@ -8,7 +8,7 @@ import { waitUntil } from "../../support/wait.ts";
 
 const never = new AbortController().signal;
 
-it("missing triggers are told by readiness while the service runs, and put back by the next start", async () => {
+it("missing triggers cause a readiness warning, and the next start restores them", async () => {
   const service = await startService({ overrides: { triggerLookMs: 50 } });
   const { db } = service;
   expect((await service.rest("/readyz")).body).toEqual({ ok: true });
@@ -31,20 +31,22 @@ it("missing triggers are told by readiness while the service runs, and put back 
   await waitUntil("the warning to go", async () => !("warning" in (await ready()).body));
 });
 
-it("an account that sees the triggers but may not create them is told what to do", async () => {
+it("an account that may not create the triggers gets a message that says what to do", async () => {
   const { db } = await startService();
   const [row] = await db.rows<{ refused: number }>(
     "SELECT @@log_bin AND NOT @@global.log_bin_trust_function_creators AS refused",
   );
-  if (row?.refused === 0) return; // Only a server with a binary log refuses it.
+  if (row?.refused === 0) return; // Only a server with a binary log denies this.
   const user = `trigger_${randomBytes(4).toString("hex")}`;
   await db.rows(`CREATE USER '${user}'@'%' IDENTIFIED BY 'secret'`);
   try {
     await db.rows(`GRANT SELECT, TRIGGER ON ${db.config.database}.* TO '${user}'@'%'`);
     await db.rows("DROP TRIGGER receipts_are_not_updated");
     const account = new Database({ address: { ...db.config, user, password: "secret" }, connections: 1 });
-    const told = await restoreTriggers(account, never, () => {});
-    expect(told).toMatch(/receipts_are_not_updated.*They could not be put back: .*log_bin_trust_function_creators = 1/);
+    const warning = await restoreTriggers(account, never, () => {});
+    expect(warning).toMatch(
+      /receipts_are_not_updated.*They could not be put back: .*log_bin_trust_function_creators = 1/,
+    );
     await account.close();
   } finally {
     await db.rows(`DROP USER '${user}'@'%'`);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { generatedColumns } from "../../../src/store/schema/generated-columns.ts";
 
-it("finds the definition of every column that the schema has computed", async () => {
+it("generatedColumns() returns the definition of every computed column of the schema", async () => {
   const schema = readFileSync(new URL("../../../src/store/schema/schema.txt", import.meta.url), "utf8");
   const generated = schema.split("\n\n").flatMap((block) => {
     const [table, ...lines] = block.trim().split("\n");

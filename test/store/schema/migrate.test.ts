@@ -22,7 +22,7 @@ describe("migrations", () => {
     afterFile(() => opened.close());
   });
 
-  it("make the schema that is on record, on either engine", async () => {
+  it("create the recorded schema on MySQL and MariaDB", async () => {
     await migrate(db, { log });
     const expected = readFileSync(new URL("../../../src/store/schema/schema.txt", import.meta.url), "utf8");
     expect(await describeSchema(db.reader(signal))).toBe(expected);
@@ -41,7 +41,7 @@ describe("migrations", () => {
     expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);
   });
 
-  it("change nothing the second time", async () => {
+  it("change nothing when they run again", async () => {
     await migrate(db, { log });
     const before = await test.rows("SELECT * FROM communities");
     const lines: string[] = [];
@@ -50,9 +50,9 @@ describe("migrations", () => {
     expect(await test.rows("SELECT * FROM communities")).toEqual(before);
   });
 
-  it("go on where a process died in the middle", async () => {
+  it("continue after a process that died in the middle", async () => {
     await migrate(db, { log });
-    // As if it had died while the third statement ran, which may or may not have taken effect.
+    // This looks as if the process had died during the third statement, which may or may not have taken effect.
     await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = 3");
     await test.rows("DROP TABLE votes");
     expect(await schemaState(db)).toEqual({ kind: "behind" });
@@ -61,28 +61,31 @@ describe("migrations", () => {
     expect(await test.rows("SELECT * FROM votes")).toEqual([]);
   });
 
-  it.each([1, 2])("go on where a process died after statement %i of an ALTER TABLE took effect", async (begun) => {
-    await migrate(db, { log });
-    await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = ? WHERE version = 3", [begun]);
-    if (begun === 1) {
-      await test.rows(
-        "ALTER TABLE posts DROP KEY posts_band, DROP KEY posts_band_top, DROP KEY posts_community_band_top",
-      );
-    }
-    await migrate(db, { log });
-    expect(await schemaState(db)).toEqual({ kind: "current" });
-    const expected = readFileSync(new URL("../../../src/store/schema/schema.txt", import.meta.url), "utf8");
-    expect(await describeSchema(db.reader(signal))).toBe(expected);
-  });
+  it.each([1, 2])(
+    "continue after a process that died when statement %i of an ALTER TABLE had taken effect",
+    async (begun) => {
+      await migrate(db, { log });
+      await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = ? WHERE version = 3", [begun]);
+      if (begun === 1) {
+        await test.rows(
+          "ALTER TABLE posts DROP KEY posts_band, DROP KEY posts_band_top, DROP KEY posts_community_band_top",
+        );
+      }
+      await migrate(db, { log });
+      expect(await schemaState(db)).toEqual({ kind: "current" });
+      const expected = readFileSync(new URL("../../../src/store/schema/schema.txt", import.meta.url), "utf8");
+      expect(await describeSchema(db.reader(signal))).toBe(expected);
+    },
+  );
 
-  it("refuse an ALTER TABLE whose column somebody else has made", async () => {
+  it("refuse an ALTER TABLE whose column already exists for another reason", async () => {
     await migrate(db, { log });
     await test.rows("DELETE FROM schema_migrations WHERE version >= 3");
     await expect(migrate(db, { log })).rejects.toThrow(/0003_top_windows failed at statement 1 of 2.*age_band/);
   });
 
-  it("say which statement failed and how to go on, and do go on", async () => {
-    // A foreign key of the same name: the engines take each name once in a database.
+  it("name the failed statement and the remedy, and then continue", async () => {
+    // A foreign key of the same name blocks the migration: names of foreign keys are unique in a database.
     await test.rows("CREATE TABLE parent (id BIGINT PRIMARY KEY)");
     await test.rows(
       "CREATE TABLE other (id BIGINT, CONSTRAINT comments_on_post FOREIGN KEY (id) REFERENCES parent (id))",
@@ -93,7 +96,7 @@ describe("migrations", () => {
     expect(await schemaState(db)).toEqual({ kind: "current" });
   });
 
-  it("refuse a database of a newer program, and one made by another file", async () => {
+  it("refuse a database of a newer version, and a database made by a different migration file", async () => {
     await migrate(db, { log });
     await test.rows(
       "INSERT INTO schema_migrations (version, name, checksum, finished) VALUES (999, '0999_future', '', 1)",
@@ -105,7 +108,7 @@ describe("migrations", () => {
     await expect(migrate(db, { log })).rejects.toThrow("0001_board is not the one that this database was made with");
   });
 
-  it("wait for a replica that migrates, and take over from one that died when its lease runs out", async () => {
+  it("wait for a replica that migrates, and take over when the lease of a dead replica expires", async () => {
     await migrate(db, { log });
     await test.rows("UPDATE schema_migrations SET finished = 0");
     await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 2");
@@ -125,11 +128,11 @@ describe("migrations", () => {
     );
   });
 
-  it("take over a lease that nobody renews, even if a wrong clock has made it end in years", async () => {
+  it("take over a lease that nobody renews, even if a wrong clock set its end years ahead", async () => {
     await migrate(db, { log });
     await test.rows("UPDATE schema_migrations SET finished = 0");
     await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 94608000");
-    // 15 s pass within one.
+    // The fake clock runs 15 times as fast, so the lease ends within 1 s instead of 15 s.
     const real = performance.now.bind(performance);
     const clock = vi.spyOn(performance, "now").mockImplementation(() => real() * 15);
     onTestFinished(() => clock.mockRestore());
@@ -140,7 +143,7 @@ describe("migrations", () => {
 });
 
 describe("a migration file", () => {
-  it("is split at semicolons at the ends of lines, without its comments", () => {
+  it("is split at semicolons at line ends, and its comments are dropped", () => {
     expect(splitStatements("-- one; two\nSELECT ';' ;\n\nSELECT\n  2;")).toEqual(["SELECT ';'", "SELECT\n  2"]);
   });
 });

@@ -1,4 +1,4 @@
-// What feed queries cost, in rows that the engine reads. EXPLAIN differs between the engines; these counters do not.
+// The cost of feed queries in rows that the engine reads. EXPLAIN differs between the engines; these counters do not.
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
@@ -17,8 +17,8 @@ const agents = 200;
 const day = 86_400_000;
 const now = Date.UTC(2026, 5, 1);
 const start = now - 730 * day;
-const limit = 26; // What a page of 25 asks for.
-/** The communities' shares in the posts, added up; `general` is the largest. */
+const limit = 26; // A page of 25 posts reads one more.
+/** The cumulative shares of the communities in the posts; `general` is the largest. */
 const upTo = [0.6, 0.8, 0.9, 0.97, 1];
 
 let db: Database;
@@ -77,7 +77,7 @@ function positionOf(row: PostRow): FeedPosition {
   return { hot: row.hot, score: row.score, createdAt: row.created_at, id: row.id };
 }
 
-/** The position of the last post before the one at `offset`, found the slow way. */
+/** Returns the position of the last post before the one at `offset`, by a plain query. */
 async function positionBefore(sort: Sort, communityId: number | undefined, offset: number): Promise<FeedPosition> {
   const [row] = await reader.rows<PostRow>(
     `SELECT id, hot, score, created_at FROM posts WHERE community_id = ? OR ? IS NULL
@@ -97,26 +97,29 @@ async function idsInOrder(sort: Sort, communityId: number | undefined, offset: n
 }
 
 /**
- * Five reads a row: the index, the narrow rows of the page, post, community and author; MariaDB one more, for the sort of
- * the narrow rows. Descents of the indexes come on top.
+ * A row costs five reads: the index, the narrow row of the page, the post, its community and its author. MariaDB needs one
+ * more to sort the narrow rows. Index descents are extra.
  */
 const readsOfPage = 6 * limit + 5;
-/** An author or community is not read again for the next post by the same: how often that is differs from page to page. */
-const luck = 10;
+/** The author and community of the previous post are not read again, so the cost varies a little from page to page. */
+const variation = 10;
 
-describe("the cost of a page, on 100,000 posts", () => {
-  it.each(feeds)("by $sort of $place is a few reads a post, on page 1 and 2 by offset", async ({ sort, place }) => {
-    const communityId = communityOf(place);
-    for (const offset of [0, 25]) {
-      const page: FeedPage = { communityId, start: { offset }, limit };
-      const { reads, sorted, result } = await measure(reader, () => orders[sort].list(reader, page));
-      expect(result.map(({ id }) => id)).toEqual(await idsInOrder(sort, communityId, offset));
-      expect(reads, `page at ${offset}`).toBeLessThanOrEqual(readsOfPage + offset);
-      expect(sorted).toBeLessThanOrEqual(limit);
-    }
-  });
+describe("a page of 100,000 posts", () => {
+  it.each(feeds)(
+    "by $sort of $place costs a few reads per post on pages 1 and 2 by offset",
+    async ({ sort, place }) => {
+      const communityId = communityOf(place);
+      for (const offset of [0, 25]) {
+        const page: FeedPage = { communityId, start: { offset }, limit };
+        const { reads, sorted, result } = await measure(reader, () => orders[sort].list(reader, page));
+        expect(result.map(({ id }) => id)).toEqual(await idsInOrder(sort, communityId, offset));
+        expect(reads, `page at ${offset}`).toBeLessThanOrEqual(readsOfPage + offset);
+        expect(sorted).toBeLessThanOrEqual(limit);
+      }
+    },
+  );
 
-  it.each(feeds)("by $sort of $place is the same on page 2,000 as on page 2, by cursor", async ({ sort, place }) => {
+  it.each(feeds)("by $sort of $place costs the same on page 2,000 as on page 2 by cursor", async ({ sort, place }) => {
     const communityId = communityOf(place);
     const deepest = place === "all" ? 2000 * 25 : place === "general" ? 2000 * 25 : 80 * 25;
     const costs: Cost[] = [];
@@ -132,24 +135,24 @@ describe("the cost of a page, on 100,000 posts", () => {
     }
     const [second, deep] = costs as [Cost, Cost];
     expect(second.reads).toBeLessThanOrEqual(readsOfPage);
-    expect(deep.reads).toBeLessThanOrEqual(second.reads + luck);
+    expect(deep.reads).toBeLessThanOrEqual(second.reads + variation);
     expect(deep.sorted).toBeLessThanOrEqual(limit);
   });
 });
 
-describe("the cost of a look-up, on 100,000 posts", () => {
-  const lookUps: { name: string; most: number; rows: number; run: () => Promise<unknown> }[] = [
-    { name: "an agent by name", most: 1, rows: 1, run: () => findAgentByName(reader, "agent-77") },
-    { name: "a name that nobody has", most: 1, rows: 0, run: () => findAgentByName(reader, "nobody") },
-    { name: "an agent by its key", most: 2, rows: 1, run: () => findKeyHolders(reader, [Buffer.alloc(32, 9)]) },
-    { name: "a key that nobody has", most: 2, rows: 0, run: () => findKeyHolders(reader, [Buffer.alloc(32, 255)]) },
-    { name: "a community by name", most: 2, rows: 1, run: () => findCommunity(reader, "place-2") },
-    { name: "the communities", most: 20, rows: 5, run: () => listCommunities(reader, "", 1001) },
-    { name: "a post", most: 3, rows: 1, run: () => findPost(reader, 50_000) },
-    { name: "an agent's newest posts", most: 70, rows: 10, run: () => listPostsByAuthor(reader, 5, 10) },
+describe("a lookup among 100,000 posts", () => {
+  const lookups: { name: string; max: number; rows: number; run: () => Promise<unknown> }[] = [
+    { name: "an agent by name", max: 1, rows: 1, run: () => findAgentByName(reader, "agent-77") },
+    { name: "a name that nobody has", max: 1, rows: 0, run: () => findAgentByName(reader, "nobody") },
+    { name: "an agent by its key", max: 2, rows: 1, run: () => findKeyHolders(reader, [Buffer.alloc(32, 9)]) },
+    { name: "a key that nobody has", max: 2, rows: 0, run: () => findKeyHolders(reader, [Buffer.alloc(32, 255)]) },
+    { name: "a community by name", max: 2, rows: 1, run: () => findCommunity(reader, "place-2") },
+    { name: "the communities", max: 20, rows: 5, run: () => listCommunities(reader, "", 1001) },
+    { name: "a post", max: 3, rows: 1, run: () => findPost(reader, 50_000) },
+    { name: "an agent's newest posts", max: 70, rows: 10, run: () => listPostsByAuthor(reader, 5, 10) },
     {
       name: "a post's comments from the middle",
-      most: 6 * 50 + 5,
+      max: 6 * 50 + 5,
       rows: 50,
       run: async () => (await listComments(reader, 70_000, 1_500, 50))?.comments,
     },
@@ -162,10 +165,10 @@ describe("the cost of a look-up, on 100,000 posts", () => {
     }
   });
 
-  it.each(lookUps)("of $name is at most $most reads", async ({ most, rows, run }) => {
+  it.each(lookups)("of $name costs at most $max reads", async ({ max, rows, run }) => {
     const { reads, sorted, result } = await measure(reader, run);
     expect(Array.isArray(result) ? result.length : result === undefined ? 0 : 1).toBe(rows);
-    expect(reads).toBeLessThanOrEqual(most);
+    expect(reads).toBeLessThanOrEqual(max);
     expect(sorted).toBeLessThanOrEqual(rows);
   });
 });

@@ -1,4 +1,4 @@
-// What the top feeds of windows cost, in rows that the engine reads, where scores do not hang on age and where they do.
+// The cost of top feeds of a time window in rows that the engine reads, for scores that depend on age and scores that do not.
 import { beforeAll, describe, expect, it } from "vitest";
 import { moveAgedPosts } from "../../../src/board/aging.ts";
 import { Board } from "../../../src/board/board.ts";
@@ -18,7 +18,7 @@ const hour = 3_600_000;
 const day = 24 * hour;
 const now = Date.UTC(2026, 5, 1);
 const spanMs = 730 * day;
-const limit = 26; // What a page of 25 asks for.
+const limit = 26; // A page of 25 posts reads one more.
 const signal = new AbortController().signal;
 
 const windows = ["day", "week", "month", "year"].map((name, band) => ({
@@ -33,10 +33,10 @@ const places = [
 ];
 const cases = windows.flatMap((window) => places.map((place) => ({ ...window, ...place })));
 
-/** Upvotes by age in milliseconds and a random number. */
+/** `upvotes` takes the age of a post in milliseconds and a random number from 0 to 1. */
 const distributions: { name: string; upvotes: (age: number, random: number) => number }[] = [
-  { name: "hang on nothing", upvotes: (_, random) => Math.floor(1 / (1 - random) ** 1.1) - 1 },
-  { name: "are by far the highest for the oldest posts", upvotes: (age) => Math.floor(age / 60_000) },
+  { name: "do not depend on age", upvotes: (_, random) => Math.floor(1 / (1 - random) ** 1.1) - 1 },
+  { name: "are highest for the oldest posts", upvotes: (age) => Math.floor(age / 60_000) },
   {
     name: "are highest just outside each window",
     upvotes(age, random) {
@@ -47,14 +47,15 @@ const distributions: { name: string; upvotes: (age: number, random: number) => n
 ];
 
 /**
- * The most rows read for a page, of a board of any size: from each band within the window as many as are asked for, from
- * the index and again where they are brought in order; six for each row returned, as in every feed; and the descents.
+ * Returns the maximum number of rows read for a page, on a board of any size. Each band within the window contributes the
+ * wanted rows twice: once from the index, once for the sort. Each returned row costs six reads, as in every feed. Index
+ * descents are extra.
  */
-function mostReads(band: number, wanted: number): number {
+function maxReads(band: number, wanted: number): number {
   return 2 * (band + 1) * (wanted + 1) + 6 * limit + 20;
 }
 
-describe.each(distributions)("the cost of a page where scores $name, on 100,000 posts", ({ upvotes }) => {
+describe.each(distributions)("a page of 100,000 posts whose scores $name", ({ upvotes }) => {
   let test: TestDatabase;
   let db: Database;
   let reader: Queryable;
@@ -90,19 +91,22 @@ describe.each(distributions)("the cost of a page where scores $name, on 100,000 
     return { reads, sorted, ids: result.map(({ id }) => id) };
   }
 
-  it.each(cases)("of a $name of $place is a few reads a post, by offset", async ({ band, lengthMs, communityId }) => {
-    const window = { band, since: now - lengthMs };
-    const ids = (await expected(communityId, window.since)).map(({ id }) => id);
-    for (const offset of [0, 25]) {
-      const { reads, sorted, ids: shown } = await read({ communityId, start: { offset } }, window);
-      expect(shown).toEqual(ids.slice(offset, offset + limit));
-      expect(reads, `page at ${offset}`).toBeLessThanOrEqual(mostReads(band, limit + offset));
-      expect(sorted).toBeLessThanOrEqual((band + 1) * (limit + offset) + limit);
-    }
-  });
+  it.each(cases)(
+    "in the window of a $name of $place costs a few reads per post by offset",
+    async ({ band, lengthMs, communityId }) => {
+      const window = { band, since: now - lengthMs };
+      const ids = (await expected(communityId, window.since)).map(({ id }) => id);
+      for (const offset of [0, 25]) {
+        const { reads, sorted, ids: shown } = await read({ communityId, start: { offset } }, window);
+        expect(shown).toEqual(ids.slice(offset, offset + limit));
+        expect(reads, `page at ${offset}`).toBeLessThanOrEqual(maxReads(band, limit + offset));
+        expect(sorted).toBeLessThanOrEqual((band + 1) * (limit + offset) + limit);
+      }
+    },
+  );
 
   it.each(cases)(
-    "of a $name of $place is the same at any depth, by cursor",
+    "in the window of a $name of $place costs the same at any depth by cursor",
     async ({ band, lengthMs, communityId }) => {
       const window = { band, since: now - lengthMs };
       const posts = await expected(communityId, window.since);
@@ -111,14 +115,14 @@ describe.each(distributions)("the cost of a page where scores $name, on 100,000 
         const after = positionOf(posts[offset - 1] as PostRow);
         const { reads, sorted, ids } = await read({ communityId, start: { after } }, window);
         expect(ids).toEqual(posts.slice(offset, offset + limit).map(({ id }) => id));
-        expect(reads, `page behind ${offset}`).toBeLessThanOrEqual(mostReads(band, limit));
+        expect(reads, `page behind ${offset}`).toBeLessThanOrEqual(maxReads(band, limit));
         expect(sorted).toBeLessThanOrEqual((band + 1) * limit + limit);
       }
     },
   );
 });
 
-describe("the cost of a page while posts are not in the band of their age", () => {
+describe("a page read while posts are not in the band of their age", () => {
   const minute = 60_000;
   const late = 2_000;
   let test: TestDatabase;
@@ -131,7 +135,7 @@ describe("the cost of a page while posts are not in the band of their age", () =
     db = new Database({ address: test.config, connections: 1 });
     reader = db.longReader(signal);
     await migrate(db, { log: () => {} });
-    // One each minute for ten days; the older, the higher.
+    // One post a minute for ten days. Older posts have higher scores.
     const posts = Array.from({ length: 10 * 24 * 60 }, (_, age): BarePost => {
       return { communityId: 1, upvotes: age, downvotes: 0, createdAt: now - age * minute };
     });
@@ -140,22 +144,22 @@ describe("the cost of a page while posts are not in the band of their age", () =
     return () => db.close();
   });
 
-  it("is one read more for each that has left the window and was not moved on yet", async () => {
+  it("costs one more read for each post that has left the window and is not moved yet", async () => {
     const later = now + late * minute;
     const window = { band: 1, since: later - 7 * day };
     const { reads, result } = await measure(reader, () => listTopSince(reader, page, window));
-    // A week ago, and then one younger by a minute each.
+    // The first post is a week old, and each next one is a minute younger.
     expect(result.map(({ score }) => score)).toEqual(Array.from({ length: limit }, (_, i) => 7 * 24 * 60 - late - i));
     expect(reads).toBeGreaterThan(late);
-    expect(reads).toBeLessThanOrEqual(mostReads(1, limit) + late);
+    expect(reads).toBeLessThanOrEqual(maxReads(1, limit) + late);
   });
 
-  it("is a few reads more for each that has left the window since the first page, and none for others", async () => {
+  it("costs a few more reads only for each post that has left the window since the first page", async () => {
     const pastHour = 60;
     const window = { band: 0, since: now - day - hour };
     const { reads, result } = await measure(reader, () => listTopSince(reader, page, window));
     expect(result.map(({ score }) => score)).toEqual(Array.from({ length: limit }, (_, i) => 25 * 60 - i));
-    expect(reads).toBeLessThanOrEqual(mostReads(0, limit) + 3 * pastHour);
+    expect(reads).toBeLessThanOrEqual(maxReads(0, limit) + 3 * pastHour);
   });
 });
 

@@ -1,11 +1,11 @@
-// Reads, writes, and what is vital: none of them takes the connections that are kept for the others.
+// Reads, writes and priority work: none of them takes the connections that are reserved for the others.
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../../../src/store/database/database.ts";
 import { createTestDatabase, type TestDatabase } from "../../../support/database.ts";
 import { waitUntil } from "../../../support/wait.ts";
 
 const never = new AbortController().signal;
-/** Of which 2 are kept for reads, 2 for writes, and 1 for what is vital. */
+/** 2 of them are reserved for reads, 2 for writes and 1 for priority work. */
 const connections = 8;
 let test: TestDatabase;
 let db: Database;
@@ -23,7 +23,7 @@ beforeEach(() => {
 const add = (signal = never) => db.transaction(signal, (tx) => tx.run("UPDATE t SET n = n + 1 WHERE id = 1"));
 const read = (signal = never) => db.reader(signal).rows<{ n: number }>("SELECT n FROM t WHERE id = 1");
 
-/** Holds the row that `add` changes; `release` lets the writes go on. */
+/** Locks the row that `add` changes. `release` unlocks it. */
 async function lockRow(): Promise<{ release(): Promise<void> }> {
   const connection = await test.pool.getConnection();
   await connection.beginTransaction();
@@ -36,7 +36,7 @@ async function lockRow(): Promise<{ release(): Promise<void> }> {
   };
 }
 
-/** Begins many calls and waits until as many of them have a connection as may. */
+/** Starts 40 calls and waits until they use all the connections they may use. */
 async function crowd(call: () => Promise<unknown>): Promise<{ calls: Promise<unknown>[]; inUse: number }> {
   const calls = Array.from({ length: 40 }, call);
   await waitUntil("the connections", () => db.load.inUse >= 5);
@@ -44,7 +44,7 @@ async function crowd(call: () => Promise<unknown>): Promise<{ calls: Promise<unk
 }
 
 describe("writes that wait for a lock", () => {
-  it("leave connections to reads and to what is vital, and all of them happen", async () => {
+  it("leave connections for reads and priority work, and all take effect", async () => {
     const [{ n = 0 } = {}] = await read();
     const lock = await lockRow();
     const { calls, inUse } = await crowd(() => add());
@@ -59,7 +59,7 @@ describe("writes that wait for a lock", () => {
     expect(db.load).toEqual({ inUse: 0, waiting: 0 });
   });
 
-  it("leave the queue at once when their callers give up", async () => {
+  it("leave the queue at once when their callers abort", async () => {
     const lock = await lockRow();
     const callers = Array.from({ length: 40 }, () => new AbortController());
     const calls = Promise.allSettled(callers.map(({ signal }) => add(signal)));
@@ -72,13 +72,13 @@ describe("writes that wait for a lock", () => {
     expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(40);
     await waitUntil("free connections", () => db.load.inUse === 0);
     await lock.release();
-    // Every connection is still good for either.
+    // Every connection still works for reads and writes.
     await Promise.all([...Array.from({ length: 20 }, () => add()), ...Array.from({ length: 20 }, () => read())]);
   });
 });
 
 describe("slow reads", () => {
-  it("leave connections to writes and to what is vital", async () => {
+  it("leave connections for writes and priority work", async () => {
     const done = new AbortController();
     const { calls, inUse } = await crowd(() => db.reader(done.signal).rows("SELECT SLEEP(8)"));
     expect(inUse).toBe(5);
@@ -90,16 +90,16 @@ describe("slow reads", () => {
   });
 });
 
-it("with fewer than four connections nothing is kept: what one of them begins, another may need to end", async () => {
-  const few = new Database({ address: test.config, connections: 2 });
+it("a pool of fewer than four connections reserves none", async () => {
+  const small = new Database({ address: test.config, connections: 2 });
   const both = Promise.withResolvers<void>();
   let inside = 0;
   const meet = () =>
-    few.transaction(never, async (tx) => {
+    small.transaction(never, async (tx) => {
       await tx.rows("SELECT 1");
       if (++inside === 2) both.resolve();
       await both.promise;
     });
   await Promise.all([meet(), meet()]);
-  await few.close();
+  await small.close();
 });
