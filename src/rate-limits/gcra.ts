@@ -1,8 +1,8 @@
 /*
- * The generic cell rate algorithm, as virtual scheduling (ITU-T Recommendation I.371, annex A): a caller may make `burst`
- * calls at once, and then one in every interval. All that is kept of a caller is one number, the theoretical arrival time:
- * when the calls made so far would have come had they come evenly. Times are whole microseconds since 1970 (UTC), so that
- * nothing is lost to rounding; an unknown caller's is 0.
+ * The generic cell rate algorithm, as virtual scheduling (ITU-T Recommendation I.371, annex A). A caller may make `burst`
+ * calls at once, and then one in every interval. One number is stored for each caller, the theoretical arrival time: the
+ * time of the next call if all calls so far had come evenly. Times are whole microseconds since 1970 (UTC), so that nothing
+ * is lost to rounding. The time of an unknown caller is 0.
  */
 
 export interface Rate {
@@ -12,12 +12,12 @@ export interface Rate {
   readonly interval: number;
 }
 
-/** What a rate says of a call. */
+/** What a rate allows a call. A decision never changes. */
 export interface Decision {
   readonly allowed: boolean;
   /** How many further calls would be allowed now. */
   readonly remaining: number;
-  /** The time until one more call becomes possible, in microseconds; of a refused call, until it would be allowed. */
+  /** The time until one more call is possible, in microseconds; for a refused call, the time until it is allowed. */
   readonly wait: number;
 }
 
@@ -26,7 +26,7 @@ export function advance({ interval }: Rate, arrival: number, now: number): numbe
   return Math.max(arrival, now) + interval;
 }
 
-/** Decides a call by the theoretical arrival time that it leads to; where it is refused, the one before stays. */
+/** Decides a call by the theoretical arrival time after it. If the call is refused, the time before it stays. */
 export function decide({ burst, interval }: Rate, advanced: number, now: number): Decision {
   const spent = advanced - now;
   const most = burst * interval;
@@ -36,9 +36,9 @@ export function decide({ burst, interval }: Rate, advanced: number, now: number)
 }
 
 /**
- * The theoretical arrival time to go on with where `arrival` lies further ahead than calls can bring it, by more than
- * `tolerance` microseconds: the clock was set back. Then all is spent, and the next call waits one interval. Otherwise it
- * is `arrival` itself.
+ * Corrects a theoretical arrival time after the clock was set back. That has happened if `arrival` is more than `tolerance`
+ * microseconds later than calls can make it. All calls then count as spent, and the next one waits for one interval.
+ * Otherwise `arrival` is returned.
  */
 export function afterClock({ burst, interval }: Rate, arrival: number, now: number, tolerance = 0): number {
   const furthest = now + burst * interval;

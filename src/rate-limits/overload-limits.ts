@@ -1,7 +1,7 @@
-/** From which use of memory on new work is refused. */
+/** The memory use above which new work is refused. */
 export interface OverloadLimits {
-  /** Of the heap that V8 may have, by what is reachable, as a share; undefined means no limit. */
+  /** The reachable share of the heap that V8 may use; undefined means no limit. */
   heapShare: number | undefined;
-  /** Of the process's resident memory, in bytes; undefined means no limit. */
+  /** The resident memory of the process, in bytes; undefined means no limit. */
   residentBytes: number | undefined;
 }

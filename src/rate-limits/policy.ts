@@ -3,32 +3,32 @@ import { type LimitName, limitNames, type Quotas } from "./quota.ts";
 
 const microseconds = 1_000_000;
 
-/** A limit by its name, and how the header fields of draft-ietf-httpapi-ratelimit-headers-10 tell of it. */
+/** A named limit, and its items in the header fields of draft-ietf-httpapi-ratelimit-headers-10. */
 export class Policy implements Rate {
   readonly name: LimitName;
   readonly burst: number;
   readonly interval: number;
-  /** In which the whole burst is regained. */
+  /** The time in which the whole burst becomes available again. */
   readonly windowSeconds: number;
-  /** Its item of RateLimit-Policy: the quota, and the window in seconds. */
+  /** The item of RateLimit-Policy: the quota, and the window in seconds. */
   readonly item: string;
 
   constructor(name: LimitName, { calls, windowSeconds }: { calls: number; windowSeconds: number }) {
     this.name = name;
     this.burst = calls;
     this.windowSeconds = windowSeconds;
-    // Rounded up: never more than the quota in a window.
+    // Rounded up, so that a window never allows more than the quota.
     this.interval = Math.ceil((windowSeconds * microseconds) / calls);
     this.item = `"${name}";q=${calls};w=${windowSeconds}`;
   }
 
-  /** Its item of RateLimit: what remains, and the seconds until there is more. */
+  /** The item of RateLimit: the remaining calls, and the seconds until there is one more. */
   stateItem({ remaining, wait }: Decision): string {
     return `"${this.name}";r=${remaining};t=${wholeSeconds(wait)}`;
   }
 }
 
-/** The seconds to wait, rounded up: waiting so long is enough. */
+/** The seconds to wait, rounded up so that they are enough. */
 export function wholeSeconds(wait: number): number {
   return Math.ceil(wait / microseconds);
 }

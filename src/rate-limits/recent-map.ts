@@ -1,6 +1,6 @@
 /**
- * A map of at most `capacity` entries that forgets those that were not looked at for longest, by halves: a look-up costs
- * no more than one or two of a Map, and there is nothing to sweep.
+ * A map of at most `capacity` entries. It forgets the entries that were unused longest, half of them at a time: a look-up
+ * costs one or two look-ups of a Map, and nothing has to be swept.
  */
 export class RecentMap<Key, Value> {
   readonly #half: number;

@@ -1,9 +1,9 @@
-/** How many streams may be open at a time, and for how long. They hold whatever the rate limits are. */
+/** How many streams may be open at a time, and for how long. These limits do not depend on the rate limits. */
 export interface StreamLimits {
   total: number;
-  /** Of callers without a good key, on one connection; trusted proxies are exempt. */
+  /** For callers without a good key, on one connection; trusted proxies are exempt. */
   perConnection: number;
-  /** Of callers without a good key, from one client address. */
+  /** For callers without a good key, from one client address. */
   perAddress: number;
   perAgent: number;
   /** How long a stream may last, in milliseconds. Each ends between nine tenths of this and all of it. */
@@ -11,8 +11,8 @@ export interface StreamLimits {
 }
 
 /**
- * An open stream takes 30 to 50 KiB, and some 110 KiB where its client reads nothing: with `npm start` all of them together
- * leave the process well below its limits.
+ * An open stream takes 30 to 50 KiB, and some 110 KiB if its client reads nothing. With `npm start` the process stays well
+ * below its limits even if all streams are open.
  */
 export const defaultStreamLimits: StreamLimits = {
   total: 1_500,

@@ -1,23 +1,23 @@
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 
-/** What a process's memory is used for, in bytes. */
+/** How a process uses its memory, in bytes. */
 export interface MemoryUse {
-  /** What was reachable in the heap at its last full collection; 0 where that was too long ago to count. */
+  /** What was reachable in the heap at its last full collection; 0 if that was too long ago. */
   heapLive: number;
-  /** What V8 may use for the heap. Beyond it the process ends. */
+  /** What V8 may use for the heap. The process ends if it needs more. */
   heapLimit: number;
   resident: number;
-  /** Buffers and the like, which are not in the heap. */
+  /** Buffers and other memory outside the heap. */
   external: number;
 }
 
-/** For how long a full collection tells what is reachable, in milliseconds. Where there is much garbage they are rare. */
+/** How long the result of a full collection counts, in milliseconds. Such collections are rare if there is much garbage. */
 const freshMs = 10_000;
 
 /**
- * Tells how much memory is in use. The heap's size alone would not do: just before a collection it is mostly garbage, so it
- * is read when one has ended.
+ * Reads how much memory is in use. The size of the heap is read just after a collection, because just before one it is
+ * mostly garbage.
  */
 export class MemoryProbe {
   readonly #observer: PerformanceObserver;

@@ -10,17 +10,17 @@ export interface OverloadLog {
 export interface OverloadOptions {
   limits: OverloadLimits;
   log: OverloadLog;
-  /** Called at each look while the overload lasts: streams are to end. */
+  /** Called at each check while the overload lasts, to end streams. */
   onLasting(): void;
-  /** Where the use of memory is read; by default this process. */
+  /** Reads the use of memory; by default that of this process. */
   probe?: Pick<MemoryProbe, "read" | "close"> | undefined;
 }
 
-/** How often the use of memory is looked at, in milliseconds. */
-const lookMs = 250;
-/** For how many looks an overload lasts before streams end. */
-const looksBeforeEnds = 8;
-/** An overload ends below this share of the limit where it begins. */
+/** How often the use of memory is checked, in milliseconds. */
+const checkMs = 250;
+/** How many checks find an overload before streams end. */
+const checksBeforeEnds = 8;
+/** An overload ends below this share of the limit at which it begins. */
 const endShare = 0.9;
 const retryAfterSeconds = 5;
 
@@ -34,8 +34,8 @@ export class Overload {
   readonly #onLasting: () => void;
   readonly #probe: OverloadOptions["probe"];
   readonly #timer: NodeJS.Timeout | undefined;
-  /** How many looks in a row found an overload. */
-  #looks = 0;
+  /** How many checks in a row have found an overload. */
+  #found = 0;
 
   constructor({ limits, log, onLasting, probe }: OverloadOptions) {
     this.#limits = limits;
@@ -43,27 +43,27 @@ export class Overload {
     this.#onLasting = onLasting;
     if (limits.heapShare === undefined && limits.residentBytes === undefined) return;
     this.#probe = probe ?? new MemoryProbe();
-    this.#timer = setInterval(() => this.look(), lookMs).unref();
+    this.#timer = setInterval(() => this.look(), checkMs).unref();
   }
 
   get isActive(): boolean {
-    return this.#looks > 0;
+    return this.#found > 0;
   }
 
-  /** To be called before new work begins. @throws StoaError `unavailable` */
+  /** To be called before new work begins. @throws StoaError `unavailable` during an overload */
   check(): void {
-    if (this.#looks === 0) return;
+    if (this.#found === 0) return;
     throw new StoaError("unavailable", "The service is short of memory; try again later.", { retryAfterSeconds });
   }
 
-  /** Looks at the memory now; a timer does it regularly. */
+  /** Checks the memory now; a timer calls this regularly. */
   look(): void {
     const use = this.#probe?.read();
     if (use === undefined) return;
     const wasActive = this.isActive;
-    this.#looks = this.#isOver(use, wasActive ? endShare : 1) ? this.#looks + 1 : 0;
-    if (this.isActive !== wasActive) this.#tell(use);
-    if (this.#looks > looksBeforeEnds) this.#onLasting();
+    this.#found = this.#isOver(use, wasActive ? endShare : 1) ? this.#found + 1 : 0;
+    if (this.isActive !== wasActive) this.#report(use);
+    if (this.#found > checksBeforeEnds) this.#onLasting();
   }
 
   stop(): void {
@@ -75,11 +75,11 @@ export class Overload {
     const { heapShare, residentBytes } = this.#limits;
     if (heapShare !== undefined && heapLive >= heapLimit * heapShare * share) return true;
     if (residentBytes === undefined || resident < residentBytes * share) return false;
-    // Memory that was freed and not given back to the system stays resident. It is used again, and is no reason to refuse.
+    // Freed memory that was not returned to the system stays resident. It will be used again, so it does not count.
     return heapLive + external >= (residentBytes * share) / 2;
   }
 
-  #tell({ heapLive, heapLimit, resident, external }: MemoryUse): void {
+  #report({ heapLive, heapLimit, resident, external }: MemoryUse): void {
     const inMiB = (bytes: number) => Math.round(bytes / 1024 / 1024);
     const fields = {
       heapLiveMiB: inMiB(heapLive),

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { StoaError } from "../../errors.ts";
 
-/** Failures in the form of pages, for people; the transport knows no more of pages. */
+/** Shows failures as pages, for people. The transport knows nothing else of pages. */
 export interface ErrorPages {
   /** Whether a failure of this request is answered with a page. The API always answers in the Error shape. */
   answersWithPage(request: FastifyRequest): boolean;

@@ -6,26 +6,26 @@ import { requestIdOf } from "../requests/request-id.ts";
 import type { ErrorPages } from "./error-pages.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
 
-/** Answers a request that has failed, in the Error shape or with a page; what nobody expected is logged, and not told. */
+/** Answers a failed request in the Error shape or with a page. An unknown failure is logged, and its cause is not shown. */
 export function answerFailure(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
   pages: ErrorPages | undefined,
 ): FastifyReply {
-  // A client that goes away while its key is looked up is no fault of ours.
-  const isGivenUp = error instanceof ConnectError && error.code === Code.Canceled;
-  const known = error instanceof StoaError ? error : isGivenUp ? toStoaError(error) : fromFastifyError(error);
+  // A client disconnect during the look-up of its key is not an error.
+  const isCanceled = error instanceof ConnectError && error.code === Code.Canceled;
+  const known = error instanceof StoaError ? error : isCanceled ? toStoaError(error) : fromFastifyError(error);
   if (known === undefined) request.log.error({ err: error }, "a request failed");
   const answer =
     known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
-  // Node reads and drops what is left of a body; to close at once would reset the connection and lose the reply.
+  // Node reads and drops the rest of the body. Closing at once would reset the connection, and the reply would be lost.
   if (answer.code === "too_large") reply.removeHeader("connection");
   if (pages?.answersWithPage(request)) return pages.sendError(request, reply, answer);
   return sendError(reply, answer, errorStatus[answer.code]);
 }
 
-/** What Node's HTTP parser refuses never becomes a request; it is answered in the Error shape all the same. */
+/** The answer to what Node's HTTP parser refuses. It never becomes a request, but its answer has the Error shape, too. */
 export function refuseUnparsable(_error: Error, status: number, headers: Record<string, string>) {
   const message =
     status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
@@ -33,7 +33,7 @@ export function refuseUnparsable(_error: Error, status: number, headers: Record<
   return { status, body: toErrorBody(error), headers: { ...headers, "X-Request-Id": requestIdOf({ headers: {} }) } };
 }
 
-/** What a client gets that has opened too many connections, or comes when there is no room for another. */
+/** The answer to a client that has too many connections open, or that connects when there is no room for another. */
 export function refuseConnection() {
   const message = "There are too many connections, of this address or in all; close some, or try again.";
   const error = new StoaError("rate_limited", message, { retryAfterSeconds: 1 });

@@ -3,23 +3,23 @@ import { notFound, type StoaError } from "../../errors.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The route is there to answer that there is nothing. */
+    /** The route only answers that there is nothing at its address. */
     isNothing?: boolean;
   }
 }
 
-/** Which methods the routes of a server take. They are compared one by one: only a request that no route takes asks. */
+/** Which methods the routes of a server take. Routes are compared one by one, because only requests without a route ask. */
 export class RouteMethods {
   readonly #routes: { path: RegExp; methods: string[]; isNothing: boolean }[] = [];
 
-  /** Follows the routes that are added to the server from now on. */
+  /** Collects the routes that are added to the server from now on. */
   constructor(app: FastifyInstance) {
     app.addHook("onRoute", ({ url, method, config }) => {
       this.#routes.push({ path: toPattern(url), methods: [method].flat(), isNothing: config?.isNothing === true });
     });
   }
 
-  /** The methods that are taken at a path, sorted; none where there is no such address. @param url may have a query */
+  /** The methods at an address, sorted; none if there is no such address. @param url may have a query */
   at(url: string): string[] {
     const [path = ""] = url.split("?", 1);
     const methods = new Set<string>();
@@ -33,8 +33,8 @@ export class RouteMethods {
 }
 
 /**
- * The failure of a request whose address or method is not there. Where the address takes other methods the message names
- * them, and so does the header Allow.
+ * The failure of a request whose address or method does not exist. If the address takes other methods, the message and the
+ * header Allow name them.
  */
 export function nothingHere(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): StoaError {
   if (methods.length === 0) return notFound("There is nothing at this address.");

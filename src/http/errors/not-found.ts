@@ -6,7 +6,7 @@ import { sendError } from "./reply-error.ts";
 
 const unimplemented = "There is no such RPC.";
 
-/** `/package.Service/Method`. Other addresses are answered as REST, whatever a request says of its protocol. */
+/** `/package.Service/Method`. Other addresses are answered as REST, whatever protocol the request names. */
 const rpcPath = /^\/\w+(?:\.\w+)+\/\w+(?:\?|$)/;
 
 export interface NotFoundContext {
@@ -14,19 +14,17 @@ export interface NotFoundContext {
   methods: RouteMethods;
 }
 
-/**
- * Answers a request that no route takes, in the manner of its protocol: RPC clients want UNIMPLEMENTED, people a page.
- */
+/** Answers a request that no route takes in the manner of its protocol: RPC clients get UNIMPLEMENTED, people a page. */
 export function answerNotFound(request: FastifyRequest, reply: FastifyReply, context: NotFoundContext): FastifyReply {
   return (rpcPath.test(request.originalUrl) && answerAsRpc(request, reply)) || answerAsRest(request, reply, context);
 }
 
-/** @returns undefined where the request is none of an RPC client */
+/** @returns undefined if the request does not come from an RPC client */
 function answerAsRpc(request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined {
   const contentType = request.headers["content-type"] ?? "";
   if (/^application\/grpc(?:-web)?(?:[+;-]|$)/.test(contentType)) {
-    // A response of trailers only, which gRPC and gRPC-Web both put among the headers. gRPC wants the stream to end with
-    // the very frame of headers, which Fastify would not do.
+    // gRPC and gRPC-Web send a response without a body as headers only. gRPC requires that the stream ends with that frame
+    // of headers, which Fastify would not do.
     reply.hijack();
     reply.raw.statusCode = 200;
     for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value ?? "");

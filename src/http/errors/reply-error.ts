@@ -12,7 +12,7 @@ export function sendError(reply: FastifyReply, error: StoaError, status: number)
     .send(toErrorBody(error));
 }
 
-/** What Fastify itself refuses, as an error of ours; undefined for what it does not know. */
+/** The StoaError for a failure that Fastify itself reports; undefined for an unknown failure. */
 export function fromFastifyError(error: unknown): StoaError | undefined {
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new StoaError("too_large", "The request body is over 256 KiB.");

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** What nearly every Host header is; others are looked at more closely. */
+/** The form of nearly every Host header; other forms are parsed. */
 const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::(?:\d{1,4}|[1-5]\d{4}))?$/i;
 
 /**
@@ -13,11 +13,11 @@ export function hasGoodHost({ headers, rawHeaders, httpVersion }: IncomingMessag
   const host = headers.host ?? authority;
   if (host === undefined) return httpVersion !== "1.1";
   if (authority !== undefined && authority.toLowerCase() !== host.toLowerCase()) return false;
-  // Connect makes a URL of it, and would leave the request without an answer where it cannot.
+  // Connect makes a URL of the host, and does not answer the request if it cannot.
   return plainHost.test(host) || URL.canParse(`http://${host}`);
 }
 
-/** Of a header that comes twice Node keeps the first alone. */
+/** Counted in the raw headers, because Node keeps only the first of two Host headers. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 
 const sane = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 
-/** The client's X-Request-Id where it is fit for a log and a header, else a new one. */
+/** The client's X-Request-Id if it is fit for a log and a header, else a new one. */
 export function requestIdOf(request: Pick<IncomingMessage, "headers">): string {
   const given = request.headers["x-request-id"];
   return typeof given === "string" && sane.test(given) ? given : randomUUID();

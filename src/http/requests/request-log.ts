@@ -2,19 +2,19 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { LogAddresses } from "../../config/config.ts";
 import { truncatedAddress } from "../admission/client-address.ts";
 
-/** What is logged of a text that a client makes up, in characters. */
+/** How much is logged of a text that the client chooses, in characters. */
 const maxText = 200;
-/** Longer than any name; the random part of an API key has 43 characters, an idempotency key of a registration 32 or more. */
+/** Longer than any name. The random part of an API key has 43 characters, the idempotency key of a registration at least 32. */
 const minSecret = 33;
 const secret = new RegExp(`[\\w-]{${minSecret},}`, "g");
 
-/** One line for each request: enough to find out who abuses the service, but never a key, a body or a query string. */
+/** Logs one line for each request: enough to find out who abuses the service, but never a key, a body or a query string. */
 export class RequestLog {
   readonly #addresses: LogAddresses;
-  /** Whether the lines are written at all: describing a request takes longer than to ask. */
+  /** Whether lines are written at all. Asking that is cheaper than to describe a request in vain. */
   readonly #isWritten: boolean;
 
-  /** To be made before the server's routes. */
+  /** To be created before the server's routes. */
   constructor(app: FastifyInstance, addresses: LogAddresses) {
     this.#addresses = addresses;
     const log = app.log as FastifyBaseLogger & { isLevelEnabled?(level: string): boolean };
@@ -26,14 +26,14 @@ export class RequestLog {
     });
   }
 
-  /** To be called when a reply is out. */
+  /** To be called when a reply is sent. */
   finished(request: FastifyRequest, reply: FastifyReply): void {
     if (!this.#isWritten) return;
     const { statusCode: status, elapsedTime: ms } = reply;
     request.log.info({ ...this.#describe(request), status, ms, bytes: bytesOf(request, reply) }, "request");
   }
 
-  /** To be called when the client has gone before it had its reply. */
+  /** To be called when the client disconnects before it has its reply. */
   aborted(request: FastifyRequest): void {
     if (this.#isWritten) request.log.info(this.#describe(request), "request aborted");
   }
@@ -46,7 +46,7 @@ export class RequestLog {
     return {
       method,
       route,
-      // It would say the same.
+      // Left out where it is the same as the route.
       path: path === route ? undefined : cleaned(path),
       operation: config.rpc?.name ?? (config.limits === "rpc" ? route?.split("/").at(-1) : undefined),
       code,
@@ -63,14 +63,14 @@ export class RequestLog {
   }
 }
 
-/** The bytes of a reply: over HTTP/1.1 with its head, over HTTP/2 of its body, where its length was known beforehand. */
+/** The size of a reply in bytes: over HTTP/1.1 with its head; over HTTP/2 without it, if its length was known beforehand. */
 function bytesOf({ raw, context }: FastifyRequest, reply: FastifyReply): number | undefined {
   if (raw.httpVersionMajor === 1) return raw.socket.bytesWritten - context.sentBefore;
   const length = reply.raw.getHeader("content-length");
   return length === undefined ? undefined : Number(length);
 }
 
-/** A text of the client's without what could be the secret part of a key, and not too long. */
+/** Shortens a client's text, and removes what could be the secret part of a key. */
 function cleaned(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const short = text.length > maxText ? `${text.slice(0, maxText)}…` : text;
