@@ -20,14 +20,20 @@ const withMembers = new Map<DescMessage, boolean>();
 function hasMembers(desc: DescMessage): boolean {
   let answer = withMembers.get(desc);
   if (answer === undefined) {
-    // Set before the answer is known, because a message may hold itself.
-    withMembers.set(desc, false);
-    answer = desc.fields.some(
-      ({ fieldKind, message }) => fieldKind === "map" || (message !== undefined && hasMembers(message)),
-    );
+    answer = findsMap(desc, new Set());
     withMembers.set(desc, answer);
   }
   return answer;
+}
+
+/** Looks for a map in a message and in all that it holds. @param visited the messages that were looked at before */
+function findsMap(desc: DescMessage, visited: Set<DescMessage>): boolean {
+  // A message may hold itself, also through another one.
+  if (visited.has(desc)) return false;
+  visited.add(desc);
+  return desc.fields.some(
+    ({ fieldKind, message }) => fieldKind === "map" || (message !== undefined && findsMap(message, visited)),
+  );
 }
 
 /** A copy whose objects, messages among them, have their members in the order of their names. */
