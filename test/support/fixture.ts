@@ -44,3 +44,4 @@ export function fixtureMessage(name: string): DescMessage {
 
 export const EchoService: DescService = registry.getService("fixture.v1.EchoService") as DescService;
 export const BrokenService: DescService = registry.getService("fixture.v1.BrokenService") as DescService;
+export const ContractService: DescService = registry.getService("fixture.v1.ContractService") as DescService;

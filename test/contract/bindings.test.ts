@@ -1,0 +1,85 @@
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { type Binding, bindingsOf, fieldAt } from "../../src/contract/bindings.ts";
+import { BrokenService, ContractService, EchoService } from "../support/fixture.ts";
+
+const rpcOf = (service: DescService, name: string) => service.methods.find((rpc) => rpc.name === name) as DescMethod;
+
+/** The bindings of one method. */
+const read = (service: DescService, name: string) =>
+  bindingsOf({ ...service, methods: [rpcOf(service, name)] } as DescService);
+
+const nameOf = (field: Binding["body"]) => (typeof field === "object" ? field.name : field);
+
+describe("the bindings of a service", () => {
+  it("have the method, the template, the body and the status of the contract, additional bindings after the first", () => {
+    expect(
+      read(EchoService, "Create").map(({ rpc, httpMethod, template, body, status }) => [
+        rpc.name,
+        httpMethod,
+        template,
+        nameOf(body),
+        status,
+      ]),
+    ).toEqual([
+      ["Create", "POST", "/v1/things/{name}", "*", 201],
+      ["Create", "PUT", "/v1/things/{name}", "book", 201],
+      ["Create", "PUT", "/v1/things/{name}/tags", "tags", 201],
+      ["Create", "PATCH", "/v1/things/{name}", undefined, 201],
+      ["Create", "DELETE", "/v1/things/{name}", undefined, 201],
+    ]);
+    expect(read(EchoService, "Get").map(({ path, status }) => [path.fields, status])).toEqual([[[["name"]], 200]]);
+  });
+
+  it("have the field that is the response", () => {
+    expect(read(EchoService, "GetWrapped").map(({ responseBody }) => responseBody?.name)).toEqual(["thing", undefined]);
+  });
+
+  it("have the method of a custom pattern", () => {
+    expect(read(ContractService, "Probe").map(({ httpMethod, template }) => [httpMethod, template])).toEqual([
+      ["OPTIONS", "/v1/probe/{color}"],
+    ]);
+  });
+
+  it("leave out an RPC without an annotation", () => {
+    expect(read(EchoService, "OnlyRpc")).toEqual([]);
+  });
+
+  it.each([
+    ["UnknownPathField", "/v1/{nothing}: fixture.v1.Thing has no nothing that a path could hold."],
+    ["MessageInPath", "/v1/{book}: fixture.v1.Thing has no book that a path could hold."],
+    ["ListInPath", "/v1/{tags}: fixture.v1.Thing has no tags that a path could hold."],
+    ["MalformedTemplate", "The path template /v1/{name is malformed: "],
+    ["NoPath", "fixture.v1.BrokenService.NoPath has an HTTP rule without a path."],
+    ["UnknownBody", "fixture.v1.Thing has no field nothing."],
+    ["UnknownResponseBody", "fixture.v1.Thing has no field nothing."],
+  ])("are refused: %s", (name, message) => {
+    expect(() => read(BrokenService, name)).toThrow(message);
+  });
+
+  it("are refused if a path names a field that a nested message does not have", () => {
+    const message = "/v1/{book.nothing}: fixture.v1.Thing has no book.nothing that a path could hold.";
+    expect(() => read(ContractService, "UnknownNestedField")).toThrow(message);
+  });
+});
+
+describe("fieldAt", () => {
+  const rpc = rpcOf(EchoService, "Get");
+  it.each([
+    ["name", "fixture.v1.Thing.name"],
+    ["book.name", "fixture.v1.Book.name"],
+    ["book.author.age", "fixture.v1.Book.Author.age"],
+    ["nothing", undefined],
+    ["book.nothing", undefined],
+    ["nothing.name", undefined],
+    ["name.name", undefined],
+    ["books.name", undefined],
+  ])("finds %s: %s", (path, found) => {
+    const field = fieldAt(rpc, path.split("."));
+    expect(field && `${field.parent.typeName}.${field.name}`).toBe(found);
+  });
+
+  it("finds nothing at the empty path", () => {
+    expect(fieldAt(rpc, [])).toBeUndefined();
+  });
+});

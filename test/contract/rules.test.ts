@@ -1,0 +1,63 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
+import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { ReceiptSchema } from "../../gen/stoa/v1/receipt_pb.js";
+import {
+  accessOf,
+  isForCurrentKeyOnly,
+  isIdempotentByKey,
+  isOmittedWhenUnset,
+  isPublicWrite,
+  isReplySecret,
+  limitOf,
+} from "../../src/contract/rules.ts";
+import { BrokenService } from "../support/fixture.ts";
+
+const services = [AgentService, PostService, CommentService, CommunityService, LedgerService, LedgerOperatorService];
+const rpcs = services.flatMap((service): DescMethod[] => service.methods);
+const namesOf = (rule: (rpc: DescMethod) => boolean) => rpcs.filter(rule).map(({ name }) => name);
+
+describe("the rules of an RPC", () => {
+  it("say who may call it", () => {
+    expect(accessOf(AgentService.method.registerAgent)).toBe(Access.PUBLIC);
+    expect(accessOf(PostService.method.createPost)).toBe(Access.AGENT);
+  });
+
+  it("must say who may call it", () => {
+    const rpc = BrokenService.methods.find(({ name }) => name === "NoAccess") as DescMethod;
+    const message = "fixture.v1.BrokenService.NoAccess does not say who may call it.";
+    // Also at the second look.
+    for (let i = 0; i < 2; i++) expect(() => accessOf(rpc)).toThrow(message);
+  });
+
+  it("say which RPCs take an idempotency key, accept only the current API key, reply with a secret, and write for anybody", () => {
+    expect(namesOf(isIdempotentByKey)).toEqual([
+      "RegisterAgent",
+      "RotateKey",
+      "CreatePost",
+      "CreateComment",
+      "CreateCommunity",
+      "SealSession",
+    ]);
+    expect(namesOf(isForCurrentKeyOnly)).toEqual(["RotateKey"]);
+    expect(namesOf(isReplySecret)).toEqual(["RegisterAgent", "RotateKey"]);
+    expect(namesOf(isPublicWrite)).toEqual(["RegisterAgent"]);
+  });
+
+  it("name its limit", () => {
+    expect(limitOf(PostService.method.createPost)).toBe("posts");
+    expect(limitOf(AgentService.method.registerAgent)).toBe("registrations");
+    expect(limitOf(PostService.method.listPosts)).toBeUndefined();
+  });
+});
+
+it("only damaged, of a receipt, is left out of JSON where it is unset", () => {
+  const omitted = ReceiptSchema.fields.filter(isOmittedWhenUnset);
+  expect(omitted.map(({ name }) => name)).toEqual(["damaged"]);
+});

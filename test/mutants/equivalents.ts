@@ -1,0 +1,3 @@
+import type { Equivalents } from "./score.ts";
+
+export const equivalents: Equivalents = {};

@@ -1,0 +1,33 @@
+// npm run mutants: mutates the pure rooms and runs their tests against each mutant. It fails below the minimum score.
+//   npm run mutants -- --mutate src/receipt/verify.ts --concurrency 1     arguments are Stryker's
+import { spawnSync } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { equivalents } from "./equivalents.ts";
+import { judge, type Report } from "./score.ts";
+
+const minPercent = 95;
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const reportFile = `${root}/node_modules/.cache/mutants.json`;
+
+rmSync(reportFile, { force: true });
+const stryker = `${root}/node_modules/@stryker-mutator/core/bin/stryker.js`;
+const config = "test/mutants/stryker.config.mjs";
+const { status } = spawnSync(process.execPath, [stryker, "run", config, ...process.argv.slice(2)], {
+  cwd: root,
+  stdio: "inherit",
+});
+if (status !== 0) process.exit(status ?? 1);
+
+const { rooms, survivors, stale } = judge(JSON.parse(readFileSync(reportFile, "utf8")) as Report, equivalents);
+for (const { file, line, mutant, status } of survivors) console.log(`${status} ${file}:${line}  ${mutant}`);
+for (const { file, mutant } of stale) console.log(`not a survivor any more, remove it: ${file}  ${mutant}`);
+console.table(rooms);
+const worst = Math.min(...Object.values(rooms).map(({ percent }) => percent));
+if (worst < minPercent || stale.length > 0) {
+  console.error(
+    `Each room must have ${minPercent} % of its mutants killed, and the list of equivalents must be exact.`,
+  );
+  process.exitCode = 1;
+}
