@@ -4,8 +4,8 @@ import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { type ErrorCode, StoaError } from "../errors.ts";
 
 /*
- * The one place where failures become what callers see. RPC callers get a Connect error whose detail message carries the
- * stable code; REST callers the Error shape.
+ * The one place where failures become what callers see. RPC callers get a Connect error whose detail message has the stable
+ * code. REST callers get the Error shape.
  */
 
 const codes: Record<ErrorCode, Code> = {
@@ -23,7 +23,7 @@ const codes: Record<ErrorCode, Code> = {
   unavailable: Code.Unavailable,
 };
 
-/** Any failure as an error of the RPC protocols. What is no error of ours is bare `internal`: nothing leaks. */
+/** Any failure as an error of the RPC protocols. An unknown failure becomes a bare `internal`, so that nothing leaks. */
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   const known = toStoaError(error);
@@ -36,7 +36,7 @@ export function toConnectError(error: unknown): ConnectError {
   return new ConnectError(known.message, codes[known.code], errorHeaders(known), [detail], error);
 }
 
-/** Any failure as an error of ours, also what `toConnectError` made of it. */
+/** Any failure as a StoaError, also if `toConnectError` has mapped it before. */
 export function toStoaError(error: unknown): StoaError {
   if (error instanceof StoaError) return error;
   if (error instanceof ConnectError) {
@@ -50,12 +50,12 @@ export function toStoaError(error: unknown): StoaError {
   });
 }
 
-/** The Error shape; absent members are left out. */
+/** An error in the Error shape; absent members are left out. */
 export function toErrorBody({ code, message, field, retryAfterSeconds }: StoaError): string {
   return JSON.stringify({ ok: false, error: code, message, field, retry_after_seconds: retryAfterSeconds });
 }
 
-/** Headers that belong to a failure. */
+/** The headers of a failure. */
 export function errorHeaders(error: StoaError): Record<string, string> {
   return {
     ...challenge(error),

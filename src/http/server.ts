@@ -41,11 +41,11 @@ import { OpenStreams } from "./streams/open-streams.ts";
 
 export interface ServerOptions {
   table: ServiceTable;
-  /** How failures become pages; without it they never do. */
+  /** Shows failures as pages; without it they are never pages. */
   pages?: ErrorPages | undefined;
   /** Adds what is served beside the API and its health: pages, documents. */
   addRoutes?: ((app: FastifyInstance, interceptors: readonly Interceptor[]) => void) | undefined;
-  /** Whether clients reach the service over TLS, its own or a proxy's: browsers are then told to use nothing else. */
+  /** Whether clients reach the service over TLS, directly or through a proxy. Browsers are then told to use only TLS. */
   isSecure?: boolean | undefined;
   checkReady: CheckReady;
   /** Aborts when the service begins to stop: new requests are refused, and streams without an end are ended. */
@@ -53,19 +53,19 @@ export interface ServerOptions {
   limiter: RateLimiter;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
-  /** From which use of memory on new work is refused. */
+  /** The memory use above which new work is refused. */
   overload: OverloadLimits;
-  /** Where the use of memory is read; by default this process. */
+  /** Reads the use of memory; by default that of this process. */
   memory?: OverloadOptions["probe"];
-  /** Whose X-Forwarded-For is believed; see `ClientAddresses`. */
+  /** The proxies whose X-Forwarded-For is believed; see `ClientAddresses`. */
   trustProxy: readonly string[];
-  /** The bearer token that opens /metrics here; without it there is no such address. */
+  /** The bearer token for /metrics on this port; without it there is no such address. */
   metricsToken?: string | undefined;
   log: FastifyBaseLogger;
   logAddresses: LogAddresses;
-  /** What the metrics tell besides the requests. */
+  /** Further metrics besides those of requests. */
   gauges?: GaugeSource[];
-  /** How often a REST stream says that it is alive, in milliseconds. */
+  /** How often a REST stream sends a heartbeat, in milliseconds. */
   heartbeatMs?: number | undefined;
   port: Omit<PortOptions, "clientErrorReply" | "tooManyReply">;
 }
@@ -116,7 +116,7 @@ export async function createServer({
   const app = fastify({
     serverFactory: port.serverFactory as never,
     loggerInstance: log,
-    // One line a request, written by the hook below.
+    // A hook below writes one line for each request.
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     genReqId: requestIdOf,
@@ -180,7 +180,7 @@ export async function createServer({
       return (app.server.address() as { port: number }).port;
     },
     close() {
-      // Not in a hook of Fastify: it bounds those by the time that a plugin may take to load.
+      // Not in a hook of Fastify, which limits hooks to the time that a plugin may take to load.
       closed ??= drain().then(() => app.close());
       return closed;
     },
@@ -221,7 +221,7 @@ function addCommonHooks(
     } else if (!hasGoodHost(request.raw)) {
       done(badInput(undefined, "The Host header is missing, malformed or not the only one."));
     } else if (request.is404) {
-      // What no route takes is answered before its body is read.
+      // A request without a route is answered before its body is read.
       answerUnrouted(request, reply).catch(done);
     } else done();
   });
@@ -236,8 +236,8 @@ function addCommonHooks(
 }
 
 /**
- * The router refuses a path whose percent-encoding is broken, before any route is known. It gets one that it takes; the
- * facade reads the original, and finds the fault in the field where it belongs.
+ * Makes an address that the router accepts. The router refuses a path with broken percent-encoding before any route is
+ * known. The facade reads the original, and reports the fault in the field where it belongs.
  */
 function routable(url: string): string {
   const [path = ""] = url.split("?", 1);

@@ -6,12 +6,12 @@ import type { MetricsConfig } from "../../config/config.ts";
 import { errorStatus, notFound, StoaError } from "../../errors.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Few ask, and each gets some 20 KB: what takes longer is cut, and what is more waits. Times are in milliseconds. */
+/** Few clients ask, and a reply has some 20 KB. Slow clients are cut, and further ones wait. Times are in milliseconds. */
 const timeoutMs = 5_000;
 const maxConnections = 32;
 const maxHeaderBytes = 8_192;
 
-/** A listener for /metrics alone, which the public port does not reach. */
+/** A listener for /metrics only, which is not reachable through the public port. */
 export class MetricsListener {
   /** The address of the metrics, such as http://127.0.0.1:9464/metrics. */
   readonly url: string;
@@ -19,10 +19,10 @@ export class MetricsListener {
   #metrics: Metrics | undefined;
 
   /**
-   * Starts to listen; the metrics come later, by `show`. A default port that is in use is not an error: two services may
+   * Starts to listen; `show` adds the metrics later. A default port that is in use is not an error, because two services may
    * run on one machine.
-   * @returns undefined where there is to be no listener, or the default port is in use
-   * @throws Error with one line for the operator where it cannot listen otherwise
+   * @returns undefined if no listener is configured, or the default port is in use
+   * @throws Error with one line for the operator if it cannot listen for another reason
    */
   static async open({ host, port }: MetricsConfig, log: FastifyBaseLogger): Promise<MetricsListener | undefined> {
     if (port === undefined) return undefined;
@@ -34,7 +34,7 @@ export class MetricsListener {
       maxHeaderSize: maxHeaderBytes,
     });
     server.maxConnections = maxConnections;
-    // A connection on which nothing moves, be it a reply that nobody reads.
+    // Ends a connection on which nothing moves, also one whose client reads no reply.
     server.setTimeout(2 * timeoutMs);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once("error", reject).listen(port.number, host, resolve);

@@ -5,13 +5,13 @@ import type { Outcome } from "../../calls/context.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { withTimeout } from "../../timing/wait.ts";
 
-/** A value that is read when somebody asks for the metrics. With a label: a value for each value of the label. */
+/** A value that is read when the metrics are read. With a label: a value for each value of the label. */
 export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> & { label: string });
 
 interface Gauged<Value> {
   name: string;
   help: string;
-  /** Undefined while it is not known. What throws, or takes over a second, is not known either. */
+  /** Undefined while the value is unknown. It is also unknown if `read` throws or takes over a second. */
   read(): Value | undefined | Promise<Value | undefined>;
 }
 
@@ -31,7 +31,7 @@ const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 let processRegistry: Registry | undefined;
 
-/** Those of the process are the same for every server in it, and watch it for good. */
+/** The metrics of the process. All servers in it share them, and they are collected until it ends. */
 function processMetrics(): Registry {
   if (processRegistry === undefined) {
     processRegistry = new Registry();
@@ -45,7 +45,7 @@ interface Series {
   count: number;
 }
 
-/** What the operator can watch, in the text format of Prometheus. Labels come from the contract and closed sets alone. */
+/** The metrics in the text format of Prometheus. Labels come only from the contract and from closed sets. */
 export class Metrics {
   readonly contentType: string;
   readonly #registry = new Registry();
@@ -54,7 +54,7 @@ export class Metrics {
   readonly #rpcs = new Map<string, DescMethod>();
   #running: Promise<string> | undefined;
 
-  /** @param services all that RPCs may call */
+  /** @param services every service that RPCs may call */
   constructor(services: ServiceTable["services"], gauges: readonly GaugeSource[]) {
     for (const { service } of services) {
       for (const method of service.methods) this.#rpcs.set(`/${service.typeName}/${method.name}`, method);
@@ -67,7 +67,7 @@ export class Metrics {
       help: "Requests by operation, protocol and outcome: ok, a code of the Error shape, canceled or refused.",
       labelNames: ["operation", "protocol", "code"],
       registers,
-      // Counted here, and handed over when asked for: the library would sort and join the labels of every request.
+      // Requests are counted here and handed over on demand, because the library would sort and join labels at each request.
       collect() {
         this.reset();
         for (const { labels, count } of series.values()) this.inc(labels, count);
@@ -90,7 +90,7 @@ export class Metrics {
         labelNames: label === undefined ? [] : [label],
         registers,
         async collect() {
-          // Whoever asks meanwhile waits for the same read: one that hangs is not followed by others.
+          // Concurrent requests share one read, so that a read that hangs is not followed by others.
           running ??= readOnce(source.read).finally(() => {
             running = undefined;
           });
@@ -103,7 +103,7 @@ export class Metrics {
     }
   }
 
-  /** Counts a request whose reply is out. */
+  /** Counts a request whose reply is sent. */
   observe(request: FastifyRequest, reply: FastifyReply): void {
     const { config, url = "" } = request.routeOptions;
     const overRest = config.rpc !== undefined;
@@ -119,7 +119,7 @@ export class Metrics {
     if (rpc.methodKind === "unary") this.#durations.observe({ operation: rpc.name }, reply.elapsedTime / 1000);
   }
 
-  /** All metrics. Whoever asks while they are being read gets the same. */
+  /** All metrics. Concurrent requests share one read. */
   text(): Promise<string> {
     this.#running ??= this.#read().finally(() => {
       this.#running = undefined;
@@ -141,7 +141,7 @@ async function readOnce(read: GaugeSource["read"]): Promise<GaugeValue> {
   try {
     return await read();
   } catch {
-    // The rest of the metrics is all the more of interest where the database is away.
+    // The other metrics matter even more while the database is away.
     return undefined;
   }
 }

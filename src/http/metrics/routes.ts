@@ -6,14 +6,14 @@ import { admitVisit } from "../admission/hooks.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * Adds /metrics to the public port, for whoever shows the token. The right token is let in whatever its address has done;
- * others are counted as for any request.
+ * Adds /metrics to the public port, for clients that show the token. The right token is accepted whatever its address has
+ * done. Other requests are limited like any request.
  */
 export function addMetricsRoute(
   app: FastifyInstance,
   { metrics, token, admission }: { metrics: Metrics; token: string; admission: Admission },
 ): void {
-  // Digests are of one length and compared in constant time: how near a guess comes does not show.
+  // Digests have one length and are compared in constant time, so that a reply does not show how close a guess is.
   const digest = (text: string) => hash("sha256", text, "buffer");
   const expected = digest(token);
   app.get("/metrics", { config: { limits: "none" } }, async (request, reply) => {

@@ -32,7 +32,7 @@ interface Endpoint {
   serve: Serve;
 }
 
-/** What a page of another origin may read of a reply besides what it always may. */
+/** The header fields of a reply that a page of another origin may read, besides those that it always may. */
 const exposedHeaders = "RateLimit, RateLimit-Policy, Retry-After, Stoa-Receipt, X-Request-Id";
 
 /**
@@ -44,14 +44,14 @@ export function addRestRoutes(
   app: FastifyInstance,
   { table, interceptors, admission, streams, heartbeatMs }: RestOptions,
 ): void {
-  // The content type says nothing here: agents call with whatever their client sends. Bodies are read as bytes.
+  // The content type is ignored, because agents send whatever their client sets. Bodies are read as bytes.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
 
   for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors, heartbeatMs))) {
     const methods = [...byMethod.keys(), ...(hasPublicRead(byMethod) ? ["OPTIONS"] : [])].sort();
     for (const [method, endpoints] of byMethod) {
-      // A stream goes out as it comes, and has no end that a HEAD could wait for. Another route must not take it instead.
+      // A stream is sent as it is made, and has no end for which a HEAD could wait. No other route may take the HEAD.
       const isStream = endpoints.some(({ binding }) => isServerStreaming(binding.rpc));
       if (isStream && method === "GET") {
         app.head(url, { config: { isNothing: true } }, async (request, reply) => {
@@ -63,7 +63,7 @@ export function addRestRoutes(
         url,
         config: { limits: "rest", rpc: (endpoints[0] as Endpoint).binding.rpc },
         ...(isStream ? { compress: false, exposeHeadRoute: false } : {}),
-        // Credentials come before the body: who lacks them is answered before it is read.
+        // Credentials come before the body: a request without them is answered before its body is read.
         onRequest: async (request, reply) => {
           const { context } = request;
           const target = findTarget(endpoints, request.originalUrl);
@@ -82,14 +82,14 @@ export function addRestRoutes(
           if (admitted !== undefined) await admitted;
           if (isStream) streams.add(context, (reason) => context.abort(reason));
           context.target = target;
-          // Fastify would refuse a malformed content type before any parser. (Set where there is a body alone: it makes
-          // every look at the headers dearer.)
+          // Fastify would refuse a malformed content type before any parser. The headers are only replaced if there is a
+          // content type, because that makes later access to them slower.
           if (request.raw.headers["content-type"] !== undefined) request.headers = { "content-type": undefined };
         },
         handler: (request, reply) => serve(endpoints, request, reply),
       });
     }
-    // A browser could not tell a preflight that is refused from one that is not allowed; the read itself is counted.
+    // A preflight is never refused, because a browser cannot tell a limit from a ban. The read itself is limited.
     if (hasPublicRead(byMethod)) app.options(url, { config: { limits: "none" } }, answerPreflight);
   }
 }
@@ -134,7 +134,7 @@ function endpointsOf(
   );
 }
 
-/** The endpoints by route of the router and by method. Those that share both differ in their verbs; no verb comes last. */
+/** The endpoints by route and method. Those that share both differ in their verbs; the one without a verb comes last. */
 function groupByRoute(endpoints: Endpoint[]): Map<string, Map<string, Endpoint[]>> {
   const groups = new Map<string, Map<string, Endpoint[]>>();
   for (const endpoint of endpoints) {
@@ -165,7 +165,7 @@ function findTarget(endpoints: Endpoint[], url: string): Target | undefined {
 function toHeaders(raw: IncomingHttpHeaders): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(raw)) {
-    // The pseudo headers of HTTP/2 are none.
+    // The pseudo headers of HTTP/2 are left out.
     if (value !== undefined && !name.startsWith(":")) headers.set(name, String(value));
   }
   return headers;
@@ -184,7 +184,7 @@ function allowAnyOrigin(reply: FastifyReply): FastifyReply {
 }
 
 async function answerPreflight(_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  // Fetch has a wildcard for headers, but not for this one: who has a key may send it with a read.
+  // The wildcard of Fetch does not cover Authorization, which a read may carry.
   allowAnyOrigin(reply)
     .header("access-control-allow-methods", "GET, HEAD")
     .header("access-control-allow-headers", "*, Authorization");

@@ -18,7 +18,7 @@ export type Serve = (
   reply: FastifyReply,
 ) => Promise<FastifyReply>;
 
-/** @throws Error for an RPC that REST cannot serve, or one without an implementation: the service does not start then */
+/** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
 export function createServe(
   binding: Binding,
   implementation: Implementation,
@@ -56,7 +56,7 @@ async function* map<T, U>(items: AsyncIterable<T>, change: (item: T) => U): Asyn
   for await (const item of items) yield change(item);
 }
 
-/** The message that a binding responds with, all of the RPC's or one field of it. */
+/** The message that a binding responds with: the response of the RPC, or one field of it. */
 function responseOf({ rpc, responseBody }: Binding): { desc: DescMessage; select: (message: Message) => Message } {
   const desc = responseBody === undefined ? rpc.output : responseBody.message;
   if (desc === undefined || (responseBody !== undefined && responseBody.fieldKind !== "message")) {

@@ -9,24 +9,24 @@ import { recordFailure } from "../../calls/outcome.ts";
 import { withTimeout } from "../../timing/wait.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
 
-/** How long the reply's head waits for a first message or failure, in milliseconds; a failure then has its own status. */
+/** How long the head waits for the first message or failure, in milliseconds. A failure in that time has its own status. */
 const headMs = 250;
 
-/** What is made ahead of what the client has taken, in bytes: thousands of clients may stop reading at the same time. */
+/** How many bytes are made in advance. It is little, because thousands of clients may stop reading at the same time. */
 const bufferedBytes = 16 * 1024;
 
-/** Whether a client would have a stream as server-sent events. */
+/** Whether a client wants a stream as server-sent events. */
 export function wantsEvents({ headers }: FastifyRequest): boolean {
   return /(?:^|,)\s*text\/event-stream\b/i.test(headers.accept ?? "");
 }
 
 /**
- * Sends messages as they come: newline-delimited JSON, one message a line, the last line of a stream that fails being the
- * Error shape; or, where the client accepts text/event-stream, server-sent events, of which the field marked `event_id` is
- * the id. The next message is asked for when the client has taken the one before. Proxies cut connections that are silent:
- * an empty line, or a comment among events, goes out regularly, and parsers skip it.
- * @param heartbeatMs how often that happens
- * @throws what the stream fails with before its first message
+ * Sends messages as they come. The reply is newline-delimited JSON with one message in each line; the last line of a stream
+ * that fails has the Error shape. If the client accepts text/event-stream, the reply is server-sent events, and the field
+ * marked `event_id` is their id. The next message is requested when the client has taken the one before. Proxies cut silent
+ * connections, so an empty line, or a comment between events, is sent regularly; parsers skip it.
+ * @param heartbeatMs the time between these, in milliseconds
+ * @throws the failure of the stream before its first message
  */
 export async function sendStream(
   request: FastifyRequest,
@@ -38,17 +38,17 @@ export async function sendStream(
   const events = wantsEvents(request);
   const iterator = messages[Symbol.asyncIterator]();
   const first = iterator.next();
-  // Where the client goes away before anything is sent, nobody reads this.
+  // If the client disconnects before anything is sent, nobody handles this failure.
   first.catch(() => {});
   await withTimeout(first, headMs);
 
   const describe = (error: unknown) => {
-    // What the chain lets out has been logged, and is a Connect error.
+    // The interceptors have logged what they throw, which is a Connect error.
     if (!(error instanceof ConnectError)) request.log.error({ err: error }, "a stream failed");
     recordFailure(request.context, error);
     return toErrorBody(toStoaError(error));
   };
-  // Node holds the head back until there is a body, and a follower at the end of a chain may wait for hours.
+  // Node sends the head with the first bytes of the body, for which a follower of the chain may wait for hours.
   reply.raw.once("pipe", () => {
     reply.raw.flushHeaders();
     keepAlive(request.context, events ? ": still here\n\n" : "\n", heartbeatMs);
@@ -59,17 +59,17 @@ export async function sendStream(
       .code(200)
       .header("content-type", events ? "text/event-stream" : "application/x-ndjson; charset=utf-8")
       .header("cache-control", "no-store")
-      // Proxies that collect replies (nginx) shall not collect this one.
+      // Tells proxies such as nginx not to buffer this reply.
       .header("x-accel-buffering", "no")
       .send(Readable.from(chunks, { objectMode: false, highWaterMark: bufferedBytes }))
   );
 }
 
-/** Writes `text` between the messages, each of which is one write, as long as the response is open. */
+/** Writes `text` between messages while the response is open. Each message is one write. */
 function keepAlive(context: RequestContext, text: string, ms: number): void {
   const { response } = context;
   const timer = setInterval(() => {
-    // Where the client has not taken what was sent before, the connection is not silent.
+    // The connection is not silent while bytes wait for the client.
     if (response.writableLength === 0 && !response.writableEnded) response.write(text);
   }, ms).unref();
   context.onEnd(() => clearInterval(timer));

@@ -17,7 +17,7 @@ import { RpcResponse } from "./response.ts";
 
 const brotli = promisify(brotliCompress);
 
-/** What RPCs may be compressed with. Brotli as Connect sets it up takes seconds for a large reply. */
+/** The compressions of RPCs. With Connect's own settings, Brotli takes seconds for a large reply. */
 export const compressions: Compression[] = [
   compressionGzip,
   {
@@ -70,9 +70,9 @@ function isJson({ header }: UniversalServerRequest): boolean {
 }
 
 /**
- * Makes Connect blame the caller for a message that cannot be decoded, in every protocol: Connect calls it `internal`,
- * before any interceptor. Connect ends a call's context with the failure before it writes the failure.
- * @param onUndecodable is told of such a call
+ * Makes Connect blame the caller for a message that cannot be decoded, in every protocol. Connect reports it as `internal`
+ * before any interceptor runs, and aborts the call's context with the failure before it writes the failure.
+ * @param onUndecodable called for such a call
  */
 export function blameUndecodable(context: HandlerContext, onUndecodable: () => void): void {
   const ending = context as HandlerContext & { abort(reason?: unknown): void };

@@ -1,4 +1,4 @@
-/** How many streams each holder has open; holders without any take no memory. */
+/** How many streams each holder has open. A holder without streams takes no memory. */
 export class Counts<Holder> {
   readonly #counts = new Map<Holder, number>();
 

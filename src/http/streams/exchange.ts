@@ -1,22 +1,22 @@
-// What HTTP/1.1 and HTTP/2 do not have in common, where a stream's request and response are concerned.
+// How the request and response of a stream differ between HTTP/1.1 and HTTP/2.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type Http2Session } from "node:http2";
 import type { Socket } from "node:net";
 
-/** The connection of a request; undefined when it is gone. */
+/** The connection of a request; undefined if it is closed. */
 export function connectionOf(request: IncomingMessage): Socket | Http2Session | undefined {
   const { stream } = request as unknown as Partial<Http2ServerRequest>;
   const connection = stream === undefined ? request.socket : stream.session;
   return connection?.destroyed === false ? connection : undefined;
 }
 
-/** Whether nothing more can be sent: the response is complete, or the client is gone. */
+/** Whether nothing more can be sent, because the response is complete or the client has disconnected. */
 export function isClosed(response: ServerResponse): boolean {
   const { stream } = response as unknown as Partial<Http2ServerResponse>;
   return stream === undefined ? response.closed || response.destroyed : stream.destroyed;
 }
 
-/** Gives a response up at once, whether or not the client reads: its stream over HTTP/2, its connection over HTTP/1.1. */
+/** Closes a response at once, whether or not the client reads: its stream over HTTP/2, its connection over HTTP/1.1. */
 export function cut(response: ServerResponse): void {
   const { stream } = response as unknown as Partial<Http2ServerResponse>;
   if (stream === undefined) {

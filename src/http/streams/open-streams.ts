@@ -16,19 +16,18 @@ interface OpenStream {
   /** The address that the stream counts for; undefined where it counts for none. */
   address: string | undefined;
   timer: NodeJS.Timeout;
-  /** Whether it has been told to end. */
+  /** Whether the stream has been told to end. */
   isEnding: boolean;
 }
 
-/** How long the end of a stream may take to reach the client, in milliseconds. Then the response is cut. */
+/** How long the end of a stream may take to reach the client, in milliseconds. After that the response is cut. */
 const endMs = 5_000;
-/** When a refused caller may try again, in seconds: nobody knows when another stream ends. */
+/** When a refused caller may try again, in seconds. It is a guess: nobody knows when another stream ends. */
 const retryAfterSeconds = 10;
 
 /**
- * All streams that this process has open, whatever their protocol: gRPC, gRPC-Web, Connect, newline-delimited JSON and
- * server-sent events. A stream is open from its admission until its response or its connection is closed, however that
- * comes about.
+ * All open streams of this process, over every protocol: gRPC, gRPC-Web, Connect, newline-delimited JSON and server-sent
+ * events. A stream is open from its admission until its response or its connection is closed, for whatever reason.
  */
 export class OpenStreams {
   readonly #limits: StreamLimits;
@@ -88,7 +87,7 @@ export class OpenStreams {
     context.onEnd(() => this.#remove(open, streams));
   }
 
-  /** Ends a twentieth of the streams, ten at least: those first that hold most for their clients, then the oldest. */
+  /** Ends a twentieth of the streams, but at least ten: first those with the most unsent bytes, then the oldest. */
   shed(): void {
     const count = Math.max(10, Math.ceil(this.#open.size / 20));
     const costliest = [...this.#open]
@@ -130,12 +129,12 @@ function countWithoutAgent(streams: Iterable<OpenStream>): number {
   return count;
 }
 
-function tooMany(whose: string, most: number): StoaError {
-  const message = `There are ${most} open streams ${whose}, as many as there may be; end one, or try again later.`;
+function tooMany(whose: string, max: number): StoaError {
+  const message = `There are ${max} open streams ${whose}, as many as there may be; end one, or try again later.`;
   return new StoaError("rate_limited", message, { retryAfterSeconds });
 }
 
-/** The waits differ, for the streams of many clients not to come back at once. */
+/** The waits differ, so that the streams of many clients do not come back at once. */
 function shortOfMemory(): StoaError {
   const message = "The service is short of memory. Connect again; for receipts, from the next seq on.";
   return new StoaError("unavailable", message, { retryAfterSeconds: 5 + Math.floor(Math.random() * 10) });
