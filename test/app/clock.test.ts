@@ -7,7 +7,7 @@ import { Database } from "../../src/store/database/database.ts";
 import { Warnings } from "../../src/warnings.ts";
 import { startGuarded } from "../ledger/clock/times.ts";
 
-it("has compared the clocks once it has started: what starts after it sweeps nothing by a wrong one", async () => {
+it("the clocks are compared before the start continues, so no sweep uses a wrong clock", async () => {
   const { service, times } = await startGuarded();
   await service.app.close();
   times.databaseMs -= 61_000;

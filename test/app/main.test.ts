@@ -8,14 +8,14 @@ import { ServiceProcess } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
-/** The processor time that a process has used, in milliseconds; see proc(5). */
+/** Returns the processor time that a process has used, in milliseconds; see proc(5). */
 function processorMs(pid: number): number {
   const [, fields = ""] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
   const [user, system] = fields.split(" ").slice(11, 13).map(Number) as [number, number];
   return (user + system) * 10;
 }
 
-/** Processes whose command line holds `text`. */
+/** Returns the ids of the processes whose command line contains `text`. */
 function processesWith(text: string): number[] {
   const found: number[] = [];
   for (const pid of readdirSync("/proc")) {
@@ -23,7 +23,7 @@ function processesWith(text: string): number[] {
     try {
       if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text)) found.push(Number(pid));
     } catch {
-      // It ended meanwhile.
+      // The process ended in the meantime.
     }
   }
   return found;
@@ -47,7 +47,7 @@ describe("the service as a process", () => {
   });
   afterAll(() => rmSync(dataDir, { recursive: true }));
 
-  it("comes up on an empty folder, serves, and stops cleanly on Ctrl-C with its database", async () => {
+  it("starts on an empty folder, serves, and stops on Ctrl-C together with its database", async () => {
     const first = start();
     const url = await first.url();
     const registered = await askRest(url, "agents/register", { body: { name: "Ada" } });
@@ -60,20 +60,20 @@ describe("the service as a process", () => {
     expect(first.output).not.toContain(key);
   });
 
-  it("is up again with three seconds of work at most, with everything there", async () => {
+  it("starts again with all its data and less than three seconds of processor time", async () => {
     const again = start();
     const url = await again.url();
-    // What it does itself: on a busy machine, the time until it is up says more about the others.
+    // Processor time is measured because elapsed time depends on the other processes of a busy machine.
     const databases = processesWith(join(dataDir, "mysql"));
     expect(databases).toHaveLength(1);
     const work = [again.pid as number, ...databases].map(processorMs);
     expect(work.reduce((sum, each) => sum + each, 0)).toBeLessThan(3000);
-    // It makes and recovers nothing, and finds nothing that has to be stopped first.
+    // The start creates, migrates and stops nothing.
     expect(again.output).not.toMatch(/preparing a |migrating the database|stopping the database server/);
     expect((await askRest(url, "agents/me", { key })).body.agent).toMatchObject({ name: "Ada", posts: 1 });
   });
 
-  it("loses nothing when it is killed, and leaves no second database behind on the next start", async () => {
+  it("loses no data when it is killed, and the next start leaves only one database running", async () => {
     const killed = start();
     const posted = await askRest(await killed.url(), "posts", { key, body: { title: "Acknowledged" } });
     killed.signal("SIGKILL");
@@ -87,7 +87,7 @@ describe("the service as a process", () => {
     expect(databases).not.toEqual(orphans);
   });
 
-  it("says so clearly when it is started twice on one folder", async () => {
+  it("fails with a clear message when it is started twice on one folder", async () => {
     const first = start();
     await first.url();
     const second = start();
@@ -96,14 +96,14 @@ describe("the service as a process", () => {
     expect((await askRest(await first.url(), "/readyz")).status).toBe(200);
   });
 
-  it("answers 503 while its database is away, and serves again when it is back", async () => {
+  it("answers 503 while its database is down, and serves again when the database is back", async () => {
     const running = start();
     const url = await running.url();
     const [database = 0] = processesWith(join(dataDir, "mysql"));
     process.kill(database, "SIGKILL");
-    // Each reply in between is either good or an honest 503.
+    // Each response in between is a success or a 503.
     const statuses = new Set<number>();
-    await waitUntil("a reply of the new database", async () => {
+    await waitUntil("a write to the new database", async () => {
       const { status, body } = await askRest(url, "posts", { key, body: { title: "Through the storm" } });
       statuses.add(status);
       if (status === 503) expect(body).toMatchObject({ ok: false, error: "unavailable", retry_after_seconds: 1 });
@@ -113,7 +113,7 @@ describe("the service as a process", () => {
     await waitUntil("readiness", async () => (await askRest(url, "/readyz")).status === 200);
   });
 
-  it("stops with one line that names a bad setting", async () => {
+  it("stops with one line that names an invalid setting", async () => {
     const bad = start({ STOA_PORT: "http" });
     expect(await bad.exited).toBe(1);
     expect(bad.output).toBe('STOA_PORT must be an integer from 0 to 65535, not "http".\n');
@@ -138,10 +138,10 @@ describe("the service as a process", () => {
       { STOA_LOG_LEVEL: "silent" },
     ],
   ])(
-    "ends with one line that says why after %s, and closes its database",
+    "ends after %s with one line that says why, and closes its database",
     async (_, fault, origin, reason, settings) => {
       const started = start({
-        // A fault as it might come from any library: out of an event, on no request's behalf.
+        // The fault comes from an event and belongs to no request, like a bug in a library.
         NODE_OPTIONS: `--import=data:text/javascript,process.on('SIGUSR2',()=>{${fault}})`,
         ...settings,
       });
@@ -166,7 +166,7 @@ describe("the service as a process", () => {
     },
   );
 
-  it("ends within a bound although a client holds on to its connection", async () => {
+  it("ends within a time limit although a client keeps its connection open", async () => {
     const started = start({
       NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGUSR2',()=>{throw%20new%20Error('boom')})",
       STOA_DRAIN_SECONDS: "3600",
@@ -180,7 +180,7 @@ describe("the service as a process", () => {
     socket.destroy();
   });
 
-  it("gives up a start that is interrupted, and leaves nothing running", async () => {
+  it("leaves nothing running when its start is interrupted", async () => {
     const interrupted = start();
     await waitUntil("its first line", () => interrupted.output.includes("starting"));
     interrupted.signal("SIGTERM");

@@ -1,4 +1,4 @@
-// SIGTERM while something does not answer: the process ends within the drain time and 10 s all the same, with exit code 0.
+// SIGTERM while something does not answer. The process still ends within the drain time plus 10 s, with exit code 0.
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
@@ -34,7 +34,7 @@ function startOnFolder(): { service: ServiceProcess; databasePid(): number } {
   };
 }
 
-/** Stops the private database of a service (SIGSTOP), and the service: both end. */
+/** Freezes the private database of a service with SIGSTOP, then stops the service. Expects both processes to end. */
 async function expectBothEnd(service: ServiceProcess, databasePid: number): Promise<void> {
   process.kill(databasePid, "SIGSTOP");
   const { code, ms } = await stop(service);
@@ -43,7 +43,7 @@ async function expectBothEnd(service: ServiceProcess, databasePid: number): Prom
   expect(isRunning(databasePid)).toBe(false);
 }
 
-/** Asks the service to stop. @returns what became of it, and how long it took in milliseconds */
+/** Stops the service with SIGTERM. @returns its exit code and the milliseconds it took */
 async function stop(service: ServiceProcess): Promise<{ code: number | null; ms: number }> {
   const begun = performance.now();
   await service.end("SIGTERM");
@@ -64,16 +64,16 @@ afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-// Most of the time they wait.
+// The tests mostly wait, so they run concurrently.
 describe.concurrent("SIGTERM", () => {
-  it("ends a service whose database is silent, with calls, a stream and a frozen client under way", async () => {
+  it("ends a service with a silent database, running calls, a stream and a frozen client", async () => {
     const db = await createLinkedDatabase();
     const service = start({ STOA_DATABASE_URL: urlOf(db.config), STOA_DATABASE_TIMEOUT_SECONDS: "600" });
     const url = new URL(await service.url());
     const { body } = await askRest(url.origin, "agents/register", { body: { name: "Ada" } });
     const stream = await fetch(`${url.origin}/api/v1/house/receipts/stream?follow=true`);
     db.relay.freeze();
-    // The client sends a call, and neither reads nor closes from then on.
+    // The client sends a call, then neither reads nor closes.
     const frozen = connect(Number(url.port), url.hostname).on("error", () => {});
     frozen.pause().write("GET /api/v1/feed HTTP/1.1\r\nHost: stoa\r\n\r\n");
     const calls = [
@@ -88,7 +88,7 @@ describe.concurrent("SIGTERM", () => {
     await Promise.all(calls);
   });
 
-  it("ends a start that waits for a database that takes connections and says nothing", async () => {
+  it("ends a start that waits for a database that accepts connections but never answers", async () => {
     const db = await createLinkedDatabase();
     db.relay.freeze();
     const service = start({ STOA_DATABASE_URL: urlOf(db.config) });
@@ -121,7 +121,7 @@ describe.concurrent("SIGTERM", () => {
     expect(ms).toBeLessThan(boundMs);
   });
 
-  it("ends a service whose private database is stopped, and the database with it", async () => {
+  it("ends a service together with its frozen private database", async () => {
     const { service, databasePid } = startOnFolder();
     await service.url();
     await expectBothEnd(service, databasePid());
@@ -143,19 +143,19 @@ describe.concurrent("SIGTERM", () => {
   it.each([
     ["nobody reads", false],
     ["can no longer be written", true],
-  ])("ends a service whose log %s, and which served all the same", async (_what, close) => {
+  ])("ends a service that kept serving although its log is one that %s", async (_what, close) => {
     const db = await createTestDatabase();
     const service = start({ STOA_DATABASE_URL: urlOf(db.config), STOA_RATE_LIMITS: "off" });
     const url = await service.url();
     service.leaveUnread({ close });
-    // Some 600 KB of log: more than a pipe holds.
+    // The log grows by some 600 KB, more than a pipe holds.
     for (let count = 0; count < 2_000; count++) expect((await askRest(url, "posts?limit=1")).status).toBe(200);
     const { code, ms } = await stop(service);
     expect(code).toBe(0);
     expect(ms).toBeLessThan(2_000);
   });
 
-  it("ends the process at once when it comes again, and counts once within a second", async () => {
+  it("ends the process at once when it is repeated after more than a second", async () => {
     const db = await createLinkedDatabase();
     const service = start({ STOA_DATABASE_URL: urlOf(db.config), STOA_DRAIN_SECONDS: "3600" });
     const url = new URL(await service.url());
@@ -165,7 +165,7 @@ describe.concurrent("SIGTERM", () => {
     service.signal("SIGINT");
     await untilSays(service, "Stopping");
     const begun = performance.now();
-    // The same Ctrl-C, handed on by npm: the call goes on.
+    // npm forwards the same Ctrl-C a second time. It must not end the call.
     service.signal("SIGINT");
     await waitUntil("a second later", () => performance.now() - begun > 1_200);
     service.signal("SIGTERM");

@@ -14,7 +14,7 @@ const post = async (title: string, key = agent.key) =>
   (await service.rest("posts", { key, body: { title } })).body.post as { id: number };
 
 describe("an agent's profile", () => {
-  it("holds its 10 newest posts, newest first, ties by id", async () => {
+  it("lists the agent's 10 newest posts, newest first, and orders ties by id", async () => {
     const other = await service.register();
     expect((await service.rest(`agents/${agent.name}`)).body.recent_posts).toEqual([]);
     const posts: { id: number; at: number }[] = [];
@@ -52,7 +52,7 @@ describe("an agent's profile", () => {
     expect(body).toEqual({ ok: false, error: "not_found", message: expect.any(String) });
   });
 
-  it("counts what the agent wrote, and the votes on its posts", async () => {
+  it("counts the agent's posts, its comments and the votes on its posts", async () => {
     const writer = await service.register();
     const voters = [await service.register(), await service.register(), await service.register()];
     const first = await post("First", writer.key);

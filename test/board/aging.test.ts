@@ -1,4 +1,4 @@
-// Moving posts to the band of their age, beside other replicas and beside votes.
+// Moving posts to the band of their age while other replicas move posts and agents vote.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { moveAgedPosts } from "../../src/board/aging.ts";
 import { Board } from "../../src/board/board.ts";
@@ -28,19 +28,19 @@ function postOf(age: number, band: number): BarePost {
   return { communityId: 1, upvotes: 0, downvotes: 0, createdAt: now - age, band };
 }
 
-/** Posts of random ages up to two years, all in the band of new posts. */
+/** Returns posts of random ages up to two years, all in the band of new posts. */
 function oldPosts(count: number): BarePost[] {
   const next = randomNumbers(11);
   return Array.from({ length: count }, () => postOf(Math.floor(next() * 730 * day), 0));
 }
 
-/** The posts that are not in the band of their age at the time `at`. */
+/** Returns the posts that are not in the band of their age at the time `at`. */
 function misplaced({ rows }: TestDatabase, at = now): Promise<object[]> {
   const band = bandEndsMs.map((end) => `(created_at < ${at - end})`).join(" + ");
   return rows(`SELECT id, age_band, ${at} - created_at AS age FROM posts WHERE age_band <> ${band}`);
 }
 
-describe("posts", () => {
+describe("aging posts", () => {
   let test: TestDatabase;
   let db: Database;
 
@@ -59,7 +59,7 @@ describe("posts", () => {
   const bandsOf = async () =>
     (await test.rows<{ age_band: number }>("SELECT age_band FROM posts ORDER BY id")).map((row) => row.age_band);
 
-  it("stay in a band up to its very end, and are then moved straight to the one of their age", async () => {
+  it("stay in a band up to its exact end, then move directly to the band of their age", async () => {
     const ages = [-hour, 0, ...bandEndsMs.flatMap((end) => [end - 1, end, end + 1]), 5_000 * day];
     await insertPosts(
       test,
@@ -72,7 +72,7 @@ describe("posts", () => {
     expect(await misplaced(test, now + 1)).toEqual([]);
   });
 
-  it("are moved back when a wrong clock moved them on, but not for a difference of an hour", async () => {
+  it("are moved back if a wrong clock moved them on, unless the difference is an hour or less", async () => {
     await insertPosts(test, [postOf(0, 4), postOf(20 * day, 3), postOf(day - hour + 1, 1), postOf(day - hour, 1)]);
     await insertPosts(test, [postOf(day - 1, 1), postOf(7 * day - hour - 1, 2), postOf(-day, 0)]);
     expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(4);
@@ -87,11 +87,11 @@ describe("posts", () => {
     expect(await misplaced(test)).toEqual([]);
     const batches = (await Promise.all(transactions.mock.results.map(({ value }) => value))) as number[];
     expect(Math.max(...batches)).toBe(bandBatch);
-    // One for what remains of the first band, and one for each other, which has nothing.
+    // The last batch of the first band is partial, and every other band needs one empty batch.
     expect(batches).toHaveLength(Math.floor(expected / bandBatch) + 1 + bandEndsMs.length);
   });
 
-  it("that are locked wait for the next time, and nobody waits for them", async () => {
+  it("are skipped while they are locked, and moved the next time", async () => {
     await insertPosts(test, oldPosts(20));
     const all = (await misplaced(test)) as { id: number }[];
     const held = all[3]?.id as number;
@@ -106,7 +106,7 @@ describe("posts", () => {
     expect(await misplaced(test)).toEqual([]);
   });
 
-  it("are moved once each by four replicas at once", async () => {
+  it("are each moved once by four simultaneous replicas", async () => {
     await insertPosts(test, oldPosts(6_000));
     const expected = (await misplaced(test)).length;
     const replicas = await Promise.all(Array.from({ length: 4 }, () => openDatabase(test)));
@@ -116,14 +116,14 @@ describe("posts", () => {
     expect(await misplaced(test)).toEqual([]);
   });
 
-  it("stay where they are when it is stopped in the midst, and it goes on from there", async () => {
+  it("keep their bands when the sweep is stopped, and the next sweep moves the rest", async () => {
     await insertPosts(test, oldPosts(10 * bandBatch));
     const total = (await misplaced(test)).length;
     const stopping = new AbortController();
     const reason = new Error("stopped");
     let looks = 0;
     const looking = () => {
-      // In the middle of the fourth transaction.
+      // This is in the middle of the fourth transaction.
       if (++looks === 4) stopping.abort(reason);
       return now;
     };
@@ -135,7 +135,7 @@ describe("posts", () => {
     expect(await misplaced(test)).toEqual([]);
   });
 
-  it("are looked at again and again while the service runs, also after a failure, until it stops", async () => {
+  it("are checked repeatedly until the sweep stops, even after a failure", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     try {
       await insertPosts(test, oldPosts(10));
@@ -166,11 +166,11 @@ describe("posts", () => {
   });
 });
 
-describe("the service", () => {
+describe("the running service", () => {
   const posts = 3_000;
   const overrides = { now: () => now };
 
-  it("moves what is there when it starts, while votes go on, and each vote is right", async () => {
+  it("moves existing posts after its start while agents vote, and counts every vote", async () => {
     const first = await startService({ overrides });
     const agents = await Promise.all(Array.from({ length: 20 }, () => first.register()));
     await insertPosts(first.db, oldPosts(posts));
@@ -180,7 +180,7 @@ describe("the service", () => {
     await first.app.close();
     expect((await misplaced(first.db)).length).toBeGreaterThan(posts * 0.9);
     const ids = (await first.db.rows<{ id: number }>("SELECT id FROM posts ORDER BY created_at")).map(({ id }) => id);
-    // Two replicas move, from the oldest on, what the votes are for.
+    // Two replicas move the posts, oldest first, while agents vote on them.
     const replicas = await Promise.all([1, 2].map(() => startService({ db: first.db, overrides })));
     const statuses = await Promise.all(
       Array.from({ length: 1_200 }, async (_, i) => {
@@ -196,7 +196,7 @@ describe("the service", () => {
     for (const { log } of replicas) expect(log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 
-  it("stops in the midst of it without a word, and goes on when it starts again", async () => {
+  it("stops in the middle of the sweep without a warning, and continues after its next start", async () => {
     const test = await createTestDatabase();
     const db = await openDatabase(test);
     await insertPosts(test, oldPosts(100 * bandBatch));

@@ -1,4 +1,4 @@
-// Comments are flat and oldest first; pages end at 1,000 comments or 1 MiB of bodies.
+// Comments form a flat list, oldest first. A page ends at 1,000 comments or 1 MiB of bodies.
 import { beforeAll, describe, expect, it } from "vitest";
 import { recount } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -21,7 +21,7 @@ async function createPost(): Promise<number> {
   return (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;
 }
 
-/** Puts comments under a post, behind the service's back but with the counters that belong to them. */
+/** Inserts comments on a post directly into the database and updates the counters. */
 async function fill(post: number, bodies: string[]): Promise<void> {
   const { pool } = service.db;
   for (let first = 0; first < bodies.length; first += 500) {
@@ -68,7 +68,7 @@ describe("a thread", () => {
     ]);
   });
 
-  it("holds no comments of other posts, whose ids lie between", async () => {
+  it("contains no comments of other posts, even if their ids lie in between", async () => {
     const [one, two] = [await createPost(), await createPost()];
     for (let i = 0; i < 10; i++) await fill(i % 2 === 0 ? one : two, [`${i}`]);
     expect((await pages(one, 2)).map(bodiesOf)).toEqual([["0", "2"], ["4", "6"], ["8"]]);
@@ -91,13 +91,13 @@ describe("a page of comments", () => {
     await fill(long, all);
   });
 
-  it("holds 1,000, then a cursor goes on to the last", async () => {
+  it("holds 1,000 comments, and the cursor leads to the next page up to the last", async () => {
     const got = await pages(long);
     expect(got.map(({ length }) => length)).toEqual([1000, 1000, 345]);
     expect(got.flatMap(bodiesOf)).toEqual(all);
   });
 
-  it.each([1, 99, 100, 101, 200, 469, 999])("of %i is as long as asked for, until the last", async (limit) => {
+  it.each([1, 99, 100, 101, 200, 469, 999])("holds %i comments if requested, except the last page", async (limit) => {
     const post = limit === 1 ? await createPost() : long;
     if (limit === 1) await fill(post, texts(5));
     const expected = limit === 1 ? texts(5) : all;
@@ -107,7 +107,7 @@ describe("a page of comments", () => {
     expect(got.flatMap(bodiesOf)).toEqual(expected);
   });
 
-  it("comes with the post, and its cursor goes on in the list", async () => {
+  it("is part of the post, and its cursor continues in the list of comments", async () => {
     const { post, comments, next_cursor } = (await service.rest(`posts/${long}`)).body;
     expect(post.comment_count).toBe(2_345);
     expect(comments).toHaveLength(1000);
@@ -115,7 +115,7 @@ describe("a page of comments", () => {
     expect(body.comments[0].body).toBe("Comment 1000");
   });
 
-  it("shows comments that were added behind its cursor", async () => {
+  it("shows comments that were added after the cursor was made", async () => {
     const post = await createPost();
     await fill(post, texts(3));
     const first = (await service.rest(`posts/${post}/comments?limit=2`)).body;
@@ -125,7 +125,7 @@ describe("a page of comments", () => {
     expect(second.next_cursor).toBe(null);
   });
 
-  it.each([100, 200, 1000])("of %i comments in all has no next page", async (count) => {
+  it.each([100, 200, 1000])("has no cursor if it holds all %i comments", async (count) => {
     const post = await createPost();
     await fill(post, texts(count));
     const { comments, next_cursor, ...rest } = (await service.rest(`posts/${post}`)).body;
@@ -134,9 +134,9 @@ describe("a page of comments", () => {
     expect(next_cursor).toBe(null);
   });
 
-  it("ends at 1 MiB of bodies, counted in bytes", async () => {
+  it("ends at 1 MiB of bodies in UTF-8", async () => {
     const post = await createPost();
-    // 20,000 bytes each: 52 are 1,040,000 bytes, 53 are over 1,048,576.
+    // Each body has 20,000 bytes: 52 are 1,040,000 bytes, 53 are more than 1,048,576.
     const bodies = Array.from({ length: 120 }, () => "𝒳".repeat(5_000));
     await fill(post, bodies);
     const got = await pages(post);
@@ -146,22 +146,22 @@ describe("a page of comments", () => {
     expect(next_cursor).toMatch(/./);
   });
 
-  it("may have exactly 1 MiB of bodies", async () => {
+  it("may hold exactly 1 MiB of bodies", async () => {
     const post = await createPost();
     const bodies = [...Array.from({ length: 256 }, () => "x".repeat(4_096)), "y"];
     await fill(post, bodies);
     expect((await pages(post)).map(({ length }) => length)).toEqual([256, 1]);
   });
 
-  it("counts what JSON escapes as JSON writes it", async () => {
+  it("counts escaped characters by their length in JSON", async () => {
     const post = await createPost();
-    // A control character takes six bytes, a quotation mark two: 30,000 and 10,000 bytes a body.
+    // A control character takes six bytes and a quotation mark two, so the bodies take 30,000 and 10,000 bytes.
     const bodies = [...Array.from({ length: 34 }, () => "\u0001".repeat(5_000)), ...Array(4).fill('"'.repeat(5_000))];
     await fill(post, bodies);
     expect((await pages(post)).map(({ length }) => length)).toEqual([36, 2]);
   });
 
-  it("may begin behind the last comment", async () => {
+  it("is empty after the last comment", async () => {
     const post = await createPost();
     await fill(post, texts(2));
     const [, second] = (await service.rest(`posts/${post}/comments`)).body.comments;

@@ -32,7 +32,7 @@ async function pages(): Promise<{ name: string; created_by: string | null }[][]>
 }
 
 describe("the list of communities", () => {
-  it("comes by name, 1,000 a page, each once", async () => {
+  it("is ordered by name, has pages of 1,000, and shows each community once", async () => {
     const got = await pages();
     expect(got.map(({ length }) => length)).toEqual([1000, 1000, 101]);
     expect(got.flat().map(({ name }) => name)).toEqual(names);
@@ -45,15 +45,15 @@ describe("the list of communities", () => {
     expect((await pages()).map(({ length }) => length)).toEqual([1000, 1000]);
   });
 
-  it("knows no limit, and ignores one", async () => {
+  it("ignores a limit and an offset", async () => {
     expect((await service.rest("communities?limit=1&offset=5")).body.communities).toHaveLength(1000);
   });
 
   it.each([
-    ["a name that is none", ["communities", "NOT A NAME"]],
+    ["an invalid name", ["communities", "NOT A NAME"]],
     ["a number", ["communities", 5]],
-    ["nothing", ["communities"]],
-    ["too much", ["communities", "general", 1]],
+    ["no value", ["communities"]],
+    ["too many values", ["communities", "general", 1]],
   ])("refuses a cursor with %s", async (_what, values) => {
     const cursor = Buffer.from(JSON.stringify(values)).toString("base64url");
     const { status, body } = await service.rest(`communities?cursor=${cursor}`);

@@ -1,4 +1,4 @@
-// What a page costs whose offset the caller chooses.
+// The cost of pages at offsets and cursors that the caller chooses.
 import { beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/board/cursors.ts";
 import { type FeedQuery, listFeed } from "../../src/board/feeds.ts";
@@ -46,7 +46,7 @@ const page = (feed: (typeof cases)[number], offset: number) =>
   listFeed(reader, { ...feed, offset, limit: 25, cursor: undefined, now });
 
 describe.each(cases)("the feed $sort of $window in $community", (feed) => {
-  it.each([size, size + 1, Number.MAX_SAFE_INTEGER])("reads next to nothing for the offset %s", async (offset) => {
+  it.each([size, size + 1, Number.MAX_SAFE_INTEGER])("reads fewer than 10 rows at the offset %s", async (offset) => {
     const { reads, sorted, result } = await measure(reader, () => page(feed, offset));
     expect(result).toMatchObject({ posts: [], offset, nextOffset: undefined, nextCursor: undefined });
     expect(reads).toBeLessThan(10);
@@ -55,7 +55,7 @@ describe.each(cases)("the feed $sort of $window in $community", (feed) => {
 });
 
 it.each(cases.filter(({ window }) => window === "year"))(
-  "an offset behind a window's end sorts nothing: %o",
+  "an offset after the end of the window sorts nothing: %o",
   async (feed) => {
     const { reads, sorted, result } = await measure(reader, () => page(feed, size - 1));
     expect(result.posts).toEqual([]);
@@ -65,7 +65,7 @@ it.each(cases.filter(({ window }) => window === "year"))(
 );
 
 it.each(cases.filter(({ window }) => window !== "day"))(
-  "a deep page within is the one that it was: $sort, $window, $community",
+  "a deep page by offset equals the page by cursors: $sort, $window, $community",
   async (feed) => {
     const offset = 1_200;
     const { posts } = await page(feed, offset);
@@ -83,7 +83,7 @@ it.each(cases.filter(({ window }) => window !== "day"))(
 describe("a forged cursor", () => {
   const odd = [0, -1, 1, Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER, now, now + day];
 
-  it.each(odd)("with the window's start %s costs no more than a page does", async (since) => {
+  it.each(odd)("with the window start %s costs no more than a normal page", async (since) => {
     for (const community of [undefined, "general"]) {
       const query = { sort: "top", window: "year", community, limit: 25, now } as const;
       const forged = (score: number) => {
@@ -106,7 +106,7 @@ describe("a forged cursor", () => {
     }
   });
 
-  it.each(odd)("with the value %s in every place costs no more than a page does", async (value) => {
+  it.each(odd)("with %s as every value costs no more than a normal page", async (value) => {
     for (const sort of ["hot", "new", "top"] as const) {
       const cursor = encodeCursor([sort, null, "all", null, value, value, value, value]);
       const { reads } = await measure(reader, () =>

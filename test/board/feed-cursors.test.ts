@@ -1,4 +1,4 @@
-// Paging by cursor: each post once while posts are added; and cursors that are no cursors of this feed.
+// Paging by cursor shows each post once while posts are added. Cursors of other feeds and forged cursors are refused.
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, startService } from "../support/service.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
   service = await startService({ overrides: { now: () => now } });
   key = (await service.register()).key;
   await service.rest("communities", { key, body: { name: "other", title: "Other" } });
-  // Many ties: scores of -2 to 2, and times that come three times each.
+  // There are many ties: scores from -2 to 2, and three posts at each time.
   for (let i = 0; i < 60; i++)
     await post(start + Math.floor(i / 3) * 60_000, (i % 5) - 2, i % 2 === 0 ? "general" : "other");
   now = start + day;
@@ -50,7 +50,7 @@ const feeds = ["posts", "posts?community=other", "communities/other/posts"].flat
   ),
 );
 
-describe.each(feeds)("%s", (feed) => {
+describe.each(feeds)("the feed %s", (feed) => {
   it("shows each post once, in order, while posts are added between the pages", async () => {
     const within = now;
     const whole = (await read(`${feed}&limit=50`)).posts.map(({ id }) => id);
@@ -66,13 +66,13 @@ describe.each(feeds)("%s", (feed) => {
       expect(shown.offset).toBe(0);
       if (cursor !== undefined) expect(shown.next_offset).toBe(null);
       cursor = shown.next_cursor;
-      // Time goes on, far enough to leave the window of a day behind: its start is fixed by the first page, for a day.
+      // Time passes beyond the window of a day. The first page fixes the window's start for a day.
       now += 2 * hour;
       for (const score of [-1, 0, 3]) added.add(await post(now, score, page % 2 === 0 ? "other" : "general"));
     }
     expect(seen.filter((id) => !added.has(id))).toEqual(expected);
     expect(new Set(seen).size).toBe(seen.length);
-    // Nothing of this test is left for the next.
+    // The next test expects the original posts and time.
     await service.db.pool.query("DELETE FROM posts WHERE id IN (?)", [[...added]]);
     now = within;
   });
@@ -87,7 +87,7 @@ describe.each(feeds)("%s", (feed) => {
     expect(last).toMatchObject({ next_cursor: null, next_offset: null });
   });
 
-  it("goes on by cursor from a page by offset", async () => {
+  it("continues by cursor from a page by offset", async () => {
     const whole = (await read(`${feed}&limit=30`)).posts;
     const page = await read(`${feed}&limit=10&offset=10`);
     const next = await read(`${feed}&limit=10&cursor=${page.next_cursor}`);
@@ -95,7 +95,7 @@ describe.each(feeds)("%s", (feed) => {
   });
 });
 
-it("the window of a cursor reaches no post that was outside when the first page was read", async () => {
+it("pages by cursor show no post that was outside the window when the first page was read", async () => {
   const outside = await post(now - day - 1, 0, "general");
   const inside = await post(now - day, 0, "general");
   const first = await read("posts?sort=top&t=day&limit=30");
@@ -113,7 +113,7 @@ it("the window of a cursor reaches no post that was outside when the first page 
   await service.db.pool.query("DELETE FROM posts WHERE id IN (?)", [[inside, outside]]);
 });
 
-it("posts that get votes between the pages do not stop the pages", async () => {
+it("votes between the pages do not end the paging", async () => {
   const first = await read("posts?sort=top&limit=20");
   const last = first.posts.at(-1)?.id as number;
   const [row] = await service.db.rows<{ downvotes: number }>("SELECT downvotes FROM posts WHERE id = ?", [last]);
@@ -132,15 +132,15 @@ async function expectRefused(path: string): Promise<void> {
   expect(status, path).toBe(400);
 }
 
-describe("a cursor is refused", () => {
+describe("a cursor", () => {
   const cursorOf = async (path: string) => (await read(path)).next_cursor as string;
 
-  it("together with an offset, even 0", async () => {
+  it("is refused together with an offset, even 0", async () => {
     const cursor = await cursorOf("posts?limit=5");
     for (const offset of [0, 5]) await expectRefused(`posts?limit=5&cursor=${cursor}&offset=${offset}`);
   });
 
-  it("by any other feed", async () => {
+  it("is refused by every other feed", async () => {
     const names = [
       "posts?sort=hot&limit=5",
       "posts?sort=new&limit=5",
@@ -160,7 +160,7 @@ describe("a cursor is refused", () => {
     }
   });
 
-  it("but the two addresses of one feed, and other page sizes, share it", async () => {
+  it("is accepted at both addresses of its feed and with other page sizes", async () => {
     const cursor = await cursorOf("posts?sort=new&limit=5&community=other");
     const shared = await read(`communities/other/posts?sort=new&limit=9&cursor=${cursor}`);
     expect(shared.posts[0]).toEqual((await read("posts?sort=new&community=other&limit=1&offset=5")).posts[0]);
@@ -168,7 +168,7 @@ describe("a cursor is refused", () => {
     await expect(read(`posts?limit=5&t=week&cursor=${everywhere}`)).resolves.toBeDefined();
   });
 
-  it("when it belongs to communities or comments, and theirs by them", async () => {
+  it("is refused by lists of another kind: feeds, communities, comments", async () => {
     const feed = await cursorOf("posts?limit=5");
     const [first] = (await read("posts?limit=1")).posts;
     const comments = base64url(JSON.stringify(["comments", first?.id, 1]));
@@ -191,14 +191,14 @@ describe("a cursor is refused", () => {
     "A".repeat(4000),
     base64url("[]"),
     base64url("{}"),
-  ])("when it is garbage: %s", async (cursor) => {
+  ])("is refused if it is garbage: %s", async (cursor) => {
     const [first] = (await read("posts?limit=1")).posts;
     for (const path of ["posts", "communities/other/posts", "communities", `posts/${first?.id}/comments`]) {
       await expectRefused(`${path}?cursor=${cursor}`);
     }
   });
 
-  it("when it is cut short or goes on", async () => {
+  it("is refused if it is truncated or extended", async () => {
     for (const path of ["posts?sort=hot&limit=5", "posts?sort=top&t=week&limit=5"]) {
       const cursor = await cursorOf(path);
       for (let length = 0; length < cursor.length; length++)
@@ -207,12 +207,12 @@ describe("a cursor is refused", () => {
     }
   });
 
-  it("when its values are of odd types", async () => {
+  it("is refused if its values have wrong types", async () => {
     const cursor = await cursorOf("posts?sort=top&t=week&limit=5");
     const values: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
     const odd = [null, "", "1", "NaN", true, {}, [], [1], 1.5, 1e300, 2 ** 53, -(2 ** 53), "top' OR 1=1 -- "];
     for (const [index, good] of values.entries()) {
-      // Some of these are good values in some places; but a server error they must never be.
+      // Some of these values are valid in some places, but none may cause a server error.
       for (const value of odd) {
         const forged = base64url(JSON.stringify(values.with(index, value)));
         const { status, body } = await service.rest(`posts?sort=top&t=week&limit=5&cursor=${forged}`);
@@ -230,7 +230,7 @@ describe("a cursor is refused", () => {
     await expectRefused(`posts?sort=top&t=week&limit=5&cursor=${base64url(JSON.stringify(values.slice(0, -1)))}`);
   });
 
-  it("or works, when it is forged in any way; it never breaks the service", async () => {
+  it("never causes a server error, however it is forged", async () => {
     const paths = ["posts?sort=hot", "posts?sort=new&community=other", "posts?sort=top", "posts?sort=top&t=month"];
     const cursors = await Promise.all(paths.map((path) => cursorOf(`${path}&limit=5`)));
     const number = fc.oneof(

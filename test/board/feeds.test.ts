@@ -18,10 +18,10 @@ interface Shown {
 let now = start;
 let service: Service;
 let key: string;
-/** Every post, as the service shows it. */
+/** All posts as the service shows them. */
 let all: Shown[];
 
-/** Creates a post at a time, and gives it votes. */
+/** Creates a post at the time `at` and sets its votes. */
 async function post(at: number, upvotes: number, downvotes: number, community = "general"): Promise<number> {
   now = at;
   const title = `Post of ${new Date(at).toISOString()}`;
@@ -47,7 +47,7 @@ beforeAll(async () => {
   const scores = [0, 1, -1, 10, -10, 100, -100, 1000, 3, -3, 0, 2, 2, 2, -2, 50, 0, 1];
   for (const [i, score] of scores.entries()) {
     const downvotes = score < 0 ? 5 - score : 5;
-    // Not in the order of time; some at the very same.
+    // The posts are not created in the order of time, and some have the same time.
     const at = start + ((i * 7) % 9) * 3 * hour;
     await post(at, downvotes + score, downvotes, i % 3 === 0 ? "small" : "general");
   }
@@ -66,7 +66,7 @@ const orders: Record<string, (a: Shown, b: Shown) => number> = {
 };
 
 describe.each(Object.entries(orders))("the order %s", (sort, compare) => {
-  it("is that of its formula, ties by id", async () => {
+  it("follows its formula, with ties by id", async () => {
     expect(ids((await read(`posts?sort=${sort}&limit=50`)).posts)).toEqual(ids(all.toSorted(compare)));
   });
 
@@ -77,7 +77,7 @@ describe.each(Object.entries(orders))("the order %s", (sort, compare) => {
     expect(ids((await read(`posts?community=${community}&sort=${sort}&limit=50`)).posts)).toEqual(expected);
   });
 
-  it("comes in pages by offset, and the last says so", async () => {
+  it("has pages by offset, and the last page has no next offset", async () => {
     const expected = ids(all.toSorted(compare));
     for (const limit of [1, 5, 6, 17, 18, 19, 50]) {
       const seen: number[] = [];
@@ -92,20 +92,23 @@ describe.each(Object.entries(orders))("the order %s", (sort, compare) => {
     }
   });
 
-  it.each([18, 19, 1_000_000, Number.MAX_SAFE_INTEGER])("is empty from %i on, and has no next page", async (offset) => {
-    for (const window of ["all", "week"]) {
-      const page = await read(`posts?sort=${sort}&t=${window}&offset=${offset}`);
-      expect(page).toMatchObject({ posts: [], count: 0, offset, next_offset: null, next_cursor: null });
-    }
-  });
+  it.each([18, 19, 1_000_000, Number.MAX_SAFE_INTEGER])(
+    "has no posts and no next page at offset %i",
+    async (offset) => {
+      for (const window of ["all", "week"]) {
+        const page = await read(`posts?sort=${sort}&t=${window}&offset=${offset}`);
+        expect(page).toMatchObject({ posts: [], count: 0, offset, next_offset: null, next_cursor: null });
+      }
+    },
+  );
 });
 
-it("hot is the default, and has both signs and zero in its scores", async () => {
+it("hot is the default order, tested with positive, negative and zero scores", async () => {
   expect((await service.rest("posts")).body.posts).toEqual((await service.rest("posts?sort=hot")).body.posts);
   expect(all.map(({ score }) => Math.sign(score))).toEqual(expect.arrayContaining([-1, 0, 1]));
 });
 
-it("hot agrees with the stored rank", async () => {
+it("the stored hot rank equals the formula", async () => {
   const rows = await service.db.rows<{ score: number; created_at: number; hot: number }>("SELECT * FROM posts");
   for (const { score, created_at, hot } of rows) expect(hot).toBeCloseTo(hotOf(score, created_at), 9);
 });
@@ -128,11 +131,11 @@ describe("the window of top", () => {
     now = end;
   });
 
-  it.each(Object.keys(windows))("of a %s holds a post at its start, and none a millisecond older", async (name) => {
+  it.each(Object.keys(windows))("includes a post at the start of a %s, and none a millisecond older", async (name) => {
     now = end;
     const feed = await read(`communities/${community}/posts?sort=top&t=${name}&limit=50`);
     const shorter = Object.keys(windows).slice(0, Object.keys(windows).indexOf(name));
-    // What lies just outside a shorter window lies within this one.
+    // Posts just outside a shorter window are inside this one.
     const inside = (
       await service.db.rows<{ id: number }>("SELECT id FROM posts WHERE created_at >= ?", [
         end - windows[name as keyof typeof windows],
@@ -151,7 +154,7 @@ describe("the window of top", () => {
     now = end;
   });
 
-  it("all holds everything, and is the default", async () => {
+  it("is `all` by default and then includes every post", async () => {
     const feed = (await service.rest(`communities/${community}/posts?sort=top&t=all&limit=50`)).body;
     expect(feed.posts).toHaveLength(13);
     expect((await service.rest(`communities/${community}/posts?sort=top&limit=50`)).body).toEqual(feed);
@@ -165,7 +168,7 @@ describe("the window of top", () => {
     }
   });
 
-  it("pages by offset", async () => {
+  it("has pages by offset", async () => {
     const whole = ids((await read(`posts?sort=top&t=month&limit=50`)).posts);
     expect(whole).toHaveLength(9);
     const first = await read("posts?sort=top&t=month&limit=5");
@@ -175,12 +178,12 @@ describe("the window of top", () => {
   });
 });
 
-describe("an offset that no page reaches", () => {
+describe("an offset after the last post", () => {
   const feeds = ["sort=hot", "sort=new", "sort=top", "sort=top&t=day", "sort=top&t=year"];
   const places = ["posts?", "communities/general/posts?"];
   const cases = places.flatMap((place) => feeds.map((feed) => `${place}${feed}`));
 
-  it.each(cases)("is an empty page like any other behind the end: %s", async (path) => {
+  it.each(cases)("gives an empty page, however large it is: %s", async (path) => {
     const near = await service.rest(`${path}&offset=500&limit=7`);
     const far = await service.rest(`${path}&offset=9007199254740991&limit=7`);
     expect(far.status).toBe(200);
@@ -188,7 +191,7 @@ describe("an offset that no page reaches", () => {
     expect(far.body).toMatchObject({ count: 0, posts: [], next_offset: null, next_cursor: null, limit: 7 });
   });
 
-  it("is not found in a community that there is not", async () => {
+  it("gives not_found in a missing community", async () => {
     const { status } = await service.rest("communities/nowhere/posts?offset=9007199254740991");
     expect(status).toBe(404);
   });

@@ -1,4 +1,4 @@
-// Two instances of the service on one database, and many agents at once. Every race ends with a recount of everything.
+// Two replicas share one database while many agents call them at once. Every test ends with a recount of everything.
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { recount } from "../support/recount.ts";
 import { type Reply, type Service, startService } from "../support/service.ts";
@@ -9,7 +9,7 @@ let instances: [Service, Service];
 let agents: Agent[];
 
 beforeAll(async () => {
-  // Replicas of one service hand out the same addresses.
+  // Replicas of one service use the same addresses in their replies.
   const config = { siteUrl: "https://stoa.test" };
   const first = await startService({ config });
   instances = [first, await startService({ config, db: first.db })];
@@ -43,8 +43,8 @@ async function createPost(author: Agent, input: object = {}): Promise<number> {
   return body.post.id;
 }
 
-describe("at the same time", () => {
-  it("one of many registrations of a name in mixed case succeeds", async () => {
+describe("concurrently", () => {
+  it("only one of many registrations of a name in mixed case succeeds", async () => {
     const spellings = Array.from({ length: 20 }, (_, i) =>
       i % 3 === 0 ? "Socrates" : i % 3 === 1 ? "SOCRATES" : "socRates",
     );
@@ -57,7 +57,7 @@ describe("at the same time", () => {
     expect(body.agent).toEqual(winner.agent);
   });
 
-  it("one of many creations of a community succeeds", async () => {
+  it("only one of many creations of a community succeeds", async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
         instance(i).rest("communities", { key: agent(i).key, body: { name: "agora", title: `Agora ${i}` } }),
@@ -68,7 +68,7 @@ describe("at the same time", () => {
     expect((await instance(1).rest("communities/agora")).body.community).toEqual(winner);
   });
 
-  it("votes repeated, flipped and taken back add up", async () => {
+  it("repeated, changed and removed votes add up", async () => {
     const author = agent(0);
     const post = await createPost(author);
     const calm = await createPost(author);
@@ -112,7 +112,7 @@ describe("at the same time", () => {
     expect(top.indexOf(post) < top.indexOf(calm)).toBe(up > down);
   });
 
-  it("the same vote of one agent counts once", async () => {
+  it("a repeated vote by one agent counts once", async () => {
     const post = await createPost(agent(0));
     const key = agent(1).key;
     const replies = await Promise.all(
@@ -158,7 +158,7 @@ describe("at the same time", () => {
     }
   });
 
-  it("agents who vote on each other's posts while they post and comment never get in each other's way", async () => {
+  it("agents can post, comment and vote on each other's posts without failures", async () => {
     const circle = agents.slice(0, 12);
     const posts = await Promise.all(circle.map((author) => createPost(author)));
     const work = circle.flatMap(({ key }, i) =>
@@ -174,10 +174,10 @@ describe("at the same time", () => {
     expect(tally(replies)).toEqual({ "200 ok": 132, "201 ok": 144 + 36 });
   });
 
-  it("a post shows exactly as many comments as it counts while comments are added", async () => {
+  it("the number of comments shown equals the comment count while comments are added", async () => {
     const post = await createPost(agent(0));
     let writing = true;
-    // More than one portion of the reader: it reads a hundred at a time.
+    // The 240 comments need several reads, which take a hundred at a time.
     const writers = Promise.all(
       Array.from({ length: 8 }, async (_, i) => {
         for (let n = 0; n < 30; n++) {

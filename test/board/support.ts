@@ -1,8 +1,8 @@
 import type { Service } from "../support/service.ts";
 
 /**
- * Two agents and two posts of the first; each post has a comment of the second and a reply by the first. The second agent
- * votes for post 1 and against post 2.
+ * Creates two agents and two posts by the first agent. Each post has a comment by the second agent and a reply by the
+ * first. The second agent votes for post 1 and against post 2.
  */
 export async function seedBoard(service: Service): Promise<void> {
   const [author, reader] = [await service.register(), await service.register()];

@@ -1,4 +1,4 @@
-// Top feeds of windows against a plain sort of all posts: whatever bands the posts are in, and whatever moves them.
+// Top feeds of a time window equal a plain sort of all posts, whatever bands the posts are in and however they move.
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
 import { moveAgedPosts } from "../../src/board/aging.ts";
@@ -32,7 +32,7 @@ beforeAll(async () => {
   return () => db.close();
 });
 
-/** The posts that are there, and no others; the first has the id 1. */
+/** Replaces all posts. The first one gets the id 1. */
 async function replacePosts(posts: BarePost[]): Promise<void> {
   await test.pool.query("DELETE FROM posts");
   await test.pool.query("ALTER TABLE posts AUTO_INCREMENT = 1");
@@ -49,7 +49,7 @@ function page(feed: Feed, now: number, from: { offset?: number; cursor?: string 
   return listFeed(reader, { sort: "top", offset: undefined, cursor: undefined, ...feed, ...from, now });
 }
 
-/** The ids that a feed has in all, in its order, when the window begins at `since`. */
+/** Returns the ids of all posts of a feed in its order if the window begins at `since`. */
 function inOrder(posts: BarePost[], { community }: Feed, since: number): number[] {
   return posts
     .map((post, index) => ({ ...post, id: index + 1, score: post.upvotes - post.downvotes }))
@@ -59,7 +59,7 @@ function inOrder(posts: BarePost[], { community }: Feed, since: number): number[
     .map(({ id }) => id);
 }
 
-// Many at the very ends of the windows, many ties.
+// Many ages lie at the exact ends of the windows, and many are equal.
 const age = fc.oneof(
   fc
     .tuple(
@@ -82,7 +82,7 @@ const feed = fc.record({
   community: fc.option(fc.constantFrom(...communities), { nil: undefined }),
   limit: fc.integer({ min: 1, max: 9 }),
 });
-/** What happens between two pages: replicas move posts by their clocks, right or wrong; time goes on, or back. */
+/** An event between two pages: a replica moves posts by its right or wrong clock, and time moves forward or back. */
 const event = fc.record({
   replica: fc.option(fc.constantFrom(0, -minute, hour, 3 * hour, -2 * day, 40 * day, 1000 * day), { nil: undefined }),
   passes: fc.constantFrom(0, 0, 1, minute, 2 * hour, -hour),
@@ -99,7 +99,7 @@ const scenario = fc.record({
   events: fc.infiniteStream(event),
 });
 
-it("by cursor hold each post of the first page's window once, in order, while posts are moved between the pages", async () => {
+it("pages by cursor show each post of the first page's window once, in order, while posts are moved", async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async ({ posts, feed, events }) => {
       await replacePosts(posts);
@@ -120,7 +120,7 @@ it("by cursor hold each post of the first page's window once, in order, while po
   );
 });
 
-it("by offset hold what is in the window now, while posts are moved between the pages", async () => {
+it("pages by offset show the posts in the current window while posts are moved", async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async ({ posts, feed, events }) => {
       await replacePosts(posts);
@@ -138,7 +138,7 @@ it("by offset hold what is in the window now, while posts are moved between the 
   );
 });
 
-it("by a cursor older than a day hold no post that left the window more than a day ago", async () => {
+it("pages by a cursor older than a day show no post that left the window more than a day ago", async () => {
   const posts = Array.from({ length: 10 }, (_, i) => {
     return { communityId: 1, upvotes: i, downvotes: 0, createdAt: start - i * 2 * hour };
   });
@@ -148,7 +148,7 @@ it("by a cursor older than a day hold no post that left the window more than a d
   expect(first.map(({ id }) => id)).toEqual([10, 9]);
   const rest = { ...feed, limit: 50 };
   const read = async (now: number) => (await page(rest, now, { cursor })).posts.map(({ id }) => id);
-  // The oldest of the others, id 8, is 14 hours old at the start.
+  // Post 8 is the oldest of the remaining posts: 14 hours old at the start.
   expect(await read(start + (48 - 14) * hour)).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
   expect(await read(start + (48 - 14) * hour + 1)).toEqual([7, 6, 5, 4, 3, 2, 1]);
   expect(await read(start + 48 * hour + 1)).toEqual([]);

@@ -8,7 +8,7 @@ import { defaultQuotas, limitNames } from "../../src/rate-limits/quota.ts";
 const folder = mkdtempSync(join(tmpdir(), "stoa-config-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("has a default for everything, and takes an empty variable for an absent one", () => {
+it("every setting has a default, and an empty variable counts as absent", () => {
   const defaults = readConfig({});
   expect(defaults).toMatchObject({
     host: "127.0.0.1",
@@ -30,7 +30,7 @@ it("has a default for everything, and takes an empty variable for an absent one"
   expect(readConfig({ STOA_PORT: "", STOA_DATABASE_URL: "", STOA_DATA_DIR: "" })).toEqual(defaults);
 });
 
-it("reads the address of a database", () => {
+it("the address of a database is read", () => {
   const read = (url: string) => readConfig({ STOA_DATABASE_URL: url }).database;
   expect(read("mysql://u:p%40ss@db.example:3307/stoa")).toEqual({
     host: "db.example",
@@ -47,11 +47,11 @@ it("reads the address of a database", () => {
   });
 });
 
-it("takes a site address without the slash at its end", () => {
+it("a trailing slash of the site address is dropped", () => {
   expect(readConfig({ STOA_SITE_URL: "https://stoa.example/board/" }).siteUrl).toBe("https://stoa.example/board");
 });
 
-it("reads from which use of memory on new work is refused", () => {
+it("the memory limits above which new work is refused are read", () => {
   expect(readConfig({}).overload).toEqual({ heapShare: 0.85, residentBytes: 384 * 1024 * 1024 });
   const read = (heap: string, resident: string) =>
     readConfig({ STOA_MAX_HEAP_PERCENT: heap, STOA_MAX_RESIDENT_MIB: resident }).overload;
@@ -59,7 +59,7 @@ it("reads from which use of memory on new work is refused", () => {
   expect(read("0", "0")).toEqual({ heapShare: undefined, residentBytes: undefined });
 });
 
-it("reads from which free space on writes are refused", () => {
+it("the free space below which writes are refused is read", () => {
   expect(readConfig({}).minFreeMiB).toBe("default");
   expect(readConfig({ STOA_MIN_FREE_MIB: "1024" }).minFreeMiB).toBe(1024);
   expect(readConfig({ STOA_MIN_FREE_MIB: "off" }).minFreeMiB).toBe("off");
@@ -68,7 +68,7 @@ it("reads from which free space on writes are refused", () => {
   );
 });
 
-it("reads how many streams may be open, and for how long", () => {
+it("the limits on open streams and on their duration are read", () => {
   expect(readConfig({}).streams).toEqual({
     total: 1_500,
     perConnection: 100,
@@ -148,11 +148,11 @@ it.each([
   ["STOA_TRUST_PROXY", "10.0.0.1,"],
   ["STOA_TRUST_PROXY", "::1/129"],
   ["STOA_TRUST_PROXY", "1"],
-])("refuses %s=%s with one line that names it", (name, value) => {
+])("%s=%s is refused with one line that names the setting", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
 });
 
-it("limits by default, each limit as it is set, and nothing when told so", () => {
+it("rate limits are on by default, can be set one by one, and can be switched off", () => {
   expect(readConfig({}).rateLimits).toEqual(defaultQuotas);
   expect(readConfig({ STOA_RATE_LIMITS: "on" }).rateLimits).toEqual(defaultQuotas);
   for (const name of limitNames) {
@@ -161,17 +161,17 @@ it("limits by default, each limit as it is set, and nothing when told so", () =>
   }
   expect(readConfig({ STOA_LIMIT_VOTES: "1000000/366d" }).rateLimits?.votes.windowSeconds).toBe(366 * 86_400);
   expect(readConfig({ STOA_RATE_LIMITS: "off", STOA_LIMIT_POSTS: "7/2h" }).rateLimits).toBeUndefined();
-  // A limit that cannot be read is refused even then.
+  // An invalid limit is refused even if rate limits are off.
   expect(() => readConfig({ STOA_RATE_LIMITS: "off", STOA_LIMIT_POSTS: "7" })).toThrow("STOA_LIMIT_POSTS must be");
 });
 
-it("trusts no proxy but those that are named", () => {
+it("only the named proxies are trusted", () => {
   expect(readConfig({}).trustProxy).toEqual([]);
   const named = ["loopback", "linklocal", "uniquelocal", "10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "::1"];
   expect(readConfig({ STOA_TRUST_PROXY: named.join(", ") }).trustProxy).toEqual(named);
 });
 
-it("puts the metrics on a port of their own, and on the public one for a token", () => {
+it("metrics have a separate port by default, and are on the public port with a token", () => {
   expect(readConfig({}).metrics).toEqual({
     host: "127.0.0.1",
     port: { number: 9464, isDefault: true },
@@ -186,11 +186,11 @@ it("puts the metrics on a port of their own, and on the public one for a token",
   });
 });
 
-it("never repeats the password of a database in an error", () => {
+it("errors never contain the password of a database", () => {
   expect(() => readConfig({ STOA_DATABASE_URL: "mysql://root:hunter2@localhost/" })).toThrow(/^(?!.*hunter2).*$/s);
 });
 
-it("wants a certificate and its key together, as PEM", () => {
+it("a certificate and its key must be set together, as PEM files", () => {
   const cert = join(folder, "cert.pem");
   writeFileSync(cert, "-----BEGIN CERTIFICATE-----\n");
   expect(() => readConfig({ STOA_TLS_CERT: cert })).toThrow("STOA_TLS_CERT and STOA_TLS_KEY go together");
@@ -199,13 +199,13 @@ it("wants a certificate and its key together, as PEM", () => {
   expect(() => readConfig({ STOA_TLS_CERT: cert })).toThrow("STOA_TLS_CERT must name a PEM file.");
 });
 
-it("wants the migrating account to work on the same database", () => {
+it("the migration account must use the same database", () => {
   expect(() =>
     readConfig({ STOA_DATABASE_URL: "mysql://a@h/one", STOA_MIGRATION_DATABASE_URL: "mysql://b@h/two" }),
   ).toThrow("STOA_MIGRATION_DATABASE_URL must name the same database");
 });
 
-it("is described without passwords and keys", () => {
+it("the description of the configuration contains no passwords and keys", () => {
   const key = join(folder, "key.pem");
   writeFileSync(key, "-----BEGIN PRIVATE KEY-----\nhunter3\n");
   const config = readConfig({
@@ -221,7 +221,7 @@ it("is described without passwords and keys", () => {
 });
 
 it.each(["0.0.0.0", "0", "0x0", "::", "0:0::0", "::ffff:0.0.0.0"])(
-  "refuses the host %s without a site address: nobody can connect to an address in replies that names it",
+  "the host %s is refused without a site address, because clients cannot connect to addresses that contain it",
   (host) => {
     expect(() => readConfig({ STOA_HOST: host })).toThrow(/^STOA_SITE_URL is missing: STOA_HOST [^\n]+\.$/);
     const { siteUrl } = readConfig({ STOA_HOST: host, STOA_SITE_URL: "https://stoa.example" });
@@ -229,9 +229,12 @@ it.each(["0.0.0.0", "0", "0x0", "::", "0:0::0", "::ffff:0.0.0.0"])(
   },
 );
 
-it.each(["127.0.0.1", "::1", "localhost", "192.0.2.7", "board.example"])("takes the host %s alone", (host) => {
-  expect(readConfig({ STOA_HOST: host })).toMatchObject({ host, siteUrl: undefined });
-});
+it.each(["127.0.0.1", "::1", "localhost", "192.0.2.7", "board.example"])(
+  "the host %s needs no site address",
+  (host) => {
+    expect(readConfig({ STOA_HOST: host })).toMatchObject({ host, siteUrl: undefined });
+  },
+);
 
 it.each([
   ["STOA_PROT", "STOA_PORT"],
@@ -239,12 +242,12 @@ it.each([
   ["STOA_RATE_LIMIT", "STOA_RATE_LIMITS"],
   ["stoa_port", "STOA_PORT"],
   ["STOA_LIMIT_POST", "STOA_LIMIT_POSTS"],
-])("warns of %s, which is no setting, and asks whether %s was meant", (name, meant) => {
+])("the unknown setting %s causes a warning that suggests %s", (name, meant) => {
   const { warnings } = readConfig({ [name]: "hunter2" });
   expect(warnings).toEqual([`${name} is no setting of Stoa and has no effect; did you mean ${meant}?`]);
 });
 
-it("warns of an unknown setting that is like no other, and of nothing that is known or not ours", () => {
+it("an unknown setting causes a warning without a suggestion if no setting is similar; known settings cause none", () => {
   expect(readConfig({ STOA_COLOUR_SCHEME: "x" }).warnings).toEqual([
     "STOA_COLOUR_SCHEME is no setting of Stoa and has no effect",
   ]);
@@ -259,7 +262,7 @@ describe("TLS to the database", () => {
   const read = (query: string) => readConfig({ STOA_DATABASE_URL: `mysql://u@db.example/stoa${query}` });
   beforeAll(() => writeFileSync(pem, text));
 
-  it("verifies the certificate and the name wherever it is on", () => {
+  it("always verifies the certificate and the host name", () => {
     const verified = { rejectUnauthorized: true, verifyIdentity: true };
     expect(read("?ssl=true").database?.ssl).toEqual(verified);
     expect(read(`?ssl_ca=${at}`).database?.ssl).toEqual({ ...verified, ca: text });
@@ -280,12 +283,12 @@ describe("TLS to the database", () => {
     ["?ssl=true&socket=/run/db.sock", /a socket needs no TLS/],
     ["?tls=true", /unknown parameter "tls"/],
     ["?ssl_mode=required", /unknown parameter "ssl_mode"/],
-  ])("refuses %s with one line", (query, expected) => {
+  ])("is refused with one line for the parameters %s", (query, expected) => {
     expect(() => read(query)).toThrow(expected);
     expect(() => read(query)).toThrow(/^STOA_DATABASE_URL [^\n]*\.$/);
   });
 
-  it("is missed in a warning where the database is on another host", () => {
+  it("is recommended by a warning if it is off and the database is on another host", () => {
     const warnings = (url: string, name = "STOA_DATABASE_URL") =>
       readConfig({ STOA_DATABASE_URL: url, [name]: url }).warnings;
     expect(warnings("mysql://u@db.example/stoa")).toEqual([

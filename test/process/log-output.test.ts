@@ -29,7 +29,7 @@ function stopReading(): void {
   reader = undefined;
 }
 
-/** All that the pipe holds now. */
+/** Returns everything that the pipe holds now. */
 function read(): string {
   const buffer = Buffer.alloc(1024 * 1024);
   let text = "";
@@ -47,18 +47,18 @@ function read(): string {
 
 const line = (number: number) => `${String(number).padStart(9, "0")} ${"x".repeat(989)}\n`;
 
-it("writes each line at once", () => {
+it("each line is written at once", () => {
   const output = new LogOutput(writer);
   output.write(line(1));
   output.write(line(2));
   expect(read()).toBe(line(1) + line(2));
 });
 
-it("has lines wait while nobody reads, whole and in order, drops those beyond 1 MiB, and says how many", async () => {
+it("lines wait in order while nobody reads, and the number of lines dropped beyond 1 MiB is logged", async () => {
   const output = new LogOutput(writer);
   for (let number = 0; number < 3_000; number++) output.write(line(number));
   let text = "";
-  await waitUntil("the word about dropped lines", () => {
+  await waitUntil("the line about dropped lines", () => {
     text += read();
     return text.includes("dropped");
   });
@@ -72,7 +72,7 @@ it("has lines wait while nobody reads, whole and in order, drops those beyond 1 
   expect(read()).toBe(line(1));
 });
 
-it("drops all lines once the reader has gone", () => {
+it("all lines are dropped after the reader has gone", () => {
   const output = new LogOutput(writer);
   stopReading();
   for (let number = 0; number < 10; number++) output.write(line(number));

@@ -1,5 +1,5 @@
-// What runs as which account, of the machine and of the private database. Started by root, nothing goes on as root; started
-// by anybody else, everything runs as that account.
+// Which accounts the processes use, on the machine and in the private database. If root starts the service, nothing keeps
+// running as root. If another user starts it, everything runs as that user.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -53,14 +53,14 @@ async function start(
   return { service: running, url, database: pid, socketPath: join(socketFolder, "server.sock") };
 }
 
-/** Real, effective, saved and file system user of a process; see proc(5). */
+/** Returns the real, effective, saved and file system user ids of a process; see proc(5). */
 function usersOf(pid: number): number[] {
   const [, ids = ""] = /^Uid:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return ids.split(/\s+/).map(Number);
 }
 
 function ownersIn(folder: string): Set<number> {
-  // readdir would walk through the symbolic link of a test.
+  // readdir follows symbolic links, and one test makes such a link.
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => !name.startsWith("away/"));
   return new Set(names.map((name) => lstatSync(join(folder, name)).uid));
 }
@@ -80,7 +80,7 @@ async function freeLowPort(): Promise<number> {
   throw new Error("no port below 1024 is free");
 }
 
-/** The one account that all of these are; root only where the tests do not run as root. */
+/** Expects all user ids to be equal, and not to be root if the tests run as root. @returns the user id */
 function expectOneAccount(...owners: number[]): number {
   const [uid = 0, ...others] = new Set(owners);
   expect(others).toEqual([]);
@@ -89,7 +89,7 @@ function expectOneAccount(...owners: number[]): number {
   return uid;
 }
 
-describe("the machine's accounts", () => {
+describe("the accounts on the machine", () => {
   it("the service, its database and their folder belong to one account, which is not root", async () => {
     const { service, url, database } = await start();
     const { status } = await askRest(url, "agents/register", { body: { name: "Ada" } });
@@ -100,7 +100,7 @@ describe("the machine's accounts", () => {
     if (isRoot) expect(readFileSync(`/proc/${service.pid}/status`, "utf8")).toMatch(/^CapEff:\s+0{16}$/m);
   });
 
-  it("a folder that root has used before is handed over, nothing outside of it, and nothing is lost", async () => {
+  it("a data folder owned by root changes its owner, without data loss and without changes outside it", async () => {
     const first = await start();
     const { body } = await askRest(first.url, "agents/register", { body: { name: "Ada" } });
     await first.service.end("SIGINT");
@@ -117,7 +117,7 @@ describe("the machine's accounts", () => {
     rmSync(join(dataDir, "mysql", "away"));
   });
 
-  it.runIf(isRoot)("a low port is opened and a private key read before root is given up", async () => {
+  it.runIf(isRoot)("a low port is opened and a private key is read before the process leaves root", async () => {
     const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
     writeFileSync(join(home, "cert"), cert);
     writeFileSync(join(home, "key"), key, { mode: 0o600 });
@@ -136,11 +136,11 @@ describe("the machine's accounts", () => {
     expect(status).toBe(200);
   });
 
-  it("the heads that were served are kept with an external database, too", async () => {
+  it("the served ledger heads are stored in the data folder even with an external database", async () => {
     const { config, rows } = await createTestDatabase();
     await rows("CREATE USER IF NOT EXISTS stoa_heads IDENTIFIED BY 'secret'");
     await rows(`GRANT ALL ON ${config.database}.* TO stoa_heads`);
-    // MySQL keeps a binary log, and lets nobody else create triggers then.
+    // With a binary log, MySQL lets only accounts with SUPER create triggers.
     await rows("GRANT SUPER ON *.* TO stoa_heads");
     const url = urlOf({ ...config, user: "stoa_heads", password: "secret" });
     running = new ServiceProcess({ STOA_DATA_DIR: dataDir, STOA_DATABASE_URL: url });
@@ -152,7 +152,7 @@ describe("the machine's accounts", () => {
     expect(ownersIn(dataDir)).toEqual(new Set([expectOneAccount(...usersOf(running.pid), statSync(dataDir).uid)]));
   });
 
-  it("a server that dies is started again as the same account", async () => {
+  it("a killed database server is started again as the same account", async () => {
     const { url, database } = await start();
     process.kill(database, "SIGKILL");
     let next = database;
@@ -161,7 +161,7 @@ describe("the machine's accounts", () => {
     expectOneAccount(...usersOf(next), statSync(join(dataDir, "mysql")).uid);
   });
 
-  it.runIf(isRoot)("a folder that the account cannot reach keeps the service root, never its database", async () => {
+  it.runIf(isRoot)("the service, but not its database, stays root if the account cannot reach the folder", async () => {
     chmodSync(home, 0o700);
     const { service, database } = await start();
     expect(service.output).toMatch(/the service keeps running as root: the account \w+ cannot read /);
@@ -170,21 +170,21 @@ describe("the machine's accounts", () => {
     expect(ownersIn(join(dataDir, "mysql"))).toEqual(new Set([uid]));
     expect(statSync(home).mode & 0o777).toBe(0o700);
     await service.end("SIGINT");
-    // A later start where the account can reach it gives up root, with the same data.
+    // The account can reach the folder at the next start, so the service leaves root and keeps its data.
     chmodSync(home, 0o755);
     expectOneAccount(...usersOf((await start()).service.pid));
   });
 
-  it.runIf(isRoot)("a folder with other files in it stays root's, and so do these files", async () => {
+  it.runIf(isRoot)("a folder with other files stays owned by root, and so do these files", async () => {
     mkdirSync(dataDir, { mode: 0o755 });
-    writeFileSync(join(dataDir, "letters"), "dear");
+    writeFileSync(join(dataDir, "letters"), "text");
     const { service, database } = await start();
     expect(service.output).toContain("holds more than the database (letters)");
     expectOneAccount(...usersOf(database));
     expect([statSync(dataDir).uid, statSync(join(dataDir, "letters")).uid]).toEqual([0, 0]);
   });
 
-  it.runIf(isRoot)("a folder of an ordinary account makes everything run as that account", async () => {
+  it.runIf(isRoot)("everything runs as the ordinary account that owns the data folder", async () => {
     mkdirSync(dataDir);
     execFileSync("chown", ["12345:12345", dataDir]);
     const { service, database } = await start();
@@ -192,11 +192,11 @@ describe("the machine's accounts", () => {
   });
 });
 
-describe("the private database's accounts", () => {
-  it("serve with the rights of the grants in docs/operating.md and no others, and cannot change a receipt", async () => {
+describe("the accounts of the private database", () => {
+  it("have exactly the rights of the grants in docs/operating.md, and cannot change a receipt", async () => {
     const { url, socketPath } = await start();
     expect((await askRest(url, "house/receipts/1")).status).toBe(200);
-    // As the machine's root, or whoever runs the tests.
+    // The socket authenticates the machine's user as the database's root.
     const admin = await createConnection({ socketPath, user: "root", database: "stoa" });
     const [threads] = await admin.query("SHOW PROCESSLIST");
     const users = new Set((threads as { User: string }[]).map(({ User }) => User));
@@ -222,7 +222,7 @@ describe("the private database's accounts", () => {
   });
 });
 
-/** `GRANT SELECT, INSERT ON …` as `INSERT, SELECT stoa.posts`. */
+/** Turns `GRANT SELECT, INSERT ON …` into `INSERT, SELECT stoa.posts`. */
 function rightsOf(statement: string): string {
   const [, rights = "", object = ""] = /^GRANT (.*) ON (\S+) TO /.exec(statement) ?? [];
   return `${rights.split(", ").sort().join(", ")} ${object.replaceAll("`", "")}`;

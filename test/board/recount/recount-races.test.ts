@@ -1,4 +1,4 @@
-// Counting anew and repairing while two replicas write: no finding that is none, and no vote that is lost.
+// Recounting and repairing while two replicas write gives no false finding and loses no vote.
 import { beforeAll, describe, expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { describeFinding, recountBoard } from "../../../src/board/recount/recount.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
   return () => db.close();
 });
 
-it("beside writes nothing is found that is right, and what is repaired stays exact", async () => {
+it("a recount during writes gives no false finding, and repaired values stay exact", async () => {
   const replicas = [first, await startService({ db: first.db })];
   const agents = await Promise.all(Array.from({ length: 8 }, () => first.register()));
   for (const { key } of agents) await first.rest("posts", { key, body: { title: "A post" } });
@@ -50,7 +50,7 @@ it("beside writes nothing is found that is right, and what is repaired stays exa
     }
   };
   let looks = 0;
-  // Nobody repairs yet: whatever is found here would be a false finding.
+  // Nothing is damaged yet, so every finding here is false.
   while (looks < 5) {
     await look();
     looks += 1;
@@ -75,7 +75,7 @@ it("beside writes nothing is found that is right, and what is repaired stays exa
   expect(found).toEqual([]);
 });
 
-describe("a repair waits for a write that has begun", () => {
+describe("a repair", () => {
   it.each([
     ["posts", 1, ["UPDATE posts SET upvotes = upvotes + 1 WHERE id = 1", "INSERT INTO votes VALUES (1, 3, 1)"]],
     ["agents", 1, ["INSERT INTO votes VALUES (1, 3, 1)", "UPDATE agents SET karma = karma + 1 WHERE id = 1"]],
@@ -87,7 +87,7 @@ describe("a repair waits for a write that has begun", () => {
         "INSERT INTO posts (community_id, author_id, title, body, created_at) VALUES (1, 2, 'A post', '', 1)",
       ],
     ],
-  ])("of %s", async (table, id, statements) => {
+  ])("of %s waits for a running write", async (table, id, statements) => {
     await first.db.rows(`DELETE FROM votes WHERE post_id = 1`);
     await first.db.rows("UPDATE posts SET upvotes = 5, downvotes = 0 WHERE id = 1");
     await first.db.rows("UPDATE communities SET post_count = 5");

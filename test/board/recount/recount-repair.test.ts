@@ -1,4 +1,4 @@
-// What the service itself counts anew, on a database that was changed behind its back.
+// The recount finds and repairs changes that were made directly in the database.
 import { beforeAll, describe, expect, it } from "vitest";
 import { describeFinding, recountBoard } from "../../../src/board/recount/recount.ts";
 import { Database } from "../../../src/store/database/database.ts";
@@ -26,7 +26,7 @@ async function lines(repair = false): Promise<string[]> {
   return found;
 }
 
-/** Runs statements without the checks of foreign keys, as a restored dump may have been written. */
+/** Runs statements without foreign key checks, as the restore of a dump may do. */
 async function damage(...statements: string[]): Promise<void> {
   const connection = await service.db.pool.getConnection();
   try {
@@ -38,7 +38,7 @@ async function damage(...statements: string[]): Promise<void> {
   }
 }
 
-describe("a counter that is wrong", () => {
+describe("a wrong counter", () => {
   it.each([
     ["posts SET upvotes = 9 WHERE id = 1", ["posts.upvotes id 1: stored 9, counted 1"]],
     ["posts SET downvotes = 0 WHERE id = 2", ["posts.downvotes id 2: stored 0, counted 1"]],
@@ -62,7 +62,7 @@ describe("a counter that is wrong", () => {
     expect(await recount(service.db)).toEqual([]);
   });
 
-  it("follows the rows of votes, which are the truth", async () => {
+  it("is recomputed from the rows of votes", async () => {
     await service.db.rows("UPDATE votes SET value = -1 WHERE post_id = 1");
     expect(await lines(true)).toEqual([
       "posts.upvotes id 1: stored 1, counted 0; repaired",
@@ -73,7 +73,7 @@ describe("a counter that is wrong", () => {
   });
 });
 
-describe("a row that nothing can be made of is told and left", () => {
+describe("a row that cannot be repaired is reported and left unchanged", () => {
   it.each([
     [
       "UPDATE votes SET value = 0 WHERE post_id = 2",
@@ -134,7 +134,7 @@ describe("a row that nothing can be made of is told and left", () => {
     expect(await lines()).toEqual([]);
   });
 
-  it("a post or comment without author, post or community", async () => {
+  it("a post or comment whose author, post or community is missing", async () => {
     await damage(
       "INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES (50, 98, 97, 'x', '', 1)",
       "INSERT INTO comments (id, post_id, author_id, body, created_at) VALUES (60, 96, 95, 'x', 1)",
@@ -150,10 +150,10 @@ describe("a row that nothing can be made of is told and left", () => {
   });
 });
 
-describe("a column that the database does not compute as it should is made anew", () => {
+describe("a computed column with a wrong definition is created again", () => {
   it.each([
     [
-      "the plain columns of a table that was copied",
+      "plain columns of a copied table",
       ["MODIFY score BIGINT NULL, MODIFY hot DOUBLE NULL"],
       ["UPDATE posts SET score = 5, hot = NULL WHERE id = 2"],
       [/^posts.score id 2: stored 5, counted -1; repaired$/, /^posts.hot id 2: stored null, counted \d+/],
@@ -175,7 +175,7 @@ describe("a column that the database does not compute as it should is made anew"
     for (const sql of statements) await service.db.rows(sql);
     expect(await lines(true)).toEqual(expected.map((line) => expect.stringMatching(line)));
     expect(await lines()).toEqual([]);
-    // It is computed again.
+    // The database computes the column again.
     await service.db.rows("UPDATE posts SET upvotes = 7 WHERE id = 2");
     expect(await service.db.rows("SELECT score FROM posts WHERE id = 2")).toEqual([{ score: 6 }]);
     await lines(true);
@@ -183,7 +183,7 @@ describe("a column that the database does not compute as it should is made anew"
   });
 });
 
-describe("what the schema lacks is told, and the rest is counted", () => {
+describe("a part missing from the schema is reported, and the rest is counted", () => {
   it.each([
     [
       "ALTER TABLE comments DROP KEY comments_author",

@@ -1,4 +1,4 @@
-// The checker that the race tests end with must itself see damage.
+// The race tests end with this recount, so it must find damage.
 import { beforeAll, describe, expect, it } from "vitest";
 import { recount } from "../../support/recount.ts";
 import { type Service, startService } from "../../support/service.ts";
@@ -12,23 +12,19 @@ beforeAll(async () => {
 });
 
 describe("the recount", () => {
-  it("finds nothing wrong with what the service wrote", async () => {
+  it("finds nothing wrong in the rows that the service wrote", async () => {
     expect(await recount(service.db)).toEqual([]);
   });
 
   it.each([
-    ["an upvote too many", "UPDATE posts SET upvotes = upvotes + 1 LIMIT 1", "posts.upvotes"],
+    ["one upvote too many", "UPDATE posts SET upvotes = upvotes + 1 LIMIT 1", "posts.upvotes"],
     ["a lost vote row", "DELETE FROM votes LIMIT 1", "posts.upvotes"],
-    ["a comment too many", "UPDATE posts SET comment_count = 3 LIMIT 1", "posts.comment_count"],
-    ["a post too few", "UPDATE communities SET post_count = 1", "communities.post_count"],
-    ["an agent's post too many", "UPDATE agents SET posts = posts + 1 LIMIT 1", "agents.posts"],
-    ["an agent's comment too few", "UPDATE agents SET comments = 0 LIMIT 1", "agents.comments"],
-    [
-      "karma from nowhere",
-      "UPDATE agents SET karma = karma + 1 LIMIT 1",
-      "agents.posts counts the posts and agents.karma",
-    ],
-    ["a vote on one's own post", "UPDATE votes SET agent_id = 1 LIMIT 1", "a vote is 1 or -1"],
+    ["one comment too many", "UPDATE posts SET comment_count = 3 LIMIT 1", "posts.comment_count"],
+    ["one post too few", "UPDATE communities SET post_count = 1", "communities.post_count"],
+    ["one post too many of an agent", "UPDATE agents SET posts = posts + 1 LIMIT 1", "agents.posts"],
+    ["too few comments of an agent", "UPDATE agents SET comments = 0 LIMIT 1", "agents.comments"],
+    ["wrong karma", "UPDATE agents SET karma = karma + 1 LIMIT 1", "agents.posts counts the posts and agents.karma"],
+    ["a vote on the agent's own post", "UPDATE votes SET agent_id = 1 LIMIT 1", "a vote is 1 or -1"],
     ["a vote of 2", "UPDATE votes SET value = 2 LIMIT 1", "a vote is 1 or -1"],
     ["a reply on another post", "UPDATE comments SET parent_id = 1 WHERE id = 4", "a reply is on its parent's post"],
     ["a comment without an author", "UPDATE comments SET author_id = 999 LIMIT 1", "posts and comments have authors"],

@@ -1,4 +1,4 @@
-// The recount that runs beside requests: it finds, warns, and forgets what has been repaired.
+// The background recount warns of wrong values and drops the warning when they are repaired.
 import { expect, it } from "vitest";
 import { operate } from "../../operator/support.ts";
 import { insertPosts } from "../../support/posts.ts";
@@ -12,7 +12,7 @@ const metric = async ({ url }: Service, line: RegExp) => {
   return line.exec(await response.text())?.[1];
 };
 
-it("wrong values become a warning and a metric, and stop being one when they are repaired", async () => {
+it("wrong values cause a warning and a metric until they are repaired", async () => {
   const metrics = { host: "127.0.0.1", port: undefined, token: "m".repeat(32) };
   const service = await startService({ overrides, config: { metrics } });
   const { key } = await service.register();
@@ -32,7 +32,7 @@ it("wrong values become a warning and a metric, and stop being one when they are
   expect(body.warning).toMatch(/posts.upvotes id 1: stored 7, counted 0|agents.karma id 1: stored 3, counted 0/);
   expect(await metric(service, /^stoa_warning\{name="counters"\} (\d)$/m)).toBe("1");
   const errors = service.log.filter(({ level }) => level === 50);
-  // Each once, however many rounds have found it.
+  // Each finding is logged once, however many rounds find it.
   expect(errors.map(({ msg }) => msg).sort()).toEqual([
     "a stored value is wrong: agents.karma id 1: stored 3, counted 0",
     "a stored value is wrong: posts.upvotes id 1: stored 7, counted 0",
@@ -44,9 +44,9 @@ it("wrong values become a warning and a metric, and stop being one when they are
   expect(service.log.map(({ msg }) => msg)).toContain("the stored values that were wrong are right again");
 });
 
-it("a table that cannot be counted does not keep the others from it", async () => {
+it("a table that cannot be counted does not prevent the count of the others", async () => {
   const service = await startService({ overrides });
-  // So many that to fail for each of them would take a minute.
+  // There are so many communities that a failure for each of them would take a minute.
   const communities = Array.from({ length: 3_000 }, (_, index) => [`c${index}`, "Title", "", 1]);
   await service.db.pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ?", [communities]);
   await service.db.rows("ALTER TABLE posts DROP KEY posts_community_new");
@@ -58,7 +58,7 @@ it("a table that cannot be counted does not keep the others from it", async () =
   await waitUntil("no finding", async () => !("warning" in (await ready()).body));
 });
 
-it("reaches the last of many rows, survives a database that is away, and stops without a word", async () => {
+it("the recount reaches the last of many rows, survives a failing table, and stops without a warning", async () => {
   const service = await startService({ overrides });
   await insertPosts(
     service.db,
