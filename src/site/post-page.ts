@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
+import { Semaphore } from "../timing/semaphore.ts";
 import type { Html } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment, pickParameters } from "./page-url.ts";
-import { Semaphore } from "./semaphore.ts";
 import { thread } from "./thread.ts";
 import { type PostPage, postView } from "./views/post.ts";
 
@@ -20,7 +20,11 @@ const maxWaiting = 256;
 
 /** Adds the page of a post with its comments. */
 export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUrl, now, send }: PageContext): void {
-  const rendering = new Semaphore(maxPages, maxWaiting);
+  const rendering = new Semaphore({
+    limit: maxPages,
+    maxWaiting,
+    busyMessage: "Too many readers are requesting pages at the moment.",
+  });
   const getPost = read(PostService.method.getPost);
   const listComments = read(CommentService.method.listComments);
 

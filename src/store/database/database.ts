@@ -1,11 +1,11 @@
 import type { StoaError } from "../../errors.ts";
+import { Semaphore } from "../../timing/semaphore.ts";
 import { sleep } from "../../timing/wait.ts";
 import { isRetryable, toStoaError } from "./database-errors.ts";
 import { checkDeadline } from "./pool/deadline.ts";
 import { Pool } from "./pool/pool.ts";
 import type { DatabaseAddress, LaneName, Session } from "./pool/session.ts";
 import type { Param, Reader, Tx } from "./queryable.ts";
-import { Semaphore } from "./semaphore.ts";
 import { runTransaction } from "./transaction.ts";
 
 export interface DatabaseOptions {
@@ -46,7 +46,10 @@ export class Database {
   constructor({ address, connections, timeoutMs = defaultTimeoutMs, refusal }: DatabaseOptions) {
     this.#timeoutMs = timeoutMs;
     this.#refusal = refusal ?? (() => undefined);
-    this.#costly = new Semaphore(Math.ceil(connections / connectionsPerCostly), "Too many costly reads are running.");
+    this.#costly = new Semaphore({
+      limit: Math.ceil(connections / connectionsPerCostly),
+      busyMessage: "Too many costly reads are running.",
+    });
     this.#pool = new Pool({
       address,
       connections,
@@ -169,7 +172,7 @@ export class Database {
       costly: () => ({
         rows: (sql, params) => {
           const end = endsAt();
-          return this.#costly.run(signal, end, () => this.#read(lane, signal, end, sql, params));
+          return this.#costly.run(signal, () => this.#read(lane, signal, end, sql, params), end);
         },
       }),
     };

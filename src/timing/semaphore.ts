@@ -1,26 +1,37 @@
-import { StoaError } from "../../errors.ts";
-import { createDeferred } from "../../timing/wait.ts";
+import { StoaError } from "../errors.ts";
+import { createDeferred } from "./wait.ts";
+
+export interface SemaphoreOptions {
+  /** How many tasks run at a time. */
+  limit: number;
+  /** How many may wait; by default any number. */
+  maxWaiting?: number;
+  /** The error of a task that may not wait, or has waited too long. */
+  busyMessage: string;
+}
 
 /** A counting semaphore: it limits how many tasks run at a time. The others wait, first come, first served. */
 export class Semaphore {
   readonly #limit: number;
+  readonly #maxWaiting: number;
   readonly #busyMessage: string;
   /** Each function lets one waiting task run; in the order of arrival. */
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
-  /** @param busyMessage the error of a task that waits too long */
-  constructor(limit: number, busyMessage: string) {
+  constructor({ limit, maxWaiting = Number.POSITIVE_INFINITY, busyMessage }: SemaphoreOptions) {
     this.#limit = limit;
+    this.#maxWaiting = maxWaiting;
     this.#busyMessage = busyMessage;
   }
 
   /**
    * Runs `work` as soon as fewer than `limit` tasks run.
-   * @param endsAt when it stops waiting, by `performance.now()`
-   * @throws StoaError `unavailable` when it waited until `endsAt`; the signal's reason; what `work` throws
+   * @param endsAt when it stops waiting, by `performance.now()`; by default it does not
+   * @throws StoaError `unavailable` when too many wait, or it has waited until `endsAt`; the signal's reason when it aborts
+   * while waiting; what `work` throws
    */
-  async run<T>(signal: AbortSignal, endsAt: number, work: () => Promise<T>): Promise<T> {
+  async run<T>(signal: AbortSignal, work: () => Promise<T>, endsAt?: number): Promise<T> {
     if (this.#running < this.#limit) this.#running += 1;
     else await this.#wait(signal, endsAt);
     try {
@@ -33,12 +44,14 @@ export class Semaphore {
     }
   }
 
-  #wait(signal: AbortSignal, endsAt: number): Promise<void> {
+  #wait(signal: AbortSignal, endsAt: number | undefined): Promise<void> {
     signal.throwIfAborted();
+    if (this.#waiting.size >= this.#maxWaiting) throw this.#busy();
     const turn = createDeferred<void>({
       signal,
-      ms: endsAt - performance.now(),
-      onTimeout: ({ reject }) => reject(this.#busy()),
+      ...(endsAt === undefined
+        ? {}
+        : { ms: endsAt - performance.now(), onTimeout: ({ reject }) => reject(this.#busy()) }),
       onSettled: () => this.#waiting.delete(turn.resolve),
     });
     this.#waiting.add(turn.resolve);
