@@ -10,12 +10,9 @@ import {
   putReply,
   renewReply,
 } from "../store/tables/idempotency-replies.ts";
+import { encryptedResponseMs, keyLifetimeMs } from "../store/tables/reply-check.ts";
 import { decryptResponse, encryptResponse, minEncryptedLength, type ResponseSecret } from "./encrypted-response.ts";
 
-/** How long an idempotency key is known, in milliseconds. */
-export const keyLifetimeMs = 24 * 3_600_000;
-/** How long a response that holds an API key is stored at most, in milliseconds. */
-const encryptedResponseMs = 3_600_000;
 /** How long the previous API key may repeat the rotation that replaced it, in milliseconds. */
 const rotationRepeatableMs = 600_000;
 
@@ -48,7 +45,8 @@ export function agentClaimId(agentId: number, key: string): Buffer {
 /**
  * Claims a key for the call that runs in `unit`. A concurrent call with the same key waits here until that call ends.
  * @returns the response of an earlier call with this key; undefined where there is none, and then `storeResponse` must follow
- * @throws StoaError `bad_input` when the key was used for another call, or the response is erased
+ * @throws StoaError `bad_input` when the key was used for another call, or the response is erased; StoredDamage when
+ * the stored row is damaged
  */
 export async function claimKey(unit: Unit, claim: Claim): Promise<Buffer | undefined> {
   const { tx, now, expiryNow = now } = unit;
@@ -59,7 +57,7 @@ export async function claimKey(unit: Unit, claim: Claim): Promise<Buffer | undef
   const known = await findReply(tx, id);
   // The row was swept between the two statements, or its transaction has rolled back.
   if (known === undefined) throw new StoaError("unavailable", "Another call held this key.", { retryAfterSeconds: 1 });
-  if (known.created_at + keyLifetimeMs <= expiryNow) {
+  if (isExpired(known, expiryNow)) {
     await renewReply(tx, row);
     return undefined;
   }
@@ -73,12 +71,18 @@ export async function claimKey(unit: Unit, claim: Claim): Promise<Buffer | undef
  */
 export async function findStoredResponse(db: Queryable, claim: Claim, expiryNow: number): Promise<Buffer | undefined> {
   const known = await findReply(db, claim.id);
-  return known === undefined || known.created_at + keyLifetimeMs <= expiryNow
-    ? undefined
-    : repeat(known, claim, expiryNow);
+  return known === undefined || isExpired(known, expiryNow) ? undefined : repeat(known, claim, expiryNow);
+}
+
+/** Whether the key may be used for another call. @throws StoredDamage where the row looks older than it is */
+function isExpired({ created_at, lostTime }: KeptReply, expiryNow: number): boolean {
+  if (lostTime) throw damagedResponse();
+  return created_at + keyLifetimeMs <= expiryNow;
 }
 
 function repeat(known: KeptReply, claim: Claim, expiryNow: number): Buffer {
+  // Nothing in a damaged row can be trusted, including its fingerprint.
+  if (known.damaged) throw damagedResponse();
   if (!known.fingerprint.equals(claim.fingerprint)) {
     throw badInput(field, "This Idempotency-Key was used for another call. Each call needs a key of its own.");
   }
@@ -105,12 +109,7 @@ export function damagedResponse(cause?: unknown): StoredDamage {
 function readReply(known: KeptReply, claim: Claim, expiryNow: number): Buffer | undefined {
   const { reply, sealed, created_at } = known;
   if (sealed !== (claim.secret !== undefined)) throw damagedResponse();
-  if (claim.secret === undefined) {
-    // Only an encrypted response is erased before its row.
-    if (reply === null) throw damagedResponse();
-    return reply;
-  }
-  if (reply === null) return undefined;
+  if (reply === null || claim.secret === undefined) return reply ?? undefined;
   if (reply.length < minEncryptedLength) throw damagedResponse();
   if (created_at + encryptedResponseMs <= expiryNow) return undefined;
   const opened = decryptResponse(claim.secret, associated(claim), reply);
@@ -120,10 +119,11 @@ function readReply(known: KeptReply, claim: Claim, expiryNow: number): Buffer | 
 }
 
 /** Stores the response of a call that has claimed its key, in the transaction of that call. */
-export async function storeResponse({ tx }: Unit, claim: Claim, reply: Uint8Array): Promise<void> {
+export async function storeResponse({ tx, now }: Unit, claim: Claim, reply: Uint8Array): Promise<void> {
   const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
-  const { id, secret } = claim;
-  await putReply(tx, id, secret === undefined ? bytes : encryptResponse(secret, associated(claim), bytes));
+  const { id, fingerprint, secret } = claim;
+  const stored = secret === undefined ? bytes : encryptResponse(secret, associated(claim), bytes);
+  await putReply(tx, { id, fingerprint, sealed: secret !== undefined, createdAt: now }, stored);
 }
 
 /** Binds an encrypted response to its row: it cannot be decrypted in another one. */
@@ -146,9 +146,13 @@ export async function eraseKeyResponse(board: Board, signal: AbortSignal, agentI
   }
 }
 
-/** Whether the previous API key may still repeat the rotation that an agent made with the key of this id. */
+/**
+ * Whether the previous API key may still repeat the rotation that an agent made with the key of this id.
+ * @throws StoredDamage where the stored row is damaged
+ */
 export async function isRepeatableRotation(db: Queryable, id: Buffer, now: number): Promise<boolean> {
   const known = await findReply(db, id);
+  if (known?.damaged || known?.lostTime) throw damagedResponse();
   // Of all calls by agents, only rotations have encrypted responses.
   return known?.sealed === true && now < known.created_at + rotationRepeatableMs;
 }

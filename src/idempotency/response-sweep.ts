@@ -1,6 +1,6 @@
 import type { Board } from "../board/board.ts";
 import { deleteDueReplies, eraseDueReplies } from "../store/tables/idempotency-replies.ts";
-import { keyLifetimeMs } from "./claims.ts";
+import { keyLifetimeMs } from "../store/tables/reply-check.ts";
 
 /** How many rows one transaction sweeps. It is short, so that no write waits for a sweep. */
 const batch = 200;

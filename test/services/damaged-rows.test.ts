@@ -1,6 +1,6 @@
 // What was changed in the database behind the service's back is unavailable, and logged; nothing is a 500.
 import { randomUUID } from "node:crypto";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, startService } from "../support/service.ts";
 
 let service: Service;
@@ -11,18 +11,33 @@ beforeAll(async () => {
   ({ key } = await service.register());
 });
 
+interface Call {
+  path: string;
+  body: unknown;
+  key?: string | undefined;
+}
+
+/** A call under an idempotency key, which has been made once, and the row that stores its response. */
+async function makeOnce({ path, body, key: apiKey }: Call) {
+  const ask = { key: apiKey, body, headers: { "idempotency-key": randomUUID() } };
+  const before = await service.db.rows<{ id: Buffer }>("SELECT id FROM idempotency_replies");
+  const first = await service.rest(path, ask);
+  expect(first.status).toBeLessThan(300);
+  const after = await service.db.rows<{ id: Buffer }>("SELECT id FROM idempotency_replies");
+  const id = after.find((row) => !before.some((each) => each.id.equals(row.id)))?.id as Buffer;
+  const repeatCall = async () => {
+    const logged = service.log.length;
+    const reply = await service.rest(path, ask);
+    return { reply, errors: service.log.slice(logged).filter(({ level }) => level === 50) };
+  };
+  return { first, id, repeatCall };
+}
+
 /** Makes the call, and makes it again once its row is changed. */
 async function repeat(path: string, body: unknown, sql: string, params: unknown[] = []) {
-  const headers = { "idempotency-key": randomUUID() };
-  const before = await service.db.rows<{ id: Buffer }>("SELECT id FROM idempotency_replies");
-  const auth = path.endsWith("register") ? {} : { key };
-  expect((await service.rest(path, { ...auth, body, headers })).status).toBe(201);
-  const after = await service.db.rows<{ id: Buffer }>("SELECT id FROM idempotency_replies");
-  const made = after.find(({ id }) => !before.some((each) => each.id.equals(id)));
-  await service.db.rows(`UPDATE idempotency_replies SET ${sql} WHERE id = ?`, [...params, made?.id]);
-  const logged = service.log.length;
-  const reply = await service.rest(path, { ...auth, body, headers });
-  return { reply, errors: service.log.slice(logged).filter(({ level }) => level === 50) };
+  const { id, repeatCall } = await makeOnce({ path, body, key: path.endsWith("register") ? undefined : key });
+  await service.db.rows(`UPDATE idempotency_replies SET ${sql} WHERE id = ?`, [...params, id]);
+  return repeatCall();
 }
 
 it.each([
@@ -49,6 +64,97 @@ it.each([
   const name = `agent-${randomUUID().slice(0, 8)}`;
   const { reply, errors } = await repeat("agents/register", { name }, sql);
   expect([reply.status, reply.body.error, errors.length]).toEqual([503, "unavailable", 1]);
+});
+
+describe("one changed byte of a stored row", () => {
+  /** Flips one bit of each byte of a column in turn, and repeats the call. */
+  async function flipEach(call: Call, column: string) {
+    const { first, id, repeatCall } = await makeOnce(call);
+    const [row] = await service.db.rows<Record<string, Buffer>>(
+      `SELECT ${column} AS bytes FROM idempotency_replies WHERE id = ?`,
+      [id],
+    );
+    const bytes = row?.bytes as Buffer;
+    const set = (value: Buffer) =>
+      service.db.rows(`UPDATE idempotency_replies SET ${column} = ? WHERE id = ?`, [value, id]);
+    const outcomes = new Set<string>();
+    for (const [index, byte] of bytes.entries()) {
+      const damaged = Buffer.from(bytes);
+      damaged[index] = byte ^ (1 << (index % 8));
+      await set(damaged);
+      const { reply, errors } = await repeatCall();
+      outcomes.add(`${reply.status} ${reply.body.error} ${errors.length}`);
+    }
+    await set(bytes);
+    const { reply } = await repeatCall();
+    expect(reply.body).toEqual(first.body);
+    return [...outcomes];
+  }
+  const post = () => ({ path: "posts", key, body: { title: `post ${randomUUID()}` } });
+
+  it.each(["reply", "fingerprint"])("makes a post's %s unavailable", async (column) => {
+    const call = post();
+    expect(await flipEach(call, column)).toEqual(["503 unavailable 1"]);
+    expect(await service.db.rows("SELECT id FROM posts WHERE title = ?", [call.body.title])).toHaveLength(1);
+  });
+
+  it("makes a response unavailable when it is in the check's hash", async () => {
+    const { id, repeatCall } = await makeOnce(post());
+    await service.db.rows(
+      "UPDATE idempotency_replies SET reply_check = INSERT(reply_check, 24, 1, CHAR(ASCII(SUBSTRING(reply_check, 24)) ^ 1)) WHERE id = ?",
+      [id],
+    );
+    expect((await repeatCall()).reply.status).toBe(503);
+  });
+
+  it("makes an encrypted response of a registration or a rotation unavailable", async () => {
+    const name = `agent-${randomUUID().slice(0, 8)}`;
+    expect(await flipEach({ path: "agents/register", body: { name } }, "reply")).toEqual(["503 unavailable 1"]);
+    const rotating = await service.register();
+    const rotation = { path: "agents/me/key", body: {}, key: rotating.key };
+    expect(await flipEach(rotation, "reply")).toEqual(["503 unavailable 1"]);
+  });
+
+  it("never makes a call take effect again when it is in the time of the row", async () => {
+    const call = post();
+    const { id, first, repeatCall } = await makeOnce(call);
+    const statuses = new Set<number>();
+    for (let bit = 0; bit < 50; bit++) {
+      const flip = `UPDATE idempotency_replies SET created_at = created_at ^ (1 << ${bit}) WHERE id = ?`;
+      await service.db.rows(flip, [id]);
+      const { reply } = await repeatCall();
+      statuses.add(reply.status);
+      if (reply.status === 201) expect(reply.body).toEqual(first.body);
+      await service.db.rows(flip, [id]);
+    }
+    expect([...statuses].sort()).toEqual([201, 503]);
+    expect(await service.db.rows("SELECT id FROM posts WHERE title = ?", [call.body.title])).toHaveLength(1);
+  });
+});
+
+describe("a row of a version of Stoa that stored no checks", () => {
+  it("is replayed", async () => {
+    const { first, id, repeatCall } = await makeOnce({ path: "posts", key, body: { title: "Without a check" } });
+    await service.db.rows("UPDATE idempotency_replies SET reply_check = NULL WHERE id = ?", [id]);
+    const { reply } = await repeatCall();
+    expect([reply.status, reply.body]).toEqual([201, first.body]);
+  });
+
+  it("is replayed where that version has taken over an old row with a check", async () => {
+    const old = await makeOnce({ path: "posts", key, body: { title: "Old" } });
+    await service.db.rows(
+      "UPDATE idempotency_replies SET reply_check = CONCAT(?, SUBSTRING(reply_check, 9)) WHERE id = ?",
+      [timeBytes(Date.now() - 25 * 3_600_000), old.id],
+    );
+    const { reply } = await old.repeatCall();
+    expect([reply.status, reply.body]).toEqual([201, old.first.body]);
+  });
+
+  function timeBytes(ms: number): Buffer {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64BE(BigInt(ms));
+    return bytes;
+  }
 });
 
 it("a post whose time is none is unavailable, and others are served", async () => {

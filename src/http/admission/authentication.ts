@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { RequestContext } from "../../calls/context.ts";
 import type { KeyHolder, ServiceTable, ShownKey } from "../../calls/service-table.ts";
-import { StoaError } from "../../errors.ts";
+import { StoaError, StoredDamage } from "../../errors.ts";
 
 /** A call before its message is read. */
 export interface Arrival {
@@ -47,6 +47,7 @@ export class Authentication {
     try {
       context.caller = await this.#authenticate(arrival, holder);
     } catch (error) {
+      logDamage(context, arrival, error);
       if (!isUnauthorized(error) || context.agent !== undefined) throw error;
       limits.enforceRefusals();
       throw (isWrong && limits.spendCredential()) || error;
@@ -92,6 +93,11 @@ function spendCall(context: RequestContext, agent: number): void {
 
 function isGood(holder: KeyHolder | undefined): holder is KeyHolder {
   return holder !== undefined && holder.standing !== "past";
+}
+
+/** The interceptors log damage that a call meets, and this call does not reach them. */
+function logDamage({ log }: RequestContext, { rpc }: Arrival, err: unknown): void {
+  if (err instanceof StoredDamage) log.error({ err, rpc: `${rpc.parent.typeName}/${rpc.name}` }, "a call failed");
 }
 
 function isUnauthorized(error: unknown): boolean {

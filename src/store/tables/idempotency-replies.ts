@@ -1,5 +1,6 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { hasLostTime, isDamagedReply, replyCheck } from "./reply-check.ts";
 
 /** A reply that is kept for repeats of its call. Times are milliseconds since 1970, UTC. */
 export interface KeptReply {
@@ -9,6 +10,10 @@ export interface KeptReply {
   /** Whether it holds an API key, and is encrypted. */
   sealed: boolean;
   created_at: number;
+  /** Whether the row differs from what was stored. */
+  damaged: boolean;
+  /** Whether the row was made later than `created_at` says. */
+  lostTime: boolean;
 }
 
 export interface NewReply {
@@ -40,23 +45,37 @@ export async function insertReply(tx: Tx, { id, fingerprint, sealed, createdAt, 
 }
 
 /** Stores the reply of a row that this transaction has inserted or renewed. */
-export async function putReply(tx: Tx, id: Buffer, reply: Buffer): Promise<void> {
-  await tx.run("UPDATE idempotency_replies SET reply = ? WHERE id = ?", [reply, id]);
+export async function putReply(tx: Tx, row: Omit<NewReply, "dueAt">, reply: Buffer): Promise<void> {
+  const check = replyCheck({ ...row, reply });
+  await tx.run("UPDATE idempotency_replies SET reply = ?, reply_check = ? WHERE id = ?", [reply, check, row.id]);
 }
 
 /** Takes over the row of an older call. It locks the row. */
 export async function renewReply(tx: Tx, { id, fingerprint, sealed, createdAt, dueAt }: NewReply): Promise<void> {
   await tx.run(
-    `UPDATE idempotency_replies SET fingerprint = ?, reply = NULL, sealed = ?, created_at = ?, due_at = ? WHERE id = ?`,
+    `UPDATE idempotency_replies
+     SET fingerprint = ?, reply = NULL, reply_check = NULL, sealed = ?, created_at = ?, due_at = ? WHERE id = ?`,
     [fingerprint, Number(sealed), createdAt, dueAt, id],
   );
 }
 
+interface Row {
+  fingerprint: Buffer;
+  reply: Buffer | null;
+  sealed: number;
+  created_at: number;
+  reply_check: Buffer | null;
+}
+
 /** What is known under the id of a key. */
 export async function findReply(db: Queryable, id: Buffer): Promise<KeptReply | undefined> {
-  const sql = "SELECT fingerprint, reply, sealed, created_at FROM idempotency_replies WHERE id = ?";
-  const [row] = await db.rows<Omit<KeptReply, "sealed"> & { sealed: number }>(sql, [id]);
-  return row && { ...row, sealed: row.sealed === 1 };
+  const sql = "SELECT fingerprint, reply, sealed, created_at, reply_check FROM idempotency_replies WHERE id = ?";
+  const [row] = await db.rows<Row>(sql, [id]);
+  if (row === undefined) return undefined;
+  const { fingerprint, reply, sealed, created_at, reply_check } = row;
+  const damaged = isDamagedReply({ ...row, id });
+  const lostTime = hasLostTime(created_at, reply_check);
+  return { fingerprint, reply, sealed: sealed === 1, created_at, damaged, lostTime };
 }
 
 /** Erases a reply; the row stays for `keptMs` after its creation, so that a repeat is told from a new call. */
