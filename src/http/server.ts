@@ -226,7 +226,11 @@ function addCommonHooks(
     } else done();
   });
   app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, { pages, methods }));
-  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, pages));
+  app.setErrorHandler((error, request, reply) => {
+    // Fastify calls no hook for a method that its router does not know.
+    request.context ??= admission.begin(request.raw, reply.raw, request.log);
+    return answerFailure(error, request, reply, pages);
+  });
   app.addHook("onResponse", (request, reply, done) => {
     metrics.observe(request, reply);
     requestLog.finished(request, reply);
