@@ -14,6 +14,7 @@ import {
   FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
+import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { CreatePostRequestSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { fingerprintOf } from "../../src/idempotency/fingerprint.ts";
 
@@ -109,6 +110,14 @@ describe("the fingerprint of a call", () => {
     const bytes = (...data: number[]) => hashOf(takeOuter, { data: new Uint8Array(data) });
     expect(bytes(1, 2)).toBe(bytes(1, 2));
     expect(bytes(1, 2)).not.toBe(bytes(2, 1));
+  });
+
+  it("does not count the order of an object's members, and takes null among them", () => {
+    const evidence = { a: null, b: [{ d: 1, c: null }] };
+    const reversed = { b: [{ c: null, d: 1 }], a: null };
+    const sealSession = LedgerOperatorService.method.sealSession;
+    expect(hashOf(sealSession, { evidence })).toBe(hashOf(sealSession, { evidence: reversed }));
+    expect(hashOf(sealSession, { evidence })).not.toBe(hashOf(sealSession, { evidence: { ...evidence, a: 0 } }));
   });
 
   it("counts a member called __proto__", () => {
