@@ -105,8 +105,8 @@ export function compilePathTemplate(template: string): PathTemplate {
  */
 export function decodeCaptured({ field, segments, isSingle }: Captured): string {
   try {
-    if (isSingle) return segments.map(decodeURIComponent).join("/");
-    return segments.map((segment) => decodeURIComponent(segment.replace(/%(?=2f)/gi, "%25"))).join("/");
+    const encoded = isSingle ? segments : segments.map((segment) => segment.replace(/%(?=2f)/gi, "%25"));
+    return encoded.map(decodeURIComponent).join("/");
   } catch {
     throw new PathEncodingError(field.join("."));
   }

@@ -11,6 +11,9 @@ function fieldOf(desc: DescMessage, name: string): DescField {
   return field;
 }
 
+const wrong = (name: string, text: string) =>
+  new Error(`fixture.v1.Defaults.${name} has no default of its type in the contract, but "${text}".`);
+
 const Defaults = fixtureMessage("Defaults");
 
 describe("the default of a field", () => {
@@ -21,23 +24,25 @@ describe("the default of a field", () => {
     expect(integerDefault(fieldOf(Defaults, "an_int32"))).toBe(-12n);
   });
 
-  it.each(["absent_int64", "word_int64", "tail_int64", "head_int64", "double_integer", "string_integer"])(
-    "is no integer: %s",
-    (name) => {
-      const field = fieldOf(Defaults, name);
-      expect(() => integerDefault(field)).toThrow(
-        new RegExp(`^fixture\\.v1\\.Defaults\\.${name} has no default of its type in the contract, but ".*"\\.$`),
-      );
-    },
-  );
+  it.each([
+    ["absent_int64", ""],
+    ["word_int64", "many"],
+    ["tail_int64", "1x"],
+    ["head_int64", "x1"],
+    ["double_integer", "1"],
+    ["string_integer", "1"],
+  ])("is no integer: %s", (name, text) => {
+    const field = fieldOf(Defaults, name);
+    expect(() => integerDefault(field)).toThrow(wrong(name, text));
+  });
 
   it("is no string where it is absent or where the field is none", () => {
-    expect(() => stringDefault(fieldOf(Defaults, "absent_string"))).toThrow('but ""');
-    expect(() => stringDefault(fieldOf(Defaults, "an_int32"))).toThrow('but "-12"');
+    expect(() => stringDefault(fieldOf(Defaults, "absent_string"))).toThrow(wrong("absent_string", ""));
+    expect(() => stringDefault(fieldOf(Defaults, "an_int32"))).toThrow(wrong("an_int32", "-12"));
   });
 
   it("is no enum value where the enum does not have the name", () => {
-    expect(() => enumDefault(fieldOf(Defaults, "unknown_color"))).toThrow('but "COLOR_MAUVE"');
-    expect(() => enumDefault(fieldOf(Defaults, "an_int32"))).toThrow('but "-12"');
+    expect(() => enumDefault(fieldOf(Defaults, "unknown_color"))).toThrow(wrong("unknown_color", "COLOR_MAUVE"));
+    expect(() => enumDefault(fieldOf(Defaults, "an_int32"))).toThrow(wrong("an_int32", "-12"));
   });
 });

@@ -5,6 +5,8 @@ import { fixtureMessage } from "../support/fixture.ts";
 
 const ManyRules = fixtureMessage("ManyRules");
 
+const BrokenRule = fixtureMessage("BrokenRule");
+
 const violationOf = (init: Record<string, unknown>) =>
   findViolation(ManyRules, create(ManyRules, init as MessageInitShape<typeof ManyRules>));
 
@@ -31,5 +33,10 @@ describe("the field rules of a request", () => {
     expect(violationOf({ ...good, list: [ruled("1"), ruled("123456")] })?.field).toBe("list.1.title");
     expect(violationOf({ ...good, ruled: ruled("123456") })?.field).toBe("ruled.title");
     expect(violationOf({ ...good, ruled: ruled("12345") })).toBeUndefined();
+    expect(violationOf({ ...good, named: { key: ruled("123456") } })?.field).toBe("named.title");
+  });
+
+  it("that do not make sense are a failure, not a violation", () => {
+    expect(() => findViolation(BrokenRule, create(BrokenRule, { text: "a" }))).toThrow(/regular expression/i);
   });
 });

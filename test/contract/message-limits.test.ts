@@ -6,6 +6,7 @@ import { SealSessionRequestSchema } from "../../gen/stoa/v1/ledger_operator_serv
 import { StreamReceiptsRequestSchema } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { CreatePostRequestSchema } from "../../gen/stoa/v1/post_service_pb.js";
 import { maxBinarySize } from "../../src/contract/message-limits.ts";
+import { fixtureMessage } from "../support/fixture.ts";
 
 const kib = 1024;
 
@@ -23,6 +24,17 @@ describe("maxBinarySize", () => {
     expect(bytes.length).toBeLessThan(limit);
     expect(fromBinary(CreatePostRequestSchema, bytes)).toEqual(longest);
     expect(limit).toBeLessThan(100 * kib);
+  });
+
+  it("counts the bounded strings of a message and of its messages twice, at four bytes a character", () => {
+    // 5 characters, and 5 of the message in it. Neither enums nor strings without a rule count.
+    expect(maxBinarySize(fixtureMessage("Bounded"), 256 * kib)).toBe(16 * kib + 2 * 4 * (5 + 5));
+    expect(maxBinarySize(fixtureMessage("Bounded"), 16 * kib + 80)).toBe(16 * kib + 80);
+    expect(maxBinarySize(fixtureMessage("Bounded"), 16 * kib + 79)).toBe(16 * kib + 79);
+  });
+
+  it("is the upper limit for a message that holds itself", () => {
+    expect(maxBinarySize(fixtureMessage("Chain"), 256 * kib)).toBe(256 * kib);
   });
 
   it("is the upper limit for a message with any number of values", () => {

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { StructSchema } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import {
@@ -7,6 +7,7 @@ import {
   ListPostsResponseSchema,
 } from "../../gen/stoa/v1/post_service_pb.js";
 import { createTextLength } from "../../src/contract/text-length.ts";
+import { fixtureMessage } from "../support/fixture.ts";
 
 it("the text in a message's lists is measured, including the lists of nested messages", () => {
   const posts = [{ title: "one", body: "12345" }, { title: "three" }];
@@ -17,6 +18,29 @@ it("the text in a message's lists is measured, including the lists of nested mes
     comments: [{ body: "ab" }, { body: "c" }],
   });
   expect(createTextLength(GetPostResponseSchema)?.(whole)).toBe(3);
+});
+
+it("only the strings of a list's messages count, and not what they hold", () => {
+  const Things = fixtureMessage("Things");
+  const measure = createTextLength(Things);
+  const things = [
+    { rpc: "ab", note: "c", number: 123_456n, tags: ["long", "longer"], books: [{ name: "a book" }] },
+    {},
+  ];
+  const scalars = [{ aBytes: new Uint8Array(9), aString: "defg" }];
+  expect(measure?.(create(Things, { things, scalars } as MessageInitShape<typeof Things>))).toBe(3 + 4);
+});
+
+it("the lists of a message that holds itself are measured at its outermost level only", () => {
+  const Node = fixtureMessage("Node");
+  const tree = { children: [{ name: "ab" }, { name: "c" }], child: { children: [{ name: "deeper" }] } };
+  expect(createTextLength(Node)?.(create(Node, tree as MessageInitShape<typeof Node>))).toBe(3);
+});
+
+it("a list of strings does not count", () => {
+  const Lists = fixtureMessage("Lists");
+  const lists = { aString: ["abc"], aNode: [{ name: "de" }] };
+  expect(createTextLength(Lists)?.(create(Lists, lists as MessageInitShape<typeof Lists>))).toBe(2);
 });
 
 it("a message without lists is not measured, and neither is a recursive message", () => {

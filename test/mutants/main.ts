@@ -3,8 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { equivalents } from "./equivalents.ts";
-import { judge, type Report } from "./score.ts";
+import { type Equivalents, judge, type Report } from "./score.ts";
 
 const minPercent = 95;
 
@@ -20,7 +19,10 @@ const { status } = spawnSync(process.execPath, [stryker, "run", config, ...proce
 });
 if (status !== 0) process.exit(status ?? 1);
 
-const { rooms, survivors, stale } = judge(JSON.parse(readFileSync(reportFile, "utf8")) as Report, equivalents);
+const readJson = (file: string) => JSON.parse(readFileSync(file, "utf8"));
+const equivalents: Equivalents = readJson(`${root}/test/mutants/equivalents.json`);
+const report: Report = readJson(reportFile);
+const { rooms, survivors, stale } = judge(report, equivalents);
 for (const { file, line, mutant, status } of survivors) console.log(`${status} ${file}:${line}  ${mutant}`);
 for (const { file, mutant } of stale) console.log(`not a survivor any more, remove it: ${file}  ${mutant}`);
 console.table(rooms);

@@ -20,8 +20,8 @@ export interface Report {
   >;
 }
 
-/** Mutants that behave like the source, by file. `mutant` is the changed line, `reason` says why nobody can notice. */
-export type Equivalents = Readonly<Record<string, readonly { mutant: string; reason: string }[]>>;
+/** Mutants that behave like the source, by file, as the changed lines. `reason` says why nobody can notice. */
+export type Equivalents = Readonly<Record<string, readonly { reason: string; mutants: readonly string[] }[]>>;
 
 interface Room {
   killed: number;
@@ -50,13 +50,13 @@ export function judge({ files }: Report, equivalents: Equivalents) {
   for (const [file, { source, mutants }] of Object.entries(files)) {
     rooms[dirname(file)] ??= { killed: 0, equivalent: 0, survived: 0, percent: 100 };
     const room = rooms[dirname(file)] as Room;
-    const listed = equivalents[file] ?? [];
+    const listed = new Set(equivalents[file]?.flatMap(({ mutants }) => mutants));
     const seen = new Set<string>();
     for (const { status, replacement, location } of mutants) {
       const mutant = changedLine(source, location, replacement);
       if (status === "Killed" || status === "Timeout" || status === "RuntimeError") room.killed++;
       else if (status === "Survived" || status === "NoCoverage") {
-        if (listed.some((each) => each.mutant === mutant)) {
+        if (listed.has(mutant)) {
           room.equivalent++;
           seen.add(mutant);
         } else {
@@ -65,7 +65,7 @@ export function judge({ files }: Report, equivalents: Equivalents) {
         }
       }
     }
-    for (const { mutant } of listed) if (!seen.has(mutant)) stale.push({ file, mutant });
+    for (const mutant of listed) if (!seen.has(mutant)) stale.push({ file, mutant });
   }
   for (const room of Object.values(rooms)) {
     const { killed, survived } = room;

@@ -46,6 +46,15 @@ it("grants nothing when the clock is set back, and lets nobody wait for the old 
   expect(limit.spend("a").allowed).toBe(false);
 });
 
+it("a look begins the wait anew when the clock was set back", () => {
+  const { clock, limit } = makeLimit();
+  for (let i = 0; i < 3; i++) limit.spend("a");
+  clock.now -= 86_400_000;
+  expect(limit.check("a")).toMatchObject({ allowed: false, wait: 1_000_000 });
+  clock.now += 1000;
+  expect(limit.check("a")).toMatchObject({ allowed: true, remaining: 1 });
+});
+
 it("remembers a bounded number of callers, and those that call longest", () => {
   const { limit } = makeLimit(1000);
   for (let i = 0; i < 3; i++) limit.spend("flood");

@@ -23,13 +23,45 @@ describe("a limited request", () => {
     const { policies, limiter } = createLimiter();
     const limits = limiter.begin(address);
     limits.spendFrom("posts");
+    limits.enforce(policies.posts, { allowed: true, remaining: 3, wait: 0 });
     limits.noteCredentials();
     limits.spendCall(7);
-    limits.enforce(policies.posts, { allowed: true, remaining: 3, wait: 0 });
     expect(limits.fields()).toEqual({
       "ratelimit-policy": '"posts";q=4;w=3600, "calls";q=2;w=3600, "credentials";q=1;w=3600',
       ratelimit: '"posts";r=3;t=0, "calls";r=1;t=1800, "credentials";r=1;t=0',
     });
+  });
+
+  it("names the limit of its operation also if it has not spent from it", () => {
+    const { limiter } = createLimiter();
+    const limits = limiter.begin(address);
+    limits.spendFrom("posts");
+    limits.spendCall(7);
+    expect(limits.fields()).toEqual({
+      "ratelimit-policy": '"posts";q=4;w=3600, "calls";q=2;w=3600',
+      ratelimit: '"calls";r=1;t=1800',
+    });
+  });
+
+  it("does not tell of limits that it was only compared with", () => {
+    const { limiter } = createLimiter();
+    const limits = limiter.begin(address);
+    limits.enforceCredentials();
+    limits.spendRead();
+    expect(limits.fields().ratelimit).toBe('"reads";r=1;t=1800');
+  });
+
+  it("is refused with the limit's words and the whole seconds to wait", () => {
+    const { policies, limiter } = createLimiter();
+    const limits = limiter.begin(address);
+    expect(() => limits.enforce(policies.credentials, { allowed: false, remaining: 0, wait: 1_000_001 })).toThrow(
+      expect.objectContaining({
+        code: "rate_limited",
+        message: "Too many wrong API keys from this address; try again in 2 s.",
+        retryAfterSeconds: 2,
+      }),
+    );
+    expect(limits.refusedBy).toBe("credentials");
   });
 
   it("tells of each limit once, by its latest decision", () => {

@@ -1,3 +1,0 @@
-import type { Equivalents } from "./score.ts";
-
-export const equivalents: Equivalents = {};
