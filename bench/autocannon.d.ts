@@ -1,4 +1,4 @@
-// autocannon has no types of its own; these are the parts that the bench uses.
+// autocannon comes without types. These are the parts that the bench uses.
 declare module "autocannon" {
   interface Options {
     url: string;

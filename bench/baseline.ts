@@ -1,5 +1,5 @@
-// The reference of the bench: the same routes, written by hand on bare Fastify and mysql2,
-// with the service's statements, transactions and pool settings, and without logging. It imports nothing from src/.
+// The reference of the bench: the same routes, hand-written with only Fastify and mysql2. They use the service's statements,
+// transactions and pool settings, and log nothing. This program imports nothing from src/.
 import { fastify } from "fastify";
 import { openPool } from "./baseline/database.ts";
 import { addPostRoutes } from "./baseline/routes.ts";

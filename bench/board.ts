@@ -5,15 +5,15 @@ import type { Options } from "./options.ts";
 import { describeMachine, type Report } from "./report.ts";
 import { ensureSeed } from "./seed.ts";
 
-/** What a bench of the board runs on. */
+/** The environment of a bench of the board. */
 export interface BenchBoard {
   address: DatabaseConfig;
-  /** For looks at the database beside those of the servers. */
+  /** A connection pool of the bench itself. */
   admin: Pool;
   machine: Report["machine"];
 }
 
-/** Starts the database with a board of the population that is asked for; `cleanUp` stops it. */
+/** Starts the database and fills it with the wanted population. `cleanUp` stops it. */
 export async function openBoard(
   options: Options,
   log: (line: string) => void,

@@ -1,4 +1,4 @@
-// What is measured. A case makes calls; protocols.ts puts them into the form of a protocol.
+// The measured cases. A case makes calls, and protocols.ts converts them into requests of a protocol.
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { FeedSort } from "../gen/stoa/v1/feed_pb.js";
 import {
@@ -11,7 +11,7 @@ import {
 import { concurrency } from "./options.ts";
 import { busyAgents, communityName, discussedPost, keyOf, type Population, textOf } from "./population.ts";
 
-/** One call, over REST and as an RPC. */
+/** One call in two forms: REST and RPC. */
 export interface Call {
   rest: { method: "GET" | "POST"; path: string; body?: object };
   rpc: { method: DescMethod; message: Message };
@@ -21,7 +21,7 @@ export interface Call {
 export interface Case {
   name: string;
   kind: "read" | "write";
-  /** The calls that one of the connections makes in turn, over and over. They differ between connections and rounds. */
+  /** Returns the calls that one connection repeats. They differ between connections and rounds. */
   calls(connection: number): Call[];
 }
 
@@ -43,7 +43,7 @@ export function createCases(population: Population): Case[] {
       },
     ],
   });
-  // Up, then down, by the same connection: each of the two writes, whatever was there before.
+  // The same connection votes up, then down, so that each call writes whatever the vote was before.
   const flip = (agent: number, post: number): Call[] => [vote(agent, post, 1), vote(agent, post, -1)];
   const hotPost = Math.floor(posts * 0.9);
 

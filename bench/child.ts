@@ -6,7 +6,7 @@ export interface Child {
   url: string;
   /** Ends it, and resolves when it is gone. */
   stop(): Promise<void>;
-  /** Why it ended by itself, if it did. */
+  /** Why the program ended by itself, if it did. */
   failure(): string | undefined;
 }
 
@@ -14,8 +14,8 @@ const startMs = 60_000;
 const stopMs = 20_000;
 
 /**
- * Runs a program of this Node until it prints a line with its http address.
- * @param environment all that it gets besides PATH and HOME
+ * Starts a program with this Node.js and waits until it prints a line with its http address.
+ * @param environment its variables, besides PATH and HOME
  */
 export async function startChild(
   name: string,
@@ -28,7 +28,7 @@ export async function startChild(
   const child = spawn(process.execPath, args, {
     env: { PATH, HOME, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // In a group of its own: Ctrl-C reaches the bench alone, which then stops it.
+    // The program has its own process group, so Ctrl-C reaches only the bench, which then stops the program.
     detached: true,
   });
   let output = "";

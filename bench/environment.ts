@@ -1,4 +1,4 @@
-// What runs while the bench measures: the database server, the service, and the hand-written routes.
+// The processes that run while the bench measures: the database server, the service and the hand-written routes.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createPool, type Pool, type RowDataPacket } from "mysql2/promise";
@@ -7,7 +7,7 @@ import { startPrivateServer } from "../src/private-database/server/private-serve
 import { type Child, startChild } from "./child.ts";
 import { concurrency, fullBufferPool, type Options } from "./options.ts";
 
-/** Both sides have the same value, so that replies can be compared. */
+/** Both sides use the same value, so that the bench can compare their replies. */
 const siteUrl = "http://stoa.example";
 
 interface BenchDatabase {
@@ -15,7 +15,7 @@ interface BenchDatabase {
   stop(): Promise<void>;
 }
 
-/** Starts the private server, as durable as in production but with room for all data, or takes the one that is named. */
+/** Returns the configured database server, or starts a private one. That is as durable as in production and keeps all data in memory. */
 export async function startDatabase(
   options: Options,
   log: (line: string) => void,
@@ -34,7 +34,7 @@ export async function startDatabase(
     signal,
     extraArgs: [
       `--innodb-buffer-pool-size=${fullBufferPool}`,
-      // One or the other is known to each engine; a small log would flush in bursts.
+      // Each engine knows only one of these options. A small log would be flushed in bursts.
       "--loose-innodb-log-file-size=1G",
       "--loose-innodb-redo-log-capacity=1G",
     ],
@@ -53,7 +53,7 @@ export async function describeEngine(admin: Pool): Promise<string> {
   return version.includes("MariaDB") ? version : `MySQL ${version}`;
 }
 
-/** @param settings what it is given besides, by the names of the environment */
+/** @param settings further environment variables */
 export function startService(
   address: DatabaseConfig,
   options: Options,
@@ -79,7 +79,7 @@ export function startService(
   );
 }
 
-/** @param program the hand-written server, in bench/ */
+/** @param program the path of the hand-written server in bench/ */
 export function startBaseline(address: DatabaseConfig, signal: AbortSignal, program = "baseline.ts"): Promise<Child> {
   return startChild(
     "the hand-written server",
@@ -94,14 +94,14 @@ export function startBaseline(address: DatabaseConfig, signal: AbortSignal, prog
   );
 }
 
-/** What `npm start` gives to Node; both sides run with it. */
+/** The options that `npm start` gives to Node.js. Both sides run with them. */
 function nodeFlags(): string[] {
   return startWords().filter((word) => word.startsWith("--"));
 }
 
 /**
- * And what it sets in the environment. Without the compile cache each process holds the compiler of TypeScript, too; with
- * as many arenas as threads, glibc holds more of what is free.
+ * The environment variables that `npm start` sets. Without the compile cache, each process also loads the TypeScript compiler.
+ * With one arena per thread, glibc keeps more free memory.
  */
 function nodeSettings(): Record<string, string> {
   const assignments = startWords().filter((word) => /^[A-Z_]+=/.test(word));

@@ -1,4 +1,4 @@
-// Before anything is measured: both sides must give the same replies and send the same statements, or ratios mean nothing.
+// Before the measurement, both sides must give the same replies and send the same statements. Otherwise the ratios mean nothing.
 import type { Pool, RowDataPacket } from "mysql2/promise";
 import type { Call, Case } from "./cases.ts";
 import type { Sides } from "./measure.ts";
@@ -6,14 +6,14 @@ import { handWritten, type Request } from "./protocols.ts";
 
 /**
  * Compares replies and statements of both sides for each case.
- * @returns what could not be compared, for the report
+ * @returns notes for the report about comparisons that were impossible
  * @throws Error that names the first difference
  */
 export async function checkFairness(cases: Case[], sides: Sides, admin: Pool): Promise<string[]> {
   const log = await openStatementLog(admin);
   try {
     for (const each of cases) {
-      // What the service does by the clock may come between once; a difference of the two is there again.
+      // Timed work of the service may add a statement once. A real difference appears again.
       await compare(each, sides, log).catch(() => compare(each, sides, log));
     }
   } finally {
@@ -27,7 +27,7 @@ async function compare({ name, kind, calls }: Case, sides: Sides, log: Statement
   let service: Outcome;
   let baseline: Outcome;
   if (name.startsWith("vote")) {
-    // The vote is known to be up; the service turns it down and the hand-written route up again.
+    // The vote is up before. The service changes it to down, and the hand-written route back to up.
     await ask(sides.service.child.url, second);
     await ask(sides.service.child.url, first);
     service = await observe(sides.service.child.url, second, log);
@@ -70,14 +70,14 @@ async function ask(url: string, call: Call): Promise<string> {
   return text;
 }
 
-/** Names and types of a JSON text, in their order. */
+/** Returns the names and types in a JSON text, in their order. */
 function shapeOf(text: string): string {
   return JSON.stringify(JSON.parse(text, (_name, value) => (typeof value === "object" ? value : typeof value)));
 }
 
 interface StatementLog {
   clear(): Promise<void>;
-  /** What was sent since then by others than us, with numbers and spaces evened out. */
+  /** Returns the statements that other connections sent since then, with normalised numbers and spaces. */
   read(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -97,7 +97,7 @@ async function openStatementLog(admin: Pool): Promise<StatementLog | undefined> 
         `SELECT argument FROM mysql.general_log
          WHERE command_type IN ('Execute', 'Query') AND thread_id <> CONNECTION_ID()`,
       );
-      // MySQL gives bytes, which hold a raw key hash and so are no text in any encoding but this one.
+      // MySQL returns bytes that contain a raw key hash. Only latin1 can decode every byte.
       return rows
         .map(({ argument }) => (Buffer.isBuffer(argument) ? argument.toString("latin1") : (argument as string)))
         .map((text) =>

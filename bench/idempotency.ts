@@ -1,4 +1,4 @@
-// What an idempotency key costs: the same creates with and without one.
+// The cost of an idempotency key: the same creates with a key and without.
 import { randomUUID } from "node:crypto";
 import type { Case } from "./cases.ts";
 import type { Measurement } from "./measure.ts";
@@ -7,8 +7,8 @@ import { concurrency, type Options } from "./options.ts";
 import { type Protocol, protocols } from "./protocols.ts";
 
 /** The maximum cost of a key, as a share of the throughput without keys. */
-const mostCost = 0.25;
-/** How many times the calls of the ordinary case: no call may be made twice, or it would be replayed. */
+const maxCost = 0.25;
+/** How many more calls each connection has than in the ordinary case. A call that is made twice would be replayed. */
 const times = 2;
 
 const rest = protocols.find(({ name }) => name === "rest") as Protocol;
@@ -23,7 +23,7 @@ const withKey: Protocol = {
 
 export const idempotencyProtocols = [rest, withKey];
 
-/** Creates, enough of them for a round. */
+/** Makes enough creates for a round. */
 export function manyCreates(cases: Case[]): Case {
   const create = cases.find(({ name }) => name === "create") as Case;
   return {
@@ -33,8 +33,8 @@ export function manyCreates(cases: Case[]): Case {
 }
 
 /**
- * The cost of a key, as the median of the rounds' shares of throughput lost.
- * @throws Error when calls may have come twice
+ * Returns the cost of a key: the median share of throughput that is lost in a round.
+ * @throws Error when calls may have been made twice
  */
 export function costOfKeys(
   each: Case,
@@ -44,15 +44,15 @@ export function costOfKeys(
   const [without, keyed] = idempotencyProtocols.map(({ name }) =>
     measurements.find(({ protocol }) => protocol === name),
   ) as [Measurement, Measurement];
-  // A connection may be twice as busy as the average.
+  // One connection may make twice as many calls as the average.
   if ((keyed.perSecond * seconds * 2) / concurrency > each.calls(0).length) {
-    throw new Error("The rounds are too long: calls came twice, and were replayed. Give --seconds less.");
+    throw new Error("The rounds are too long: calls were made twice and replayed. Give fewer --seconds.");
   }
   const costs = keyed.ratios.map((ratio, round) => 1 - ratio / (without.ratios[round] as number));
   const cost = median(costs);
   const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
   return {
     note: `an idempotency key costs a create ${percent(cost)} of its throughput (rounds: ${costs.map(percent).join(", ")})`,
-    missed: cost <= mostCost ? [] : [`a key costs ${percent(cost)}, not ${percent(mostCost)} at most`],
+    missed: cost <= maxCost ? [] : [`a key costs ${percent(cost)}, not ${percent(maxCost)} at most`],
   };
 }

@@ -1,4 +1,4 @@
-// What rate limits cost: the service with them against the service without, over the same data, in turn.
+// The cost of rate limits: the service with limits and the service without, alternately over the same data.
 import { openBoard } from "./board.ts";
 import { createCases } from "./cases.ts";
 import { startService } from "./environment.ts";
@@ -11,7 +11,7 @@ import { describeSet, formatMachine, formatTable, type Report, spanSince } from 
 
 /** The minimum throughput of a read with limits, as a share of its throughput without limits. */
 const minShare = 0.9;
-/** The load comes from one address and few agents: limits that are looked at on every call, and never reached. */
+/** The load comes from one address and few agents. These limits are checked on every call and never reached. */
 const settings = {
   STOA_RATE_LIMITS: "on",
   ...Object.fromEntries(
@@ -38,7 +38,7 @@ export async function benchLimits(
     service: await watch(startService(address, options, signal, settings), cleanUp),
   };
 
-  // The first start sealed one receipt: the cheapest read that there is.
+  // Reading the receipt that the first start sealed is the cheapest read.
   const cases = choose("case", [...createCases(options.population), receiptCase(1)], options.only);
   const measurements = await measureAll(cases, [withLimits], sides, { options, log, signal }, without);
   const report = {

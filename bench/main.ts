@@ -1,4 +1,4 @@
-// Compares the service with routes written by hand, over the same data, in one run. `npm run bench -- --help` says more.
+// Compares the service with hand-written routes over the same data in one run. See `npm run bench -- --help`.
 import { openBoard } from "./board.ts";
 import { type Case, createCases } from "./cases.ts";
 import { startBaseline, startService } from "./environment.ts";

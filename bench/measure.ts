@@ -4,7 +4,7 @@ import type { Side } from "./memory.ts";
 import { concurrency, type Options } from "./options.ts";
 import { handWritten, type Protocol } from "./protocols.ts";
 
-/** A case over one protocol; medians of its rounds. */
+/** The results of a case over one protocol, as medians of its rounds. */
 export interface Measurement {
   case: string;
   kind: Case["kind"];
@@ -13,11 +13,11 @@ export interface Measurement {
   /** In milliseconds. */
   p50: number;
   p99: number;
-  /** Throughput as a share of the reference's, which is the hand-written route, in the same round. */
+  /** Throughput as a share of the hand-written route's throughput in the same round. */
   ratio: number;
   /** The ratio of each round, in order. */
   ratios: number[];
-  /** The highest resident memory of the process that answered, in MiB. */
+  /** The maximum resident memory of the process that answered, in MiB. */
   residentMiB: number | undefined;
 }
 
@@ -41,8 +41,8 @@ export async function measureAll(
 }
 
 /**
- * Measures one case. Every round goes over all protocols, in turn forwards and backwards, so that a machine that speeds up
- * or slows down does so for all of them; ratios are formed within a round.
+ * Measures one case. Every round measures all protocols, alternately forwards and backwards, so that a machine that speeds up
+ * or slows down affects all of them. Ratios are formed within a round.
  * @throws Error when a call fails
  */
 export async function measure(

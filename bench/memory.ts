@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import type { Child } from "./child.ts";
 
-/** A server that is measured. */
+/** A measured server. */
 export interface Side {
   child: Child;
   memory: MemoryWatch;
 }
 
-/** Follows a server from its start; `cleanUp` ends both. */
+/** Watches the memory of a server from its start. `cleanUp` ends both. */
 export async function watch(starting: Promise<Child>, cleanUp: AsyncDisposableStack): Promise<Side> {
   const child = await starting;
   cleanUp.defer(() => child.stop());
@@ -16,7 +16,7 @@ export async function watch(starting: Promise<Child>, cleanUp: AsyncDisposableSt
   return { child, memory };
 }
 
-/** Follows the resident memory of a process, in MiB. Where there is no /proc, everything is undefined. */
+/** Watches the resident memory of a process, in MiB. Without /proc, all values are undefined. */
 export class MemoryWatch {
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
@@ -28,7 +28,7 @@ export class MemoryWatch {
     this.#timer = setInterval(() => this.#sample(), 200);
   }
 
-  /** The highest since it was last asked. */
+  /** Returns the maximum since the previous call. */
   takeRecent(): number | undefined {
     this.#sample();
     const recent = this.#recent;
@@ -36,7 +36,7 @@ export class MemoryWatch {
     return recent;
   }
 
-  /** The highest ever, by the system's own count. */
+  /** Returns the maximum since the start, as the system counts it. */
   peak(): number | undefined {
     this.#sample();
     return this.#peak;
@@ -52,7 +52,7 @@ export class MemoryWatch {
       this.#peak = mebibytes(status, "VmHWM") ?? this.#peak;
       this.#recent = Math.max(this.#recent ?? 0, mebibytes(status, "VmRSS") ?? 0);
     } catch {
-      // No /proc here, or the process has ended: what was seen stands.
+      // There is no /proc, or the process has ended. The values seen so far remain.
     }
   }
 }

@@ -4,19 +4,19 @@ import { fullPopulation, type Population, quickPopulation } from "./population.t
 
 export const usage = `npm run bench -- [options]
   --quick            50,000 posts and short rounds: about a minute
-  --only <case,…>    only these cases: ${"feed-hot, feed-new, feed-top, post, create, vote, vote-hot"}
-  --ledger           the ledger instead of the board: a chain of 1,000,000 receipts, 20,000 when quick;
+  --only <case,…>    measure only these cases: feed-hot, feed-new, feed-top, post, create, vote, vote-hot
+  --ledger           measure the ledger on a chain of 1,000,000 receipts, 20,000 with --quick;
                      its cases are verify, receipt, stream, seal
-  --pages            the pages beside the API's replies with the same content; its cases are home, new, post, atom
-  --limits           the service with rate limits against the service without; cases as above, and receipt
-  --idempotency      creates with an idempotency key against creates without
-  --protocol <p,…>   only these beside the hand-written routes: rest, connect-json, connect-proto, grpc
-  --rounds <n>       how often each case is measured over each protocol; the medians count
-  --seconds <n>      how long each of them takes
-  --profile          writes a CPU profile of the service to bench/results/
-  --reseed           makes the data anew
-STOA_BENCH_DATA_DIR names another folder for the private database than bench/.data; STOA_BENCH_DATABASE_URL a server to use
-instead, whose database of that name belongs to the bench.`;
+  --pages            compare the pages with the API's replies with the same content; its cases are home, new, post, atom
+  --limits           compare the service with rate limits and without; its cases are those of --only, and receipt
+  --idempotency      compare creates with an idempotency key and without
+  --protocol <p,…>   compare only these with the hand-written routes: rest, connect-json, connect-proto, grpc
+  --rounds <n>       the number of rounds for each case and protocol; the result is the median
+  --seconds <n>      the duration of a round
+  --profile          write a CPU profile of the service to bench/results/
+  --reseed           create the data again
+STOA_BENCH_DATA_DIR sets the folder of the private database (default: bench/.data). STOA_BENCH_DATABASE_URL sets a database on
+another server to use instead; the bench owns that database.`;
 
 export interface Options {
   population: Population;
@@ -31,20 +31,20 @@ export interface Options {
   dataDir: string;
   databaseUrl: string | undefined;
   resultsDir: string;
-  /** Measure the ledger, on a chain of so many receipts; undefined: the board. */
+  /** Measure the ledger on a chain of this many receipts. If undefined, measure the board. */
   ledger: { receipts: number } | undefined;
   /** Measure the pages. */
   pages: boolean;
-  /** Measure what rate limits cost. */
+  /** Measure the cost of rate limits. */
   limits: boolean;
-  /** Measure what an idempotency key costs, and nothing else. */
+  /** Measure only the cost of an idempotency key. */
   idempotency: boolean;
 }
 
-/** Calls that are open at once: connections of HTTP/1.1, streams of HTTP/2. */
+/** The number of simultaneous calls: connections over HTTP/1.1, streams over HTTP/2. */
 export const concurrency = 32;
 
-/** Enough of the database server's memory for all data, so that what is measured is not the disk. */
+/** Enough memory of the database server for all data, so that the disk is not measured. */
 export const fullBufferPool = "3G";
 
 /** Reads the command line and the environment. @throws Error that says what is wrong. */
@@ -84,7 +84,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
   };
 }
 
-/** Those that are named, or all. @throws Error for a name that is none of them */
+/** Returns the items with the given names, or all items. @throws Error for an unknown name */
 export function choose<Named extends { name: string }>(
   what: string,
   all: Named[],
@@ -100,6 +100,6 @@ export function choose<Named extends { name: string }>(
 function positive(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (!(value > 0 && value <= 600)) throw new Error(`--${name} must be a number above 0, and 600 at most.`);
+  if (!(value > 0 && value <= 600)) throw new Error(`--${name} must be a number above 0, and at most 600.`);
   return value;
 }

@@ -1,4 +1,4 @@
-// The pages beside the API's replies with the same content, from the same process.
+// Compares the pages with the API's replies with the same content, from the same process.
 import { openBoard } from "./board.ts";
 import { startService } from "./environment.ts";
 import type { Round } from "./load/recorder.ts";
@@ -72,7 +72,7 @@ function pageCases({ posts, ...population }: Population): PageCase[] {
   ];
 }
 
-/** Both in turn, each round in the other order; the ratio is formed within a round. */
+/** Measures both alternately, with the order reversed in each round. The ratio is formed within a round. */
 async function compare(
   name: string,
   run: (paths: string[], seconds: number) => Promise<Round>,

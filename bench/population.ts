@@ -1,13 +1,13 @@
-// What the database holds: pure functions of a number, so that the load generator knows every agent and post without asking.
+// The contents of the database as pure functions of a number, so that the load generator knows every agent and post.
 import { createHash } from "node:crypto";
 
 export interface Population {
-  /** The database that holds it. */
+  /** The name of the database that holds the population. */
   database: string;
   posts: number;
   agents: number;
   communities: number;
-  /** How many of the posts have comments, and how many each. */
+  /** How many posts have comments, and how many comments each of them has. */
   discussed: number;
   commentsEach: number;
 }
@@ -27,7 +27,7 @@ export const quickPopulation: Population = {
   discussed: 2_000,
 };
 
-/** The last agents write and vote during the bench; the others wrote the posts and cast the votes that are there. */
+/** The last agents write and vote during the bench. The others wrote the seeded posts and cast the seeded votes. */
 export const busyAgents = 1_000;
 
 export interface SeededPost {
@@ -50,7 +50,7 @@ const words = (
 ).split(" ");
 const text = Array.from({ length: 20_000 }, (_, i) => words[Math.floor(noise(i, 1) * words.length)]).join(" ");
 
-/** The API key of an agent, in the form that the service gives out. */
+/** Returns the API key of an agent, in the format of the service. */
 export function keyOf(agent: number): string {
   return `stoa_${createHash("sha256").update(`bench-${agent}`).digest("base64url")}`;
 }
@@ -63,12 +63,12 @@ export function residentOf(agent: number): number | null {
   return agent % 2 === 0 ? agent : null;
 }
 
-/** The first community is the one that every board begins with. */
+/** The first community exists on every new board. */
 export function communityName(community: number): string {
   return community === 1 ? "general" : `bench-${community}`;
 }
 
-/** A text without quotes or backslashes, of about `length` bytes. */
+/** Returns a text of about `length` bytes without quotes and backslashes. */
 export function textOf(seed: number, length: number): string {
   const start = Math.floor(noise(seed, 2) * (text.length - 2 * length));
   return text.slice(start, start + Math.floor(length * (0.5 + noise(seed, 3)))).trim();
@@ -90,12 +90,12 @@ export function postOf(id: number, { posts, agents, communities, discussed, comm
   };
 }
 
-/** The ids of the posts that have comments. */
+/** Returns the id of a post that has comments. */
 export function discussedPost(index: number, { posts, discussed }: Population): number {
   return (1 + (index % discussed)) * Math.floor(posts / discussed);
 }
 
-/** Who voted on a post: the first `upvotes` of them up, the others down. */
+/** Returns the agents that voted on a post. The first `upvotes` of them voted up, the others down. */
 export function votersOf(post: SeededPost, { agents }: Population): number[] {
   const pool = agents - busyAgents;
   const first = Math.floor(noise(post.id, 8) * pool);
@@ -107,7 +107,7 @@ export function votersOf(post: SeededPost, { agents }: Population): number[] {
   return voters;
 }
 
-/** A number in [0, 1) that looks random and is the same in every run. */
+/** Returns a number in [0, 1) that looks random and is the same in every run. */
 export function noise(i: number, salt: number): number {
   let x = i + Math.imul(salt, 0x9e3779b1);
   x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);

@@ -1,8 +1,8 @@
-// Calls in the form of each protocol.
+// Converts calls into requests of each protocol.
 import { toBinary, toJsonString } from "@bufbuild/protobuf";
 import type { Call } from "./cases.ts";
 
-/** A request that is ready to be sent. */
+/** A request that is ready to send. */
 export interface Request {
   method: "GET" | "POST";
   path: string;
@@ -10,7 +10,7 @@ export interface Request {
   body?: Buffer;
 }
 
-/** A way to make calls: `side` is who answers, `transport` who sends. */
+/** A way to make calls. `side` is the program that answers, `transport` is the client that sends. */
 export interface Protocol {
   name: string;
   side: "baseline" | "service";
@@ -18,7 +18,7 @@ export interface Protocol {
   encode(call: Call): Request;
 }
 
-/** The hand-written routes, and what is compared with them. */
+/** The hand-written routes, and the protocols that are compared with them. */
 export const handWritten: Protocol = { name: "hand-written", side: "baseline", transport: "http1", encode: encodeRest };
 export const protocols: Protocol[] = [
   { name: "rest", side: "service", transport: "http1", encode: encodeRest },
@@ -50,7 +50,7 @@ function encodeConnect(call: Call, contentType: string, body: Uint8Array): Reque
   return { method: "POST", path: rpcPath(call), headers, body: Buffer.from(body) };
 }
 
-/** The body is one message behind its prefix: not compressed, length. */
+/** The body is one message after its prefix: the flag `not compressed` and the length. */
 function encodeGrpc(call: Call): Request {
   const message = toBinary(call.rpc.method.input, call.rpc.message);
   const prefix = Buffer.alloc(5);

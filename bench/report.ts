@@ -5,9 +5,9 @@ import type { Measurement } from "./measure.ts";
 import { concurrency, type Options } from "./options.ts";
 
 /** The minimum throughput of REST, as a share of the hand-written route's. */
-export const leastRatio = 0.7;
+export const minRatio = 0.7;
 /** The maximum resident memory of the service, in MiB. */
-export const mostResidentMiB = 256;
+export const maxResidentMiB = 256;
 
 export interface Report {
   startedAt: string;
@@ -39,7 +39,7 @@ export function describeMachine(engine: string): Report["machine"] {
   };
 }
 
-/** When a run began, and how long it has taken. @param started in milliseconds since 1970 */
+/** Returns when a run began and how long it has taken. @param started milliseconds since 1970 */
 export function spanSince(started: number): Pick<Report, "startedAt" | "seconds"> {
   return { startedAt: new Date(started).toISOString(), seconds: Math.round((Date.now() - started) / 1000) };
 }
@@ -51,16 +51,16 @@ export function describeSet({ population, rounds, seconds }: Options): Report["s
 
 export function findMissed(measurements: Measurement[], residentMiB: number | undefined): string[] {
   const slow = measurements
-    .filter(({ protocol, ratio }) => protocol === "rest" && !(ratio >= leastRatio))
+    .filter(({ protocol, ratio }) => protocol === "rest" && !(ratio >= minRatio))
     .map(
       ({ case: name, ratio }) =>
-        `${name} over REST reaches ${ratio.toFixed(2)} of the hand-written route, not ${leastRatio}`,
+        `${name} over REST reaches ${ratio.toFixed(2)} of the hand-written route, not ${minRatio}`,
     );
-  if (residentMiB === undefined || residentMiB < mostResidentMiB) return slow;
-  return [...slow, `the service's resident memory reached ${residentMiB.toFixed(0)} MiB, not under ${mostResidentMiB}`];
+  if (residentMiB === undefined || residentMiB < maxResidentMiB) return slow;
+  return [...slow, `the service's resident memory reached ${residentMiB.toFixed(0)} MiB, not under ${maxResidentMiB}`];
 }
 
-/** A line of the table; what a line has no number for is undefined. */
+/** A line of the table. Missing numbers are undefined. */
 export interface Line {
   case: string;
   protocol: string;
@@ -71,7 +71,7 @@ export interface Line {
   residentMiB?: number | undefined;
 }
 
-/** @param unit what is counted in a second */
+/** @param unit the unit that is counted per second */
 export function formatTable(lines: Line[], unit: string): string[] {
   const header = ["ratio", "case", "protocol", `${unit}/s`, "p50 ms", "p99 ms", "RSS MiB"];
   const rows = lines.map((each) => [

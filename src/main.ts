@@ -31,7 +31,7 @@ function stop(): void {
   if (stoppingSince !== undefined) return;
   stoppingSince = performance.now();
   setTimeout(giveUp, drainTimeoutMs + stopTimeoutMs).unref();
-  start.abort(new Error("Stopped before it was up."));
+  start.abort(new Error("Stopped before the start was complete."));
   if (app === undefined) return;
   process.stdout.write("Stopping: running calls may finish.\n");
   app
@@ -42,7 +42,7 @@ function stop(): void {
 
 /** What is left does not end: a database or a disk that is silent. Nothing that was acknowledged depends on it. */
 function giveUp(): void {
-  log?.warn("the process ends although not everything in it has ended");
+  log?.warn("the process ends although some of its work still runs");
   process.exit();
 }
 
@@ -78,6 +78,6 @@ try {
   if (start.signal.aborted) await app.close();
 } catch (error) {
   // Whoever asks for a stop gets one: that the start fails then is no failure.
-  if (start.signal.aborted) process.stdout.write("Stopped before it was up.\n");
+  if (start.signal.aborted) process.stdout.write("Stopped before the start was complete.\n");
   else fail(error);
 }

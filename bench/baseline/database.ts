@@ -2,7 +2,7 @@ import { createPool, type Pool, type PoolConnection } from "mysql2";
 
 type Param = string | number | Buffer | null;
 
-/** A pool with the settings of the service's. */
+/** Opens a pool with the same settings as the service's pool. */
 export function openPool(databaseUrl: string, connections: number): Pool {
   const url = new URL(databaseUrl);
   const socketPath = url.searchParams.get("socket");
@@ -26,14 +26,14 @@ export function openPool(databaseUrl: string, connections: number): Pool {
   return pool;
 }
 
-/** Runs one prepared statement, on any connection or on the one given. */
+/** Runs one prepared statement on the given connection, or on any connection. */
 export function execute<Result>(on: Pool | PoolConnection, sql: string, params: Param[]): Promise<Result> {
   return new Promise((resolve, reject) => {
     on.execute(sql, params, (error, result) => (error ? reject(error) : resolve(result as Result)));
   });
 }
 
-/** Runs `work` in a transaction; a deadlock is tried again. */
+/** Runs `work` in a transaction, and retries it after a deadlock. */
 export async function transaction<Result>(pool: Pool, work: (tx: PoolConnection) => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     const connection = await acquire(pool);

@@ -1,4 +1,4 @@
-// Rows as JSON, by plain object literals.
+// Converts rows to JSON with plain object literals.
 
 export interface PostRow {
   id: number;

@@ -51,7 +51,7 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
     return toFeed(sort, limit, offset, rows, siteUrl);
   });
 
-  // The first page of comments is enough here: no post of the bench has more.
+  // One page of comments is enough: no post of the bench has more.
   app.get("/api/v1/posts/:id", { schema: { params: id } }, async (request, reply) => {
     const { id } = request.params as { id: number };
     const [post] = await execute<PostRow[]>(pool, sql.findPost, [id]);

@@ -1,4 +1,4 @@
-// The service's statements (src/store/), copied. The bench compares what both sides send before it measures.
+// Copies of the service's statements (src/store/). The bench compares the statements of both sides before it measures.
 
 const columns = `p.id, p.title, p.body, c.name AS community, a.name AS author,
   a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.score, p.hot`;

@@ -1,4 +1,4 @@
-// The ledger's part of the bench: verification, reading, streaming and sealing on a long chain.
+// The bench of the ledger: verification, reading, streaming and sealing on a long chain.
 import type { DatabaseConfig } from "../../src/config/config.ts";
 import { describeEngine, openAdmin, startBaseline, startDatabase, startService } from "../environment.ts";
 import { checkFairness } from "../fairness.ts";
@@ -12,7 +12,7 @@ import {
   formatMachine,
   formatTable,
   type Line,
-  mostResidentMiB,
+  maxResidentMiB,
   type Report,
   spanSince,
 } from "../report.ts";
@@ -22,9 +22,9 @@ import { ensureChain } from "./seed.ts";
 import { measureStreams } from "./streams.ts";
 import { measureVerification, type Outcome } from "./verification.ts";
 
-/** How much of the chain one stream is measured with, and the most receipts. */
+/** The share of the chain that one stream reads, and the maximum number of receipts. */
 const streamedShare = 0.5;
-const mostStreamed = 100_000;
+const maxStreamed = 100_000;
 
 export interface LedgerReport extends Pick<Report, "startedAt" | "seconds" | "machine" | "notes" | "missed"> {
   set: { receipts: number; streamed: number; concurrency: number; rounds: number; roundSeconds: number };
@@ -54,7 +54,7 @@ export async function benchLedger(
   };
 
   const { rounds } = options;
-  const streamed = Math.min(receipts * streamedShare, mostStreamed);
+  const streamed = Math.min(receipts * streamedShare, maxStreamed);
   const parts: { name: string; run: () => Promise<Outcome> }[] = [
     { name: "verify", run: () => measureVerification(sides, receipts, rounds, signal) },
     {
@@ -79,8 +79,8 @@ export async function benchLedger(
 
   const peak = sides.service.memory.peak();
   const missed = outcomes.flatMap((outcome) => outcome.missed);
-  if (peak !== undefined && peak >= mostResidentMiB) {
-    missed.push(`the service's resident memory reached ${peak.toFixed(0)} MiB, not under ${mostResidentMiB}`);
+  if (peak !== undefined && peak >= maxResidentMiB) {
+    missed.push(`the service's resident memory reached ${peak.toFixed(0)} MiB, not under ${maxResidentMiB}`);
   }
   const report: LedgerReport = {
     ...spanSince(started),
@@ -94,7 +94,7 @@ export async function benchLedger(
   return { report, text: formatLedgerReport(report) };
 }
 
-/** A database beside the board's, on the same server. */
+/** A second database on the server of the board's database. */
 function named(address: DatabaseConfig, part: string): DatabaseConfig {
   return { ...address, database: `${address.database}_${part}` };
 }
@@ -108,9 +108,9 @@ function formatLedgerReport(report: LedgerReport): string {
     "",
     ...formatTable(lines, "calls or receipts"),
     "",
-    "ratio: verify: share of a bare loop's speed that reads and hashes the same rows; receipt: share of the hand-written",
+    "ratio: verify: share of the speed of a simple loop that reads and hashes the same rows; receipt: share of the hand-written",
     "route's; stream-slow, beside slow followers: share of the same reader's speed alone",
-    "streams are read by a bare client in the bench's own process, which counts messages: its cost is part of them",
+    "a minimal client in the bench's process reads the streams and counts messages: the numbers include its cost",
     `the service's resident memory: ${serviceResidentPeakMiB?.toFixed(0) ?? "unknown"} MiB at most, start included`,
     ...notes,
     missed.length === 0 ? "All targets are met." : missed.map((line) => `MISSED: ${line}`).join("\n"),

@@ -1,4 +1,4 @@
-// A long valid chain, sealed by the service's own functions on a transaction that stores nothing.
+// Makes a long valid chain with the service's functions, in a transaction that stores nothing.
 import { dateOf, dayMs } from "../../src/ledger/calendar.ts";
 import { sealGenesis } from "../../src/ledger/sealing/genesis.ts";
 import { type SessionInput, sealSession } from "../../src/ledger/sealing/session.ts";
@@ -8,23 +8,23 @@ import type { Head, ReceiptRow } from "../../src/store/tables/receipts.ts";
 import { textOf } from "../population.ts";
 
 const spanMs = 2 * 365 * dayMs;
-/** More than a day has receipts, so that no book has two sessions of one date. */
+/** More books than receipts in a day, so that no book has two sessions on one date. */
 const books = 1_500;
 
 export interface MadeReceipt {
   row: ReceiptRow;
   /** The time, in milliseconds since 1970 (UTC). */
   ts: number;
-  /** What it seals; undefined for receipt 1. */
+  /** The day or session that it seals; undefined for receipt 1. */
   session: Pick<SessionInput, "book" | "session"> | undefined;
 }
 
-/** The date that is city_day 1 of a chain that ends at `end`. */
+/** Returns the date of city_day 1 for a chain that ends at `end`. */
 export function epochOf(end: number): string {
   return dateOf(end - spanMs);
 }
 
-/** Receipts from 1 on, spread evenly over two years up to `end`. */
+/** Yields receipts from seq 1, spread evenly over two years up to `end`. */
 export async function* makeChain(receipts: number, end: number): AsyncGenerator<MadeReceipt> {
   const tx = new PaperTransaction();
   const epoch = epochOf(end);
@@ -33,7 +33,7 @@ export async function* makeChain(receipts: number, end: number): AsyncGenerator<
     const input = sessionOf(seq, now);
     const sealing = { tx, now, epoch, blockReason: undefined };
     const row = seq === 1 ? await sealGenesis(sealing) : await sealSession(sealing, input);
-    if (row === undefined) throw new Error("The chain to be made is not empty.");
+    if (row === undefined) throw new Error("The chain is not empty.");
     tx.head = { seq, hash: row.hash, ts: now };
     yield { row, ts: now, session: seq === 1 ? undefined : input };
   }
@@ -52,7 +52,7 @@ function sessionOf(seq: number, now: number): SessionInput {
   };
 }
 
-/** Has a head to be locked, and forgets what is written. */
+/** A transaction that returns the head and stores nothing. */
 class PaperTransaction implements Tx {
   head: Head = { seq: 0, hash: zeroHash, ts: 0 };
 

@@ -1,5 +1,5 @@
-// What the ledger is measured against: one receipt's route and a bare loop over the chain, as somebody would write them by
-// hand on Fastify and mysql2, with the service's statements and pool settings. It imports nothing from src/.
+// The reference for the ledger: a route for one receipt and a simple loop over the chain, hand-written with Fastify and mysql2.
+// They use the service's statements and pool settings. This program imports nothing from src/.
 import { hash as digest } from "node:crypto";
 import { type FastifyRequest, fastify } from "fastify";
 import { execute, openPool } from "../baseline/database.ts";
@@ -59,14 +59,14 @@ app.get("/api/v1/house/receipts/:seq", { schema: { params: seqParam } }, async (
   };
 });
 
-/** Reads all receipts, `portion` at once, and hashes them; nothing else is checked. */
+/** Reads all receipts, `portion` at a time, and checks only their hashes. */
 app.get("/bare-loop", { schema: { querystring: portionQuery } }, async (request: FastifyRequest) => {
   const { portion } = request.query as { portion: number };
   let count = 0;
   for (;;) {
     const rows = await execute<Receipt[]>(pool, many, [count + 1, String(portion)]);
     for (const { hash, canonical } of rows) {
-      if (sha256(canonical) !== hash) throw new Error(`Receipt ${count + 1} does not have its hash.`);
+      if (sha256(canonical) !== hash) throw new Error(`Receipt ${count + 1} has a wrong hash.`);
       count += 1;
     }
     if (rows.length === 0) return { count };

@@ -4,7 +4,7 @@ import type { Call, Case } from "../cases.ts";
 
 const callsAConnection = 300;
 
-/** Reads receipts from anywhere in the chain, one by one. */
+/** Reads single receipts from random places in the chain. */
 export function receiptCase(receipts: number): Case {
   return {
     name: "receipt",

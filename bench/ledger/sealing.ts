@@ -10,14 +10,14 @@ import { runLoad } from "../load.ts";
 import { MemoryWatch } from "../memory.ts";
 import { concurrency, type Options } from "../options.ts";
 import { protocols } from "../protocols.ts";
-import { openServer, recreate } from "../seed.ts";
+import { openServer, recreate } from "../seed-database.ts";
 import type { Outcome } from "./verification.ts";
 
-/** More than are sealed in a second: no session is sealed twice. */
-const mostASecond = 5_000;
+/** More sessions than a second can seal, so that no session is sealed twice. */
+const maxPerSecond = 5_000;
 const token = "bench-operator-token-of-32-characters-or-more";
 
-/** Seals sessions over gRPC on a chain of their own, one caller and many, and verifies the chain afterwards. */
+/** Seals sessions over gRPC on a separate chain, first with one caller, then with many. Verifies the chain afterwards. */
 export async function measureSealing(address: DatabaseConfig, options: Options, signal: AbortSignal): Promise<Outcome> {
   await using cleanUp = new AsyncDisposableStack();
   const server = cleanUp.use(openServer(address));
@@ -50,7 +50,7 @@ function sealer({ url }: Child, signal: AbortSignal) {
   const session = dateOf(Date.now());
   let books = 0;
   return async (callers: number, seconds: number) => {
-    const each = Math.ceil((mostASecond * seconds) / callers);
+    const each = Math.ceil((maxPerSecond * seconds) / callers);
     const requests = Array.from({ length: callers }, () =>
       Array.from({ length: each }, () => encode(sealCall(`bench-${++books}`, session))),
     );
@@ -64,7 +64,7 @@ function sealCall(book: string, session: string): Call {
   const body = { book, session, note: "Sealed by the bench.", source: `https://books.example/${book}/${session}` };
   const evidence = { entries: 42, opened: 1, closed: 43 };
   return {
-    // The operator's service is reached by RPC alone.
+    // Only RPC reaches the operator's service.
     rest: { method: "POST", path: "/" },
     rpc: {
       method: LedgerOperatorService.method.sealSession,
@@ -74,7 +74,7 @@ function sealCall(book: string, session: string): Call {
   };
 }
 
-/** Every session that was sealed is in the chain, and the chain verifies. */
+/** Checks that the chain contains every sealed session and verifies. */
 async function checkChain(address: DatabaseConfig, { url }: Child, signal: AbortSignal) {
   const response = await fetch(`${url}/house/verify?from=1`, { signal });
   const { verify_ok, count, reason } = (await response.json()) as Record<string, unknown>;

@@ -4,7 +4,7 @@ import type { DatabaseConfig } from "../../src/config/config.ts";
 import { dateOf, dayMs } from "../../src/ledger/calendar.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
-import { isSeeded, openServer, recreate } from "../seed.ts";
+import { isSeeded, openServer, recreate } from "../seed-database.ts";
 import { epochOf, type MadeReceipt, makeChain } from "./chain.ts";
 
 /** To be raised when the chain changes. */

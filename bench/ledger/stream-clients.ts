@@ -1,21 +1,21 @@
-// Bare clients of StreamReceipts: they count messages and decode none, so that they cost little of the machine they share.
+// Minimal clients of StreamReceipts. They count messages without decoding them, because they share the machine with the service.
 import http from "node:http";
 import http2 from "node:http2";
 import type { Readable } from "node:stream";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { LedgerService, StreamReceiptsRequestSchema } from "../../gen/stoa/v1/ledger_service_pb.js";
 
-/** A stream that is open, on a connection of its own. */
+/** An open stream on its own connection. */
 export interface OpenStream {
   body: Readable;
-  /** Takes what was read, and returns how many messages have come so far. */
+  /** Takes the bytes that were read. Returns the number of messages so far. */
   count(chunk: Buffer): number;
   close(): void;
 }
 
 export interface StreamProtocol {
   name: string;
-  /** Asks for the receipts from `from` on. `roomy`: with a large window, as a client that reads all it can would have. */
+  /** Requests the receipts from `from` on. `roomy` means a large window, for a client that reads as fast as possible. */
   open(url: string, query: { from: number; follow: boolean; roomy: boolean }): Promise<OpenStream>;
 }
 
@@ -52,7 +52,7 @@ function overHttp1(request: http.ClientRequest, count: OpenStream["count"], body
 async function openGrpc(url: string, query: Parameters<StreamProtocol["open"]>[1]): Promise<OpenStream> {
   const client = http2.connect(url, query.roomy ? { settings: { initialWindowSize: roomyWindow } } : {});
   await new Promise<void>((resolve, reject) => client.once("connect", () => resolve()).once("error", reject));
-  client.on("error", () => {}); // seen by the stream
+  client.on("error", () => {}); // the stream reports it
   if (query.roomy) client.setLocalWindowSize(roomyWindow);
   const headers = { "content-type": "application/grpc+proto", te: "trailers" };
   const stream = client.request({ ":method": "POST", ":path": rpcPath, ...headers });
@@ -65,7 +65,7 @@ async function openGrpc(url: string, query: Parameters<StreamProtocol["open"]>[1
   return { body: stream, count: countFrames(), close: () => client.destroy() };
 }
 
-/** The request behind its prefix, which gRPC and Connect share: not compressed, length. */
+/** The request after its prefix, which is the same in gRPC and Connect: the flag `not compressed` and the length. */
 function requestFrame({ from, follow }: { from: number; follow: boolean }): Buffer {
   const message = create(StreamReceiptsRequestSchema, { from: BigInt(from), follow });
   const bytes = toBinary(StreamReceiptsRequestSchema, message);
@@ -83,7 +83,7 @@ function countLines(): OpenStream["count"] {
   };
 }
 
-/** Counts frames that are complete; the last one of a Connect stream says how it ended, and is no message. */
+/** Counts complete frames. The last frame of a Connect stream says how it ended and is not a message. */
 function countFrames(): OpenStream["count"] {
   const endOfStream = 2;
   const prefix = Buffer.alloc(5);

@@ -1,20 +1,19 @@
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { median, type Sides } from "../measure.ts";
-import { type Line, mostResidentMiB } from "../report.ts";
+import { type Line, maxResidentMiB } from "../report.ts";
 import { type OpenStream, type StreamProtocol, streamProtocols } from "./stream-clients.ts";
 import type { Outcome } from "./verification.ts";
 
 const slowFollowers = 50;
-/** What each slow follower takes, in bytes a second. */
+/** The speed of each slow follower, in bytes a second. */
 const slowPace = 32 * 1024;
-/** The least share of its speed alone that a reader keeps beside the slow followers. */
-const leastBeside = 0.5;
+/** The minimum share of its speed alone that a reader keeps beside the slow followers. */
+const minShareBeside = 0.5;
 
 /**
- * Streams the newest `count` receipts to one reader, in turns alone and beside slow followers of the same protocol. The
- * reader counts messages in this process, on the machine that also runs the service and the database: its cost is part of
- * the numbers.
+ * Streams the newest `count` receipts to one reader, alternately alone and beside slow followers of the same protocol. The
+ * reader runs in this process, on the machine of the service and the database, so the numbers include its cost.
  */
 export async function measureStreams(
   sides: Sides,
@@ -47,7 +46,7 @@ export async function measureStreams(
 class Results {
   readonly perSecond: number[] = [];
   readonly residentMiB: number[] = [];
-  /** What each slow follower took in a round. */
+  /** The receipts that each slow follower read in a round. */
   readonly taken: number[] = [];
 
   line(name: string, protocol: string, ratio?: number): Line {
@@ -61,16 +60,16 @@ function judge(protocol: string, alone: Results, beside: Results) {
   const lines = { alone: alone.line("stream", protocol), beside: beside.line("stream-slow", protocol, ratio) };
   const least = Math.min(...beside.taken);
   const missed: string[] = [];
-  if (least === 0) missed.push(`a slow follower over ${protocol} got nothing`);
-  if (!(ratio >= leastBeside)) {
+  if (least === 0) missed.push(`a slow follower over ${protocol} received nothing`);
+  if (!(ratio >= minShareBeside)) {
     missed.push(
-      `beside slow followers a reader over ${protocol} keeps ${ratio.toFixed(2)} of its speed, not ${leastBeside}`,
+      `beside slow followers a reader over ${protocol} keeps ${ratio.toFixed(2)} of its speed, not ${minShareBeside}`,
     );
   }
   const { residentMiB = 0 } = lines.beside;
-  if (residentMiB >= mostResidentMiB) {
+  if (residentMiB >= maxResidentMiB) {
     missed.push(
-      `with slow followers over ${protocol} the service takes ${residentMiB.toFixed(0)} MiB, not under ${mostResidentMiB}`,
+      `with slow followers over ${protocol} the service takes ${residentMiB.toFixed(0)} MiB, not under ${maxResidentMiB}`,
     );
   }
   const note =
@@ -79,7 +78,7 @@ function judge(protocol: string, alone: Results, beside: Results) {
   return { ...lines, note, missed };
 }
 
-/** Reads the receipts from `from` to `head` as fast as they come. @returns receipts a second */
+/** Reads the receipts from `from` to `head` as fast as possible. @returns receipts a second */
 async function readAll(
   protocol: StreamProtocol,
   url: string,
@@ -117,10 +116,10 @@ async function readBesideSlow(
   try {
     for (let i = 0; i < slowFollowers; i++)
       streams.push(await protocol.open(url, { from: 1, follow: true, roomy: false }));
-    // What fills their buffers at the beginning is not what slow followers cost.
+    // The measurement starts after the buffers of the slow followers are full.
     await Promise.all(streams.map(({ body }) => once(body, "readable", { signal: either })));
     const taken = Promise.all(streams.map((stream) => takeSlowly(stream, either)));
-    taken.catch(() => {}); // thrown below, once the reader is done
+    taken.catch(() => {}); // thrown below, when the reader is done
     const perSecond = await readAll(protocol, url, from, head, signal);
     ending.abort();
     return { perSecond, taken: await taken };
@@ -130,7 +129,7 @@ async function readBesideSlow(
   }
 }
 
-/** Reads a little, pauses, and so on until `signal`. @returns how many receipts it took */
+/** Alternately reads a little and pauses until `signal` aborts. @returns the number of receipts read */
 async function takeSlowly({ body, count }: OpenStream, signal: AbortSignal): Promise<number> {
   let taken = 0;
   try {
@@ -142,5 +141,5 @@ async function takeSlowly({ body, count }: OpenStream, signal: AbortSignal): Pro
     if (!signal.aborted) throw error;
     return taken;
   }
-  throw new Error("a stream that follows has ended");
+  throw new Error("a following stream has ended");
 }

@@ -2,10 +2,10 @@ import { maxBatchSize } from "../../src/ledger/verification/verification.ts";
 import { median, type Sides } from "../measure.ts";
 import type { Line } from "../report.ts";
 
-/** The least share of the bare loop's speed. */
-const leastRatio = 0.6;
+/** The minimum share of the simple loop's speed. */
+const minRatio = 0.6;
 /** How much the service may grow while it verifies, in MiB. */
-const mostGrowthMiB = 64;
+const maxGrowthMiB = 64;
 
 export interface Outcome {
   lines: Line[];
@@ -14,8 +14,8 @@ export interface Outcome {
 }
 
 /**
- * Verification by the service against a bare loop over the same rows in another process, in turns; each is called once
- * before, to be warm. Times are what the caller waits.
+ * Compares the service's verification with a simple loop over the same rows in another process, alternately. Each runs once
+ * before the measurement to warm up. Times are the caller's waiting times.
  */
 export async function measureVerification(
   sides: Sides,
@@ -43,11 +43,11 @@ export async function measureVerification(
   const growth = highest === undefined || before === undefined ? undefined : highest - before;
 
   const missed: string[] = [];
-  if (!(ratio >= leastRatio)) {
-    missed.push(`verification reaches ${ratio.toFixed(2)} of the bare loop, not ${leastRatio}`);
+  if (!(ratio >= minRatio)) {
+    missed.push(`verification reaches ${ratio.toFixed(2)} of the bare loop, not ${minRatio}`);
   }
-  if (growth !== undefined && growth >= mostGrowthMiB) {
-    missed.push(`verification grows the service by ${growth.toFixed(0)} MiB, not under ${mostGrowthMiB}`);
+  if (growth !== undefined && growth >= maxGrowthMiB) {
+    missed.push(`verification grows the service by ${growth.toFixed(0)} MiB, not under ${maxGrowthMiB}`);
   }
   return {
     lines: [
@@ -55,14 +55,14 @@ export async function measureVerification(
       { case: "verify", protocol: "rest", perSecond: receipts / median(seconds), ratio, residentMiB: highest },
     ],
     notes: [
-      `verify: the service grew by ${growth?.toFixed(0) ?? "an unknown number of"} MiB (under ${mostGrowthMiB} is asked), ` +
+      `verify: the service grew by ${growth?.toFixed(0) ?? "an unknown number of"} MiB (under ${maxGrowthMiB} is asked), ` +
         `${maxBatchSize} rows at once`,
     ],
     missed,
   };
 }
 
-/** How long the call takes, in seconds. @throws Error when it does not find every receipt good */
+/** Returns how long the call takes, in seconds. @throws Error when it finds a damaged receipt */
 async function timed(url: string, receipts: number, signal: AbortSignal): Promise<number> {
   const begun = performance.now();
   const response = await fetch(url, { signal });

@@ -2,11 +2,11 @@ import http2 from "node:http2";
 import type { Request } from "../protocols.ts";
 import { type Load, Recorder, type Round } from "./recorder.ts";
 
-/** Clients usually keep one connection with many streams; a few share the streams here. */
+/** Clients usually keep one connection with many streams. Here a few connections share the streams. */
 const sessions = 4;
 const windowBytes = 1 << 20;
 
-/** gRPC by bare HTTP/2 with frames made before: a whole client in this process would cost more than what it measures. */
+/** gRPC over plain HTTP/2 with prepared frames. A full client in this process would cost more than the calls it measures. */
 export async function loadGrpc({ url, seconds, requests, signal }: Load): Promise<Round> {
   const recorder = new Recorder();
   const clients = await Promise.all(Array.from({ length: sessions }, () => connect(url)));
@@ -40,12 +40,12 @@ export async function loadGrpc({ url, seconds, requests, signal }: Load): Promis
 async function connect(url: string): Promise<http2.ClientHttp2Session> {
   const client = http2.connect(url, { settings: { initialWindowSize: windowBytes } });
   await new Promise<void>((resolve, reject) => client.once("connect", () => resolve()).once("error", reject));
-  client.on("error", () => {}); // seen by the calls
+  client.on("error", () => {}); // the calls report it
   client.setLocalWindowSize(windowBytes);
   return client;
 }
 
-/** Resolves with what went wrong, or undefined. */
+/** Resolves with a description of the failure, or undefined. */
 function call(client: http2.ClientHttp2Session, { path, headers, body }: Request): Promise<string | undefined> {
   return new Promise((resolve) => {
     const stream = client.request({ ":method": "POST", ":path": path, ...headers });

@@ -1,7 +1,7 @@
 import autocannon from "autocannon";
 import { type Load, Recorder, type Round } from "./recorder.ts";
 
-/** REST and Connect over HTTP/1.1, by autocannon. Latencies are taken from its events: its own histogram has whole ms. */
+/** REST and Connect over HTTP/1.1, with autocannon. Latencies come from its events: its own histogram has whole milliseconds. */
 export async function loadHttp1({ url, seconds, requests, signal }: Load): Promise<Round> {
   const recorder = new Recorder();
   const done = Promise.withResolvers<void>();
@@ -10,7 +10,7 @@ export async function loadHttp1({ url, seconds, requests, signal }: Load): Promi
     {
       url,
       connections: requests.length,
-      duration: seconds + 5, // it looks at the clock but once a second; we end it ourselves
+      duration: seconds + 5, // autocannon checks the time only once a second, so the bench ends it
       sampleInt: 20,
       setupClient: (client) => client.setRequests(requests[next++ % requests.length] as never[]),
     },

@@ -1,6 +1,6 @@
 import type { Request } from "../protocols.ts";
 
-/** What one round saw. Times are in milliseconds. */
+/** The outcomes of one round. Times are in milliseconds. */
 export interface Round {
   perSecond: number;
   p50: number;
@@ -14,12 +14,12 @@ export interface Round {
 export interface Load {
   url: string;
   seconds: number;
-  /** The requests of each connection (or stream, over HTTP/2), which it makes in turn. */
+  /** The requests that each connection (or stream, over HTTP/2) makes in turn. */
   requests: Request[][];
   signal: AbortSignal;
 }
 
-/** Collects the outcomes of a round; only what ends within its time counts. */
+/** Collects the outcomes of a round. Only calls that end within its time count. */
 export class Recorder {
   readonly #latencies: number[] = [];
   readonly #failures: string[] = [];

@@ -29,6 +29,6 @@ export async function startClock(
   // This comes before anything is sealed, swept or served.
   await guard.check(new AbortController().signal);
   const watch = guard.watch();
-  shutdown.push(() => watch.stop(), "the watch over the clock");
+  shutdown.push(() => watch.stop(), "the clock watch");
   return { now: clock.now, even: clock.steadyNow, expiryNow: guard.expiryNow };
 }

@@ -58,7 +58,7 @@ async function startPrivateServer({ config, log, shutdown }: Startup): Promise<P
   shutdown.pushLast((endsAt) => database.stop(timeoutMs(endsAt)), "the private database");
   const { folder } = database;
   const space = minFreeMiB === "off" ? undefined : await FreeSpace.watch({ folder, minFreeMiB, log });
-  shutdown.push(async () => space?.stop(), "the watch over free space");
+  shutdown.push(async () => space?.stop(), "the free space watch");
   return { ...database, space };
 }
 
@@ -84,7 +84,9 @@ async function migrateSchema(
     return warning;
   } catch (error) {
     if (space?.refusal === undefined) throw error;
-    throw new Error(`The database cannot be migrated. ${space.warning} Free some and start again.`, { cause: error });
+    throw new Error(`The database cannot be migrated. ${space.warning} Free some space and start again.`, {
+      cause: error,
+    });
   } finally {
     await db.close();
   }

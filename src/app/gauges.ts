@@ -15,7 +15,7 @@ export function gaugesOf(
     // This comes first: a gauge that asks the database would count itself.
     {
       name: "stoa_database_connections_in_use",
-      help: "Connections that work for a call.",
+      help: "Connections that a call uses.",
       read: () => db.load.inUse,
     },
     {
@@ -26,7 +26,7 @@ export function gaugesOf(
     { name: "stoa_ledger_head_seq", help: "The seq of the newest receipt.", read: () => ledger.receipts.headSeq() },
     {
       name: "stoa_ledger_alarm",
-      help: "1 from when a verification finds that the ledger does not verify, until one of all of it succeeds; else 0.",
+      help: "1 after a verification of the ledger fails, until a verification of the whole ledger succeeds; else 0.",
       read: () => (ledger.verifier.alarm.text === undefined ? 0 : 1),
     },
     {
@@ -53,7 +53,7 @@ function gaugesOfSpace(space: FreeSpace): GaugeSource[] {
     },
     {
       name: "stoa_disk_min_free_bytes",
-      help: "With less free space on the disk of the private database writes are refused.",
+      help: "Writes are refused while the disk of the private database has less free space than this.",
       read: () => space.minFreeBytes,
     },
   ];

@@ -31,20 +31,20 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
   // The cache of compiled code belongs to root: root's next start would run what this account wrote there.
   flushCompileCache();
   become(account);
-  log.info(`the service has given up root and runs as the account ${account.name}`);
+  log.info(`the service has dropped root and runs as the account ${account.name}`);
 }
 
 function findObstacle({ database }: Config, account: Account, dataDir: string): string | undefined {
   // A database server often admits root on a socket by its system account, and would then refuse this process.
   if (database?.socketPath !== undefined && database.user === "root") {
-    return "STOA_DATABASE_URL names the database account root on a socket, which other accounts may not be let in as";
+    return "STOA_DATABASE_URL names the database account root on a socket, which may refuse other system accounts";
   }
   const unreadable = firstUnreadable(account, [...sources(), ...(database === undefined ? [dirname(dataDir)] : [])]);
   if (unreadable !== undefined) {
     return `the account ${account.name} cannot read ${unreadable}; move it to where every account can, such as /opt`;
   }
   const foreign = database === undefined ? foreignEntry(dataDir) : undefined;
-  return foreign && `${dataDir} holds more than the database (${foreign}); set STOA_DATA_DIR to a folder of its own`;
+  return foreign && `${dataDir} holds more than the database (${foreign}); set STOA_DATA_DIR to a separate folder`;
 }
 
 /** Everything that may still be loaded: modules, threads, migrations, served files. */
@@ -60,5 +60,5 @@ function become({ uid, gid }: Account): void {
   process.setgroups?.([]);
   process.setgid?.(gid);
   process.setuid?.(uid);
-  if (process.getuid?.() === 0 || process.geteuid?.() === 0) throw new Error("root could not be given up");
+  if (process.getuid?.() === 0 || process.geteuid?.() === 0) throw new Error("root could not be dropped");
 }

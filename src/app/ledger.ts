@@ -18,7 +18,7 @@ export async function openLedger(
   const guard = new HeadGuard({ db, log, folder: headFolder(config), lookMs: guardLookMs });
   sealChecks.add(guard.check);
   warnings.add("guard", () => guard.warning);
-  shutdown.push(() => guard.stop(), "the guard of the head");
+  shutdown.push(() => guard.stop(), "the head guard");
   const ledger = await Ledger.open({
     db,
     now,

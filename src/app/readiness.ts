@@ -36,7 +36,7 @@ export function watchDatabase(
     refusesWrites: () => db.refusal !== undefined,
     onLook: async (reader) => void (await ledger.verifier.alarm.refresh(reader)),
   });
-  shutdown.push(() => watch.stop(), "a look at the database");
+  shutdown.push(() => watch.stop(), "a database check");
   warnings.add("triggers", () => triggers.warning);
   warnings.add("disk", () => space?.warning);
   warnings.add("database", () => watch.connectionWarning);

@@ -14,12 +14,12 @@ export function startRecount({ overrides, log, warnings, shutdown }: Startup, bo
   return [
     {
       name: "stoa_recount_findings",
-      help: "How many stored values the recount in the background has found wrong, up to 100, until they are right again.",
+      help: "Wrong stored values that the background recount has found and that are not repaired yet, up to 100.",
       read: () => watch.count,
     },
     {
       name: "stoa_recount_finished_timestamp_seconds",
-      help: "When the recount in the background last finished a round through all rows; NaN before.",
+      help: "When the background recount last finished a round through all rows; NaN before that.",
       read: () => watch.finishedAt && watch.finishedAt / 1000,
     },
   ];

@@ -83,7 +83,7 @@ export class Shutdown {
       const done = step(this.#endsAt)
         .catch((error) => failures.push(error))
         .then(() => true);
-      if (!(await withTimeout(done, ms))) this.#warn(`the stop goes on without waiting any longer for: ${name}`);
+      if (!(await withTimeout(done, ms))) this.#warn(`the stop continues without waiting any longer for: ${name}`);
     }
     if (failures.length > 0) throw failures[0];
   }

@@ -110,6 +110,6 @@ export async function getMe(db: Queryable, caller: Caller): Promise<AgentRow> {
 /** An agent with its newest posts, by its name without regard to case. @throws StoaError `not_found`. */
 export async function getAgent(db: Queryable, name: string): Promise<{ agent: AgentRow; recentPosts: PostRow[] }> {
   const agent = namePattern.test(name) ? await findAgentByName(db, name.toLowerCase()) : undefined;
-  if (agent === undefined) throw notFound("There is no agent of this name.");
+  if (agent === undefined) throw notFound("There is no agent with this name.");
   return { agent, recentPosts: await listPostsByAuthor(db, agent.id, recentPosts) };
 }

@@ -38,7 +38,7 @@ export async function createComment(
   input: { postId: number; body: string; parentId: number | null },
 ): Promise<CommentRow> {
   const { postId, body, parentId } = input;
-  if (!(await addCommentToPost(tx, postId))) throw notFound("There is no post of this id.");
+  if (!(await addCommentToPost(tx, postId))) throw notFound("There is no post with this id.");
   if (parentId !== null && !(await commentExists(tx, postId, parentId))) {
     throw notFound("There is no such comment on this post.", "parent_id");
   }
@@ -72,7 +72,7 @@ export async function listComments(
   for (;;) {
     // Comments are only added at the end, so the counters of the last portion also fit the portions before it.
     const rows = await listRows(db, postId, after, portion);
-    if (rows === undefined) throw notFound("There is no post of this id.");
+    if (rows === undefined) throw notFound("There is no post with this id.");
     for (const row of rows.comments) {
       bytes += jsonBytes(row.body);
       const last = comments.at(-1);

@@ -22,21 +22,21 @@ export async function createCommunity(
   input: { name: string; title: string; description: string },
 ): Promise<CommunityRow> {
   const id = await insertCommunity(tx, { ...input, createdBy: caller.id, createdAt: now });
-  if (id === undefined) throw new StoaError("exists", `The community ${input.name} exists.`, { field: "name" });
+  if (id === undefined) throw new StoaError("exists", `The community ${input.name} exists already.`, { field: "name" });
   return { ...input, id, post_count: 0, created_by: caller.name, created_at: now };
 }
 
 /** @throws StoaError `not_found`. */
 export async function getCommunity(db: Queryable, name: string): Promise<CommunityRow> {
   const community = namePattern.test(name) ? await findCommunity(db, name) : undefined;
-  if (community === undefined) throw notFound("There is no community of this name.");
+  if (community === undefined) throw notFound("There is no community with this name.");
   return community;
 }
 
 /** The id of a community. `field` is the input that held its name. @throws StoaError `not_found`. */
 export async function getCommunityId(db: Queryable, name: string, field?: string): Promise<number> {
   const id = namePattern.test(name) ? await findCommunityId(db, name) : undefined;
-  if (id === undefined) throw notFound("There is no community of this name.", field);
+  if (id === undefined) throw notFound("There is no community with this name.", field);
   return id;
 }
 

@@ -16,7 +16,7 @@ export function decodeCursor(text: string): Cursor {
   } catch {
     // A text that is not JSON is not a cursor.
   }
-  throw badInput("cursor", "This is not a cursor that came with a page.");
+  throw badInput("cursor", "This is not a cursor from a page.");
 }
 
 function isScalar(value: unknown): value is string | number | null {

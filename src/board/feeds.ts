@@ -69,7 +69,8 @@ interface FeedIdentity {
  */
 export async function listFeed(db: Reader, query: FeedQuery): Promise<FeedResult> {
   const { sort, limit, cursor, offset } = query;
-  if (cursor !== undefined && offset !== undefined) throw badInput("cursor", "A cursor goes without an offset.");
+  if (cursor !== undefined && offset !== undefined)
+    throw badInput("cursor", "A cursor cannot be combined with an offset.");
   const position = cursor === undefined ? undefined : decodeFeedCursor(cursor);
   const communityId =
     query.community === undefined ? undefined : await getCommunityId(db, query.community, query.communityField);

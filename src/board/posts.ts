@@ -39,7 +39,7 @@ export async function createPost(
 /** A post with the first page of its comments, read at the same moment as its counters. @throws StoaError `not_found`. */
 export async function getPost(db: Queryable, id: number): Promise<{ post: PostView; page: CommentPage }> {
   const post = await findPost(db, id);
-  if (post === undefined) throw notFound("There is no post of this id.");
+  if (post === undefined) throw notFound("There is no post with this id.");
   const page = await listComments(db, id);
   const { upvotes, downvotes, comment_count } = page.post;
   return { post: { ...post, upvotes, downvotes, comment_count, score: upvotes - downvotes }, page };

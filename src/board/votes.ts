@@ -20,8 +20,8 @@ export interface VoteOutcome {
 export async function votePost(unit: Unit, caller: Caller, postId: number, vote: Vote): Promise<VoteOutcome> {
   const { tx } = unit;
   const post = await lockPostAndVote(tx, postId, caller.id);
-  if (post === undefined) throw notFound("There is no post of this id.");
-  if (post.authorId === caller.id) throw new StoaError("own_content", "Agents do not vote on posts of their own.");
+  if (post === undefined) throw notFound("There is no post with this id.");
+  if (post.authorId === caller.id) throw new StoaError("own_content", "Agents cannot vote on their own posts.");
   if (post.vote === vote) {
     unit.unchanged = true;
     return { vote, upvotes: post.upvotes, downvotes: post.downvotes };

@@ -101,7 +101,7 @@ export class RequestContext {
   }
 
   #end(): void {
-    if (!this.response.writableFinished) this.abort(new ConnectError("the client went away", Code.Canceled));
+    if (!this.response.writableFinished) this.abort(new ConnectError("the client disconnected", Code.Canceled));
     if (this.#endings !== undefined) for (const action of this.#endings) action();
   }
 }

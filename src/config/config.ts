@@ -121,7 +121,7 @@ export function readConfig(environment: Environment): Config {
   const siteUrl = read("STOA_SITE_URL", parseSiteUrl);
   if (siteUrl === undefined && isWildcard(host)) {
     throw new ConfigError(
-      `STOA_SITE_URL is missing: STOA_HOST ${host} means every address of this machine, and replies must hold one that ` +
+      `STOA_SITE_URL is missing: STOA_HOST ${host} means every address of this machine, and replies must contain one that ` +
         "clients can reach, such as https://stoa.example.",
     );
   }
@@ -186,7 +186,7 @@ function warnOfPlainDatabase(name: string, database: DatabaseConfig | undefined)
   if (database === undefined || !isUnprotected(database)) return [];
   return [
     `${name} names another host without TLS: passwords and content can be read and changed on the way. Add ?ssl=true, or ` +
-      "?ssl_ca=/path/to/ca.pem for a certificate authority of your own.",
+      "?ssl_ca=/path/to/ca.pem for your own certificate authority.",
   ];
 }
 

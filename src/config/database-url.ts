@@ -31,7 +31,7 @@ export function parseDatabaseUrl(text: string): DatabaseConfig {
   if (url === undefined || url.protocol !== "mysql:" || url.hash !== "") throw new Error(example);
   const database = decode(url.pathname.slice(1));
   if (!/^[A-Za-z0-9_$-]{1,64}$/.test(database))
-    throw new Error(`${example}; the name of the database is missing or odd`);
+    throw new Error(`${example}; the name of the database is missing or invalid`);
   const given = readParameters(url.searchParams);
   const socketPath = given.get("socket");
   const ssl = readTls(given);
@@ -57,7 +57,7 @@ function readParameters(search: URLSearchParams): Map<string, string> {
   const given = new Map<string, string>();
   for (const [name, value] of search) {
     if (!parameters.includes(name)) {
-      throw new Error(`has an unknown parameter ${JSON.stringify(name)}; there are ${parameters.join(", ")}`);
+      throw new Error(`has an unknown parameter ${JSON.stringify(name)}; the known ones are ${parameters.join(", ")}`);
     }
     if (given.has(name)) throw new Error(`has the parameter ${name} twice`);
     if (value === "") throw new Error(`has the parameter ${name} without a value`);

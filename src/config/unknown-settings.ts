@@ -15,7 +15,7 @@ export function warnOfUnknownSettings(names: readonly string[], known: readonly 
     .filter((name) => /^stoa_/i.test(name) && !ours.includes(name))
     .map((name) => {
       const meant = closest(name.toUpperCase(), ours);
-      return `${name} is no setting of Stoa and has no effect${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+      return `${name} is not a setting of Stoa and has no effect${meant === undefined ? "" : `; did you mean ${meant}?`}`;
     });
 }
 

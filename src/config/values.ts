@@ -12,7 +12,7 @@ export function parseProxies(text: string): string[] {
     const bits = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
     if (["loopback", "linklocal", "uniquelocal"].includes(entry) || Number(prefix) <= bits) return entry;
     throw new Error(
-      `must be addresses, networks such as 10.0.0.0/8, loopback, linklocal or uniquelocal, with commas, not ${JSON.stringify(text)}`,
+      `must be addresses, networks such as 10.0.0.0/8, loopback, linklocal or uniquelocal, separated by commas, not ${JSON.stringify(text)}`,
     );
   });
 }

@@ -135,9 +135,7 @@ export async function createServer({
   const readiness = new Readiness(checkReady, log, shutdown);
   const tools = createToolServices(table, readiness, shutdown);
   const addresses = new ClientAddresses(trustProxy, () =>
-    log.warn(
-      "a peer that is not trusted sends X-Forwarded-For or Forwarded: if it is a proxy, STOA_TRUST_PROXY is missing",
-    ),
+    log.warn("an untrusted peer sends X-Forwarded-For or Forwarded: if it is your proxy, set STOA_TRUST_PROXY"),
   );
   const overload = new Overload({ limits: overloadLimits, log, probe: memory, onLasting: () => streams.shed() });
   const admission = new Admission({ limiter, addresses, table, overload });
@@ -219,7 +217,7 @@ function addCommonHooks(
     if (shutdown.aborted) {
       done(shutdown.reason);
     } else if (!hasGoodHost(request.raw)) {
-      done(badInput(undefined, "The Host header is missing, malformed or not the only one."));
+      done(badInput(undefined, "The Host header is missing, malformed or repeated."));
     } else if (request.is404) {
       // A request without a route is answered before its body is read.
       answerUnrouted(request, reply).catch(done);

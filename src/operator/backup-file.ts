@@ -77,7 +77,7 @@ async function readHeader(path: string, signal: AbortSignal): Promise<BackupHead
     left -= 1;
     if (left === 0) break;
   }
-  throw new Error(`${path} is not a backup that stoa backup has made`);
+  throw new Error(`${path} is not a backup made by stoa backup`);
 }
 
 /**
@@ -96,8 +96,7 @@ export async function* readLines(path: string, signal: AbortSignal): AsyncGenera
     last = line;
   }
   const end = last?.at(-1) === lineFeed ? parseEnd(last.toString("utf8")) : undefined;
-  if (end === undefined)
-    throw new Error(`${path} is cut off: it has no end. Nothing of it can be trusted to be whole.`);
+  if (end === undefined) throw new Error(`${path} is incomplete: its end is missing.`);
   if (end.sha256 !== hash.digest("hex"))
     throw new Error(`${path} was changed since it was made: its checksum is wrong`);
   return end;
@@ -118,7 +117,7 @@ async function* splitLines(path: string, signal: AbortSignal): AsyncGenerator<Bu
     if (start === chunk.length) continue;
     parts.push(chunk.subarray(start));
     length += chunk.length - start;
-    if (length > maxLineBytes) throw new Error(`${path} is not a backup that stoa backup has made`);
+    if (length > maxLineBytes) throw new Error(`${path} is not a backup made by stoa backup`);
   }
   if (parts.length > 0) yield Buffer.concat(parts);
 }

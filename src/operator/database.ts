@@ -106,7 +106,7 @@ async function findDatabase({ config, note, signal }: OperatorContext, mode: Ope
   try {
     if (mode === "beside" && !hasDatabase(dataDir)) {
       throw new Error(
-        `there is no database in ${dataDir}; set STOA_DATA_DIR or STOA_DATABASE_URL as the service has it`,
+        `there is no database in ${dataDir}; set STOA_DATA_DIR or STOA_DATABASE_URL to the service's value`,
       );
     }
     return await startOwn(dataDir, note, signal);
@@ -115,7 +115,9 @@ async function findDatabase({ config, note, signal }: OperatorContext, mode: Ope
       return { ...findRunning(dataDir), close: async () => {} };
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EACCES" && code !== "EPERM") throw error;
-    throw new Error(`${dataDir} is closed to this account; run the command as root or as the account of the service`);
+    throw new Error(
+      `${dataDir} cannot be read by this account; run the command as root or as the account of the service`,
+    );
   }
 }
 

@@ -62,16 +62,16 @@ function parseHead(text: string): Head {
 function report({ head, remembered, missing, damage }: Inspection, { out }: OperatorContext): number {
   out(`The ledger in the database ends at receipt ${head.seq}, hash ${head.hash}.`);
   if (damage !== undefined) out(damage);
-  if (remembered === undefined) out("This data folder remembers no receipt of it.");
+  if (remembered === undefined) out("This data folder remembers no served receipt.");
   else if (missing.length === 0) out(describeRemembered(remembered));
   for (const { head, kind } of missing) {
-    const where = kind === "truncated" ? "is missing" : "is another one in the database";
-    out(`Receipt ${head.seq}, hash ${head.hash}, was served, and ${where}.`);
+    const where = kind === "truncated" ? "is missing" : "differs from the one in the database";
+    out(`Receipt ${head.seq}, hash ${head.hash}, was served and ${where}.`);
   }
   if (missing.length === 0) return damage === undefined ? exitStatus.done : exitStatus.found;
   const { seq, hash } = newestMissing(missing).head;
   out(
-    "If a database that has it still exists, serve that one. Else let the ledger continue without it; nobody can undo this:",
+    "If a database with this receipt still exists, use that one. Otherwise let the ledger continue without it; this cannot be undone:",
   );
   out(`  npm run stoa -- recover --abandon ${seq}:${hash} --note 'what happened'`);
   return exitStatus.found;

@@ -34,9 +34,7 @@ export const restore: OperatorCommand = {
         out(`the ledger verifies: receipts 1 to ${count}`);
         return exitStatus.done;
       }
-      out(
-        `the ledger does not verify, as it did not when the backup was made: receipt ${finding.seq}: ${finding.message}`,
-      );
+      out(`the ledger does not verify, as when the backup was made: receipt ${finding.seq}: ${finding.message}`);
       return exitStatus.found;
     });
   },

@@ -27,6 +27,6 @@ export async function withSpace<Result>(
 }
 
 function tooFull(): StoaError {
-  const message = "Nothing is written while the disk is almost full. Free some and run the command again.";
+  const message = "Nothing is written while the disk is almost full. Free some space and run the command again.";
   return new StoaError("unavailable", message);
 }

@@ -52,7 +52,7 @@ export class LogOutput {
     if (this.#dropped === 0) return;
     const dropped = this.#dropped;
     this.#dropped = 0;
-    const msg = "log lines were dropped, for nobody read them in time";
+    const msg = "log lines were dropped because nobody read them in time";
     this.write(`${JSON.stringify({ level: 40, time: Date.now(), pid: process.pid, dropped, msg })}\n`);
   }
 

@@ -20,7 +20,9 @@ export function firstUnreadable({ uid, gid, name }: Account, paths: readonly str
   });
   if (error !== undefined) {
     const { code = error.message } = error as NodeJS.ErrnoException;
-    throw new Error(`this process is root, but may not change to the account ${name} (${code}); start it as another`);
+    throw new Error(
+      `this process is root, but cannot change to the account ${name} (${code}); start it as another user`,
+    );
   }
   return status === 0 ? undefined : stdout;
 }

@@ -122,7 +122,7 @@ describe("the service as a process", () => {
   it("names an unknown setting in its log, without its value", async () => {
     const started = start({ STOA_PROT: "hunter2" });
     await started.url();
-    expect(started.output).toContain("STOA_PROT is no setting of Stoa and has no effect; did you mean STOA_PORT?");
+    expect(started.output).toContain("STOA_PROT is not a setting of Stoa and has no effect; did you mean STOA_PORT?");
     expect(started.output).not.toContain("hunter2");
   });
 

@@ -96,7 +96,7 @@ describe.concurrent("SIGTERM", () => {
     const { code, ms } = await stop(service);
     expect(code).toBe(0);
     expect(ms).toBeLessThan(boundMs);
-    expect(service.output).toContain("Stopped before it was up.");
+    expect(service.output).toContain("Stopped before the start was complete.");
   });
 
   it("ends a migration whose COMMIT gets no answer", async () => {

@@ -31,7 +31,7 @@ describe("a cursor", () => {
       expect.objectContaining({
         code: "bad_input",
         field: "cursor",
-        message: "This is not a cursor that came with a page.",
+        message: "This is not a cursor from a page.",
       }),
     );
   });

@@ -244,12 +244,12 @@ it.each([
   ["STOA_LIMIT_POST", "STOA_LIMIT_POSTS"],
 ])("the unknown setting %s causes a warning that suggests %s", (name, meant) => {
   const { warnings } = readConfig({ [name]: "hunter2" });
-  expect(warnings).toEqual([`${name} is no setting of Stoa and has no effect; did you mean ${meant}?`]);
+  expect(warnings).toEqual([`${name} is not a setting of Stoa and has no effect; did you mean ${meant}?`]);
 });
 
 it("an unknown setting causes a warning without a suggestion if no setting is similar; known settings cause none", () => {
   expect(readConfig({ STOA_COLOUR_SCHEME: "x" }).warnings).toEqual([
-    "STOA_COLOUR_SCHEME is no setting of Stoa and has no effect",
+    "STOA_COLOUR_SCHEME is not a setting of Stoa and has no effect",
   ]);
   const known = { STOA_PORT: "0", STOA_SETUP: "never", STOA_TEST_DATABASE_URL: "mysql://h", PATH: "/bin" };
   expect(readConfig(known).warnings).toEqual([]);

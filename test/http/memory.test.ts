@@ -22,7 +22,7 @@ async function heapInUse(): Promise<number> {
 const perRound = 400;
 const rounds = 6;
 /** Far above what a heap varies by over the rounds, and below what they would keep if each request left a KiB behind. */
-const mostGrowth = 1024 * 1024;
+const maxGrowth = 1024 * 1024;
 
 it("memory stays flat over thousands of requests that are bent out of shape", async () => {
   // The log's lines are kept by other tests; here they would be the leak.
@@ -44,5 +44,5 @@ it("memory stays flat over thousands of requests that are bent out of shape", as
   const [settled = 0, ...later] = used.slice(2);
   const growth = Math.min(...later.slice(-2)) - settled;
   const shown = used.map((bytes) => `${Math.round(bytes / 1024)} KiB`).join(", ");
-  expect(growth, `in use after each round: ${shown}`).toBeLessThan(mostGrowth);
+  expect(growth, `in use after each round: ${shown}`).toBeLessThan(maxGrowth);
 });

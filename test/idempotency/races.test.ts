@@ -163,7 +163,7 @@ describe("a repeat that comes while the first call is in its midst", () => {
     leave.abort();
     expect(await first).toBe("AbortError");
     await waitUntil("the service to notice", () =>
-      aborts.mock.calls.some(([reason]) => String(reason).includes("the client went away")),
+      aborts.mock.calls.some(([reason]) => String(reason).includes("the client disconnected")),
     );
     await lock.release();
     expect(await second).toMatchObject({ status: 201, replayed: null });

@@ -143,7 +143,7 @@ describe("the accounts of grants.sql", () => {
 
     const service = await startLedger({ db, clock, config });
     expect((await service.rest("/readyz")).body).toEqual({ ok: true });
-    expect(service.log.filter(({ msg }) => /has been put back$/.test(String(msg)))).toHaveLength(2);
+    expect(service.log.filter(({ msg }) => /has been restored$/.test(String(msg)))).toHaveLength(2);
     await service.app.close();
     await expect(db.rows("DELETE FROM receipts WHERE seq = 1")).rejects.toThrow("receipts are append-only");
     await told.look();

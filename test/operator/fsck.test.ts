@@ -158,7 +158,7 @@ it("needs no more rights than reading, and says what it cannot see then", async 
     const { status, out, notes } = await operate({ ...service.db.config, user, password: "secret" }, ["fsck"]);
     expect(out).toEqual([]);
     expect(status).toBe(0);
-    expect(notes[0]).toContain("may not see triggers");
+    expect(notes[0]).toContain("cannot see triggers");
   } finally {
     await service.db.rows(`DROP USER '${user}'@'%'`);
   }

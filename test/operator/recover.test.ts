@@ -202,7 +202,7 @@ describe("stoa recover", () => {
   it("accepts an operator's statement if the replica remembers nothing", async () => {
     const ledger = await startGuarded(2);
     const unknown = { ...ledger, dataDir: `${ledger.dataDir}/none` };
-    expect((await recover(unknown)).out.at(-1)).toBe("This data folder remembers no receipt of it.");
+    expect((await recover(unknown)).out.at(-1)).toBe("This data folder remembers no served receipt.");
     expect(existsSync(unknown.dataDir)).toBe(false);
     const { status } = await recover(unknown, "--abandon", `7:${"a".repeat(64)}`, "--note", "A verifier has it.");
     expect(status).toBe(0);

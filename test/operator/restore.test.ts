@@ -244,7 +244,7 @@ describe("stoa restore refuses, with one line and without touching the database,
     ["its last line", (text: string) => text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1)],
     ["half of it", (text: string) => text.slice(0, text.length >> 1)],
   ])("a file that lacks %s", async (_, cut) => {
-    await expectRefusal(changed("cut.sql", cut), /is cut off/);
+    await expectRefusal(changed("cut.sql", cut), /is incomplete/);
   });
 
   it.each([

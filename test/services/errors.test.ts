@@ -4,7 +4,7 @@ import { recount, rowCounts } from "../support/recount.ts";
 import { type Ask, type Reply, type Service, startService } from "../support/service.ts";
 
 const unknownKey = `stoa_${"A".repeat(43)}`;
-const mostBytes = 256 * 1024;
+const maxBytes = 256 * 1024;
 
 let service: Service;
 let author: { name: string; key: string };
@@ -82,7 +82,7 @@ describe.each(protectedOperations)("401 unauthorized: %s", (_name, path, ask) =>
 
   it("whatever else is wrong: without a good key one learns nothing else", async () => {
     if (ask.body === undefined) return expectError(await service.rest(path(), ask), 401, "unauthorized");
-    for (const body of ["{", "{}", `"${"x".repeat(mostBytes)}"`]) {
+    for (const body of ["{", "{}", `"${"x".repeat(maxBytes)}"`]) {
       expectError(await service.rest(path(), { body }), 401, "unauthorized");
       expectError(await service.rest(path(), { body, key: unknownKey }), 401, "unauthorized");
     }
@@ -296,8 +296,8 @@ describe.each(operationsWithBody)("%s", (_name, path) => {
   it("answers 413 too_large to a body over 256 KiB, and reads one of 256 KiB", async () => {
     const padded = (size: number) =>
       `{"name":${" ".repeat(size - '{"name":5,"title":5,"body":5,"vote":"5"}'.length)}5,"title":5,"body":5,"vote":"5"}`;
-    expect((await service.rest(path(), { key: other.key, body: padded(mostBytes) })).body.error).toBe("bad_input");
-    expectError(await service.rest(path(), { key: other.key, body: padded(mostBytes + 1) }), 413, "too_large");
+    expect((await service.rest(path(), { key: other.key, body: padded(maxBytes) })).body.error).toBe("bad_input");
+    expectError(await service.rest(path(), { key: other.key, body: padded(maxBytes + 1) }), 413, "too_large");
     // A body that does not say how long it is.
     const endless = new ReadableStream({ pull: (stream) => stream.enqueue(Buffer.alloc(65_536, " ")) });
     const init = { method: "POST", headers: { authorization: `Bearer ${other.key}` }, body: endless, duplex: "half" };

@@ -53,7 +53,7 @@ export class RecountWatch {
     this.#log = log;
     this.#pace = pace;
     this.#ended = this.#run().catch((err) => {
-      if (!this.#stopping.signal.aborted) log.error({ err }, "the recount in the background has ended");
+      if (!this.#stopping.signal.aborted) log.error({ err }, "the background recount has ended");
     });
   }
 
@@ -137,7 +137,7 @@ export class RecountWatch {
         if (found.some((each) => describeFinding(each) === line)) continue;
         this.#known.delete(line);
         for (const each of found) this.#note(check, each);
-        if (this.#known.size === 0) this.#log.info({}, "the stored values that were wrong are right again");
+        if (this.#known.size === 0) this.#log.info({}, "all wrong stored values have been repaired");
         await this.#rest(begun);
       } catch (error) {
         // The finding stays known. Failures are logged by the walk.

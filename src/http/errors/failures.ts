@@ -35,7 +35,7 @@ export function refuseUnparsable(_error: Error, status: number, headers: Record<
 
 /** The answer to a client that has too many connections open, or that connects when there is no room for another. */
 export function refuseConnection() {
-  const message = "There are too many connections, of this address or in all; close some, or try again.";
+  const message = "There are too many connections, from this address or in total; close some, or try again.";
   const error = new StoaError("rate_limited", message, { retryAfterSeconds: 1 });
   const headers = { ...errorHeaders(error), "X-Request-Id": requestIdOf({ headers: {} }) };
   return { status: errorStatus.rate_limited, body: toErrorBody(error), headers };

@@ -40,7 +40,7 @@ export function nothingHere(request: FastifyRequest, reply: FastifyReply, method
   if (methods.length === 0) return notFound("There is nothing at this address.");
   reply.header("allow", methods.join(", "));
   const taken = methods.filter((method) => method !== "HEAD" && method !== "OPTIONS");
-  return notFound(`There is no ${request.method} here; this address takes ${taken.join(" and ")}.`);
+  return notFound(`There is no ${request.method} here; this address accepts ${taken.join(" and ")}.`);
 }
 
 /** A route of Fastify's router as a pattern: `:name` is a segment, `*` the rest of the path, `::` a colon. */

@@ -15,7 +15,7 @@ export function createHealthService(names: readonly string[], readiness: Readine
   const current = async () => ({ status: statusOf(await readiness.isServing()) });
   return {
     async check({ service }) {
-      if (!known.has(service)) throw notFound("There is no service of this name.", "service");
+      if (!known.has(service)) throw notFound("There is no service with this name.", "service");
       return current();
     },
 

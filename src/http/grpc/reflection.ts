@@ -64,9 +64,9 @@ function answer(descriptors: Descriptors, { messageRequest }: ServerReflectionRe
     case "listServices":
       return { case: "listServicesResponse", value: { service: descriptors.services.map((name) => ({ name })) } };
     case "fileByFilename":
-      return files(descriptors.fileNamed(messageRequest.value), "file of this name");
+      return files(descriptors.fileNamed(messageRequest.value), "file with this name");
     case "fileContainingSymbol":
-      return files(descriptors.fileOfSymbol(messageRequest.value), "symbol of this name");
+      return files(descriptors.fileOfSymbol(messageRequest.value), "symbol with this name");
     case "fileContainingExtension": {
       const { containingType, extensionNumber } = messageRequest.value;
       return files(descriptors.fileOfExtension(containingType, extensionNumber), "such extension");
@@ -74,7 +74,7 @@ function answer(descriptors: Descriptors, { messageRequest }: ServerReflectionRe
     case "allExtensionNumbersOfType": {
       const baseTypeName = messageRequest.value;
       const extensionNumber = descriptors.extensionNumbers(baseTypeName);
-      if (extensionNumber === undefined) return failure(Code.NotFound, "There is no message of this name.");
+      if (extensionNumber === undefined) return failure(Code.NotFound, "There is no message with this name.");
       return { case: "allExtensionNumbersResponse", value: { baseTypeName, extensionNumber } };
     }
     default:

@@ -43,7 +43,7 @@ export class MetricsListener {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "EADDRINUSE" && port.isDefault) {
-        log.warn({ host, port: port.number }, "there are no metrics: the port is in use; set STOA_METRICS_PORT");
+        log.warn({ host, port: port.number }, "metrics are off because their port is in use; set STOA_METRICS_PORT");
         return undefined;
       }
       throw new Error(`STOA_METRICS_PORT: cannot listen on ${host}, port ${port.number} (${code}).`);
@@ -71,10 +71,10 @@ export class MetricsListener {
 
   async #answer({ method = "", url = "" }: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     try {
-      if (!/^\/metrics(?:\?|$)/.test(url)) throw notFound("There is nothing here but /metrics.");
+      if (!/^\/metrics(?:\?|$)/.test(url)) throw notFound("Only /metrics exists here.");
       if (method !== "GET" && method !== "HEAD") {
         response.setHeader("allow", "GET, HEAD");
-        throw notFound(`There is no ${method} here; this address takes GET.`);
+        throw notFound(`There is no ${method} here; this address accepts GET.`);
       }
       if (this.#metrics === undefined) throw new StoaError("unavailable", "The service is starting.");
       const text = await this.#metrics.text();

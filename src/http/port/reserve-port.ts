@@ -79,7 +79,7 @@ function explain(error: NodeJS.ErrnoException, host: string, port: number): stri
   if (error.code === "EADDRINUSE") return `${where} is in use by another program; stop it or set STOA_PORT`;
   if (error.code === "EACCES") return `${where} may not be opened by this account; set STOA_PORT to 1024 or higher`;
   if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
-    return `${host} is no address of this machine; set STOA_HOST`;
+    return `${host} is not an address of this machine; set STOA_HOST`;
   }
   return `${where} cannot be opened (${error.message})`;
 }

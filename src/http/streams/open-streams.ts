@@ -62,7 +62,8 @@ export class OpenStreams {
     this.#overload.check();
     const { request, response, agent } = context;
     const connection = connectionOf(request);
-    if (connection === undefined || isClosed(response)) throw new ConnectError("the client went away", Code.Canceled);
+    if (connection === undefined || isClosed(response))
+      throw new ConnectError("the client disconnected", Code.Canceled);
     let streams = this.#byConnection.get(connection);
     if (streams === undefined) {
       const created = new Set<OpenStream>();
@@ -103,7 +104,7 @@ export class OpenStreams {
     if (address !== undefined && this.#byAddress.of(address) >= perAddress)
       throw tooMany("from this address", perAddress);
     if (this.#open.size >= total) {
-      throw new StoaError("unavailable", "The service has no room for another stream.", { retryAfterSeconds });
+      throw new StoaError("unavailable", "The service has too many open streams.", { retryAfterSeconds });
     }
   }
 
@@ -130,17 +131,17 @@ function countWithoutAgent(streams: Iterable<OpenStream>): number {
 }
 
 function tooMany(whose: string, max: number): StoaError {
-  const message = `There are ${max} open streams ${whose}, as many as there may be; end one, or try again later.`;
+  const message = `There are ${max} open streams ${whose}, the maximum; end one, or try again later.`;
   return new StoaError("rate_limited", message, { retryAfterSeconds });
 }
 
 /** The waits differ, so that the streams of many clients do not come back at once. */
 function shortOfMemory(): StoaError {
-  const message = "The service is short of memory. Connect again; for receipts, from the next seq on.";
+  const message = "The service is short of memory. Connect again; for receipts, start from the next seq.";
   return new StoaError("unavailable", message, { retryAfterSeconds: 5 + Math.floor(Math.random() * 10) });
 }
 
 function tooOld(maxMs: number): StoaError {
-  const message = `A stream lasts ${maxMs / 1000} s at most. Connect again; for receipts, from the next seq on.`;
+  const message = `A stream ends after ${maxMs / 1000} s. Connect again; for receipts, start from the next seq.`;
   return new StoaError("unavailable", message, { retryAfterSeconds: 1 });
 }

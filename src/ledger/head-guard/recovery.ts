@@ -84,7 +84,7 @@ export class LedgerRecovery {
     const { row, appended } = await db.transaction(signal, async (tx) => {
       const head = await lockHead(tx);
       const calendar = await readCalendar(tx);
-      if (calendar === undefined) throw new Error("the row of ledger_epoch is gone; restore it from a backup");
+      if (calendar === undefined) throw new Error("the row of ledger_epoch is missing; restore it from a backup");
       const comparison = await compareHeads(tx, head, remembered);
       checkFits(abandoned, comparison.missing);
       if (await contains(tx, head, abandoned)) {

@@ -82,7 +82,7 @@ export class ReceiptReader {
     const db = this.#db.reader(signal);
     const row = await findWithGuard(db, this.#guard, seq);
     if (row !== undefined) return row;
-    if (seq > (await this.readHead(db)).seq) throw notFound("There is no receipt of this seq.");
+    if (seq > (await this.readHead(db)).seq) throw notFound("There is no receipt with this seq.");
     // It may have been sealed between the two reads.
     const sealed = await findWithGuard(db, this.#guard, seq);
     if (sealed !== undefined) return sealed;
@@ -97,7 +97,7 @@ export class ReceiptReader {
   async list(signal: AbortSignal, from: number, limit: number): Promise<ReceiptPage> {
     const db = this.#db.reader(signal);
     const head = await this.readHead(db);
-    if (from > head.seq) throw notFound("There is no receipt of this seq yet.", "from");
+    if (from > head.seq) throw notFound("There is no receipt with this seq yet.", "from");
     const count = limit === 1 ? 1 : countWithin(await listReceiptLengths(db, from, limit), maxPageBytes);
     const receipts = await listReceipts(db, from, count);
     const last = receipts.at(-1)?.seq ?? head.seq;

@@ -46,7 +46,7 @@ export async function* streamReceipts(
   const newest = await readHead(db);
   followers.onHead(newest);
   let head = newest.seq;
-  if (from > head + 1) throw notFound("There is no receipt of this seq yet.", "from");
+  if (from > head + 1) throw notFound("There is no receipt with this seq yet.", "from");
   let next = from;
   for (;;) {
     // Backfill: the receipts up to the known head.

@@ -35,7 +35,7 @@ export async function beginLedger(options: FirstStart): Promise<Calendar> {
     const receipt = await sealGenesis({ tx, now: time, epoch, blockReason, guard });
     const existing = await readCalendar(tx);
     if (existing !== undefined) return existing;
-    if (receipt === undefined) throw new Error("The row of ledger_epoch is gone; restore it from a backup.");
+    if (receipt === undefined) throw new Error("The row of ledger_epoch is missing; restore it from a backup.");
     if (epoch > today) throw new Error(`STOA_LEDGER_EPOCH is ${epoch}, a day that has not come yet.`);
     const calendar = { epoch, first_day: today };
     await insertCalendar(tx, calendar);

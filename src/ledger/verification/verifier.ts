@@ -73,7 +73,7 @@ export class Verifier {
    */
   async verify(signal: AbortSignal, from: number): Promise<Report> {
     const head = await this.#readHead(signal);
-    if (from > Math.max(head.seq, 1)) throw notFound("There is no receipt of this seq yet.", "from");
+    if (from > Math.max(head.seq, 1)) throw notFound("There is no receipt with this seq yet.", "from");
     return this.#queue.verify(Math.max(from, 1), head, signal);
   }
 

@@ -69,7 +69,7 @@ function lockOpened(path: string, create: number): OsLock | undefined {
     if (isAt(path, fd)) return lockOn(fd);
     closeSync(fd);
   }
-  throw new Error(`${path} cannot be locked: it is replaced again and again`);
+  throw new Error(`${path} cannot be locked: the file is replaced again and again`);
 }
 
 function lockOn(fd: number): OsLock {

@@ -50,8 +50,8 @@ export function confine(account: Account | undefined, folder: string, scratch: s
   if (status !== 0) {
     const detail = error?.message ?? stderr.trim().split("\n")[0];
     throw new Error(
-      `the account ${name}, which runs the database server, cannot reach ${folder}, and it cannot be mounted for it` +
-        ` (${detail}); set STOA_DATA_DIR to a folder below ones that every account may enter, such as /var/lib/stoa`,
+      `the account ${name}, which runs the database server, cannot reach ${folder}, and the folder cannot be mounted for it` +
+        ` (${detail}); set STOA_DATA_DIR to a folder that every account can reach, such as /var/lib/stoa`,
     );
   }
   return { folder: mounted, wrap };

@@ -45,7 +45,7 @@ export async function initialise(options: {
   if (maker === program.flavour) return;
   if (maker !== undefined) {
     throw new Error(
-      `${folder} was made by ${productName[maker]}, but the server found here is ${productName[program.flavour]} ` +
+      `${folder} was created by ${productName[maker]}, but the server found here is ${productName[program.flavour]} ` +
         `(${program.command}); install ${productName[maker]}, or set STOA_DATA_DIR to another folder`,
     );
   }
@@ -68,7 +68,7 @@ function checkRoom(dataDir: string, flavour: Flavour): void {
   if (freeMiB >= neededMiB[flavour]) return;
   throw new Error(
     `a new ${productName[flavour]} database takes ${neededMiB[flavour]} MiB, and the disk of ${dataDir} has ${freeMiB} MiB` +
-      " free; free some or set STOA_DATA_DIR to a folder on another disk",
+      " free; free some space or set STOA_DATA_DIR to a folder on another disk",
   );
 }
 
@@ -98,7 +98,9 @@ async function makeData(
     serverLog.close();
     const how = await untilEnded(child, signal);
     if (how !== undefined) {
-      throw new Error(`${program.command} could not make the data folder ${folder} (${how}); ${serverLog.lastLines()}`);
+      throw new Error(
+        `${program.command} could not create the data folder ${folder} (${how}); ${serverLog.lastLines()}`,
+      );
     }
   } finally {
     scratch.remove();

@@ -122,7 +122,7 @@ async function answers(socketPath: string): Promise<boolean> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code?.startsWith("ER_ACCESS_DENIED")) {
-      throw new Error("the private database does not let its own root account in; was its password changed?");
+      throw new Error("the private database refuses its own root account; was the password changed?");
     }
     return false;
   }

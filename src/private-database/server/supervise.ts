@@ -52,7 +52,7 @@ async function keepRunning(
 async function restarted(launch: Launch, stopping: AbortSignal): Promise<ServerProcess | undefined> {
   try {
     const server = await launchServer(launch, stopping);
-    launch.log("the database server is back");
+    launch.log("the database server is running again");
     return server;
   } catch (error) {
     if (!stopping.aborted) launch.log(error instanceof Error ? error.message : String(error), "error");

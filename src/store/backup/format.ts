@@ -38,7 +38,7 @@ export function parseHeader(line: string): BackupHeader | undefined {
   const header = parse(headerPrefix, line) as BackupHeader | undefined;
   if (header !== undefined && header.format !== 1) {
     throw new Error(
-      `The backup has the format ${header.format}, which a newer version of Stoa writes. Restore it with that.`,
+      `The backup has the format ${header.format}, which a newer version of Stoa writes. Restore it with that version.`,
     );
   }
   return header;
@@ -61,7 +61,7 @@ export function findSchemaProblem({ schema }: BackupHeader, known: readonly Migr
       return `The backup was made by a newer version of Stoa (${name}). Restore it with that version.`;
     }
     if (migration.checksum !== checksum) {
-      return `The backup was made by another version of Stoa: its migration ${name} is not this program's.`;
+      return `The backup was made by another version of Stoa: its migration ${name} differs from this version's.`;
     }
   }
   return undefined;

@@ -93,7 +93,7 @@ async function findRemains(link: Link): Promise<string[]> {
   if (others.length === 0 && versions.length === 0) return [];
   const [{ database = "" } = {}] = await link.rows<{ database: string }>("SELECT DATABASE() AS `database`");
   throw new Error(
-    `The database ${database} is not empty: it has ${names.length} tables. A backup is restored into an empty one only.`,
+    `The database ${database} is not empty: it has ${names.length} tables. A backup can be restored only into an empty database.`,
   );
 }
 
@@ -120,7 +120,7 @@ async function checkUnused(serving: DatabaseAddress, signal: AbortSignal): Promi
       if (found === undefined) return;
       if (performance.now() > endsAt) {
         throw new Error(
-          `The database ${serving.database} is in use by ${found.User} (${found.Host}). Stop the service and whatever else uses it.`,
+          `The database ${serving.database} is in use by ${found.User} (${found.Host}). Stop the service and everything else that uses the database.`,
         );
       }
       await sleep(pollMs, signal);

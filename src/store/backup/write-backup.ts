@@ -96,7 +96,7 @@ class Output {
 function ownTables(present: readonly Table[], migrations: readonly Migration[]): Table[] {
   return [...tablesOf(migrations)].map((name) => {
     const table = present.find((each) => each.name === name);
-    if (table === undefined) throw new Error(`The table ${name} is missing: this database is not whole.`);
+    if (table === undefined) throw new Error(`The table ${name} is missing: this database is incomplete.`);
     return table;
   });
 }

@@ -38,7 +38,7 @@ export class DatabaseWatch {
       isStart = false;
     };
     this.#ticker = new Ticker(options.lookMs ?? defaultLookMs, look, (err) =>
-      options.log.warn({ err }, "the database could not be looked at"),
+      options.log.warn({ err }, "the database could not be checked"),
     );
   }
 
@@ -63,8 +63,8 @@ export class DatabaseWatch {
       signal.throwIfAborted();
       this.#connection = this.#changed(
         this.#connection,
-        connection && `The database takes no new connection: ${connection}. Requests use those that are open.`,
-        "the database takes new connections again",
+        connection && `The database accepts no new connections: ${connection}. Requests use the open connections.`,
+        "the database accepts new connections again",
       );
       // Without a connection nothing is known about writes.
       if (connection !== undefined) return;
@@ -73,8 +73,8 @@ export class DatabaseWatch {
       signal.throwIfAborted();
       this.#writes = this.#changed(
         this.#writes,
-        writes && `The database takes no writes: ${writes}. Reads go on.`,
-        "the database takes writes again",
+        writes && `The database accepts no writes: ${writes}. Reads still work.`,
+        "the database accepts writes again",
       );
       await this.#options.onLook?.(db.reader(signal));
     } finally {
@@ -99,7 +99,7 @@ async function whyNoWrites(db: Database, signal: AbortSignal): Promise<string | 
   const set = settings.filter(({ Value }) => !["OFF", "0"].includes(Value.toUpperCase()));
   if (set.length > 0) return `this node is read-only (${set.map(({ Variable_name: name }) => name).join(", ")})`;
   return failureOf(async () => {
-    const taken = new Error("The row could be written, and is left as it was.");
+    const taken = new Error("The row can be written. The change is rolled back.");
     await db
       .transaction(signal, async (tx) => {
         await tx.run("UPDATE ledger_verification SET round = round + 1 WHERE id = 1");

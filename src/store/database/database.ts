@@ -48,7 +48,7 @@ export class Database {
     this.#refusal = refusal ?? (() => undefined);
     this.#costly = new Semaphore({
       limit: Math.ceil(connections / connectionsPerCostly),
-      busyMessage: "Too many costly reads are running.",
+      busyMessage: "Too many expensive reads are running.",
     });
     this.#pool = new Pool({
       address,

@@ -78,7 +78,7 @@ export class FreeSpace {
   get refusal(): StoaError | undefined {
     if (!this.#isLow) return undefined;
     const message =
-      "The disk of the service is almost full: it takes no writes until there is space again. Reads go on.";
+      "The disk of the service is almost full. Writes are refused until there is space again. Reads still work.";
     return new StoaError("unavailable", message, { retryAfterSeconds });
   }
 
@@ -86,8 +86,8 @@ export class FreeSpace {
   get warning(): string | undefined {
     if (this.#isLow) {
       return (
-        `The disk of the private database has ${inMiB(this.freeBytes)} MiB free, and writes need` +
-        ` ${inMiB(this.minFreeBytes * resumeFactor)} MiB to come back: they are refused.`
+        `The disk of the private database has ${inMiB(this.freeBytes)} MiB free. Writes are refused until it has` +
+        ` ${inMiB(this.minFreeBytes * resumeFactor)} MiB.`
       );
     }
     return this.#failure && `The free space of the private database's disk cannot be read: ${this.#failure}.`;
@@ -120,7 +120,7 @@ export class FreeSpace {
     this.#isLow = this.freeBytes < this.minFreeBytes * (wasLow ? resumeFactor : 1);
     if (this.#isLow && !wasLow) this.#log.warn(`${this.warning} Free space on the disk of ${this.#folder}.`);
     if (wasLow && !this.#isLow) {
-      this.#log.info(`the disk of ${this.#folder} has ${inMiB(this.freeBytes)} MiB free; writes go on`);
+      this.#log.info(`the disk of ${this.#folder} has ${inMiB(this.freeBytes)} MiB free; writes are accepted again`);
     }
   }
 }

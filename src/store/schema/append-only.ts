@@ -35,10 +35,10 @@ export async function restoreTriggers(
   for (const name of missing) {
     try {
       await db.runDdl(signal, statements.get(name) as string);
-      log(`the trigger ${name} was missing and has been put back`);
+      log(`the trigger ${name} was missing and has been restored`);
     } catch (error) {
       signal.throwIfAborted();
-      return `${warningOf(missing)} They could not be put back: ${explainDdlError(error as Error)}`;
+      return `${warningOf(missing)} They could not be restored: ${explainDdlError(error as Error)}`;
     }
   }
   return undefined;
@@ -47,8 +47,8 @@ export async function restoreTriggers(
 /** The warning for the operator. */
 export function warningOf(missing: readonly string[]): string {
   return (
-    `The database does not keep receipts from being changed: the triggers ${missing.join(" and ")} are missing, as after a` +
-    " restore without triggers. A start with an account that may create triggers (STOA_MIGRATION_DATABASE_URL) puts them back."
+    `The database does not prevent changes to receipts: the triggers ${missing.join(" and ")} are missing, as after a` +
+    " restore without triggers. A start with an account that may create triggers (STOA_MIGRATION_DATABASE_URL) restores them."
   );
 }
 

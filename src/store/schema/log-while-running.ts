@@ -11,7 +11,7 @@ export async function logWhileRunning<Result>(
   const timer = setInterval(() => {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     log(
-      `${what} has been running for ${seconds} s; it works, or waits for a lock that another connection holds` +
+      `${what} has been running for ${seconds} s; it is working, or waiting for a lock of another connection` +
         " (SHOW PROCESSLIST names it)",
     );
   }, intervalMs);

@@ -67,7 +67,7 @@ async function applyAll(target: Target, migrations: Migration[], log: (line: str
   for (const migration of migrations) {
     const record = records.find(({ version }) => version === migration.version);
     if (record?.finished) continue;
-    log(`migrating the database: ${migration.name}${record ? ", which was begun before" : ""}`);
+    log(`migrating the database: ${migration.name}${record ? ", which an earlier start began" : ""}`);
     await applyOne(target, migration, record?.statements_begun ?? 0, log);
   }
 }
@@ -96,7 +96,7 @@ async function applyOne(
       if (number === begun && hasTakenEffect(error)) continue;
       throw new Error(
         `Migration ${name} failed at statement ${number} of ${statements.length}: ${explainDdlError(error as Error)}` +
-          " Everything before it is done. Remove the cause and start again; it goes on with this statement.",
+          " The statements before it are done. Remove the cause and start again; the migration continues with this statement.",
         { cause: error },
       );
     }

@@ -22,7 +22,7 @@ export function readMigrations(): Promise<Migration[]> {
       names.map(async (name, index) => {
         const version = Number.parseInt(name, 10);
         if (!(version > Number.parseInt(names[index - 1] ?? "0", 10))) {
-          throw new Error(`Each migration file must have a number of its own; ${name} has not.`);
+          throw new Error(`Each migration file needs a higher number than the one before; ${name} has none.`);
         }
         const text = await readFile(new URL(name, folder), "utf8");
         const checksum = createHash("sha256").update(text).digest("hex");

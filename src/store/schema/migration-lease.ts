@@ -68,7 +68,7 @@ async function acquire(db: Database, signal: AbortSignal, holder: string, log: (
     if (performance.now() >= logAt) {
       logAt = performance.now() + logIntervalMs;
       log(
-        "waiting for another replica that migrates the database; if it has died, its lease runs out within" +
+        "waiting for another replica that migrates the database; if that replica died, its lease expires within" +
           ` ${leaseSeconds} s`,
       );
     }

@@ -91,7 +91,7 @@ export function findConflict(
       return `The database was migrated by a newer version of Stoa (${record.name}). Start that version, or restore a backup.`;
     }
     if (migration.checksum !== record.checksum) {
-      return `Migration ${record.name} is not the one that this database was made with. Start the version that made it.`;
+      return `Migration ${record.name} differs from the one that created this database. Start the version that created it.`;
     }
   }
   return undefined;

@@ -63,7 +63,7 @@ async function missingParts(db: Queryable): Promise<Missing[]> {
 async function triggersToMake(db: Queryable, note: (line: string) => void): Promise<Missing[]> {
   const names = await missingTriggers(db);
   if (names === undefined) {
-    note("this account may not see triggers; set STOA_MIGRATION_DATABASE_URL to have them checked");
+    note("this account cannot see triggers; set STOA_MIGRATION_DATABASE_URL to check them");
     return [];
   }
   const statements = await triggerStatements();

@@ -34,7 +34,7 @@ export async function readKnownTimes(db: Queryable, today: string): Promise<Know
      FROM ledger_head WHERE id = 1`,
     [today],
   );
-  if (row === undefined) throw new Error("The row of ledger_head is gone; restore it from a backup.");
+  if (row === undefined) throw new Error("The row of ledger_head is missing; restore it from a backup.");
   return {
     databaseNow: Number(row.micros) / 1000,
     headTs: Number(row.ts),

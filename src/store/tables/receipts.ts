@@ -32,7 +32,7 @@ export async function readHead(db: Queryable): Promise<Head> {
 }
 
 function headIsGone(): StoredDamage {
-  return new StoredDamage("The row of ledger_head is gone; restore it from a backup.");
+  return new StoredDamage("The row of ledger_head is missing; restore it from a backup.");
 }
 
 /** Writes a receipt and moves the head, which must be locked. `ts` in milliseconds since 1970 (UTC). */

@@ -41,7 +41,7 @@ it("wrong values cause a warning and a metric until they are repaired", async ()
   expect(await operate(service.db.config, ["fsck", "--repair"])).toMatchObject({ status: 0 });
   await waitUntil("no finding", async () => (await findings()) === "0");
   expect((await service.rest("/readyz")).body).toEqual({ ok: true });
-  expect(service.log.map(({ msg }) => msg)).toContain("the stored values that were wrong are right again");
+  expect(service.log.map(({ msg }) => msg)).toContain("all wrong stored values have been repaired");
 });
 
 it("a table that cannot be counted does not prevent the count of the others", async () => {

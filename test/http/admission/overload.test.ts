@@ -145,7 +145,7 @@ it("ends the streams that are open, with a word on when to come again", async ()
     const failure = await ended;
     expect(failure).toMatchObject({
       code: "unavailable",
-      message: "The service is short of memory. Connect again; for receipts, from the next seq on.",
+      message: "The service is short of memory. Connect again; for receipts, start from the next seq.",
     });
     expect(failure?.retryAfterSeconds).toBeGreaterThanOrEqual(5);
   }

@@ -39,7 +39,7 @@ describe("a method that an address does not take", () => {
   ])("%s %s is 404, with those that it takes", async (method, path, allow, taken) => {
     const reply = await fetch(service.url + path, { method });
     expect([reply.status, reply.headers.get("allow")]).toEqual([404, allow]);
-    const message = taken && `There is no ${method} here; this address takes ${taken}.`;
+    const message = taken && `There is no ${method} here; this address accepts ${taken}.`;
     const text = await reply.text();
     if (message !== undefined) expect(JSON.parse(text)).toEqual({ ok: false, error: "not_found", message });
   });
@@ -47,7 +47,7 @@ describe("a method that an address does not take", () => {
   it("is told on a page too", async () => {
     const reply = await fetch(`${service.url}/communities`, { method: "POST", headers: { accept: "text/html" } });
     expect([reply.status, reply.headers.get("allow")]).toEqual([404, "GET, HEAD"]);
-    expect(await reply.text()).toContain("There is no POST here; this address takes GET.");
+    expect(await reply.text()).toContain("There is no POST here; this address accepts GET.");
   });
 
   it("does not make an address of what is none", async () => {

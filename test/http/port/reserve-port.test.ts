@@ -98,7 +98,7 @@ describe("a reserved port", () => {
   });
 
   it.each([
-    ["203.0.113.1", /^203\.0\.113\.1 is no address of this machine; set STOA_HOST$/],
+    ["203.0.113.1", /^203\.0\.113\.1 is not an address of this machine; set STOA_HOST$/],
     ["no-such-host.invalid", /^[^\n]+$/],
   ])("on %s is refused with one line", async (host, message) => {
     await expect(reservePort({ host, port: 0 })).rejects.toThrow(message);

@@ -96,7 +96,7 @@ describe("a call", () => {
     const aborted = once(signal, "abort");
     socket.destroy();
     await aborted;
-    expect(signal.reason).toMatchObject({ rawMessage: "the client went away" });
+    expect(signal.reason).toMatchObject({ rawMessage: "the client disconnected" });
   });
 });
 

@@ -4,7 +4,7 @@ import { type Kind, kinds, openStream, type Streaming, startStreaming } from "./
 
 const refusal = (kind: Kind, whose: string, most: number) => ({
   code: "rate_limited",
-  message: `There are ${most} open streams ${whose}, as many as there may be; end one, or try again later.`,
+  message: `There are ${most} open streams ${whose}, the maximum; end one, or try again later.`,
   retryAfterSeconds: 10,
   ...(kind.endsWith("ndjson") || kind.endsWith("sse") ? { status: 429 } : {}),
 });
@@ -37,7 +37,7 @@ it.each(kinds)("%s: there is room for so many streams in all", async (kind) => {
   const others = [await openStream(service, "watch grpc"), await openStream(service, "receipts sse")];
   await expect(openStream(service, kind)).rejects.toEqual({
     code: "unavailable",
-    message: "The service has no room for another stream.",
+    message: "The service has too many open streams.",
     retryAfterSeconds: 10,
     ...(kind.endsWith("ndjson") || kind.endsWith("sse") ? { status: 503 } : {}),
   });

@@ -307,7 +307,7 @@ describe("recovery from a kill", () => {
     expect(after).not.toBe(before);
     const line = `the database server ended unexpectedly (SIGKILL); starting it again, see ${join(dataDir, "mysql.log")}`;
     expect(lines).toContain(`error: ${line}`);
-    await until(async () => lines.includes("the database server is back") || undefined);
+    await until(async () => lines.includes("the database server is running again") || undefined);
   });
 
   test("a stop during the restart of a killed server ends the server for good", async () => {
@@ -335,8 +335,8 @@ describe("the data folder", () => {
   });
 
   test.each([
-    ["mysql", "aria_log_control", "was made by MariaDB, but the server found here is MySQL (/bin/other)"],
-    ["mariadb", "mysql.ibd", "was made by MySQL, but the server found here is MariaDB (/bin/other)"],
+    ["mysql", "aria_log_control", "was created by MariaDB, but the server found here is MySQL (/bin/other)"],
+    ["mariadb", "mysql.ibd", "was created by MySQL, but the server found here is MariaDB (/bin/other)"],
   ] as const)("is refused by %s if the other flavour created it", async (flavour, mark, message) => {
     const folder = join(dataDir, "mysql");
     mkdirSync(folder, { recursive: true });

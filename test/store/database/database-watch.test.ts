@@ -52,17 +52,17 @@ async function expectWarning(text: string, mend: () => Promise<unknown>): Promis
 
 it("the service warns when the database node is read-only", async () => {
   await db.rows("SET GLOBAL read_only = 1");
-  await expectWarning("The database takes no writes: this node is read-only (read_only).", () =>
+  await expectWarning("The database accepts no writes: this node is read-only (read_only).", () =>
     db.rows("SET GLOBAL read_only = 0"),
   );
-  expect(service.log.map(({ msg }) => msg)).toContain("the database takes writes again");
+  expect(service.log.map(({ msg }) => msg)).toContain("the database accepts writes again");
 });
 
 it("the service warns when writes fail", async () => {
   await db.rows(
     "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
   );
-  await expectWarning("The database takes no writes: error 1644.", () => db.rows("DROP TRIGGER refuse"));
+  await expectWarning("The database accepts no writes: error 1644.", () => db.rows("DROP TRIGGER refuse"));
 });
 
 it("the service warns when new connections fail while open connections still work", async () => {
@@ -77,7 +77,7 @@ it("the service warns when new connections fail while open connections still wor
     if (more !== undefined) open.push(more);
     return "warning" in (await ready()).body;
   });
-  await expectWarning("The database takes no new connection: too many connections.", async () => {
+  await expectWarning("The database accepts no new connections: too many connections.", async () => {
     for (const connection of open) connection.release();
     await held.end();
     await db.rows("SET GLOBAL max_connections = 100");
@@ -90,7 +90,7 @@ it.each([
     "a missing ledger head",
     "UPDATE ledger_head SET id = 2",
     "UPDATE ledger_head SET id = 1",
-    /row of ledger_head is gone/,
+    /row of ledger_head is missing/,
   ],
 ])("readiness and the gRPC health check fail with %s", async (_, spoil, mend, message) => {
   await db.rows(spoil);

@@ -31,7 +31,7 @@ it("writes are refused below the minimum and accepted again a tenth above it", a
   await waitUntil("writes to be refused", () => space.refusal !== undefined);
   expect(space.refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 10 });
   expect(space.warning).toBe(
-    "The disk of the private database has 99 MiB free, and writes need 110 MiB to come back: they are refused.",
+    "The disk of the private database has 99 MiB free. Writes are refused until it has 110 MiB.",
   );
 
   disk.freeBytes = 105 * MIB;
@@ -41,8 +41,8 @@ it("writes are refused below the minimum and accepted again a tenth above it", a
   disk.freeBytes = 111 * MIB;
   await waitUntil("writes to be back", () => space.refusal === undefined);
   expect(log).toEqual([
-    "The disk of the private database has 99 MiB free, and writes need 110 MiB to come back: they are refused. Free space on the disk of /data.",
-    "the disk of /data has 111 MiB free; writes go on",
+    "The disk of the private database has 99 MiB free. Writes are refused until it has 110 MiB. Free space on the disk of /data.",
+    "the disk of /data has 111 MiB free; writes are accepted again",
   ]);
 });
 

@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 const skipsSmallDisk = maySkipSmallDisk();
 const operatorToken = "test-operator-token-0123456789-abcdef";
 const refusedMessage =
-  "The disk of the service is almost full: it takes no writes until there is space again. Reads go on.";
+  "The disk of the service is almost full. Writes are refused until there is space again. Reads still work.";
 const refused = { ok: false, error: "unavailable", message: refusedMessage, retry_after_seconds: 10 };
 const session = { book: "ledger", session: "2026-01-01", note: "A note.", source: "test" };
 
@@ -34,7 +34,7 @@ it("the service refuses every write and serves every read while free space is be
   const hopeless = start(dataDir, { STOA_MIN_FREE_MIB: "1000000" });
   await hopeless.exited;
   expect(hopeless.output).toMatch(
-    /The database cannot be migrated\. The disk of the private database has \d+ MiB free, and writes need 1100000 MiB/,
+    /The database cannot be migrated\. The disk of the private database has \d+ MiB free\. Writes are refused until it has 1100000 MiB/,
   );
 
   const before = start(dataDir, { STOA_MIN_FREE_MIB: "off" });
@@ -47,7 +47,10 @@ it("the service refuses every write and serves every read while free space is be
   expect((await askRest(url, "agents/me", { key })).status).toBe(200);
   expect((await askRest(url, "/house/verify")).body.verify_ok).toBe(true);
   const { status, body } = await askRest(url, "/readyz");
-  expect([status, body]).toEqual([200, { ok: true, warning: expect.stringContaining("MiB free, and writes need") }]);
+  expect([status, body]).toEqual([
+    200,
+    { ok: true, warning: expect.stringContaining("MiB free. Writes are refused until") },
+  ]);
   const metrics = await (
     await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${operatorToken}` } })
   ).text();
@@ -177,7 +180,7 @@ it.skipIf(skipsSmallDisk)(
     const service = start(join(disk.folder, "data"), {});
     await service.exited;
     expect(service.output).toMatch(
-      /^a new \w+ database takes \d+ MiB, and the disk of \S+ has 6\d MiB free; free some or set STOA_DATA_DIR/m,
+      /^a new \w+ database takes \d+ MiB, and the disk of \S+ has 6\d MiB free; free some space or set STOA_DATA_DIR/m,
     );
   },
 );
@@ -194,7 +197,7 @@ async function expectCommandsRefused(dataDir: string): Promise<string> {
     expect([args, status]).toEqual([args, 3]);
     expect(notes).toContainEqual(expect.stringMatching(/^The disk of the private database has \d+ MiB free/));
     expect(notes.at(-1)).toBe(
-      `stoa ${args[0]}: Nothing is written while the disk is almost full. Free some and run the command again.`,
+      `stoa ${args[0]}: Nothing is written while the disk is almost full. Free some space and run the command again.`,
     );
   }
   const file = `${dataDir}.sql`;

@@ -18,13 +18,13 @@ it("missing triggers cause a readiness warning, and the next start restores them
   const { status, body } = await ready();
   expect(status).toBe(200);
   expect(body.warning).toMatch(
-    /^The database does not keep receipts from being changed: the triggers receipts_are_not_deleted/,
+    /^The database does not prevent changes to receipts: the triggers receipts_are_not_deleted/,
   );
   expect(body.warning).toContain("STOA_MIGRATION_DATABASE_URL");
 
   const replica = await startService({ db });
   expect(replica.log.map(({ msg }) => msg)).toContain(
-    "the trigger receipts_are_not_deleted was missing and has been put back",
+    "the trigger receipts_are_not_deleted was missing and has been restored",
   );
   expect((await replica.rest("/readyz")).body).toEqual({ ok: true });
   await expect(db.rows("DELETE FROM receipts WHERE seq = 1")).rejects.toThrow("receipts are append-only");
@@ -45,7 +45,7 @@ it("an account that may not create the triggers gets a message that says what to
     const account = new Database({ address: { ...db.config, user, password: "secret" }, connections: 1 });
     const warning = await restoreTriggers(account, never, () => {});
     expect(warning).toMatch(
-      /receipts_are_not_updated.*They could not be put back: .*log_bin_trust_function_creators = 1/,
+      /receipts_are_not_updated.*They could not be restored: .*log_bin_trust_function_creators = 1/,
     );
     await account.close();
   } finally {

@@ -151,7 +151,7 @@ describe("migrations", () => {
     expect(await schemaState(db)).toMatchObject({ kind: "other" });
     await test.rows("DELETE FROM schema_migrations WHERE version = 999");
     await test.rows("UPDATE schema_migrations SET checksum = REPEAT('0', 64)");
-    await expect(migrate(db, { log })).rejects.toThrow("0001_board is not the one that this database was made with");
+    await expect(migrate(db, { log })).rejects.toThrow("0001_board differs from the one that created this database");
   });
 
   it("wait for a replica that migrates, and take over when the lease of a dead replica expires", async () => {
@@ -170,7 +170,7 @@ describe("migrations", () => {
     await migrated;
     expect(await schemaState(db)).toEqual({ kind: "current" });
     expect(lines[0]).toBe(
-      "waiting for another replica that migrates the database; if it has died, its lease runs out within 15 s",
+      "waiting for another replica that migrates the database; if that replica died, its lease expires within 15 s",
     );
   });
 

@@ -77,7 +77,7 @@ export class Pool {
     // The pool already has an abandoned session, and a lost session is gone.
     if (session.state !== "leased") return;
     if (isUsable) this.#offer(session);
-    else this.#close(session, unavailable("The connection was given up."));
+    else this.#close(session, unavailable("The connection was abandoned."));
   }
 
   /** Refuses waiting calls, gives running statements a moment to end, and closes every connection. */

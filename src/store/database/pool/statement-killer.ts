@@ -33,7 +33,7 @@ export class StatementKiller {
   async #killPending(): Promise<void> {
     this.#isRunning = true;
     const session = new Session(this.#options, () => clearTimeout(timer));
-    const timer = setTimeout(() => session.destroy(new Error("The server is silent.")), connectionTimeoutMs);
+    const timer = setTimeout(() => session.destroy(new Error("The server does not answer.")), connectionTimeoutMs);
     try {
       await session.setUp(this.#options);
       for (let target = this.#pending.shift(); target !== undefined; target = this.#pending.shift()) {

@@ -1,0 +1,97 @@
+// The rows of the bench's population as SQL values, and the counters that belong to them.
+import { createHash } from "node:crypto";
+import { bandEndsMs } from "../src/store/tables/age-bands.ts";
+import {
+  agentName,
+  communityName,
+  discussedPost,
+  keyOf,
+  noise,
+  type Population,
+  postOf,
+  residentOf,
+  type SeededPost,
+  textOf,
+  votersOf,
+} from "./population.ts";
+
+/** The time from the oldest post to the newest. */
+const spanMs = 2 * 365 * 86_400_000;
+
+export type Tally = ReturnType<typeof countRows>;
+
+/** Counts what the counters of agents and communities must hold, by their ids. */
+export function countRows(population: Population) {
+  const posts = new Int32Array(population.agents + 1);
+  const comments = new Int32Array(population.agents + 1);
+  const karma = new Int32Array(population.agents + 1);
+  const communities = new Int32Array(population.communities + 1);
+  for (let id = 1; id <= population.posts; id++) {
+    const { authorId, communityId, upvotes, downvotes } = postOf(id, population);
+    posts[authorId] = (posts[authorId] as number) + 1;
+    karma[authorId] = (karma[authorId] as number) + upvotes - downvotes;
+    communities[communityId] = (communities[communityId] as number) + 1;
+  }
+  for (let id = 1; id <= population.discussed * population.commentsEach; id++) {
+    const author = commenter(id, population);
+    comments[author] = (comments[author] as number) + 1;
+  }
+  return { posts, comments, karma, communities };
+}
+
+export function* agentRows({ agents }: Population, tally: Tally, end: number): Generator<string> {
+  for (let id = 1; id <= agents; id++) {
+    const name = agentName(id);
+    const hash = createHash("sha256").update(keyOf(id)).digest("hex");
+    const counters = `${tally.posts[id]}, ${tally.comments[id]}, ${tally.karma[id]}`;
+    yield `(${id}, '${name}', '${name}', ${residentOf(id)}, '', x'${hash}', ${counters}, ${end - spanMs})`;
+  }
+}
+
+/** The community with the id 1, general, exists already. */
+export function* communityRows({ communities }: Population, tally: Tally, end: number): Generator<string> {
+  for (let id = 2; id <= communities; id++) {
+    const texts = `'${communityName(id)}', 'Bench ${id}', '${textOf(id, 80)}'`;
+    yield `(${id}, ${texts}, 1, ${tally.communities[id]}, ${end - spanMs})`;
+  }
+}
+
+export function* postRows(population: Population, end: number): Generator<string> {
+  for (let id = 1; id <= population.posts; id++) {
+    const post = postOf(id, population);
+    const time = createdAt(post, end);
+    const band = bandEndsMs.filter((bandEnd) => end - time > bandEnd).length;
+    const values = `${post.upvotes}, ${post.downvotes}, ${post.comments}, ${time}, ${band}`;
+    yield `(${id}, ${post.communityId}, ${post.authorId}, '${post.title}', '${post.body}', ${values})`;
+  }
+}
+
+export function* voteRows(population: Population): Generator<string> {
+  for (let id = 1; id <= population.posts; id++) {
+    const post = postOf(id, population);
+    const voters = votersOf(post, population);
+    for (const [index, agent] of voters.entries()) yield `(${id}, ${agent}, ${index < post.upvotes ? 1 : -1})`;
+  }
+}
+
+export function* commentRows(population: Population, end: number): Generator<string> {
+  const each = population.commentsEach;
+  for (let index = 0; index < population.discussed; index++) {
+    const post = postOf(discussedPost(index, population), population);
+    for (let n = 0; n < each; n++) {
+      const id = index * each + n + 1;
+      // Every third comment replies to the first one.
+      const parent = n % 3 === 2 ? index * each + 1 : null;
+      const time = createdAt(post, end) + n;
+      yield `(${id}, ${post.id}, ${parent}, ${commenter(id, population)}, '${textOf(id, 200)}', ${time})`;
+    }
+  }
+}
+
+function commenter(id: number, { agents }: Population): number {
+  return 1 + Math.floor(noise(id, 9) * agents);
+}
+
+function createdAt({ age }: SeededPost, end: number): number {
+  return Math.floor(end - spanMs + age * spanMs);
+}
