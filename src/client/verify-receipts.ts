@@ -148,7 +148,10 @@ function goneSince(known: { seq: number; hash: string }, last: number): DoesNotV
   return new DoesNotVerify({ seq: known.seq, fault: "history_changed", message });
 }
 
-/** History has changed. Adds the recovery by which the operator explains it to the message, if there is one. */
+/**
+ * History has changed. Adds the recovery that abandons exactly the known receipt to the message, if there is one. A recovery
+ * that abandons a newer receipt does not show which receipts it lost below, so it explains nothing.
+ */
 async function withRecovery(
   error: DoesNotVerify,
   known: { seq: number; hash: string },
@@ -157,8 +160,7 @@ async function withRecovery(
   try {
     for await (const { link, document } of verifyEach({ url, signal })) {
       const abandoned = abandonedBy(document);
-      if (abandoned === undefined) continue;
-      if (abandoned.seq < known.seq || (abandoned.seq === known.seq && abandoned.hash !== known.hash)) continue;
+      if (abandoned?.seq !== known.seq || abandoned.hash !== known.hash) continue;
       const { seq, fault, message } = error;
       const words = `receipt ${link.seq} is a recovery, by which the operator abandons receipt ${abandoned.seq}`;
       return new DoesNotVerify({ seq, fault, message: `${message}; ${words}` });

@@ -2,6 +2,7 @@ import { describeFinding, type Outcome, recountBoard } from "../board/recount/re
 import { checkLedger } from "../ledger/fsck/ledger-check.ts";
 import type { Database } from "../store/database/database.ts";
 import { newestPostTime } from "../store/recount/posts.ts";
+import { checkReplies } from "../store/recount/replies.ts";
 import { checkSchema } from "../store/schema/schema-check.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
@@ -13,12 +14,13 @@ const connections = 4;
 const help = `Usage: npm run stoa -- fsck [--repair] [--json]
 
 Checks that the whole database is consistent: every counter against the rows that it counts, rows whose parent is
-missing, every receipt, the head, the calendar and the index tables of the ledger against the receipts, the schema and
-its triggers. A check that is impossible because the schema lacks something is a finding. Services may run meanwhile.
+missing, every stored response, every receipt, the head, the calendar, the index tables of the ledger and its alarm
+against the receipts, the schema and its triggers. A check that is impossible because the schema lacks something is a
+finding. Services may run meanwhile.
 
 Options:
   --repair  correct what follows from other rows: counters, computed columns, the index tables of the ledger, the
-            calendar, triggers. Votes, comments, posts and receipts are never changed
+            calendar, the alarm, triggers. Votes, comments, posts and receipts are never changed
   --json    print one JSON object for each finding: subject, key, problem, stored, counted, repaired; then one with
             ok, findings, repaired, duration_ms
   -h, --help    print this
@@ -78,6 +80,7 @@ async function* checkAll(
   const newest = await newestPostTime(reader);
   const now = () => Math.max(Date.now(), newest);
   yield* recountBoard(reader, now, signal, repair ? db : undefined);
+  yield* checkReplies(reader, signal, repair ? db : undefined);
   yield* checkLedger(reader, signal, repair ? db : undefined);
 }
 

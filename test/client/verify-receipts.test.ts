@@ -226,7 +226,7 @@ describe("a receipt that is known", () => {
 
   it.each([
     ["the one that a recovery abandons", 3, otherHash, true],
-    ["below the one that a recovery abandons", 9, zeros, true],
+    ["below the one that a recovery abandons", 9, zeros, false],
     ["not the one that a recovery abandons", 3, zeros, false],
     ["above the one that a recovery abandons", 2, otherHash, false],
   ])("is missed with the recovery that explains it: it is %s", async (_, seq, hash, isNamed) => {
@@ -238,6 +238,14 @@ describe("a receipt that is known", () => {
       const words = `; receipt ${at} is a recovery, by which the operator abandons receipt ${seq}`;
       expect((found as Error).message.endsWith(words)).toBe(isNamed);
     }
+  });
+
+  it("is explained by the recovery that names it, and not by an older one that abandons a newer receipt", async () => {
+    const recoveries = { ...recovered(3, 9, zeros), ...recovered(4, other.seq, other.hash) };
+    const fake = await startFake(buildChain(5, recoveries).map(show));
+    const { found } = await verify({ url: fake.url, known: other });
+    const words = "; receipt 4 is a recovery, by which the operator abandons receipt 3";
+    expect((found as Error).message.endsWith(words)).toBe(true);
   });
 
   it("is missed where the chain is empty now", async () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/database/database.ts";
@@ -135,6 +135,45 @@ it("goes on where a table and an index are missing, and says what it has left ou
     leftOut("ledger_recoveries", "ledger_recoveries"),
   ]);
   expect(await fsck()).toMatchObject({ status: 0, out: [] });
+});
+
+it("checks stored responses", async () => {
+  const { key } = await service.register();
+  const headers = { "idempotency-key": randomUUID() };
+  const ask = { key, body: { title: "With a stored response" }, headers };
+  await service.rest("posts", ask);
+  const [row] = await service.db.rows<{ id: Buffer }>("SELECT id FROM idempotency_replies");
+  const id = row?.id.toString("hex");
+  const change = (sql: string) => service.db.rows(`UPDATE idempotency_replies SET ${sql}`);
+  const damaged = `idempotency_replies id ${id}: the stored response is damaged; a repeat of its call is unavailable until the row is deleted`;
+
+  await change("due_at = created_at - 1");
+  const { out } = await fsck("--repair");
+  expect(out).toEqual([
+    expect.stringMatching(`^idempotency_replies.due_at id ${id}: stored \\d+, counted \\d+; repaired$`),
+  ]);
+  expect(await fsck()).toMatchObject({ status: 0, out: [] });
+  for (const column of ["reply", "fingerprint", "reply_check"]) {
+    const last = `LENGTH(${column})`;
+    const flip = `${column} = INSERT(${column}, ${last}, 1, CHAR(ASCII(SUBSTRING(${column}, ${last})) ^ 1))`;
+    await change(flip);
+    expect(await fsck("--repair")).toMatchObject({ status: 1, out: [`${damaged}; not repaired`] });
+    await change(flip);
+  }
+  for (const flip of ["sealed = sealed ^ 1", "sealed = sealed ^ 2", "created_at = created_at ^ 1024"]) {
+    await change(flip);
+    expect(await fsck()).toMatchObject({ status: 1, out: [damaged] });
+    await change(flip);
+  }
+  // A row of a version of Stoa that stored no checks.
+  await change("reply_check = NULL");
+  expect(await fsck()).toMatchObject({ status: 0, out: [] });
+  await change("created_at = created_at ^ (1 << 62)");
+  expect((await fsck("--repair")).out).toEqual([
+    expect.stringMatching("created_at .*, which is no time; not repaired$"),
+  ]);
+  await change("created_at = created_at ^ (1 << 62)");
+  expect((await service.rest("posts", ask)).headers.get("idempotency-replayed")).toBe("true");
 });
 
 it("tells of lost posts and receipts", async () => {

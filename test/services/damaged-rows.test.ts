@@ -119,7 +119,7 @@ describe("one changed byte of a stored row", () => {
     const call = post();
     const { id, first, repeatCall } = await makeOnce(call);
     const statuses = new Set<number>();
-    for (let bit = 0; bit < 50; bit++) {
+    for (let bit = 0; bit < 63; bit++) {
       const flip = `UPDATE idempotency_replies SET created_at = created_at ^ (1 << ${bit}) WHERE id = ?`;
       await service.db.rows(flip, [id]);
       const { reply } = await repeatCall();

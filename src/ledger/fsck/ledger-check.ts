@@ -9,6 +9,7 @@ import {
   type HeadRow,
   listEpochs,
   listHeads,
+  listVerifications,
   putEpoch,
   putHeadTime,
 } from "../../store/recount/ledger.ts";
@@ -18,6 +19,7 @@ import { sha256 } from "../sha256.ts";
 import { firstBatchSize, isInChain, nextBatchSize } from "../verification/verification.ts";
 import { findWrongApprovals } from "./clock-approval-check.ts";
 import { findUnfounded, findUnnoted, noteChecks } from "./note-check.ts";
+import { findWrongVerification } from "./verification-check.ts";
 
 /** A finding, and its repair if there is one. */
 export interface Repairable {
@@ -26,7 +28,13 @@ export interface Repairable {
 }
 
 /** The tables that are compared with the receipts. */
-const tablesBeside = ["ledger_head", "ledger_epoch", ...noteChecks.map(({ name }) => name), "ledger_clock_words"];
+const tablesBeside = [
+  "ledger_head",
+  "ledger_epoch",
+  ...noteChecks.map(({ name }) => name),
+  "ledger_clock_words",
+  "ledger_verification",
+];
 
 /** How many findings may wait for the end of the chain. The next run reports further ones. */
 const maxWaiting = 10_000;
@@ -75,6 +83,7 @@ class LedgerCheck {
   }
 
   async *run(): AsyncGenerator<Repairable, void> {
+    const verifications = await this.#attempt("ledger_verification", () => listVerifications(this.#db));
     try {
       yield* this.#checkChain();
     } catch (error) {
@@ -90,6 +99,8 @@ class LedgerCheck {
       }
     }
     yield* this.#walk("ledger_clock_words", findWrongApprovals(this.#db));
+    const check = () => findWrongVerification(this.#db, verifications ?? [], this.isIntact);
+    yield* (await this.#attempt("ledger_verification", check)) ?? [];
     for (const finding of this.#leftOut.values()) yield { finding };
   }
 

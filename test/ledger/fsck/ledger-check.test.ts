@@ -93,8 +93,35 @@ describe("what follows from receipts is found and repaired", () => {
       "INSERT INTO ledger_clock_words VALUES (3, 1, 1)",
       `ledger_clock_words.ts seq 3: stored 1, counted ${Date.parse("2026-01-07T10:00:00Z")}`,
     ],
-  ])("%s", async (damage, line) => {
+    [
+      `REPLACE INTO ledger_verification VALUES (1, 9, '${zeros}', 5, 0, NULL, NULL, NULL, NULL)`,
+      "ledger_verification.verified_seq id 1: there is no receipt 9",
+    ],
+    [
+      `REPLACE INTO ledger_verification VALUES (1, -1, '${zeros}', 5, 0, NULL, NULL, NULL, NULL)`,
+      "ledger_verification.verified_seq id 1: there is no receipt -1",
+    ],
+    [
+      `REPLACE INTO ledger_verification SELECT 1, 2, hash, 5, 0, NULL, NULL, NULL, NULL FROM receipts WHERE seq = 3`,
+      /^ledger_verification.verified_hash id 1: stored \w{64}, but receipt 2 has the hash \w{64}$/,
+    ],
+    [
+      "REPLACE INTO ledger_verification VALUES (1, 0, 'no hash', 5, 0, NULL, NULL, NULL, NULL)",
+      `ledger_verification.verified_hash id 1: stored "no hash", counted ${zeros}`,
+    ],
+    [
+      `REPLACE INTO ledger_verification VALUES (1, 0, '${zeros}', 0, 3, 2, 'wrong_hash', 'It was bad.', 5)`,
+      "ledger_verification.alarm_seq id 1: the alarm names receipt 2, but the whole chain verifies",
+    ],
+    [
+      `REPLACE INTO ledger_verification VALUES (1, 0, '${zeros}', 0, 3, NULL, 'wrong_hash', NULL, NULL)`,
+      "ledger_verification.alarm_seq id 1: a part of an alarm is stored, without its receipt",
+    ],
+  ])("%s", async (damage, expected) => {
     await service.db.rows(damage);
+    const line = (await lines())[0] as string;
+    expect(line).toMatch(expected);
+    if (typeof expected === "string") expect(line).toBe(expected);
     expect(await lines()).toEqual([line]);
     expect(await lines(true)).toEqual([`${line}; repaired`]);
     expect(await lines()).toEqual([]);
@@ -114,6 +141,7 @@ describe("a defect of the schema is reported, and the rest is checked", () => {
   it.each([
     ["ledger_recoveries", [`${wrongDay}; repaired`, "ledger_recoveries: not checked: Table"]],
     ["ledger_clock_words", [`${wrongDay}; repaired`, "ledger_clock_words: not checked: Table"]],
+    ["ledger_verification", [`${wrongDay}; repaired`, "ledger_verification: not checked: Table"]],
     ["ledger_epoch", [`${wrongDay}; repaired`, "ledger_epoch: not checked: Table"]],
     ["ledger_sessions", [`${wrongDay}; repaired`, "ledger_sessions: not checked: Table"]],
     // Nothing can be locked, and so nothing is repaired.
@@ -138,6 +166,30 @@ describe("a defect of the schema is reported, and the rest is checked", () => {
     expect(await lines(true)).toEqual([expect.stringMatching(/^ledger_days: not checked: Unknown column 'seq'/)]);
     await service.db.rows("ALTER TABLE ledger_days RENAME COLUMN number TO seq");
   });
+});
+
+it("an alarm stays while the chain does not verify", async () => {
+  await service.db.rows(
+    `REPLACE INTO ledger_verification VALUES (1, 0, '${zeros}', 0, 3, 2, 'wrong_hash', 'It is bad.', 5)`,
+  );
+  const [head] = await service.db.rows<{ hash: string }>("SELECT hash FROM ledger_head");
+  await service.db.rows(`UPDATE ledger_head SET hash = '${zeros}'`);
+  expect(await lines(true)).toEqual([expect.stringContaining("ledger_head id 1: wrong_hash:")]);
+  await service.db.rows("UPDATE ledger_head SET hash = ?", [head?.hash]);
+  expect(await service.db.rows("SELECT alarm_seq FROM ledger_verification")).toEqual([{ alarm_seq: 2 }]);
+  await service.db.rows("DELETE FROM ledger_verification");
+  expect(await lines()).toEqual([]);
+});
+
+it("rows beside that of the last verification are found", async () => {
+  await service.db.rows(
+    `INSERT INTO ledger_verification VALUES (1, 0, '${zeros}', 0, 0, NULL, NULL, NULL, NULL),
+      (2, 0, '${zeros}', 0, 0, NULL, NULL, NULL, NULL)`,
+  );
+  expect(await lines(true)).toEqual(["ledger_verification id 2: there is more than one row"]);
+  await service.db.rows("DELETE FROM ledger_verification WHERE id = 1");
+  expect(await lines(true)).toEqual(["ledger_verification id 2: the id is not 1"]);
+  await service.db.rows("DELETE FROM ledger_verification");
 });
 
 describe("damage that only a backup can repair is reported, and nothing is repaired", () => {
