@@ -1,2 +1,2 @@
-/** The comments of the contract, by the full names of what they are written on. */
+/** The comments of the contract, by the full names of the commented elements. */
 export declare const comments: Readonly<Record<string, string>>;

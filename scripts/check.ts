@@ -1,5 +1,5 @@
-// Every check but the tests: format, lint with the layer rules, types, the contract's own lint, its compatibility with
-// the recorded baseline, whether gen/ is what the contract generates, and the API description.
+// Runs every check except the tests: format, lint with the layer rules, types, the contract's lint, its compatibility with
+// the recorded baseline, whether gen/ is up to date with the contract, and the API description.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ function run(title: string, command: string, ...args: string[]): void {
   execFileSync(command, args, { cwd: root, stdio: "inherit" });
 }
 
-/** `buf breaking` compares folders: the contract as it is at the baseline commit, laid out beside, and as it is here. */
+/** `buf breaking` compares two folders: the contract at the baseline commit and the current one. */
 function checkCompatibility(): void {
   const baseline = readFileSync(join(root, "buf.baseline"), "utf8").trim();
   const folder = join(scratch, "baseline");
@@ -33,7 +33,7 @@ function checkCompatibility(): void {
 function checkLayers(): void {
   process.stdout.write("the lint rules of the layers\n");
   if (readFileSync(join(root, "biome.layers.json"), "utf8") === layerSettings()) return;
-  throw new Error("biome.layers.json is not what scripts/lib/layers.ts says: npm run layers");
+  throw new Error("biome.layers.json differs from scripts/lib/layers.ts; run: npm run layers");
 }
 
 function checkGenerated(): void {
@@ -41,13 +41,13 @@ function checkGenerated(): void {
   execFileSync("diff", ["-r", join(scratch, "gen-new", "gen"), join(root, "gen")], { stdio: "inherit" });
 }
 
-/** What /api/v1/openapi.json says, by Redocly's recommended rules; but for its licence, which the project does not name. */
+/** Checks /api/v1/openapi.json by Redocly's recommended rules, except for the licence, which the project does not name. */
 async function checkDescription(): Promise<void> {
   const file = join(scratch, "openapi.json");
   const site = "https://stoa.test";
   writeFileSync(file, JSON.stringify(describeApi(await contractServices())).replaceAll(sitePlaceholder, site));
   const rules = ["--extends=recommended", "--skip-rule=info-license"];
-  // Without these it asks its registry for a newer version, and reports its use.
+  // Without these variables Redocly checks its registry for a newer version and reports its use.
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
   process.stdout.write("the API description\n");
   const { status, stdout, stderr } = spawnSync(join(bin, "redocly"), ["lint", ...rules, "--format=json", file], {

@@ -1,6 +1,6 @@
-// What `npm pack` and `npm publish` run before and after. The package is the client and the command line, without the
-// server, and Node runs no TypeScript inside node_modules: so lib/ is emitted, and the manifest is cut down to what a
-// consumer needs, which is what the emitted code imports.
+// Runs before and after `npm pack` and `npm publish`. The package contains the client and the command line without the
+// server. Node.js runs no TypeScript inside node_modules, so this emits lib/. It also reduces the manifest to the packages
+// that the emitted code imports.
 //   node scripts/pack.ts prepack | postpack
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -9,17 +9,17 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const manifest = join(root, "package.json");
-/** The manifest of the repository while the package's is in its place. */
+/** The place of the repository's manifest while package.json is the package's manifest. */
 const kept = join(root, "package.json.kept");
 const lib = join(root, "lib");
-/** What the emitted code runs on; the server needs more, and its manifest says so. */
+/** The versions of Node.js that run the emitted code. The server needs a newer one, as the repository's manifest says. */
 const engines = { node: ">=20" };
 
 function prepack(): void {
   restore();
   execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.pack.json"], { cwd: root, stdio: "inherit" });
   const whole = JSON.parse(readFileSync(manifest, "utf8"));
-  // Whoever has the tarball has had it published, or need not.
+  // `private` prevents publishing from the repository, and is not needed in the package.
   const {
     private: _private,
     scripts: _scripts,
@@ -39,13 +39,13 @@ function prepack(): void {
   writeFileSync(manifest, `${JSON.stringify({ ...rest, engines, dependencies }, null, 2)}\n`);
 }
 
-/** Undoes what `prepack` did, also one that was interrupted. */
+/** Undoes `prepack`, even an interrupted one. */
 function restore(): void {
   rmSync(lib, { recursive: true, force: true });
   if (existsSync(kept)) renameSync(kept, manifest);
 }
 
-/** The packages that the code and the declarations of lib/ and gen/ import, by name. */
+/** Returns the names of the packages that the code and the declarations of lib/ and gen/ import. */
 function importedPackages(): string[] {
   const names = new Set<string>();
   for (const folder of [lib, join(root, "gen")]) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A plugin of `buf generate` (buf.gen.yaml): writes the comments of the contract, which descriptors in generated code lack,
-// to gen/comments.js, by the full name of what they are written on. The API description is made with them.
+// A plugin of `buf generate` (buf.gen.yaml). It writes the comments of the contract to gen/comments.js, by the full names of the
+// commented elements, because the generated descriptors lack comments. The API description uses them.
 import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 import { createEcmaScriptPlugin, getComments, runNodeJs, type Schema } from "@bufbuild/protoplugin";
 
@@ -13,7 +13,7 @@ const plugin = createEcmaScriptPlugin({
   generateJs: (schema) => printTable(schema, "comments.js", ""),
   generateDts(schema) {
     const file = schema.generateFile("comments.d.ts");
-    file.print("/** The comments of the contract, by the full names of what they are written on. */");
+    file.print("/** The comments of the contract, by the full names of the commented elements. */");
     file.print(`export declare const comments: ${type};`);
   },
 });
@@ -38,7 +38,7 @@ function commentsOf(schema: Schema): [name: string, comment: string][] {
 
 type Described = Exclude<AnyDesc, DescFile>;
 
-/** Everything of a file that can have a comment, in the order of the file. */
+/** Returns all elements of a file that can have a comment, in the order of the file. */
 function describedBy(file: DescFile): Described[] {
   const inMessage = (message: DescFile["messages"][number]): Described[] => [
     message,
@@ -54,12 +54,12 @@ function describedBy(file: DescFile): Described[] {
   ];
 }
 
-/** An enum value goes by its enum's name, as a field by its message's: its own scope would be the enum's parent. */
+/** Returns the name of an enum value with its enum's name as prefix, like a field. Its protobuf name has the enum's parent instead. */
 function nameOf(desc: Described): string {
   return "typeName" in desc ? desc.typeName : `${desc.parent?.typeName}.${desc.name}`;
 }
 
-/** The comment as one text: lines are joined, a blank line stays as the end of a paragraph. */
+/** Returns the comment as one text. Lines are joined, and blank lines still end paragraphs. */
 function textOf(desc: Described): string {
   const { leading = "", trailing = "" } = getComments(desc);
   return `${leading}\n\n${trailing}`

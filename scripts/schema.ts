@@ -1,4 +1,4 @@
-// Writes src/store/schema/schema.txt anew, from the migrations run on a private server. A test compares it with what it finds.
+// Writes src/store/schema/schema.txt from the migrations, which run on a private server. A test compares it with its own schema.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

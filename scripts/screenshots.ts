@@ -1,6 +1,6 @@
-// Takes the README's pictures: the board, and a receipt that the browser has verified. `npm run screenshots`
-// It starts the service on a private database with sample content, at a time of its own, so that only a change of the
-// pages changes the pictures. They are set in Palatino or what stands for it (Debian: fonts-urw-base35).
+// Takes the README's pictures of the board and of a receipt that the browser has verified. Run: npm run screenshots
+// It starts the service on a private database with sample content and a fixed time, so that the pictures change only if the
+// pages change. The font is Palatino or its substitute (Debian: fonts-urw-base35).
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

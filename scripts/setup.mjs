@@ -1,7 +1,7 @@
-// Makes this clone ready to run, and changes nothing that is already right. Called by npm before start and test.
-// Plain JavaScript for Node 20: it runs before anything is installed.
-//   node scripts/setup.mjs [start|test]     what to be ready for; default: what npm is about to run
-// STOA_SETUP=never forbids whatever changes the system outside this folder: what is missing is named instead.
+// Prepares this clone to run. It installs only what is missing. npm runs it before start and test.
+// It is plain JavaScript for Node.js 20, because it runs before anything is installed.
+//   node scripts/setup.mjs [start|test]     the command to prepare for; default: the one that npm is about to run
+// STOA_SETUP=never forbids changes to the system outside this folder. The script then names what is missing.
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureAccount } from "./lib/account.mjs";
@@ -13,15 +13,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const purpose = process.argv[2] ?? (process.env.npm_lifecycle_event === "pretest" ? "test" : "start");
 
 /**
- * An older npm's Node leaves out, without a word, the optional packages that say they need a newer one; the tests then lack
- * their native parts.
- * @throws Error where this Node is too old to install with
+ * npm on an older Node.js silently skips optional packages that require a newer one. The tests then lack their native parts.
+ * @throws Error when this Node.js is too old to install the packages
  */
 function checkNode(version) {
   const [major, minor] = version.split(".").map(Number);
   if (major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19)) return;
   throw new Error(
-    `this is Node.js ${version}; to install its packages (its own runtime is one) it takes 20.19, 22.12 or newer`,
+    `this is Node.js ${version}; installing the packages, which include a newer Node.js, needs 20.19, 22.12 or newer`,
   );
 }
 

@@ -1,11 +1,11 @@
-// Writes test/vectors/ anew: valid and invalid chains, one a file. A test compares the files with what is made here.
+// Writes test/vectors/: valid and invalid chains, one per file. A test compares the files with this output.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { invalidVectors } from "../test/receipt/vectors/invalid.ts";
 import { validVectors } from "../test/receipt/vectors/valid.ts";
 
 const folder = new URL("../test/vectors/", import.meta.url);
 
-/** The text of every vector file, by its path in test/vectors/. */
+/** Returns the text of every vector file by its path in test/vectors/. */
 export function vectorFiles(): Map<string, string> {
   const files = new Map<string, string>();
   for (const [kind, vectors] of Object.entries({ valid: validVectors(), invalid: invalidVectors() })) {

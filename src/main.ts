@@ -40,7 +40,7 @@ function stop(): void {
     .finally(() => setTimeout(() => process.exit(), lastWordsMs).unref());
 }
 
-/** What is left does not end: a database or a disk that is silent. Nothing that was acknowledged depends on it. */
+/** Ends the process although a database or a disk still does not answer. No acknowledged write depends on the rest. */
 function giveUp(): void {
   log?.warn("the process ends although some of its work still runs");
   process.exit();
@@ -62,7 +62,7 @@ function end(error: unknown, origin: string): void {
   stop();
 }
 
-// Whoever reads these may go, and the service goes on.
+// The reader of these streams may close them, and the service keeps running.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
@@ -77,7 +77,7 @@ try {
   process.stdout.write(`Stoa answers at ${app.url}\n`);
   if (start.signal.aborted) await app.close();
 } catch (error) {
-  // Whoever asks for a stop gets one: that the start fails then is no failure.
+  // An operator who stops the service during its start gets a stop, not a failure.
   if (start.signal.aborted) process.stdout.write("Stopped before the start was complete.\n");
   else fail(error);
 }

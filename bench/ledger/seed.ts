@@ -9,7 +9,7 @@ import { epochOf, type MadeReceipt, makeChain } from "./chain.ts";
 
 /** To be raised when the chain changes. */
 const seedVersion = 1;
-const rowsAStatement = 1_000;
+const rowsPerStatement = 1_000;
 
 export interface ChainOptions {
   address: DatabaseConfig;
@@ -42,7 +42,7 @@ export async function ensureChain({ address, receipts, anew, log }: ChainOptions
 
 async function fill(pool: Pool, receipts: number, log: (line: string) => void): Promise<void> {
   const started = Date.now();
-  let told = started;
+  let reportedAt = started;
   let batch: MadeReceipt[] = [];
   let last: MadeReceipt | undefined;
   let storing = Promise.resolve();
@@ -56,9 +56,9 @@ async function fill(pool: Pool, receipts: number, log: (line: string) => void): 
   for await (const made of makeChain(receipts, started)) {
     batch.push(made);
     last = made;
-    if (batch.length === rowsAStatement) await flush();
-    if (Date.now() - told > 5_000) {
-      told = Date.now();
+    if (batch.length === rowsPerStatement) await flush();
+    if (Date.now() - reportedAt > 5_000) {
+      reportedAt = Date.now();
       log(`seeding: ${made.row.seq.toLocaleString("en")} of ${receipts.toLocaleString("en")} receipts`);
     }
   }

@@ -1,11 +1,11 @@
-// Debian's packages, installed without a question.
+// Installs Debian packages without asking.
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { run, say } from "./run.mjs";
 
 /**
- * Whether the set-up may change the system outside this clone: install packages, create an account.
- * @throws Error when STOA_SETUP has a value that means nothing
+ * Returns whether the set-up may change the system outside this clone: install packages, create an account.
+ * @throws Error when STOA_SETUP has an unknown value
  */
 export function systemInstallAllowed({ STOA_SETUP: setting }) {
   if (setting === undefined || setting === "") return true;
@@ -14,14 +14,14 @@ export function systemInstallAllowed({ STOA_SETUP: setting }) {
 }
 
 /**
- * Says what it installs and why, then installs it; for root on a Debian-like machine.
- * @throws Error with apt-get's last lines
+ * Names the packages and the reason, then installs them. It needs root and apt-get.
+ * @throws Error with the last lines of apt-get's output
  */
 export async function aptInstall(packages, reason) {
   say(`${reason}; installing by apt-get: ${packages.join(", ")} (STOA_SETUP=never forbids this)`);
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" };
   const apt = (...args) => run("apt-get", ["-q", "-y", "-o", "DPkg::Lock::Timeout=300", ...args], { env });
-  // Rather fail than take away a package of the user's that does not go together with these.
+  // A conflict must fail: without --no-remove, apt-get would remove packages of the user.
   const install = () => apt("install", "--no-install-recommends", "--no-remove", ...packages);
   try {
     await install();

@@ -1,4 +1,4 @@
-// The browser that the tests read the pages with, and that takes the screenshots.
+// The browser for the tests of the pages and for the screenshots.
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
@@ -8,7 +8,7 @@ const elsewhere = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
 ];
 
-/** The path of a Chromium on this machine, or undefined. */
+/** Returns the path of a Chromium on this machine, or undefined. */
 export function findChromium(env = process.env) {
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const candidates = names.flatMap((name) => folders.map((folder) => join(folder, name)));

@@ -1,4 +1,4 @@
-// The library that gives a process of the tests a clock of its own.
+// The library that gives a test process its own clock.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,7 +1,7 @@
-// The layers of src/: what each may import, of ours and of others. `npm run layers` writes biome.layers.json from
-// this table, which biome.json extends, and `npm run check` fails where the two differ.
+// The layers of src/ and what each may import, from src/ and from packages. `npm run layers` writes biome.layers.json from
+// this table. biome.json extends that file, and `npm run check` fails if the two differ.
 
-/** The packages that only some layers may import, by the names that the table has for them. */
+/** The packages that only some layers may import, by their names in the table. */
 const packages: Record<string, readonly string[]> = {
   fastify: ["fastify", "@fastify/*"],
   connect: ["@connectrpc/*"],
@@ -11,9 +11,9 @@ const packages: Record<string, readonly string[]> = {
 
 const ofRequests = "errors gen contract rate-limits timing calls fastify connect protobuf";
 
-/** What each layer may import, from the lowest layer to the highest: none imports one that comes after it. */
+/** What each layer may import, from the lowest layer to the highest. No layer imports one that comes after it. */
 export const layers: Record<string, string> = {
-  // What everything else may be made of.
+  // The basis of all other layers.
   gen: "protobuf",
   errors: "",
   timing: "errors",
@@ -22,19 +22,19 @@ export const layers: Record<string, string> = {
   "rate-limits": "errors timing",
   process: "",
   config: "rate-limits",
-  // The contract, and REST's way to its messages and back.
+  // The contract, and the conversion between REST and its messages.
   contract: "errors gen protobuf",
   transcoding: "errors gen contract protobuf",
-  // What is stored, and its rules.
+  // The stored data and its rules.
   store: "errors timing receipt mysql",
   "private-database": "process timing store mysql",
   board: "errors timing rate-limits store",
   ledger: "errors timing receipt store",
-  // Calls: who makes them, the way they take, what they do.
+  // Calls: their callers, their processing and their effects.
   calls: "errors gen contract rate-limits timing board fastify connect protobuf",
   idempotency: "errors contract store board ledger calls connect protobuf",
   services: "errors gen receipt rate-limits contract board ledger calls idempotency connect protobuf",
-  // What goes over the network.
+  // The network.
   "http/admission": ofRequests,
   "http/metrics": `${ofRequests} config http/admission`,
   "http/requests": `${ofRequests} config http/admission`,
@@ -49,11 +49,11 @@ export const layers: Record<string, string> = {
   http: `${ofRequests} config http/*`,
   site: `${ofRequests} transcoding http/replies`,
   "api-docs": "errors gen contract rate-limits calls transcoding http/replies fastify protobuf",
-  // What runs elsewhere.
+  // Programs on other machines.
   client: "gen receipt connect protobuf",
   browser: "client receipt",
   cli: "client receipt",
-  // What composes the rest, and what operators run.
+  // The composition of all layers, and the operator's commands.
   operator: "errors process config receipt store private-database board ledger cli timing",
   app: "errors timing warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs fastify",
   main: "config app",
@@ -64,7 +64,7 @@ interface Override {
   linter: { rules: { style: { noRestrictedImports: unknown } } };
 }
 
-/** The lint rule of each layer: the imports that it must not have. */
+/** Returns the lint rule of each layer: the imports that are forbidden there. */
 function layerRules(): Override[] {
   return Object.entries(layers)
     .filter(([layer]) => layer !== "gen")
@@ -79,7 +79,7 @@ function layerRules(): Override[] {
 
 function filesOf(layer: string): string[] {
   if (isFile(layer)) return [`src/${layer}.ts`];
-  // The folders in http/ are layers of their own.
+  // Each folder in http/ is a layer.
   return layer === "http" ? ["src/http/*"] : [`src/${layer}/**`];
 }
 
@@ -98,16 +98,16 @@ function deniedTo(layer: string, allowed: readonly string[]): string[] {
   return [...ours, ...others];
 }
 
-/** How the files of a layer are imported, from wherever it is. */
+/** Returns the patterns of the paths by which files of a layer are imported. */
 function patternsOf(layer: string): string[] {
   if (isFile(layer)) return [1, 2, 3].map((depth) => `${"../".repeat(depth)}${layer}.ts`);
   if (layer === "http") return ["**/http/*.ts"];
   const folder = layer.replace("http/", "");
-  // gen/ has folders of the same names.
+  // gen/ has folders with the same names.
   return folder === layer ? [`**/${layer}/**`] : [`**/${layer}/**`, `../${folder}/**`, `../../${folder}/**`];
 }
 
-/** The text of biome.layers.json, which biome.json extends. */
+/** Returns the text of biome.layers.json, which biome.json extends. */
 export function layerSettings(): string {
   const lines = layerRules().map((each) => `    ${JSON.stringify(each)}`);
   return `{\n  "overrides": [\n${lines.join(",\n")}\n  ]\n}\n`;

@@ -1,4 +1,4 @@
-// The npm packages, exactly as the lock file has them, and with them the pinned Node.js at node_modules/.bin/node.
+// Installs the npm packages exactly as in the lock file. They include the pinned Node.js at node_modules/.bin/node.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
@@ -29,7 +29,7 @@ export async function ensurePackages(root) {
 const stampPath = (root) => join(root, "node_modules", ".stoa-setup");
 const readJson = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 
-/** Changes whenever the installed packages may have to. */
+/** Returns a hash that changes whenever the packages may need a new installation. */
 function fingerprint(root) {
   const { dependencies, devDependencies, optionalDependencies, overrides, allowScripts } = readJson(
     root,
@@ -47,7 +47,7 @@ function isReady(root, wanted) {
   return existsSync(stamp) && readFileSync(stamp, "utf8") === wanted && isWhole(root);
 }
 
-/** All direct dependencies are there and the runtime runs: notices a folder that was partly deleted or copied. */
+/** Returns whether all direct dependencies exist and the runtime runs. This detects a partly deleted or copied folder. */
 function isWhole(root) {
   const { dependencies, devDependencies } = readJson(root, "package.json");
   const names = Object.keys({ ...dependencies, ...devDependencies });
@@ -56,7 +56,7 @@ function isWhole(root) {
   return there && runtimeFault(root) === undefined;
 }
 
-/** Whether somebody has installed just this already, by npm itself: then its own record agrees with the lock file. */
+/** Returns whether npm itself has already installed these packages: its record of the installation equals the lock file. */
 function isInstalled(root) {
   try {
     const wanted = readJson(root, "package-lock.json").packages;
@@ -73,19 +73,19 @@ function isInstalled(root) {
 
 async function install(root) {
   const [command, ...npm] = npmCommand();
-  // Flags win over the user's configuration and over NODE_ENV=production: tools and install scripts are both needed.
+  // Flags override the user's configuration and NODE_ENV=production. Tools and install scripts are both needed.
   const flags = ["--include=dev", "--include=optional", "--ignore-scripts=false", "--engine-strict=false"];
   const quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
   await run(command, [...npm, "ci", ...flags, ...quiet], { cwd: root, env: npmEnvironment(root) });
 }
 
-/** The npm that called us, else the one on the PATH. */
+/** Returns the npm that runs this script, or the one on the PATH. */
 function npmCommand() {
   const { npm_execpath: cli, npm_node_execpath: node } = process.env;
   return cli && /npm-cli\.[cm]?js$/.test(cli) && existsSync(cli) ? [node ?? process.execPath, cli] : ["npm"];
 }
 
-/** Ours, without what an outer npm run says of itself, and without the runtime that the installation replaces. */
+/** Returns this process's environment without the variables of an outer npm run and without the runtime that is replaced. */
 function npmEnvironment(root) {
   const ours =
     /^npm_(lifecycle|package|command)|^npm_config_(omit|only|production|dry_run|global|ignore_scripts|include)$/i;

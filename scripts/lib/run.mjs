@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 
 /**
- * Runs a program and keeps what it says to itself.
- * @throws Error with the first and last lines of its output when it fails
+ * Runs a program without showing its output.
+ * @throws Error with the first and last lines of the output when the program fails
  */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
@@ -22,7 +22,7 @@ export function run(command, args, options = {}) {
   });
 }
 
-/** npm says what is wrong first, apt-get last. */
+/** npm prints the cause of a failure first, apt-get prints it last. */
 function ends(output) {
   const lines = output.split("\n").filter((line) => line.trim() !== "");
   return lines.length <= 12 ? lines : [...lines.slice(0, 6), "…", ...lines.slice(-5)];

@@ -1,27 +1,27 @@
-// The Node.js that runs the service: on Linux the platform package of package.json, which the lock file pins by checksum;
-// where there is none (macOS, musl) the machine's own.
+// The Node.js that runs the service. On Linux it is the platform package of package.json, which the lock file pins by checksum.
+// Elsewhere (macOS, musl) it is the machine's own Node.js.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { say } from "./run.mjs";
 
-/** The oldest version that knows all that the service uses. */
+/** The oldest version with all the features that the service uses. */
 const oldest = "24.9.0";
-/** The packages are made for glibc; without its loader they do not run. */
+/** The packages are built for glibc and need its loader. */
 const loaders = { x64: "/lib64/ld-linux-x86-64.so.2", arm64: "/lib/ld-linux-aarch64.so.1" };
 
 export const runtimePath = (root) => join(root, "node_modules", ".bin", "node");
 
-/** The npm package that holds the runtime for a platform. */
+/** Returns the npm package with the runtime for a platform. */
 export const runtimePackage = ({ platform, arch } = process) => `node-${platform}-${arch}`;
 
-/** The version of the platform package for this machine; undefined where there is none that runs here. */
+/** Returns the version of the platform package for this machine; undefined if no package runs here. */
 export function pinnedRuntime(root, machine = process, hasFile = existsSync) {
   const { optionalDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   return hasFile(loaders[machine.arch] ?? "") ? optionalDependencies?.[runtimePackage(machine)] : undefined;
 }
 
-/** What is wrong with the installed runtime; undefined when nothing is. */
+/** Returns what is wrong with the installed runtime; undefined if it is right. */
 export function runtimeFault(root) {
   const pinned = pinnedRuntime(root);
   try {
@@ -34,9 +34,9 @@ export function runtimeFault(root) {
 }
 
 /**
- * Puts the runtime at node_modules/.bin/node: the platform package's (npm 10 does not link what an optional package
- * brings for one platform only), or where there is none the Node.js that runs this set-up.
- * @throws Error when that is too old
+ * Links the runtime at node_modules/.bin/node. That is the platform package's, because npm 10 does not link the programs of
+ * optional packages for one platform. Without such a package it is the Node.js that runs this set-up.
+ * @throws Error when that Node.js is too old
  */
 export function linkRuntime(
   root,

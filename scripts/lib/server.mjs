@@ -1,8 +1,8 @@
-// The embedded database needs a MariaDB or MySQL server on this machine.
+// The private database needs a MariaDB or MySQL server on this machine.
 import { findServer } from "../../src/private-database/server/find-server.mjs";
 import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 
-// Debian keeps my_print_defaults, which mariadb-install-db calls, in the second package.
+// The second package contains my_print_defaults, which mariadb-install-db calls.
 const debianPackages = ["mariadb-server-core", "mariadb-client-core"];
 const commands = {
   apt: `sudo apt-get install --no-install-recommends ${debianPackages.join(" ")}`,
@@ -11,13 +11,13 @@ const commands = {
   brew: "brew install mariadb",
 };
 
-/** Whether a server will be started here: by the service when it has no other, by the tests always (they test that too). */
+/** Returns whether a server will be started here. The service starts one if it has no other; the tests always start one. */
 export function needsServer(purpose, env) {
   return purpose === "test" || !env.STOA_DATABASE_URL;
 }
 
 /**
- * What to do about the server: nothing, install it, or tell the user how.
+ * Returns what to do about the server: nothing, install it, or tell the user how.
  * @param allowed whether the set-up may install system packages
  */
 export function plan({ found, root, platform, hasCommand, allowed }) {
@@ -34,7 +34,7 @@ function advice(platform, hasCommand) {
   return `no complete MariaDB or MySQL server was found; ${how}\nor set STOA_DATABASE_URL=mysql://… to use one that runs elsewhere`;
 }
 
-/** Makes sure that `findServer` finds one. Throws an Error that says what to do when it cannot. */
+/** Makes sure that `findServer` finds a server. @throws Error that says what to do */
 export async function ensureServer() {
   const found = findServer() !== undefined;
   const root = process.getuid?.() === 0;

@@ -1,20 +1,20 @@
-// The tests run the documentation's commands in a shell, read the pages in a browser, and compile the contract with protoc; this
-// is what they need besides npm's.
+// The tools that the tests need besides the npm packages. The tests run the documentation's commands in a shell, read the pages
+// in a browser, and compile the contract with protoc.
 import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 import { findChromium } from "./chromium.mjs";
 import { findFaketime } from "./faketime.mjs";
 
-/** Each tool, by the name of its Debian package, with how it is found. */
+/** Each tool by the name of its Debian package, with a check for it. */
 const tools = {
   curl: () => hasCommand("curl"),
   jq: () => hasCommand("jq"),
   chromium: () => findChromium() !== undefined,
-  // Where it cannot be preloaded, the tests that need it are left out.
+  // On systems that cannot preload it, the tests that need it are skipped.
   libfaketime: () => process.platform !== "linux" || findFaketime() !== undefined,
   "protobuf-compiler": () => hasCommand("protoc"),
 };
 
-/** Makes sure that the tools are there. @throws Error that says what to install */
+/** Makes sure that the tools are installed. @throws Error that says what to install */
 export async function ensureTools() {
   const missing = Object.entries(tools).flatMap(([name, isThere]) => (isThere() ? [] : [name]));
   if (missing.length === 0) return;

@@ -26,7 +26,7 @@ export interface Overrides {
   recountPace?: Partial<RecountPace>;
   /** How often the service checks that the database accepts connections and writes, in milliseconds. */
   databaseLookMs?: number;
-  /** Where the use of memory is read, to be told from overload. */
+  /** How the service reads its memory use to detect overload. */
   memory?: ServerOptions["memory"];
   /** How often a REST stream says that it is alive, in milliseconds. */
   heartbeatMs?: number;

@@ -32,7 +32,7 @@ const recentPosts = 10;
 
 /**
  * Registers an agent; `input` has passed the field rules. Returns the agent and its API key, which is not to be had again.
- * @param replyId the kept reply that will hold the key, to be erased when the key is first used
+ * @param replyId the stored response that holds the key; it is erased when the key is first used
  * @throws StoaError `name_taken`; names are unique without regard to case.
  */
 export async function registerAgent(
@@ -79,7 +79,7 @@ export async function findHolders(
 /**
  * Gives an agent a new API key in place of the one that it came with, which stays good for `graceMs`; the key before that
  * one is gone.
- * @param replyId the kept reply that will hold the key, to be erased when the key is first used
+ * @param replyId the stored response that holds the key; it is erased when the key is first used
  * @returns undefined when the key that it came with is not the current one
  */
 export async function rotateKey(

@@ -15,7 +15,7 @@ export interface VoteOutcome {
 /**
  * Makes `vote` the caller's vote on a post; 0 takes it back. Repeating a vote changes nothing, and writes nothing.
  * Vote, counts and the author's karma change together, under the post's lock.
- * @throws StoaError `not_found`; `own_content` for any vote on a post of one's own.
+ * @throws StoaError `not_found`; `own_content` for any vote on the agent's own post.
  */
 export async function votePost(unit: Unit, caller: Caller, postId: number, vote: Vote): Promise<VoteOutcome> {
   const { tx } = unit;

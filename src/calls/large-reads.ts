@@ -21,8 +21,8 @@ const maxWaiting = 5_000;
 type BeginCall = (signal: AbortSignal) => number;
 
 /**
- * Lets a bounded number of large reads run at a time. Callers take turns, so that one who asks for very many replies makes
- * others wait for one read of his at most, not for all.
+ * Lets a bounded number of large reads run at a time. Callers take turns, so a caller with very many requests delays others by
+ * at most one of its reads.
  */
 export class LargeReads {
   #running = 0;
@@ -39,8 +39,8 @@ export class LargeReads {
   }
 
   /**
-   * Begins a read, at once where it returns undefined. `end` must follow.
-   * @param caller an agent or an address: whoever shares turns
+   * Begins a read, at once if it returns undefined. `end` must follow.
+   * @param caller the agent or the address whose reads share turns
    * @throws the signal's reason when it aborts first; StoaError `unavailable` when too many wait, or its time is over
    */
   begin(caller: unknown, signal: AbortSignal): Promise<void> | undefined {

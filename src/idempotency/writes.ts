@@ -49,7 +49,7 @@ export class Writes {
     return this.#run(transaction, { context, work, repair: undefined }, request);
   }
 
-  /** Runs a write that seals, as `run` does. Its followers are told once it is committed. */
+  /** Runs a write that seals, like `run`. Followers are notified after the commit. */
   seal<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Sealing, Reply>): Promise<Reply> {
     const transaction: Transaction<Sealing> = (inner) => this.#ledger.sealer.transaction(context.signal, inner);
     return this.#run(transaction, { context, work, repair: undefined }, request);

@@ -53,7 +53,7 @@ export class Authenticator {
     return caller;
   }
 
-  /** The key before the current one may repeat the rotation that replaced it: whoever lost that reply has no other key. */
+  /** The previous key may repeat the rotation that replaced it. A client that lost the reply has no other key. */
   async #mayRepeat({ id }: Caller, key: string | null, signal: AbortSignal): Promise<boolean> {
     if (key === null) return false;
     return isRepeatableRotation(this.#board.read(signal), agentClaimId(id, key), this.#board.now());

@@ -12,7 +12,7 @@ export class Batch<Value> {
   readonly #size: number;
   readonly #concurrency: number;
   #running = 0;
-  /** In the order in which they came. Each key waits once, whoever asks for it. */
+  /** The waiting keys in the order of their arrival. Several lookups of one key share an entry. */
   readonly #waiting = new Map<string, PromiseWithResolvers<Value>>();
 
   /** @param find gives the value of each key, in the same order; it gets at most `size` keys, no two alike */

@@ -97,8 +97,8 @@ export function createLedgerService(ledger: Ledger, mapper: ReceiptMapper): Serv
 }
 
 /**
- * A receipt never changes: whoever has it may keep it for a year, and need not ask again. Not so a damaged one, and one
- * that is not proved.
+ * A receipt never changes, so clients may cache it for a year without asking again. This does not apply to a receipt that is
+ * damaged or not proved.
  */
 function mark(context: HandlerContext, { damaged }: Receipt, tag: string, isProved: boolean): void {
   if (damaged) {

@@ -48,7 +48,7 @@ export class Assets {
       icon: this.#addImmutable("favicon", "svg", icon),
       receiptModules,
     };
-    // Browsers and robots look here without being told.
+    // Browsers and robots request these paths by default.
     this.#add("/favicon.svg", "svg", icon, "public, max-age=86400");
     this.#add("/favicon.ico", "svg", icon, "public, max-age=86400");
     this.#add("/robots.txt", "txt", robots, "public, max-age=86400");

@@ -56,9 +56,9 @@ export class Load {
 
   /** Call it after `stop`. @returns descriptions of what was lost, doubled or answered wrongly */
   async check(db: TestDatabase): Promise<string[]> {
-    const patient = new Caller(this.#urls, this.#random, this.#tally);
-    const replays = await auditReplays(patient, this.done);
-    patient.close();
+    const plainCaller = new Caller(this.#urls, this.#random, this.#tally);
+    const replays = await auditReplays(plainCaller, this.done);
+    plainCaller.close();
     return [
       ...this.#tally.faults,
       ...this.done.faults,

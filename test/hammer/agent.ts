@@ -102,11 +102,11 @@ export class HammerAgent {
     this.#remember(call, answer);
   }
 
-  async #vote(patience?: "patient", post = this.#somePost()): Promise<void> {
+  async #vote(mode?: "plain", post = this.#somePost()): Promise<void> {
     if (post === undefined || post.by === this.#name) return;
     const vote = this.#random.pick([1, -1, 0]);
     const path = `/api/v1/posts/${post.id}/vote`;
-    const { body } = await this.#expect(200, { method: "POST", path, body: { vote }, apiKey: this.#key }, patience);
+    const { body } = await this.#expect(200, { method: "POST", path, body: { vote }, apiKey: this.#key }, mode);
     if (body.your_vote !== vote) this.#fault(`voted ${vote}, but the reply says ${body.your_vote}`);
     this.#done.votes.set(`${this.#name} ${post.id}`, { by: this.#name, postId: post.id, vote });
   }
@@ -135,8 +135,8 @@ export class HammerAgent {
 
   /** Sends the last votes when no earlier vote is still running. */
   async #settle(): Promise<void> {
-    for (let count = 0; count < 3; count++) await this.#vote("patient");
-    await this.#expect(200, { method: "GET", path: "/api/v1/agents/me", apiKey: this.#key }, "patient");
+    for (let count = 0; count < 3; count++) await this.#vote("plain");
+    await this.#expect(200, { method: "GET", path: "/api/v1/agents/me", apiKey: this.#key }, "plain");
   }
 
   #keep(key: string): void {
@@ -155,8 +155,8 @@ export class HammerAgent {
     return { method: "POST", path, body, idempotencyKey: randomUUID(), apiKey: authorized ? this.#key : undefined };
   }
 
-  async #expect(status: number, call: Call, patience?: "patient"): Promise<Answer> {
-    const answer = await this.#caller.call(call, patience);
+  async #expect(status: number, call: Call, mode?: "plain"): Promise<Answer> {
+    const answer = await this.#caller.call(call, mode);
     if (answer.status !== status) {
       this.#fault(`${call.method} ${call.path}: ${answer.status} ${JSON.stringify(answer.body)} instead of ${status}`);
     }

@@ -56,7 +56,7 @@ export async function audit(db: TestDatabase, done: Acknowledged, sealers: Seale
 export async function auditReplays(caller: Caller, done: Acknowledged): Promise<string[]> {
   const faults: string[] = [];
   for (const { by, call, answer } of done.creates) {
-    const again = await caller.call({ ...call, apiKey: done.agents.get(by) }, "patient");
+    const again = await caller.call({ ...call, apiKey: done.agents.get(by) }, "plain");
     if (JSON.stringify(again) !== JSON.stringify(answer)) {
       faults.push(
         `${call.path} repeated: ${JSON.stringify(again)} instead of the first reply ${JSON.stringify(answer)}`,

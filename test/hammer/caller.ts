@@ -41,11 +41,11 @@ export class Caller {
     this.#tally = tally;
   }
 
-  /** @param patience whether to cut no connections and send nothing twice */
-  async call(call: Call, patience: "impatient" | "patient" = "impatient"): Promise<Answer> {
+  /** @param mode `plain` cuts no connections and sends nothing twice */
+  async call(call: Call, mode: "hostile" | "plain" = "hostile"): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
-      const twins = patience === "impatient" && call.idempotencyKey !== undefined && this.#random.chance(0.15) ? 2 : 1;
-      const cut = () => (patience === "impatient" ? this.#cut() : undefined);
+      const twins = mode === "hostile" && call.idempotencyKey !== undefined && this.#random.chance(0.15) ? 2 : 1;
+      const cut = () => (mode === "hostile" ? this.#cut() : undefined);
       const replies = await Promise.all(Array.from({ length: twins }, () => this.#send(call, cut())));
       const definite = replies.filter((reply) => reply !== undefined);
       for (const reply of definite) {

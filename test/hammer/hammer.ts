@@ -62,16 +62,16 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
     await Promise.all([...[...agents, ...sealers].map((each) => each.run(stopped)), chaos]);
     log("recounting");
 
-    const patient = new Caller(cluster.urls, fork(), tally);
+    const plainCaller = new Caller(cluster.urls, fork(), tally);
     const faults = [
       ...tally.faults,
       ...done.faults,
       ...sealers.flatMap((sealer) => sealer.faults),
       ...(await audit(db, done, sealers)),
-      ...(await auditReplays(patient, done)),
+      ...(await auditReplays(plainCaller, done)),
       ...(await verifyChain(cluster)),
     ];
-    patient.close();
+    plainCaller.close();
     await cluster.stop();
     faults.push(...cluster.errors().map((line) => `a replica wrote: ${line}`));
     return {

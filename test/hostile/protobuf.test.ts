@@ -80,7 +80,7 @@ describe("unknown Protobuf fields", () => {
           for (const path of paths) {
             const calls = Array.from({ length: 5 }, () => post(session, path, headers, body));
             for (const { status, grpcStatus } of await Promise.all(calls)) {
-              // An address that goes on like this is told to wait in the end.
+              // The service finally makes an address that continues like this wait.
               if (type === "application/grpc") expect([grpcStatus, path]).toEqual(["8", path]);
               else expect([200, 404, 415, 429]).toContain(status);
             }

@@ -101,7 +101,7 @@ describe("compression", () => {
   });
 });
 
-it("a request's body may be compressed; one that is not what it says is told so", async () => {
+it("a request's body may be compressed, and a wrong Content-Encoding is refused", async () => {
   const service = await startService();
   const send = (encoding: string, body: Buffer | string) =>
     service.rest("agents/register", { method: "POST", body, headers: { "content-encoding": encoding } });

@@ -51,7 +51,7 @@ const calls: Record<string, { table?: string; make: () => Call | Promise<Call> }
 describe.each(Object.keys(calls))("a %s whose connection is cut", (kind) => {
   it.each<Cut>(["before", "after"])("%s a command, whichever it is, has happened whole or not at all", async (when) => {
     const { table, make } = calls[kind] as (typeof calls)[string];
-    const told = { happened: 0, not: 0 };
+    const counts = { happened: 0, not: 0 };
     for (let number = 1; ; number++) {
       const { path, body, key } = await make();
       const ask = () => askText(service.url, path, { body, key, headers });
@@ -67,7 +67,7 @@ describe.each(Object.keys(calls))("a %s whose connection is cut", (kind) => {
       const second = await ask();
       expect(second.status).toBe(201);
       if (!wasCut) expect(second).toEqual({ ...first, replayed: "true" });
-      else told[second.replayed === "true" ? "happened" : "not"] += 1;
+      else counts[second.replayed === "true" ? "happened" : "not"] += 1;
       expect(await ask()).toEqual({ ...second, replayed: "true" });
       const expected = table === undefined ? before : { ...before, [table]: (before[table] as number) + 1 };
       expect(await rowCounts(db)).toEqual(expected);
@@ -76,8 +76,8 @@ describe.each(Object.keys(calls))("a %s whose connection is cut", (kind) => {
       if (!wasCut) break;
     }
     // Only where the outcome of COMMIT is lost has the call happened.
-    expect(told.not).toBeGreaterThan(4);
-    expect(told.happened).toBe(when === "before" ? 0 : 1);
+    expect(counts.not).toBeGreaterThan(4);
+    expect(counts.happened).toBe(when === "before" ? 0 : 1);
     expect(await recount(db)).toEqual([]);
   });
 });

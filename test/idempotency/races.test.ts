@@ -134,7 +134,7 @@ describe("a repeat that comes while the first call is in its midst", () => {
     expect(await postsTitled(title)).toBe(1);
   });
 
-  it("is told at once nothing of other content: that is known when the first is done", async () => {
+  it("with other content is not refused until the first call is done", async () => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
     const lock = await lockGeneral(service.db);
     const first = post(title, key);

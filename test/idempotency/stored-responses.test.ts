@@ -80,7 +80,7 @@ describe("a reply that holds an API key", () => {
     expect(stored.includes(registered.agent.name)).toBe(true);
   });
 
-  it("goes at the first use of that key, and a repeat is told so; nothing is registered", async () => {
+  it("is erased at the first use of that key, and a repeat gets an error without a second registration", async () => {
     const key = randomUUID();
     const body = { name: newName() };
     const first = await ask("agents/register", body, key);

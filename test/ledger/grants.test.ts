@@ -131,9 +131,9 @@ describe("the accounts of grants.sql", () => {
     await drop();
     const address = config.database as DatabaseConfig;
     const servingDb = new Database({ address, connections: 1 });
-    const told = new TriggerWatch(servingDb, config.migrationDatabase, undefined);
-    await told.look();
-    expect(told.warning).toMatch(/receipts_are_not_updated and receipts_are_not_deleted are missing/);
+    const watch = new TriggerWatch(servingDb, config.migrationDatabase, undefined);
+    await watch.look();
+    expect(watch.warning).toMatch(/receipts_are_not_updated and receipts_are_not_deleted are missing/);
     const blind = new TriggerWatch(servingDb, undefined, undefined);
     await blind.look();
     expect(blind.warning).toBeUndefined();
@@ -146,8 +146,8 @@ describe("the accounts of grants.sql", () => {
     expect(service.log.filter(({ msg }) => /has been restored$/.test(String(msg)))).toHaveLength(2);
     await service.app.close();
     await expect(db.rows("DELETE FROM receipts WHERE seq = 1")).rejects.toThrow("receipts are append-only");
-    await told.look();
-    expect(told.warning).toBeUndefined();
+    await watch.look();
+    expect(watch.warning).toBeUndefined();
     await servingDb.close();
   });
 

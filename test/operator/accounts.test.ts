@@ -90,7 +90,7 @@ it("the serving account backs up, and the service runs on what the migrating one
   expect(await operateWith(settled, ["recover", ...statement])).toMatchObject({ status: 0, notes: [] });
 });
 
-it("a serving account that may not make tables is told so, and the restore goes on with one that may", async () => {
+it("a restore with an account that may not create tables fails clearly, and works with one that may", async () => {
   const db = await createTestDatabase();
   await grant(
     db,

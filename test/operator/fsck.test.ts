@@ -44,9 +44,9 @@ it("has a line for each finding, repairs what follows from rows and leaves the r
     "ledger_days date 2020-01-01: receipt 5 does not seal it",
   ];
   expect(await fsck()).toMatchObject({ status: 1, out: lines });
-  const told = await fsck("--json", "--repair");
-  expect(told.status).toBe(1);
-  expect(told.out.map((line) => JSON.parse(line))).toEqual([
+  const reported = await fsck("--json", "--repair");
+  expect(reported.status).toBe(1);
+  expect(reported.out.map((line) => JSON.parse(line))).toEqual([
     {
       subject: "posts.upvotes",
       key: { id: 1 },

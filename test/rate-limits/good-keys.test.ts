@@ -1,4 +1,4 @@
-// Whoever shows a good key is judged by the limit of its agent's calls alone, whatever others at its address have done.
+// Calls with a valid key count only against the limit of their agent, whatever other clients at the same address have done.
 import { connect as connectHttp2 } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";

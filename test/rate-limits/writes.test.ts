@@ -38,7 +38,7 @@ describe("an agent's writes", () => {
   ];
 
   it.each(kinds)(
-    "of %s go through in a burst, then steadily; waiting as told is enough",
+    "of %s are accepted in a burst, then steadily; waiting for retry_after_seconds is enough",
     async (name, burst, seconds, write) => {
       const { key } = await service.register();
       const { allowed, refusal } = await untilRefused(() => write(key));

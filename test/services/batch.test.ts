@@ -33,7 +33,7 @@ it("looks up at once while there is room, and together what waits meanwhile", as
   expect(running).toHaveLength(5);
 });
 
-it("looks a key up once for all who wait for it, and anew for whoever comes after the look-up began", async () => {
+it("a key is looked up once for all callers that wait, and again for callers that come after the lookup began", async () => {
   const { batch, running, end } = makeBatch();
   void batch.find("x");
   void batch.find("y");

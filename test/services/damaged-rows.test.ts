@@ -46,7 +46,7 @@ it.each([
   ["a lost value", "reply = NULL", []],
   ["half of its bytes", "reply = LEFT(reply, FLOOR(LENGTH(reply) / 2))", []],
   ["a wrong mark of secrecy", "sealed = 1", []],
-])("a kept reply with %s is unavailable, and the call is not made again", async (_, sql, params) => {
+])("a stored response with %s is unavailable, and the call is not made again", async (_, sql, params) => {
   const title = `kept ${randomUUID()}`;
   const { reply, errors } = await repeat("posts", { title }, sql, params);
   expect([reply.status, reply.body]).toMatchObject([
@@ -157,7 +157,7 @@ describe("a row of a version of Stoa that stored no checks", () => {
   }
 });
 
-it("a post whose time is none is unavailable, and others are served", async () => {
+it("a post with an invalid time is unavailable, and other posts are served", async () => {
   const good = (await service.rest("posts", { key, body: { title: "A good one" } })).body.post.id;
   const { id } = (await service.rest("posts", { key, body: { title: "To be damaged" } })).body.post;
   await service.db.rows("UPDATE posts SET created_at = created_at + 4611686018427387904 WHERE id = ?", [id]);

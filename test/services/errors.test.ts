@@ -130,7 +130,7 @@ describe("403 own_content", () => {
     ["a vote of 1", "vote", { body: { vote: 1 } }],
     ["a vote of -1", "vote", { body: { vote: -1 } }],
     ["a vote of 0", "vote", { body: { vote: 0 } }],
-  ])("comes of %s on a post of one's own", async (_what, action, ask) => {
+  ])("is the reply to %s on the agent's own post", async (_what, action, ask) => {
     expectError(await service.rest(`posts/${postId}/${action}`, { ...ask, key: author.key }), 403, "own_content");
     const { post } = (await service.rest(`posts/${postId}`)).body;
     expect(post).toMatchObject({ score: 0, upvotes: 0, downvotes: 0 });

@@ -175,7 +175,7 @@ describe("a lost reply", () => {
     expect(await rotate(key, idempotencyKey)).toMatchObject(unauthorized);
   });
 
-  it("is gone once the new key is used: the old key is told so, and the new one works", async () => {
+  it("is gone after the new key is used: the old key gets an error that says so, and the new key works", async () => {
     const { key } = await service.register();
     const idempotencyKey = randomUUID();
     const renewed = newKeyOf(await rotate(key, idempotencyKey));

@@ -26,7 +26,7 @@ export function mountSmallDisk(sizeMiB: number): SmallDisk {
     folder,
     fillTo(freeMiB) {
       empty();
-      // All of it first: a file that takes what is left cannot be told its size, for others write meanwhile.
+      // Fill the disk first, then shrink the file: its size cannot be computed before, because other programs write meanwhile.
       spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=1M"], { stdio: "ignore" });
       if (freeMiB > 0) execFileSync("truncate", ["--size", `-${freeMiB}M`, ballast]);
     },
@@ -38,7 +38,7 @@ export function mountSmallDisk(sizeMiB: number): SmallDisk {
   };
 }
 
-/** Whether this machine lets tests mount a disk. In CI that it does not is a failure; elsewhere it is told, loudly. */
+/** Returns whether this machine forbids tests to mount a disk. Then these tests fail in CI and are skipped with a notice elsewhere. */
 export function maySkipSmallDisk(): boolean {
   const { status } = spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]);
   if (status === 0 || process.env.CI) return false;

@@ -6,7 +6,7 @@ export async function waitUntil(
 ): Promise<void> {
   const end = Date.now() + deadlineMs;
   while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`waited ${deadlineMs} ms in vain for: ${what}`);
+    if (Date.now() > end) throw new Error(`waited ${deadlineMs} ms without success for: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -34,7 +34,7 @@ export class Readiness {
   /** The result of the last check; undefined before the first check and while nobody watches. */
   #serving: boolean | undefined;
 
-  /** @param shutdown aborts when the service begins to stop: every watcher is told so, and its watch ends */
+  /** @param shutdown aborts when the service begins to stop. Every watcher then receives false, and its watch ends */
   constructor(checkReady: CheckReady, log: ReadinessLog, shutdown: AbortSignal) {
     this.#checkReady = checkReady;
     this.#log = log;
@@ -67,11 +67,11 @@ export class Readiness {
     this.#watchers += 1;
     try {
       if (!this.#polling) void this.#poll();
-      let told: boolean | undefined;
+      let latest: boolean | undefined;
       while (true) {
         const serving = this.#shutdown.aborted ? false : this.#serving;
-        if (serving !== undefined && serving !== told) {
-          told = serving;
+        if (serving !== undefined && serving !== latest) {
+          latest = serving;
           yield serving;
           continue;
         }

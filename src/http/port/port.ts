@@ -91,7 +91,7 @@ export class Port {
       keepAlive: true,
       keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
       noDelay: true,
-      // Offers of h2c or WebSocket are ignored, whoever listens for `upgrade`. The request is served as it is.
+      // Offers of h2c or WebSocket are ignored, even if something listens for `upgrade`. The request is served as it is.
       shouldUpgradeCallback: () => false,
       // Node would answer without a body. The application answers such a request like every other bad request.
       requireHostHeader: false,

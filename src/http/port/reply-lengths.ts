@@ -17,7 +17,7 @@ export function noteReplyLength(response: ServerResponse, bytes: number): void {
   if (stream !== undefined) stream[uncompressedLength] = bytes;
 }
 
-/** The length that `noteReplyLength` was told for a stream; 0 if it was not called. */
+/** Returns the length that `noteReplyLength` recorded for a stream; 0 if it was not called. */
 export function replyLength(stream: object): number {
   return (stream as Measured)[uncompressedLength] ?? 0;
 }

@@ -11,7 +11,7 @@ const secret = new RegExp(`[\\w-]{${minSecret},}`, "g");
 /** Logs one line for each request: enough to find out who abuses the service, but never a key, a body or a query string. */
 export class RequestLog {
   readonly #addresses: LogAddresses;
-  /** Whether lines are written at all. Asking that is cheaper than to describe a request in vain. */
+  /** Whether lines are written at all. This check is cheaper than a description of a request that nobody logs. */
   readonly #isWritten: boolean;
 
   /** To be created before the server's routes. */

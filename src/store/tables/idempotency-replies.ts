@@ -78,7 +78,7 @@ export async function findReply(db: Queryable, id: Buffer): Promise<KeptReply | 
   return { fingerprint, reply, sealed: sealed === 1, created_at, damaged, lostTime };
 }
 
-/** Erases a reply; the row stays for `keptMs` after its creation, so that a repeat is told from a new call. */
+/** Erases a reply. The row stays for `keptMs` after its creation, so that a repeat differs from a new call. */
 export async function eraseReply(tx: Tx, id: Buffer, keptMs: number): Promise<void> {
   await tx.run("UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE id = ?", [keptMs, id]);
 }

@@ -59,7 +59,7 @@ describe("X-Forwarded-For", () => {
     expect(client([], "192.0.2.1", "203.0.113.9")).toBe("192.0.2.1");
   });
 
-  it("is not believed of a peer that is not trusted", () => {
+  it("is ignored from an untrusted peer", () => {
     expect(client(["10.0.0.0/8"], "192.0.2.1", "203.0.113.9")).toBe("192.0.2.1");
   });
 
@@ -129,17 +129,17 @@ describe("X-Forwarded-For", () => {
   });
 });
 
-it("a peer that is not trusted and names its client is told of once", () => {
-  const told: string[] = [];
-  const addresses = new ClientAddresses(["10.0.0.0/8"], (peer) => told.push(peer));
+it("an untrusted peer that names its client is reported once", () => {
+  const reported: string[] = [];
+  const addresses = new ClientAddresses(["10.0.0.0/8"], (peer) => reported.push(peer));
   addresses.of(request("192.0.2.1"));
   addresses.of(request("10.0.0.1", "203.0.113.9"));
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   for (const peer of ["192.0.2.7", "192.0.2.8"]) addresses.of(request(peer, "203.0.113.9"));
-  expect(told).toEqual(["192.0.2.7"]);
+  expect(reported).toEqual(["192.0.2.7"]);
   const forwarded = { socket: { remoteAddress: "192.0.2.9" }, headers: { forwarded: "for=203.0.113.9" } };
-  new ClientAddresses([], (peer) => told.push(peer)).of(forwarded as unknown as IncomingMessage);
-  expect(told).toEqual(["192.0.2.7", "192.0.2.9"]);
+  new ClientAddresses([], (peer) => reported.push(peer)).of(forwarded as unknown as IncomingMessage);
+  expect(reported).toEqual(["192.0.2.7", "192.0.2.9"]);
 });
 
 it.each([

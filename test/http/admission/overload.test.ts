@@ -100,7 +100,7 @@ async function startWithMemory() {
   return { ...service, become };
 }
 
-it("refuses calls and pages in the manner of each, and answers whoever watches over the service", async () => {
+it("calls and pages are refused in their own formats, and health checks are still answered", async () => {
   const service = await startWithMemory();
   await service.become(true);
   const refusal = {

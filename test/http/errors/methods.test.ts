@@ -44,13 +44,13 @@ describe("a method that an address does not take", () => {
     if (message !== undefined) expect(JSON.parse(text)).toEqual({ ok: false, error: "not_found", message });
   });
 
-  it("is told on a page too", async () => {
+  it("is reported on a page too", async () => {
     const reply = await fetch(`${service.url}/communities`, { method: "POST", headers: { accept: "text/html" } });
     expect([reply.status, reply.headers.get("allow")]).toEqual([404, "GET, HEAD"]);
     expect(await reply.text()).toContain("There is no POST here; this address accepts GET.");
   });
 
-  it("does not make an address of what is none", async () => {
+  it("is a plain 404 at an address that does not exist", async () => {
     for (const path of ["/api/v1/nothing", "/api/v1/posts/1/nothing", "/nothing", "/api/v1/posts/1/x/y"]) {
       const reply = await fetch(service.url + path, { method: "POST" });
       expect([reply.status, reply.headers.get("allow")]).toEqual([404, null]);
@@ -58,7 +58,7 @@ describe("a method that an address does not take", () => {
     }
   });
 
-  it("is bad input where HTTP has no such method", async () => {
+  it("is bad_input if HTTP has no such method", async () => {
     const { status, body } = await overHttp2({ ":method": "brew".repeat(100), ":path": "/api/v1/feed" });
     expect([status, JSON.parse(body).error]).toEqual([400, "bad_input"]);
   });

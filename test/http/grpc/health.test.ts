@@ -32,14 +32,14 @@ function healthClient({ url }: Pick<Service, "url">) {
   return {
     check: unary("check"),
     list: unary("list"),
-    /** What the watcher is told, its end as the last; `ended` resolves with the status. */
+    /** The states that the watcher receives; `ended` resolves with the status at its end. */
     watch(service: string) {
-      const told: string[] = [];
+      const received: string[] = [];
       const stream = client.watch({ service });
-      stream.on("data", (reply) => told.push(reply.status));
+      stream.on("data", (reply) => received.push(reply.status));
       stream.on("error", () => {});
       const ended = new Promise<number>((resolve) => stream.on("status", ({ code }) => resolve(code)));
-      return { told, ended, stream };
+      return { received, ended, stream };
     },
   };
 }
@@ -81,10 +81,10 @@ describe("the health of a service that can serve", () => {
 describe("a watch of a service that does not exist", () => {
   it("says SERVICE_UNKNOWN and stays open", async () => {
     const client = healthClient(await startService());
-    const { told, stream, ended } = client.watch("no.such.Service");
-    await waitUntil("the state", () => told.length === 1);
+    const { received, stream, ended } = client.watch("no.such.Service");
+    await waitUntil("the state", () => received.length === 1);
     expect(await client.check({ service: "" })).toEqual({ status: "SERVING" });
-    expect(told).toEqual(["SERVICE_UNKNOWN"]);
+    expect(received).toEqual(["SERVICE_UNKNOWN"]);
     stream.cancel();
     expect(await ended).toBe(status.CANCELLED);
   });
@@ -92,9 +92,9 @@ describe("a watch of a service that does not exist", () => {
   it("is refused if the name is longer than any service's", async () => {
     const client = healthClient(await startService());
     const longest = client.watch("x".repeat(256));
-    await waitUntil("the state", () => longest.told.length === 1);
+    await waitUntil("the state", () => longest.received.length === 1);
     expect(await client.watch("x".repeat(257)).ended).toBe(status.INVALID_ARGUMENT);
-    expect(longest.told).toEqual(["SERVICE_UNKNOWN"]);
+    expect(longest.received).toEqual(["SERVICE_UNKNOWN"]);
   });
 });
 
@@ -102,15 +102,15 @@ it("a watcher sees the database fail and recover", async () => {
   const db = await createLinkedDatabase();
   const service = await startService({ db });
   const client = healthClient(service);
-  const { told } = client.watch("stoa.v1.PostService");
-  await waitUntil("the first state", () => told.length === 1);
+  const { received } = client.watch("stoa.v1.PostService");
+  await waitUntil("the first state", () => received.length === 1);
   await db.cut();
-  await waitUntil("the second state", () => told.length === 2);
+  await waitUntil("the second state", () => received.length === 2);
   expect(await client.check({ service: "" })).toEqual({ status: "NOT_SERVING" });
   expect((await service.rest("/readyz")).status).toBe(503);
   await db.mend();
-  await waitUntil("the third state", () => told.length === 3);
-  expect(told).toEqual(["SERVING", "NOT_SERVING", "SERVING"]);
+  await waitUntil("the third state", () => received.length === 3);
+  expect(received).toEqual(["SERVING", "NOT_SERVING", "SERVING"]);
   expect(await client.check({ service: "" })).toEqual({ status: "SERVING" });
   expect((await service.rest("/readyz")).status).toBe(200);
   const messages = service.log.map(({ msg }) => msg);
@@ -126,13 +126,13 @@ describe("a drain", () => {
     const client = healthClient(service);
     const watches = ["", "stoa.v1.LedgerService", "no.such.Service"].map((name) => client.watch(name));
     const paused = healthClient(service).watch("");
-    await waitUntil("the first states", () => [...watches, paused].every(({ told }) => told.length === 1));
+    await waitUntil("the first states", () => [...watches, paused].every(({ received }) => received.length === 1));
     paused.stream.pause();
     const begun = performance.now();
     await service.app.close();
     expect(performance.now() - begun).toBeLessThan(10_000);
     expect(await Promise.all(watches.map(({ ended }) => ended))).toEqual(watches.map(() => status.UNAVAILABLE));
-    expect(watches.map(({ told }) => told)).toEqual([
+    expect(watches.map(({ received }) => received)).toEqual([
       ["SERVING", "NOT_SERVING"],
       ["SERVING", "NOT_SERVING"],
       ["SERVICE_UNKNOWN"],
@@ -178,13 +178,13 @@ describe("a drain", () => {
       }
       return "no error";
     })();
-    await waitUntil("the first states", () => watch.told.length === 1 && overHttp1.length === 1);
+    await waitUntil("the first states", () => watch.received.length === 1 && overHttp1.length === 1);
     const lock = await lockPost(service.db, id);
     const running = service.rest(`posts/${id}/upvote`, { key: voter.key, method: "POST" });
     await someoneWaits(service.db);
     const closed = service.app.close();
     expect(await watch.ended).toBe(status.UNAVAILABLE);
-    expect(watch.told).toEqual(["SERVING", "NOT_SERVING"]);
+    expect(watch.received).toEqual(["SERVING", "NOT_SERVING"]);
     expect(await follower).toBe("The service is stopping.");
     expect(overHttp1).toEqual([Status.SERVING, Status.NOT_SERVING]);
     await lock.release();

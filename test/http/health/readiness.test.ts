@@ -14,17 +14,17 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Collects what one watcher is told, and how it ends. */
+/** Collects what one watcher receives and how it ends. */
 function follow(readiness: Readiness, signal = never) {
-  const told: (boolean | string)[] = [];
+  const received: (boolean | string)[] = [];
   const ended = (async () => {
     try {
-      for await (const serving of readiness.watch(signal)) told.push(serving);
+      for await (const serving of readiness.watch(signal)) received.push(serving);
     } catch (error) {
-      told.push(error instanceof StoaError ? error.code : String(error));
+      received.push(error instanceof StoaError ? error.code : String(error));
     }
   })();
-  return { told, ended };
+  return { received, ended };
 }
 
 describe("readiness", () => {
@@ -45,14 +45,14 @@ describe("readiness", () => {
     const readiness = new Readiness(checkReady, quiet, never);
     const leave = new AbortController();
     const watchers = Array.from({ length: 100 }, () => follow(readiness, leave.signal));
-    // They are told in batches, between which other work gets its turn. Those turns are real.
+    // The watchers are notified in batches with other work in between. The test waits for the real event loop.
     await vi.advanceTimersByTimeAsync(0);
-    await vi.waitUntil(() => watchers.every(({ told }) => told.length === 1));
+    await vi.waitUntil(() => watchers.every(({ received }) => received.length === 1));
     await vi.advanceTimersByTimeAsync(10_000);
     const looks = checkReady.mock.calls.length;
     expect(looks).toBeGreaterThan(5);
     expect(looks).toBeLessThan(25);
-    expect(watchers.every(({ told }) => told.length === 1 && told[0] === true)).toBe(true);
+    expect(watchers.every(({ received }) => received.length === 1 && received[0] === true)).toBe(true);
     leave.abort("gone");
     await Promise.all(watchers.map(({ ended }) => ended));
     await vi.advanceTimersByTimeAsync(60_000);
@@ -78,10 +78,10 @@ describe("readiness", () => {
     serving = false;
     const second = follow(readiness);
     await vi.advanceTimersByTimeAsync(0);
-    expect(second.told).toEqual([false]);
+    expect(second.received).toEqual([false]);
     serving = true;
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(second.told).toEqual([false, true]);
+    expect(second.received).toEqual([false, true]);
   });
 
   it("fails when a check takes too long, and later checks do not wait for it", async () => {
@@ -106,13 +106,13 @@ describe("readiness", () => {
       never,
     );
     const leave = new AbortController();
-    const { told, ended } = follow(readiness, leave.signal);
+    const { received, ended } = follow(readiness, leave.signal);
     for (let change = 0; change < 20; change++) {
       await vi.advanceTimersByTimeAsync(600);
       expect(getEventListeners(leave.signal, "abort")).toHaveLength(1);
       serving = !serving;
     }
-    expect(told).toHaveLength(20);
+    expect(received).toHaveLength(20);
     leave.abort("gone");
     await ended;
     expect(getEventListeners(leave.signal, "abort")).toHaveLength(0);
@@ -126,8 +126,8 @@ describe("readiness", () => {
     shutdown.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
     const late = follow(readiness);
     await Promise.all([...watchers, late].map(({ ended }) => ended));
-    for (const { told } of watchers) expect(told).toEqual([true, false, "unavailable"]);
-    expect(late.told).toEqual([false, "unavailable"]);
+    for (const { received } of watchers) expect(received).toEqual([true, false, "unavailable"]);
+    expect(late.received).toEqual([false, "unavailable"]);
     expect(await readiness.isServing()).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });

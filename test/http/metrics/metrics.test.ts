@@ -19,7 +19,7 @@ beforeAll(async () => {
   service = await startLedger({ config: { metrics } });
 });
 
-/** The samples of the text format by name and labels; fails on a line that is none. */
+/** Returns the samples of the text format by name and labels. It fails on an invalid line. */
 async function scrape(target = service): Promise<Map<string, number>> {
   const response = await fetch(target.app.metricsUrl as string);
   expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
@@ -232,7 +232,7 @@ describe("the listener of the metrics", () => {
     expect((await service.rest("/metrics", { key: token })).status).toBe(404);
   });
 
-  it("is joined by the public port where a token is set, for whoever shows it", async () => {
+  it("is joined by the public port if a token is set, for requests with that token", async () => {
     const { url, app } = await startLedger({ config: { metrics: { ...metrics, port: undefined, token } } });
     expect(app.metricsUrl).toBeUndefined();
     const get = (authorization?: string) =>

@@ -367,7 +367,7 @@ describe("a body", () => {
     ["{", "The body is not JSON: it ends too early."],
     ["number=5", "The body is not JSON: it breaks at character 1."],
     ['{"number":1,"number":1}', 'The body is not JSON: the key "number" comes twice.'],
-  ])("%s is told where it is wrong", async (body, message) => {
+  ])("%s gets an error that says where it is wrong", async (body, message) => {
     expect((await post("/v1/things/a", body)).body.message).toBe(message);
   });
 
@@ -440,7 +440,7 @@ describe("a body", () => {
   });
 });
 
-describe("the first fault is told", () => {
+describe("the first fault is reported", () => {
   const huge = "x".repeat(300_000);
   const write = "/v1/private/a/write";
 

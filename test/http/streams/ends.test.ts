@@ -113,7 +113,7 @@ describe.concurrent.each([restPath, "/stoa.v1.LedgerService/StreamReceipts"])(
       const { session, stream } = beginUnread(service, path);
       await service.untilOpen(1);
       await service.untilOpen(0);
-      await waitUntil("the client to be told", () => stream.closed);
+      await waitUntil("the stream to close", () => stream.closed);
       expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
       session.destroy();
     });
@@ -139,7 +139,7 @@ it.concurrent("a client that does not read over HTTP/1.1 gives its place back wh
   staying.destroy();
 });
 
-it("what is given up at once takes no place for good", async () => {
+it("a stream that is aborted at once frees its place", async () => {
   const service = await startStreaming();
   for (let count = 0; count < 20; count++) {
     const socket = connectSocket(service.port, "127.0.0.1");

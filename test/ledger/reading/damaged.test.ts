@@ -41,7 +41,7 @@ async function isAlarmed(target: LedgerUnderTest): Promise<boolean> {
 async function verifyWhole(isGood: boolean): Promise<void> {
   expect((await service.rest("/house/verify")).body.verify_ok).toBe(isGood);
   // What a read of a damaged receipt began is over.
-  await waitUntil("the verdict to be told", async () => (await isAlarmed(service)) !== isGood);
+  await waitUntil("the new verdict", async () => (await isAlarmed(service)) !== isGood);
 }
 
 const changed = () => Buffer.from(canonical.toString("utf8").replace("a note", "a lie!"));

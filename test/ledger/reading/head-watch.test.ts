@@ -28,7 +28,7 @@ it("a follower's signal keeps no listener after a wait, however many receipts co
   expect(listeners()).toBe(0);
 });
 
-it("a failure of the database is told to every follower, and leaves no listener", async () => {
+it("every follower receives a failure of the database, and no listener is left", async () => {
   const service = await startLedger();
   const { database } = await openLedger(service.db);
   const watch = new HeadWatch(database.longReader(new AbortController().signal));

@@ -5,7 +5,7 @@ import { waitUntil } from "../../support/wait.ts";
 import { type LedgerUnderTest, refusal, startLedger, TestClock, unlockReceipts, verifyLedger } from "../support.ts";
 
 const clerk = { agent: "stoa", seat: "clerk" };
-const inTime = "Sealed by the service's clock at the end of the day.";
+const noteOnTime = "Sealed by the service's clock at the end of the day.";
 const late = expect.stringMatching(/^Sealed late/);
 
 /** Resolves once the day is sealed. */
@@ -42,7 +42,7 @@ describe("the daily seal", () => {
       actor: clerk,
       prev_hash,
       refs: [],
-      evidence: { note: inTime, source: "/house/verify?from=0" },
+      evidence: { note: noteOnTime, source: "/house/verify?from=0" },
       body: { type: "daily", count: 3, date: "2026-03-01", head: prev_hash, head_seq: 3, verify_ok: true },
     });
     expect(before.body.type).toBe("session");
@@ -64,8 +64,8 @@ describe("the daily seal", () => {
     await Promise.all(instances.map(({ app }) => app.close()));
     const documents = await dailies(first.db);
     expect(documents.map(({ body }) => body.date)).toEqual(["2026-03-01", "2026-03-02"]);
-    const told = instances.flatMap(({ log }) => log.filter(({ msg }) => msg === "sealed a day"));
-    expect(told.map(({ date }) => date).sort()).toEqual(["2026-03-01", "2026-03-02"]);
+    const lines = instances.flatMap(({ log }) => log.filter(({ msg }) => msg === "sealed a day"));
+    expect(lines.map(({ date }) => date).sort()).toEqual(["2026-03-01", "2026-03-02"]);
     expect(instances.flatMap(({ log }) => log.filter(({ level }) => Number(level) >= 50))).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe("the daily seal", () => {
     expect(documents.map(({ body, evidence }) => [body.date, evidence.note])).toEqual([
       ["2026-02-28", late],
       ["2026-03-01", late],
-      ["2026-03-02", inTime],
+      ["2026-03-02", noteOnTime],
     ]);
     expect(documents.every(({ body }) => body.verify_ok)).toBe(true);
     expect(instances.flatMap(({ log }) => log.filter(({ level }) => Number(level) >= 50))).toEqual([]);

@@ -33,8 +33,8 @@ describe("the first start", () => {
     const db = await createTestDatabase();
     const services = await Promise.all(Array.from({ length: 5 }, () => startLedger({ db })));
     expect(await verifyLedger(db)).toHaveLength(1);
-    const told = services.flatMap(({ log }) => log.filter(({ msg }) => msg === "sealed the first receipt"));
-    expect(told).toHaveLength(1);
+    const lines = services.flatMap(({ log }) => log.filter(({ msg }) => msg === "sealed the first receipt"));
+    expect(lines).toHaveLength(1);
     const hashes = await Promise.all(
       services.map(async ({ rest }) => (await rest("house/receipts/1")).body.receipt.hash),
     );

@@ -344,7 +344,7 @@ describe("verifications at the same time", () => {
         code: "Unavailable",
         error: "unavailable",
       });
-      // Whoever asks for the same waits for as long as it takes.
+      // Identical requests wait until the verification ends.
       const same = target.rest("/house/verify?from=1");
       await target.rest("/readyz");
       await release();

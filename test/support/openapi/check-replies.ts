@@ -1,5 +1,5 @@
-// Loaded before every test file (vitest.config.ts): every reply of the REST API in this process, whoever asks and however,
-// is compared with the description of the API. A reply that the description does not allow fails the test it fell in.
+// Loaded before every test file (vitest.config.ts). It compares every reply of the REST API in this process with the description
+// of the API. A reply that the description does not allow fails the running test.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { afterAll, afterEach } from "vitest";
