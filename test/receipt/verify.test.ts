@@ -61,28 +61,6 @@ describe("vectors", () => {
   });
 });
 
-describe("FORMAT.md", () => {
-  const format = readFileSync(new URL("../../src/receipt/FORMAT.md", import.meta.url), "utf8");
-
-  it("has a rule for every fault, and the vectors a case", () => {
-    const rules = format.match(/^\| \d+ \|.*$/gm) ?? [];
-    const named = rules.flatMap((rule) => rule.split("|")[3]?.match(/(?<=`)\w+(?=`)/g) ?? []);
-    const found = vectors.flatMap(({ vector }) => (vector.expect.ok ? [] : [vector.expect.fault]));
-    const source = readFileSync(new URL("../../src/receipt/verify.ts", import.meta.url), "utf8");
-    const type = source.slice(source.indexOf("export type Fault"), source.indexOf("/** The first receipt that"));
-    const declared = new Set(type.match(/(?<=\| ")\w+(?=")/g));
-    expect(new Set(named)).toEqual(declared);
-    expect(new Set(found)).toEqual(declared);
-    expect(declared.size).toBe(14);
-  });
-
-  it("shows the first vector, and its hash", () => {
-    const [, text, hash] = format.match(/```\n(\{"actor".*)\n```\n\nhashes to `([0-9a-f]{64})`/) ?? [];
-    const genesis = vectors.find(({ path }) => path === "valid/genesis-alone.json")?.vector.receipts[0];
-    expect({ canonical: text, hash }).toEqual({ canonical: genesis?.canonical, hash: genesis?.hash });
-  });
-});
-
 /** A receipt as it comes: all that is recorded, or its bytes alone. */
 const asVector = ({ seq, prevHash, hash, bytes }: Receipt, bytesAlone = false): VectorReceipt => ({
   ...(bytesAlone ? {} : { seq, prev_hash: prevHash, hash }),
