@@ -64,7 +64,7 @@ describe("the log", () => {
     expect(text).not.toContain("hunter2");
   });
 
-  it("tells of an unexpected failure what the reply does not", async () => {
+  it("has the details of an unexpected failure, which the reply lacks", async () => {
     const service = await startService();
     await service.db.rows("RENAME TABLE communities TO elsewhere");
     const reply = await service.rest("communities");
@@ -124,7 +124,7 @@ it("a HEAD of a stream finds nothing, and no other route takes it", async () => 
 });
 
 describe("CORS", () => {
-  it("lets any origin make public reads, and nothing else", async () => {
+  it("allows only public reads from any origin", async () => {
     const service = await startService();
     const origin = { origin: "https://elsewhere.example" };
     const read = await service.rest("feed", { headers: origin });
@@ -145,7 +145,7 @@ describe("CORS", () => {
     expect(preflight.headers.get("access-control-allow-headers")).toBe("*, Authorization");
   });
 
-  it("lets them read that they ask too often, and never refuses a preflight", async () => {
+  it("lets pages read a rate limit error, and never refuses a preflight", async () => {
     const service = await startLimited({
       reads: { calls: 2, windowSeconds: 60 },
       refusals: { calls: 1, windowSeconds: 60 },
@@ -166,7 +166,7 @@ describe("CORS", () => {
 });
 
 describe("a service that stops", () => {
-  it("lets a running call finish, takes no new work, and tells open connections", async () => {
+  it("lets a running call finish, accepts no new work, and notifies open connections", async () => {
     const service = await startService();
     const { id } = await withPost(service);
     const voter = await service.register();
@@ -193,7 +193,7 @@ describe("a service that stops", () => {
     expect(await service.db.rows("SELECT COUNT(*) AS n FROM votes")).toEqual([{ n: 2 }]);
   });
 
-  it("cuts what is not done within the drain time, and nothing of it has happened", async () => {
+  it("cuts calls that are not done within the drain time, without any effect", async () => {
     const service = await startService({ config: { drainTimeoutMs: 200 } });
     const { id } = await withPost(service);
     const voter = await service.register();

@@ -54,7 +54,7 @@ beforeAll(async () => {
   });
 });
 
-it("the serving account backs up, and the service runs on what the migrating one restores", async () => {
+it("the serving account makes a backup, and the service runs on it after the migration account restores it", async () => {
   const { database } = accounts(source);
   expect(await operateWith({ STOA_DATABASE_URL: urlOf(database) }, ["backup", file])).toMatchObject({ status: 0 });
 

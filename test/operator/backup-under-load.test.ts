@@ -39,7 +39,7 @@ async function stored({ rows }: TestDatabase): Promise<string[]> {
   return found.map(({ it }) => it);
 }
 
-it("a backup under load is one moment of the database, whole, and a restored one serves on", async () => {
+it("a backup under load holds the whole database at one moment, and a service runs on its restore", async () => {
   const service = await startService({ config: { operatorToken, siteUrl } });
   const urls = () => [service.url];
   const random = new Random(11);

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 const fsck = (...args: string[]) => operate(service.db.config, ["fsck", ...args]);
 
-it("says nothing but how long it took where all is well", async () => {
+it("fsck prints only its duration if it finds nothing", async () => {
   expect(await fsck()).toEqual({
     status: 0,
     out: [],
@@ -34,7 +34,7 @@ it("says nothing but how long it took where all is well", async () => {
   ]);
 });
 
-it("has a line for each finding, repairs what follows from rows and leaves the rest", async () => {
+it("fsck prints a line per finding, repairs derived values and leaves the rest", async () => {
   await service.db.rows("UPDATE posts SET upvotes = 9");
   await service.db.rows("INSERT INTO agent_limits VALUES (77, 'posts', 0)");
   await service.db.rows("INSERT INTO ledger_days VALUES ('2020-01-01', 5)");
@@ -79,7 +79,7 @@ it("has a line for each finding, repairs what follows from rows and leaves the r
   expect(await fsck()).toMatchObject({ status: 0, out: [] });
 });
 
-it("finds what the schema lacks, and puts back triggers and computed columns", async () => {
+it("fsck finds missing parts of the schema, and restores triggers and computed columns", async () => {
   await service.db.rows("DROP TRIGGER receipts_are_not_deleted");
   await service.db.rows("ALTER TABLE posts MODIFY score BIGINT NULL, MODIFY hot DOUBLE NULL");
   await service.db.rows("ALTER TABLE comments DROP FOREIGN KEY comments_in_reply");
@@ -112,7 +112,7 @@ it("finds what the schema lacks, and puts back triggers and computed columns", a
   expect((await service.rest("posts")).body.posts).toMatchObject([{ id: 1, score: 0 }]);
 });
 
-it("goes on where a table and an index are missing, and says what it has left out", async () => {
+it("fsck continues without a missing table and index, and names the skipped checks", async () => {
   await service.db.rows("UPDATE communities SET post_count = 9");
   await service.db.rows("RENAME TABLE votes TO away, ledger_recoveries TO away_too");
   await service.db.rows("ALTER TABLE comments DROP KEY comments_author");
@@ -137,7 +137,7 @@ it("goes on where a table and an index are missing, and says what it has left ou
   expect(await fsck()).toMatchObject({ status: 0, out: [] });
 });
 
-it("checks stored responses", async () => {
+it("fsck checks stored responses", async () => {
   const { key } = await service.register();
   const headers = { "idempotency-key": randomUUID() };
   const ask = { key, body: { title: "With a stored response" }, headers };
@@ -176,7 +176,7 @@ it("checks stored responses", async () => {
   expect((await service.rest("posts", ask)).headers.get("idempotency-replayed")).toBe("true");
 });
 
-it("tells of lost posts and receipts", async () => {
+it("fsck reports lost posts and receipts", async () => {
   const { db, app } = await startService();
   await app.close();
   await db.rows("RENAME TABLE posts TO away, receipts TO away_too");
@@ -188,7 +188,7 @@ it("tells of lost posts and receipts", async () => {
     expect(out).toContainEqual(expect.stringMatching(`^${table}: not checked: `));
 });
 
-it("needs no more rights than reading, and says what it cannot see then", async () => {
+it("fsck works with read access, and names what it cannot see", async () => {
   const user = `fsck_${randomBytes(4).toString("hex")}`;
   const { database } = service.db.config;
   await service.db.rows(`CREATE USER '${user}'@'%' IDENTIFIED BY 'secret'`);
@@ -203,13 +203,13 @@ it("needs no more rights than reading, and says what it cannot see then", async 
   }
 });
 
-describe("its exit status is", () => {
-  it("2 for arguments that it does not know", async () => {
+describe("the exit status of fsck", () => {
+  it("is 2 for unknown arguments", async () => {
     expect(await fsck("--all")).toMatchObject({ status: 2, out: [] });
     expect(await fsck("posts")).toMatchObject({ status: 2, out: [] });
   });
 
-  it("3 where nothing can be read", async () => {
+  it("is 3 if the database cannot be read", async () => {
     const away = { ...service.db.config, host: "127.0.0.1", port: 9, socketPath: undefined };
     expect(await operate(away as never, ["fsck"])).toMatchObject({ status: 3, out: [] });
     const empty = await createTestDatabase();
@@ -218,13 +218,13 @@ describe("its exit status is", () => {
     expect(notes).toEqual([expect.stringContaining("the database is not migrated")]);
   });
 
-  it("3 where it is interrupted", async () => {
+  it("is 3 if it is interrupted", async () => {
     const interrupted = AbortSignal.abort(new Error("interrupted"));
     expect(await operate(service.db.config, ["fsck"], interrupted)).toMatchObject({ status: 3, out: [] });
   });
 });
 
-it("finds nothing beside agents and sealers that write", async () => {
+it("fsck finds nothing while agents and sealers write", async () => {
   const urls = () => [service.url];
   const random = new Random(5);
   const done = new Acknowledged();

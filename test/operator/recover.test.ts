@@ -27,7 +27,7 @@ async function verifiesFor(url: string): Promise<string[]> {
 }
 
 describe("stoa recover", () => {
-  it("says that all is well, and changes nothing", async () => {
+  it("reports that no receipt is lost, and changes nothing", async () => {
     const ledger = await startGuarded(3);
     const { status, out } = await recover(ledger);
     expect([status, out]).toEqual([
@@ -140,7 +140,7 @@ describe("stoa recover", () => {
     await ledger.seal();
   });
 
-  it("does not cover a replica that has served more, which needs a recovery of its own", async () => {
+  it("does not cover a replica that has served more receipts, which needs a second recovery", async () => {
     const ahead = await startGuarded(6);
     const behind = await startGuarded(1, { db: ahead.db });
     await behind.app.close();

@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 
 describe("a backup", () => {
-  it("stops between two rows when nothing may be written any more, and is restored whole later", async () => {
+  it("can be restored completely after a restore that stopped because writes were refused", async () => {
     const { config } = await createTestDatabase();
     const { signal } = new AbortController();
     let refusal: StoaError | undefined;
@@ -90,7 +90,7 @@ describe("a backup", () => {
     expect(await operate(config, ["restore", file])).toMatchObject({ status: 0 });
   });
 
-  it("brings every value back exactly, with the schema and its triggers, and without the addresses of clients", async () => {
+  it("brings back every value exactly, with the schema and its triggers, but without client addresses", async () => {
     const target = await createTestDatabase();
     expect(await operate(target.config, ["restore", file])).toMatchObject({ status: 0 });
     const [before, after] = [await contents(source), await contents(target)];
@@ -109,7 +109,7 @@ describe("a backup", () => {
     expect(text).not.toContain("203.0.113.7");
   });
 
-  it("says in its header which receipt was the newest, and of which schema and engine it is", async () => {
+  it("names the newest receipt, the schema and the engine in its header", async () => {
     const header = JSON.parse(/^-- header (.*)$/m.exec(readFileSync(file, "utf8"))?.[1] as string);
     const [head] = await query<{ seq: string; hash: string }>(source.config, "SELECT seq, hash FROM ledger_head");
     expect(header.head).toEqual({ seq: Number(head?.seq), hash: head?.hash });
@@ -118,7 +118,7 @@ describe("a backup", () => {
     expect(header.schema.map(({ name }: { name: string }) => name)).toContain("0002_ledger");
   });
 
-  it.each(["mariadb-10.11.sql", "mysql-9.7.sql"])("of either engine is restored, such as %s", async (name) => {
+  it.each(["mariadb-10.11.sql", "mysql-9.7.sql"])("can be restored from either engine: %s", async (name) => {
     const target = await createTestDatabase();
     const path = new URL(`../vectors/backup/${name}`, import.meta.url).pathname;
     expect(await operate(target.config, ["restore", path])).toMatchObject({ status: 0, notes: [] });
@@ -133,7 +133,7 @@ describe("a backup", () => {
   });
 });
 
-describe("what was known of the ledger when the backup was made", () => {
+describe("an alarm of the ledger in a backup", () => {
   const copy = join(folder, "known.sql");
   const alarms = "SELECT alarm_seq AS seq, alarm_at AS at, verified_seq AS verified FROM ledger_verification";
 
@@ -153,7 +153,7 @@ describe("what was known of the ledger when the backup was made", () => {
     return { db, status };
   }
 
-  it("is an alarm still where the receipt is damaged still", async () => {
+  it("remains if the receipt is still damaged", async () => {
     const { db, status } = await restoreAfter("UPDATE receipts SET canonical = '{}'");
     expect(status).toBe(1);
     expect(await query(db.config, alarms)).toEqual([{ seq: "1", at: "5", verified: "0" }]);
@@ -161,7 +161,7 @@ describe("what was known of the ledger when the backup was made", () => {
     expect((await service.rest("/readyz")).body.warning).toContain("The ledger does not verify: receipt 1");
   });
 
-  it("is no alarm any more where all receipts are good", async () => {
+  it("is cleared if all receipts are good", async () => {
     const { db, status } = await restoreAfter("DO 1");
     expect(status).toBe(0);
     expect(await query(db.config, alarms)).toEqual([{ seq: null, at: null, verified: "1" }]);
@@ -171,7 +171,7 @@ describe("what was known of the ledger when the backup was made", () => {
 });
 
 describe("stoa backup", () => {
-  it("writes no half of a file, and leaves what was there", async () => {
+  it("writes no incomplete file, and keeps an existing one", async () => {
     const own = mkdtempSync(join(folder, "own-"));
     const path = join(own, "backup.sql");
     writeFileSync(path, "an earlier backup");
@@ -190,7 +190,7 @@ describe("stoa backup", () => {
     expect(await operate(source.config, ["backup"])).toMatchObject({ status: 2 });
   });
 
-  it("lets a migration go on meanwhile, and then fails", async () => {
+  it("does not block a migration, and fails after it", async () => {
     const parts: Buffer[] = [];
     const migrated = "ALTER TABLE agents ADD COLUMN later INT";
     const write = async (part: Buffer) => {
@@ -254,7 +254,7 @@ describe("stoa restore refuses, with one line and without touching the database,
     await expectRefusal(changed("changed.sql", change), /was changed since it was made/);
   });
 
-  it("what is no backup, or not there", async () => {
+  it("a file that is missing or not a backup", async () => {
     await expectRefusal(
       changed("other.sql", () => "CREATE TABLE t (n INT);\n"),
       /is not a backup/,
@@ -299,7 +299,7 @@ describe("stoa restore", () => {
     expect(await contents(full)).toEqual(before);
   });
 
-  it("refuses a database that a service uses, also when it was emptied under it", async () => {
+  it("refuses a database that a service uses, even if its tables were dropped", async () => {
     const service = await startService();
     const { database } = service.db.config;
     await query(service.db.config, `DROP DATABASE ${database}`, `CREATE DATABASE ${database}`);
@@ -308,7 +308,7 @@ describe("stoa restore", () => {
     expect(notes).toEqual([expect.stringMatching(/is in use by .* Stop the service/)]);
   });
 
-  it("that failed leaves a database on which no service starts, and can be run again", async () => {
+  it("leaves a database that no service accepts when it fails, and can be run again", async () => {
     const target = await createTestDatabase();
     const stop = new AbortController();
     const restoring = operate(target.config, ["restore", file], stop.signal);

@@ -13,7 +13,7 @@ const neighbour = "192.0.2.2";
 const wrongKey = `stoa_${"A".repeat(43)}`;
 
 describe("calls without a key", () => {
-  it("are limited by address; those of a known key count for its agent", async () => {
+  it("are limited by address, while calls with a known key count for its agent", async () => {
     const service = await startLimited({
       reads: { calls: 5, windowSeconds: 10 },
       calls: { calls: 8, windowSeconds: 8 },
@@ -38,7 +38,7 @@ describe("calls without a key", () => {
     expect((await from(flooder, "feed")).status).toBe(200);
   });
 
-  it("to addresses where nothing is count too, and pages do", async () => {
+  it("count even at unknown addresses and for pages", async () => {
     const { from } = await startLimited({ reads: { calls: 3, windowSeconds: 3 } });
     expect((await from(flooder, "nothing-here")).headers.get("ratelimit")).toBe('"reads";r=2;t=1');
     const { url } = await startLimited({ reads: { calls: 3, windowSeconds: 3 } });
@@ -50,7 +50,7 @@ describe("calls without a key", () => {
 describe("a flood of refused requests", () => {
   const quotas = { refusals: { calls: 6, windowSeconds: 12 } };
 
-  it("is stopped by address, whatever it is refused for; health is answered all the same", async () => {
+  it("is stopped by address for every kind of refusal, while health checks are still answered", async () => {
     const service = await startLimited(quotas);
     const { from, clock } = service;
     const { key, name } = await service.register();
@@ -78,7 +78,7 @@ describe("a flood of refused requests", () => {
     for (let i = 0; i < 20; i++) expect((await from(flooder, "feed")).status).toBe(200);
   });
 
-  it("counts what is no request at all, but not against a proxy that is trusted", async () => {
+  it("includes malformed requests, but not those of a trusted proxy", async () => {
     for (const trustProxy of [[], ["loopback"]]) {
       const service = await startLimited(quotas, { config: { trustProxy } });
       for (let i = 0; i < 6; i++) {
@@ -92,7 +92,7 @@ describe("a flood of refused requests", () => {
     }
   });
 
-  it("counts over Connect, gRPC-Web and gRPC as over REST, and is answered in the protocol's manner", async () => {
+  it("counts equally over REST, Connect, gRPC-Web and gRPC, and is answered in the protocol's format", async () => {
     const service = await startLimited(quotas);
     const protocols = ["connect", "grpc", "grpc-web"] as const;
     const get = (protocol: (typeof protocols)[number], name: string) =>
@@ -114,7 +114,7 @@ describe("a flood of refused requests", () => {
     expect((await service.rest("feed")).status).toBe(429);
   });
 
-  it("counts streams that fail, and what Connect itself refuses", async () => {
+  it("includes failed streams and requests that Connect itself refuses", async () => {
     const service = await startLimited(quotas);
     const headers = { "content-type": "application/proto", "connect-protocol-version": "1" };
     const undecodable = () =>
@@ -138,7 +138,7 @@ describe("a flood of refused requests", () => {
 describe("wrong credentials", () => {
   const quotas = { credentials: { calls: 3, windowSeconds: 30 } };
 
-  it("slow the address that sends them, on operations that need a key; nobody else, least of all the agent", async () => {
+  it("slow only the address that sends them, on operations that need a key, and never the agent", async () => {
     const service = await startLimited(quotas);
     const { from, clock } = service;
     const { key } = await service.register();
@@ -160,7 +160,7 @@ describe("wrong credentials", () => {
     expect((await from(flooder, "agents/me", { key: near })).status).toBe(429);
   });
 
-  it("are those of the operator too; a missing key is no guess", async () => {
+  it("include wrong operator tokens, but not missing keys", async () => {
     const operatorToken = "an-example-of-32-characters-or-more";
     const service = await startLimited(quotas, { config: { operatorToken } });
     const { LedgerOperatorService } = await import("../../gen/stoa/v1/ledger_operator_service_pb.js");
@@ -174,7 +174,7 @@ describe("wrong credentials", () => {
     expect(await seal(operatorToken)).toBe(3);
   });
 
-  it("cost the database the same one look-up, near or far", async () => {
+  it("cost one lookup, however similar to a real key they are", async () => {
     const service = await startLimited();
     const { key } = await service.register();
     const near = `${key.slice(0, -1)}${key.endsWith("A") ? "B" : "A"}`;
@@ -191,7 +191,7 @@ describe("wrong credentials", () => {
 });
 
 describe("fairness", () => {
-  it("one agent and one address that flood slow nobody else", async () => {
+  it("one agent and one address that flood do not slow others", async () => {
     const service = await startLimited({ posts: { calls: 2, windowSeconds: 60 } });
     const [noisy, calm] = [await service.register(), await service.register()];
     await untilRefused(() => service.from(flooder, "posts", { key: noisy.key, body: { title: "Flood" } }));
@@ -218,7 +218,7 @@ describe("fairness", () => {
   });
 });
 
-it("by an operator who turns them off, nothing is limited, and no header says so", async () => {
+it("without rate limits, nothing is limited and no header names a limit", async () => {
   const service = await startLimited({}, { config: { rateLimits: undefined } });
   const replies = await Promise.all(Array.from({ length: 200 }, () => service.rest("posts/abc")));
   for (const { status, headers } of replies) {

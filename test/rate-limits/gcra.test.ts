@@ -35,7 +35,7 @@ const gaps = fc.array(
 );
 
 describe("the generic cell rate algorithm", () => {
-  it("never allows more than the burst and what is regained, in any window", () => {
+  it("never allows more than the burst and the regained calls in any window", () => {
     fc.assert(
       fc.property(rates, gaps, (rate, gaps) => {
         const caller = new Caller(rate);
@@ -55,7 +55,7 @@ describe("the generic cell rate algorithm", () => {
     );
   });
 
-  it("never refuses who calls at the steady rate or slower", () => {
+  it("never refuses calls at the steady rate or slower", () => {
     fc.assert(
       fc.property(rates, fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 300 }), (rate, delays) => {
         const caller = new Caller(rate);
@@ -68,7 +68,7 @@ describe("the generic cell rate algorithm", () => {
     );
   });
 
-  it("allows what it said would remain, and then refuses; the wait that it says is exact", () => {
+  it("allows the announced remaining calls, then refuses with an exact wait", () => {
     fc.assert(
       fc.property(rates, gaps, (rate, gaps) => {
         const caller = new Caller(rate);
@@ -99,7 +99,7 @@ describe("the generic cell rate algorithm", () => {
     expect(caller.arrival).toBe(arrival);
   });
 
-  it("grants nothing extra when the clock is set back, and lets nobody wait longer than one interval then", () => {
+  it("grants no extra calls when the clock is set back, and the wait is then at most one interval", () => {
     const steps = fc.array(fc.tuple(fc.integer({ min: -100, max: 60 }), fc.integer({ min: 1, max: 5 })), {
       maxLength: 60,
     });
@@ -123,7 +123,7 @@ describe("the generic cell rate algorithm", () => {
     );
   });
 
-  it("leaves a clock alone that differs by no more than is tolerated", () => {
+  it("ignores a clock difference within the tolerance", () => {
     const rate = { burst: 2, interval: 1000 };
     expect(afterClock(rate, start + 2500, start, 500)).toBe(start + 2500);
     expect(afterClock(rate, start + 2501, start, 500)).toBe(start + 2000);
@@ -146,7 +146,7 @@ describe("a policy", () => {
     );
   });
 
-  it("tells of itself as the IETF's draft has it", () => {
+  it("is described as in the IETF's draft", () => {
     const policy = new Policy("posts", { calls: 10, windowSeconds: 60 });
     expect(policy.item).toBe('"posts";q=10;w=60');
     expect(policy.stateItem(decide(policy, advance(policy, 0, start), start))).toBe('"posts";r=9;t=6');
@@ -157,7 +157,7 @@ describe("a policy", () => {
     expect([1, 999_999, 1_000_000, 1_000_001].map(wholeSeconds)).toEqual([1, 1, 1, 2]);
   });
 
-  it("is there for each limit by default, and lets an agent work all day", () => {
+  it("exists for each limit by default, and lets an agent work all day", () => {
     for (const name of limitNames) expect(new Policy(name, defaultQuotas[name]).interval).toBeGreaterThan(0);
     // Steadily, in a day: what the busiest of comparable boards' agents may do, and more.
     const perDay = (name: keyof typeof defaultQuotas) =>

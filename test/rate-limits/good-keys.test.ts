@@ -40,7 +40,7 @@ beforeEach(async () => {
   ({ key } = await service.register());
 });
 
-describe("an address that has spent everything", () => {
+describe("an address that has spent all its limits", () => {
   const ways: [string, (at: Limited) => Promise<unknown>][] = [
     ["a read", async (at) => (await at.rest("feed", { key })).status],
     ["a call that needs a key", async (at) => (await at.rest("agents/me", { key })).status],
@@ -88,7 +88,7 @@ describe("an address that has spent everything", () => {
     }
   };
 
-  it.each(ways)("does not stop an agent there, whose key the replica has given out: %s", async (_, ask) => {
+  it.each(ways)("does not stop an agent whose key this replica issued: %s", async (_, ask) => {
     await exhaust(service);
     expect(await ask(service)).toBe(200);
   });
@@ -99,7 +99,7 @@ describe("an address that has spent everything", () => {
     expect((await replica.rest("feed", { key })).headers.get("ratelimit")).toMatch(/^"calls";r=2998;/);
   });
 
-  it("does not stop a key that was rotated in, nor the one before it while it is good", async () => {
+  it("does not stop a rotated key, nor the previous key during its grace", async () => {
     await exhaust(replica);
     const { body } = await service.rest("agents/me/key", { key, body: { grace_seconds: 60 } });
     for (const each of [key, body.api_key]) expect((await replica.rest("feed", { key: each })).status).toBe(200);
@@ -112,7 +112,7 @@ describe("an address that has spent everything", () => {
 });
 
 describe("a good key", () => {
-  it("spends nothing of its address: neither by its first use, nor by reads, mistakes and unknown addresses", async () => {
+  it("spends nothing from its address: not at its first use, nor for reads, mistakes and unknown addresses", async () => {
     for (let i = 0; i < 5; i++) {
       expect((await replica.rest("feed", { key })).status).toBe(200);
       expect((await replica.rest("posts/abc", { key })).status).toBe(400);
@@ -125,14 +125,14 @@ describe("a good key", () => {
     expect((await replica.rest("agents/me")).status).toBe(429);
   });
 
-  it("costs one look-up at its first use, and none for reads from then on", async () => {
+  it("costs one lookup at its first use, and none for later reads", async () => {
     const statements = observeKeyLookUps();
     expect((await replica.rest("agents/me", { key })).status).toBe(200);
     for (let i = 0; i < 3; i++) expect((await replica.rest("feed", { key })).status).toBe(200);
     expect(statements).toHaveLength(1);
   });
 
-  it("costs no look-up at all where it was given out", async () => {
+  it("costs no lookup on the replica that issued it", async () => {
     const statements = observeKeyLookUps();
     for (let i = 0; i < 3; i++) expect((await service.rest("feed", { key })).status).toBe(200);
     const { body } = await service.rest("agents/me/key", { key, body: {} });
@@ -180,7 +180,7 @@ describe("wrong keys", () => {
     expect((await replica.rest("agents/me", { key: randomKey() })).status).toBe(429);
   });
 
-  it("that are repeated cost no query once their address has sent too many", async () => {
+  it("cost no query when repeated after their address has sent too many", async () => {
     const wrong = randomKey();
     for (let i = 0; i < 4; i++) await service.rest("agents/me", { key: wrong });
     const statements = observeKeyLookUps();
@@ -191,7 +191,7 @@ describe("wrong keys", () => {
     expect(statements).toHaveLength(1);
   });
 
-  it("at once do not hide a good key among them", async () => {
+  it("do not hide a good key among simultaneous wrong ones", async () => {
     const flood = Promise.all(Array.from({ length: 200 }, () => replica.rest("agents/me", { key: randomKey() })));
     const good = await replica.rest("agents/me", { key });
     const statuses = (await flood).map(({ status }) => status);

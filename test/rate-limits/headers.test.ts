@@ -92,7 +92,7 @@ describe("every reply of REST", () => {
     expect(said.states).toEqual(states);
   });
 
-  it("has both header fields: one that has not changed, a stream, events, a page, compressed replies", async () => {
+  it("has both header fields: a 304, a stream, events, a page, compressed replies", async () => {
     const receipt = `${service.url}/api/v1/house/receipts/1`;
     const { headers } = await fetch(receipt);
     const unchanged = await fetch(receipt, { headers: { "if-none-match": headers.get("etag") as string } });
@@ -159,7 +159,7 @@ describe("every reply of the RPC protocols", () => {
     }
   });
 
-  it("has both as grpc-js sees it, and a refusal its detail", async () => {
+  it("has both in grpc-js, and a refusal has its detail", async () => {
     const { clock: _, ...limited } = await startLimited({ posts: { calls: 1, windowSeconds: 7 } });
     const agent = await limited.register();
     const posts = createGrpcCaller(limited.url, PostService);
@@ -181,7 +181,7 @@ describe("every reply of the RPC protocols", () => {
   });
 });
 
-it("the contract gives each write of an agent, and registration, a limit of its own", () => {
+it("the contract gives registration and each write of an agent a separate limit", () => {
   const options = { siteUrl: () => "", operatorToken: "x", writeLimits: undefined, board: {}, ledger: {} };
   const { services } = createServiceTable(options as never);
   for (const { service } of services) {

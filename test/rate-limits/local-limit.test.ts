@@ -11,14 +11,14 @@ function makeLimit(capacity?: number) {
   return { clock, limit: new LocalLimit<string>(policy, () => clock.now, capacity) };
 }
 
-it("counts each caller alone", () => {
+it("each caller is counted separately", () => {
   const { limit } = makeLimit();
   for (let i = 0; i < 10; i++) limit.spend("flood");
   expect(limit.spend("flood").allowed).toBe(false);
   expect(limit.spend("calm")).toMatchObject({ allowed: true, remaining: 2 });
 });
 
-it("looks without spending, and says what a charge would", () => {
+it("a look spends nothing and gives the same decision as a charge", () => {
   const { clock, limit } = makeLimit();
   expect(limit.check("a")).toEqual({ allowed: true, remaining: 3, wait: 0 });
   expect(limit.check("a")).toEqual({ allowed: true, remaining: 3, wait: 0 });
@@ -35,7 +35,7 @@ it("looks without spending, and says what a charge would", () => {
   expect(limit.check("a")).toEqual({ allowed: true, remaining: 3, wait: 0 });
 });
 
-it("grants nothing when the clock is set back, and lets nobody wait for the old time", () => {
+it("a clock that is set back grants no calls and causes no longer wait", () => {
   const { clock, limit } = makeLimit();
   for (let i = 0; i < 3; i++) limit.spend("a");
   clock.now -= 86_400_000;
@@ -46,7 +46,7 @@ it("grants nothing when the clock is set back, and lets nobody wait for the old 
   expect(limit.spend("a").allowed).toBe(false);
 });
 
-it("a look begins the wait anew when the clock was set back", () => {
+it("a look restarts the wait when the clock was set back", () => {
   const { clock, limit } = makeLimit();
   for (let i = 0; i < 3; i++) limit.spend("a");
   clock.now -= 86_400_000;
@@ -55,7 +55,7 @@ it("a look begins the wait anew when the clock was set back", () => {
   expect(limit.check("a")).toMatchObject({ allowed: true, remaining: 1 });
 });
 
-it("remembers a bounded number of callers, and those that call longest", () => {
+it("a bounded number of callers is remembered, and a caller that keeps calling is not forgotten", () => {
   const { limit } = makeLimit(1000);
   for (let i = 0; i < 3; i++) limit.spend("flood");
   for (let i = 0; i < 20_000; i++) {

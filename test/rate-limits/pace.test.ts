@@ -12,7 +12,7 @@ afterEach(() => {
 /** Limits that let a call wait this often. */
 const waiting = (...waits: number[]) => ({ ...unlimitedRequest, spendMore: vi.fn(() => waits.shift() ?? 0) });
 
-it("pace spends one call, and does not wait where it was allowed", async () => {
+it("pace spends one call, and does not wait if the call is allowed", async () => {
   const limits = waiting();
   await pace(limits, new AbortController().signal);
   expect(limits.spendMore).toHaveBeenCalledOnce();

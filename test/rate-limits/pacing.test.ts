@@ -11,7 +11,7 @@ import { startService } from "../support/service.ts";
 const quota = { calls: 10, windowSeconds: 1 };
 
 describe("a stream of receipts", () => {
-  it.each(forms)("spends a call for each 100, and waits where hardly any is left: %s", async (form) => {
+  it.each(forms)("spends a call per 100 receipts, and waits when few calls are left: %s", async (form) => {
     const service = await startService({ config: { rateLimits: { ...defaultQuotas, reads: quota } } });
     await fill(service.db, 1_500);
     const begun = performance.now();
@@ -21,7 +21,7 @@ describe("a stream of receipts", () => {
     expect(performance.now() - begun).toBeGreaterThan(600);
   });
 
-  it("leaves its caller calls for other things", async () => {
+  it("leaves some of the caller's calls for other requests", async () => {
     const service = await startService({ config: { rateLimits: { ...defaultQuotas, reads: quota } } });
     await fill(service.db, 3_000);
     const stream = receive(service, "ndjson", { from: 1 });

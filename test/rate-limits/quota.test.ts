@@ -31,7 +31,7 @@ describe("a quota", () => {
 });
 
 describe("the policies", () => {
-  it("are those of the quotas, by their names", () => {
+  it("have the values and names of the quotas", () => {
     const policies = createPolicies(defaultQuotas);
     expect(Object.keys(policies)).toEqual(limitNames);
     for (const name of limitNames) {
@@ -40,7 +40,7 @@ describe("the policies", () => {
     }
   });
 
-  it("say what is counted, and that it is counted by address where it is", () => {
+  it("name the counted calls, and the address if they are counted by address", () => {
     expect(countedBy("posts")).toBe("new posts");
     expect(countedBy("registrations")).toBe("registrations from this address");
   });

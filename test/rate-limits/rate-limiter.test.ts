@@ -19,7 +19,7 @@ function createLimiter() {
 }
 
 describe("a limited request", () => {
-  it("tells of the limit of its operation first, then of the others, the latest first", () => {
+  it("reports the limit of its operation first, then the others, the latest first", () => {
     const { policies, limiter } = createLimiter();
     const limits = limiter.begin(address);
     limits.spendFrom("posts");
@@ -32,7 +32,7 @@ describe("a limited request", () => {
     });
   });
 
-  it("names the limit of its operation also if it has not spent from it", () => {
+  it("names the limit of its operation even if it has not spent from it", () => {
     const { limiter } = createLimiter();
     const limits = limiter.begin(address);
     limits.spendFrom("posts");
@@ -43,7 +43,7 @@ describe("a limited request", () => {
     });
   });
 
-  it("does not tell of limits that it was only compared with", () => {
+  it("does not report limits that it was only compared with", () => {
     const { limiter } = createLimiter();
     const limits = limiter.begin(address);
     limits.enforceCredentials();
@@ -64,7 +64,7 @@ describe("a limited request", () => {
     expect(limits.refusedBy).toBe("credentials");
   });
 
-  it("tells of each limit once, by its latest decision", () => {
+  it("reports each limit once, with its latest decision", () => {
     const { limiter } = createLimiter();
     const limits = limiter.begin(address);
     limits.noteCredentials();
@@ -72,7 +72,7 @@ describe("a limited request", () => {
     expect(limits.fields().ratelimit).toBe('"credentials";r=0;t=3600');
   });
 
-  it("tells of refused requests where it has spent nothing", () => {
+  it("reports the limit of refused requests if it has spent nothing", () => {
     expect(createLimiter().limiter.begin(address).fields().ratelimit).toBe('"refusals";r=1;t=0');
   });
 
@@ -86,7 +86,7 @@ describe("a limited request", () => {
     expect(limits.refusedBy).toBe("reads");
   });
 
-  it("is refused at its first read once its address has sent too many faulty requests, and not before", () => {
+  it("is refused at its first read only after its address has sent too many faulty requests", () => {
     const { limiter } = createLimiter();
     const before = limiter.begin(address);
     limiter.spendRefusal(address);
@@ -108,7 +108,7 @@ describe("a limited request", () => {
     expect(() => limiter.begin(address).enforceCredentials()).toThrow();
   });
 
-  it("leaves a tenth of a limit to others when it goes on", () => {
+  it("leaves a tenth of a limit to others when it continues to spend", () => {
     const policies = createPolicies({ ...defaultQuotas, reads: { calls: 10, windowSeconds: hour } });
     const limiter = createRateLimiter(policies, () => 1_800_000_000_000);
     const limits = limiter.begin(address);

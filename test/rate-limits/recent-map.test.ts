@@ -22,7 +22,7 @@ describe("a map of recent entries", () => {
     expect(map.get("c")).toBe(2);
   });
 
-  it("keeps an entry that was looked at", () => {
+  it("keeps an entry that was read", () => {
     const map = fill(4, "abc");
     expect(map.get("a")).toBe(0);
     expect(map.size).toBe(3);
@@ -31,7 +31,7 @@ describe("a map of recent entries", () => {
     expect(map.get("a")).toBe(0);
   });
 
-  it("does not forget because an entry of the full half changes", () => {
+  it("forgets nothing when an entry of the full half changes", () => {
     const map = fill(4, "abcd");
     map.set("d", 7);
     expect(map.size).toBe(4);

@@ -61,7 +61,7 @@ describe("an agent's writes", () => {
     },
   );
 
-  it("of keys too; the key that a refused rotation would have replaced goes on working", async () => {
+  it("include key rotations, and a refused rotation leaves the current key valid", async () => {
     let { key } = await service.register();
     const rotate = async () => {
       const reply = await service.rest("agents/me/key", { key, body: {} });
@@ -74,7 +74,7 @@ describe("an agent's writes", () => {
     expect((await rotate()).status).toBe(201);
   });
 
-  it("are limited by kind, and each agent alone", async () => {
+  it("are limited by kind and by agent", async () => {
     const [flooding, calm] = [await service.register(), await service.register()];
     await untilRefused(() => service.rest("posts", { key: flooding.key, body: { title: "Flood" } }));
     const comment = { key: flooding.key, body: { body: "Not a post" } };
@@ -111,7 +111,7 @@ describe("an agent's writes", () => {
 
   const vote = (key: string, value: number) => service.rest(`posts/${postId}/vote`, { key, body: { vote: value } });
 
-  it("that change nothing spend nothing: the same vote again", async () => {
+  it("spend nothing if they change nothing, such as the same vote again", async () => {
     const { key } = await service.register();
     const replies = [];
     for (let i = 0; i < 10; i++) replies.push(await service.rest(`posts/${postId}/upvote`, { key, method: "POST" }));
@@ -124,7 +124,7 @@ describe("an agent's writes", () => {
     expect((await vote(key, 0)).status).toBe(200);
   });
 
-  it("spend only a call when they are replayed, also where nothing is left of their own limit", async () => {
+  it("spend only a call when they are replayed, even if their own limit is spent", async () => {
     const { key } = await service.register();
     const ask = { key, body: { title: "Once" }, headers: { "idempotency-key": `key-of-${unique()}-for-replays` } };
     const first = await service.rest("posts", ask);
@@ -141,7 +141,7 @@ describe("an agent's writes", () => {
     expect(calls((await service.rest("agents/me", { key })).headers)).toBe(left - 6);
   });
 
-  it("that are refused leave nothing written, and their idempotency key can be used again", async () => {
+  it("write nothing when they are refused, and their idempotency key can be used again", async () => {
     const { key, name } = await service.register();
     await untilRefused(() => service.rest("posts", { key, body: { title: "Until none is left" } }));
     const before = await rowCounts(service.db);
@@ -156,7 +156,7 @@ describe("an agent's writes", () => {
     expect(await recount(service.db)).toEqual([]);
   });
 
-  it("are limited over two replicas as over one, also at the same moment", async () => {
+  it("have the same limits over two replicas as over one, even at the same moment", async () => {
     const other = await startLimited(small, { clock, db: service.db });
     const { key } = await service.register();
     const replies = await Promise.all(
@@ -172,7 +172,7 @@ describe("an agent's writes", () => {
     expect(await recount(service.db)).toEqual([]);
   });
 
-  it("wait for nobody else: many agents at once, votes on one another's posts, no deadlock shows", async () => {
+  it("do not block each other when many agents vote on each other's posts at once", async () => {
     const agents = await Promise.all(Array.from({ length: 8 }, () => service.register()));
     const posts = await Promise.all(
       agents.map(({ key }) => service.rest("posts", { key, body: { title: "Vote for me" } })),
@@ -187,7 +187,7 @@ describe("an agent's writes", () => {
     expect(await recount(service.db)).toEqual([]);
   });
 
-  it("go on soon after the clock was set back, and get nothing for it", async () => {
+  it("are allowed soon after the clock was set back, without extra calls", async () => {
     const { key } = await service.register();
     const write = () => service.rest("posts", { key, body: { title: "Back" } });
     await untilRefused(write);
@@ -213,7 +213,7 @@ describe("registrations", () => {
       ...(key === undefined ? {} : { headers: { "idempotency-key": key } }),
     });
 
-  it("are limited by client address, over two replicas; one that is refused spends nothing and takes no name", async () => {
+  it("are limited by client address over two replicas; a refused one spends nothing and takes no name", async () => {
     const one = await startLimited(quotas);
     const two = await startLimited(quotas, { clock: one.clock, db: one.db });
     expect((await register(one, "192.0.2.1", "Zeno")).status).toBe(201);
@@ -227,7 +227,7 @@ describe("registrations", () => {
     expect((await register(two, "192.0.2.2", "Cleanthes")).status).toBe(201);
   });
 
-  it("of one IPv6 network count together", async () => {
+  it("count together for one IPv6 network", async () => {
     const service = await startLimited(quotas);
     for (let host = 1; host <= 3; host++) expect((await register(service, `2001:db8:0:7::${host}`)).status).toBe(201);
     expect((await register(service, "2001:db8:0:7:ffff::1")).status).toBe(429);
@@ -259,7 +259,7 @@ describe("registrations", () => {
     await db.close();
   });
 
-  it("under idempotency keys that are not known count as guesses at a secret, and replays do not", async () => {
+  it("count as guesses at a secret under unknown idempotency keys, but not as replays", async () => {
     const service = await startLimited({ credentials: { calls: 2, windowSeconds: 60 } });
     const keys = Array.from({ length: 3 }, () => crypto.randomUUID());
     const first = await register(service, "192.0.2.1", "Zeno", keys[0]);

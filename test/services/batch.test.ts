@@ -16,7 +16,7 @@ function makeBatch() {
   return { batch, running, end };
 }
 
-it("looks up at once while there is room, and together what waits meanwhile", async () => {
+it("keys are looked up at once while there is room, and waiting keys together", async () => {
   const { batch, running, end } = makeBatch();
   const found = ["a", "b", "c", "d", "e", "f"].map((key) => batch.find(key));
   expect(running.map(({ keys }) => keys)).toEqual([["a"], ["b"]]);
@@ -51,7 +51,7 @@ it("a key is looked up once for all callers that wait, and again for callers tha
   expect(await Promise.all([...first, later])).toEqual(["A", "A", "A"]);
 });
 
-it("passes a failure to those who waited for it, and goes on", async () => {
+it("callers receive the failure of their lookup, and later lookups work", async () => {
   const { batch, running, end } = makeBatch();
   const failed = batch.find("a");
   running[0]?.end.reject(new Error("away"));
@@ -61,7 +61,7 @@ it("passes a failure to those who waited for it, and goes on", async () => {
   expect(await next).toBe("A");
 });
 
-it("does not let those wait for a second look-up who waited until one failed", async () => {
+it("callers of a failed lookup do not wait for a second one", async () => {
   const { batch, running } = makeBatch();
   const found = ["a", "b", "c"].map((key) => batch.find(key));
   running[0]?.end.reject(new Error("hung"));
@@ -70,7 +70,7 @@ it("does not let those wait for a second look-up who waited until one failed", a
   expect(running).toHaveLength(2);
 });
 
-it("lets a bounded number wait", async () => {
+it("the number of waiting callers is bounded", async () => {
   const { batch } = makeBatch();
   for (let i = 0; i < 10_002; i++) void batch.find(`key ${i}`);
   await expect(batch.find("one too many")).rejects.toMatchObject({ code: "unavailable" });

@@ -80,7 +80,7 @@ describe.each(protectedOperations)("401 unauthorized: %s", (_name, path, ask) =>
     expectError(await service.rest(path(), { ...ask, headers }), 401, "unauthorized");
   });
 
-  it("whatever else is wrong: without a good key one learns nothing else", async () => {
+  it("comes before every other error without a valid key", async () => {
     if (ask.body === undefined) return expectError(await service.rest(path(), ask), 401, "unauthorized");
     for (const body of ["{", "{}", `"${"x".repeat(maxBytes)}"`]) {
       expectError(await service.rest(path(), { body }), 401, "unauthorized");
@@ -95,20 +95,20 @@ function swapCase(text: string): string {
 }
 
 describe("401 unauthorized", () => {
-  it("comes before 404 of a post, and after 404 of a route", async () => {
+  it("comes before 404 for a post, and after 404 for a route", async () => {
     expectError(await service.rest("posts/999999/upvote", { method: "POST" }), 401, "unauthorized");
     expectError(await service.rest("posts/abc/upvote", { method: "POST" }), 401, "unauthorized");
     expectError(await service.rest("posts/1/sidevote", { method: "POST" }), 404, "not_found");
   });
 
-  it.each(["bearer", "BEARER", "BeArEr"])("does not come of the scheme written as %s", async (scheme) => {
+  it.each(["bearer", "BEARER", "BeArEr"])("does not depend on the case of the scheme: %s", async (scheme) => {
     const { status, body } = await service.rest("agents/me", { headers: { authorization: `${scheme} ${other.key}` } });
     expect(status).toBe(200);
     expect(body.agent.name).toBe("Crates");
   });
 
   it.each(["posts", "feed", "communities", "communities/general", "communities/general/posts", "agents/Crates"])(
-    "does not come of a bad key on the public GET /%s",
+    "is not the reply to a bad key on the public GET /%s",
     async (path) => {
       for (const authorization of [`Bearer ${unknownKey}`, "Bearer", "Basic x", "\u00ff"]) {
         expect((await service.rest(path, { headers: { authorization } })).status).toBe(200);
@@ -116,7 +116,7 @@ describe("401 unauthorized", () => {
     },
   );
 
-  it("does not come of a bad key on a registration", async () => {
+  it("is not the reply to a bad key on a registration", async () => {
     const { status } = await service.rest("agents/register", { key: unknownKey, body: { name: "Unbothered" } });
     expect(status).toBe(201);
     registers = 1;
@@ -166,7 +166,7 @@ describe("404 not_found", () => {
     ["posts/1", { method: "PATCH", body: "{" }],
     ["agents/me", { method: "POST" }],
     ["agents/register", { method: "PUT", body: { name: "abc" } }],
-  ])("comes of a route or method that is not there: %s %j", async (path, ask) => {
+  ])("is the reply at a missing route or method: %s %j", async (path, ask) => {
     expectError(await service.rest(path, ask), 404, "not_found");
   });
 
@@ -189,12 +189,12 @@ describe("404 not_found", () => {
     "_iogenes",
     "Diogene_",
     "Diogenes%2Fposts",
-  ])("comes of an agent that is not there: %s", async (name) => {
+  ])("is the reply for a missing agent: %s", async (name) => {
     expectError(await service.rest(`agents/${name}`), 404, "not_found");
   });
 
   it.each(["nowhere", "General", "general%20", "g%C3%A9neral", "genera_", "%00", "a".repeat(300), "barrel%2Fposts"])(
-    "comes of a community that is not there: %s",
+    "is the reply for a missing community: %s",
     async (name) => {
       expectError(await service.rest(`communities/${name}`), 404, "not_found");
       expectError(await service.rest(`communities/${name}/posts`), 404, "not_found");
@@ -207,7 +207,7 @@ describe("404 not_found", () => {
     },
   );
 
-  it("comes of an empty community", async () => {
+  it("is the reply for an empty community name", async () => {
     expectError(await service.rest("posts?community="), 404, "not_found", "community");
     expectError(await service.rest("posts?community"), 404, "not_found", "community");
     const post = await service.rest("posts", { key: author.key, body: { title: "Title", community: "" } });
@@ -221,13 +221,13 @@ describe("404 not_found", () => {
     ["/upvote", { method: "POST" }],
     ["/downvote", { method: "POST" }],
     ["/vote", { body: { vote: 0 } }],
-  ])("comes of a post that is not there: /posts/{id}%s %j", async (suffix, ask) => {
+  ])("is the reply for a missing post: /posts/{id}%s %j", async (suffix, ask) => {
     for (const id of [otherPostId + 1_000_000, Number.MAX_SAFE_INTEGER]) {
       expectError(await service.rest(`posts/${id}${suffix}`, { ...ask, key: other.key }), 404, "not_found");
     }
   });
 
-  it("comes of a parent that is not there, or is on another post", async () => {
+  it("is the reply for a parent that is missing or on another post", async () => {
     const reply = (id: number, parent_id: number) =>
       service.rest(`posts/${id}/comments`, { key: other.key, body: { body: "Reply", parent_id } });
     expectError(await reply(postId, commentId + 1_000_000), 404, "not_found", "parent_id");
@@ -238,7 +238,7 @@ describe("404 not_found", () => {
 
 describe("409", () => {
   it.each(["Diogenes", "diogenes", "DIOGENES", "dIOGENES", "register", "REGISTER", "Register"])(
-    "name_taken comes of registering %s",
+    "name_taken is the reply to registering %s",
     async (name) => {
       expectError(await service.rest("agents/register", { body: { name } }), 409, "name_taken", "name");
     },
@@ -249,7 +249,7 @@ describe("409", () => {
     expectError(await service.rest("agents/register", { body }), 400, "bad_input", "resident");
   });
 
-  it.each(["general", "barrel"])("exists comes of creating the community %s", async (name) => {
+  it.each(["general", "barrel"])("exists is the reply to creating the community %s", async (name) => {
     const { status: _, body: found } = await service.rest(`communities/${name}`);
     const body = { name, title: "Another title", description: "Another description" };
     expectError(await service.rest("communities", { key: other.key, body }), 409, "exists", "name");
@@ -306,7 +306,7 @@ describe.each(operationsWithBody)("%s", (_name, path) => {
     expect(await response.json()).toMatchObject({ ok: false, error: "too_large" });
   });
 
-  it("looks at no content type", async () => {
+  it("ignores the content type", async () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml", "nonsense", ""]) {
       const reply = await service.rest(path(), { key: other.key, body: "{", headers: { "content-type": type } });
       expectError(reply, 400, "bad_json");
@@ -322,7 +322,7 @@ describe("400 bad_input", () => {
     ["communities/%/posts", "name"],
     ["posts/%zz", "id"],
     ["posts/%", "id"],
-  ])("comes of broken percent-encoding: %s", async (path, field) => {
+  ])("is the reply to broken percent-encoding: %s", async (path, field) => {
     const reply = await service.rest(path);
     expect(reply.body).toMatchObject({ ok: false, error: "bad_input" });
     expect([undefined, field]).toContain(reply.body.field);

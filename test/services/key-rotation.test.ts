@@ -57,7 +57,7 @@ describe("a rotation", () => {
     [1, 1],
     [86_400, 86_400],
     [null, 600],
-  ])("takes a grace of %s seconds", async (grace_seconds, seconds) => {
+  ])("accepts a grace of %s seconds", async (grace_seconds, seconds) => {
     const { key } = await service.register();
     const { text } = await rotate(key, undefined, { grace_seconds });
     expect(JSON.parse(text).old_key_expires_at).toBe(new Date(clock.ms + seconds * 1000).toISOString());
@@ -69,14 +69,14 @@ describe("a rotation", () => {
     expect(await works(key)).toBe(401);
   });
 
-  it.each([-1, 86_401, "600", 1.5])("takes no grace of %j", async (grace_seconds) => {
+  it.each([-1, 86_401, "600", 1.5])("refuses a grace of %j", async (grace_seconds) => {
     const { key } = await service.register();
     const { status, text } = await rotate(key, undefined, { grace_seconds });
     expect([status, JSON.parse(text)]).toMatchObject([400, { error: "bad_input", field: "grace_seconds" }]);
     expect(await works(key)).toBe(200);
   });
 
-  it("is the current key's: one in its grace is refused like any bad key, and so is what follows", async () => {
+  it("needs the current key; a key in its grace is refused like any bad key", async () => {
     const { key: first } = await service.register();
     const second = newKeyOf(await rotate(first));
     const unknown = await rotate(`stoa_${"x".repeat(43)}`);
@@ -88,7 +88,7 @@ describe("a rotation", () => {
     expect(await works(second)).toBe(200);
   });
 
-  it("twice in a row leaves at most one old key alive", async () => {
+  it("leaves at most one old key valid, even twice in a row", async () => {
     const { key: first } = await service.register();
     const second = newKeyOf(await rotate(first, undefined, { grace_seconds: 86_400 }));
     expect(await works(first)).toBe(200);
@@ -98,7 +98,7 @@ describe("a rotation", () => {
     expect([await works(first), await works(second), await works(third)]).toEqual([401, 401, 200]);
   });
 
-  it("needs a key, and takes it over gRPC and Connect as well", async () => {
+  it("needs a key over REST, gRPC and Connect", async () => {
     expect((await service.rest("agents/me/key", { body: {} })).status).toBe(401);
     const { key } = await service.register();
     const connect = await service
@@ -112,7 +112,7 @@ describe("a rotation", () => {
     expect(await refusal(again)).toEqual({ code: "Unauthenticated", error: "unauthorized" });
   });
 
-  it("by one key at once, twenty times through two replicas, happens once; the others are refused", async () => {
+  it("succeeds once when one key makes it twenty times at once through two replicas", async () => {
     const { key } = await service.register();
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, i) => rotate(key, randomUUID(), {}, i % 2 === 0 ? service : replica)),
@@ -123,7 +123,7 @@ describe("a rotation", () => {
     expect([await works(key), await works(newKeyOf(won as never))]).toEqual([200, 200]);
   });
 
-  it("under one idempotency key, twenty times at once through two replicas, gives all the same key", async () => {
+  it("returns the same new key twenty times at once through two replicas under one idempotency key", async () => {
     const { key } = await service.register();
     const idempotencyKey = randomUUID();
     const replies = await Promise.all(
@@ -135,26 +135,29 @@ describe("a rotation", () => {
   });
 });
 
-describe("a lost reply", () => {
-  it.each([0, 5, 600, 86_400])("is to be had by the old key for ten minutes (grace: %i s)", async (grace_seconds) => {
-    const { key } = await service.register();
-    const idempotencyKey = randomUUID();
-    const first = await rotate(key, idempotencyKey, { grace_seconds });
-    minutes(9.99);
-    expect(await rotate(key, idempotencyKey, { grace_seconds }, replica)).toEqual({ ...first, replayed: "true" });
-    const grpc = createGrpcCaller(replica.url, AgentService);
-    const metadata = new Metadata();
-    metadata.set("idempotency-key", idempotencyKey);
-    const request = { graceSeconds: BigInt(grace_seconds) };
-    const reply = await grpc.call(AgentService.method.rotateKey, request, key, { metadata });
-    expect(reply.apiKey).toBe(newKeyOf(first));
-    minutes(0.01);
-    expect(await rotate(key, idempotencyKey, { grace_seconds })).toMatchObject(unauthorized);
-    // What was not fetched in time is lost; the key that nobody got is not the old one's to replace.
-    expect(await works(key)).toBe(grace_seconds > 600 ? 200 : 401);
-  });
+describe("the stored response of a rotation", () => {
+  it.each([0, 5, 600, 86_400])(
+    "can be fetched with the old key for ten minutes (grace: %i s)",
+    async (grace_seconds) => {
+      const { key } = await service.register();
+      const idempotencyKey = randomUUID();
+      const first = await rotate(key, idempotencyKey, { grace_seconds });
+      minutes(9.99);
+      expect(await rotate(key, idempotencyKey, { grace_seconds }, replica)).toEqual({ ...first, replayed: "true" });
+      const grpc = createGrpcCaller(replica.url, AgentService);
+      const metadata = new Metadata();
+      metadata.set("idempotency-key", idempotencyKey);
+      const request = { graceSeconds: BigInt(grace_seconds) };
+      const reply = await grpc.call(AgentService.method.rotateKey, request, key, { metadata });
+      expect(reply.apiKey).toBe(newKeyOf(first));
+      minutes(0.01);
+      expect(await rotate(key, idempotencyKey, { grace_seconds })).toMatchObject(unauthorized);
+      // What was not fetched in time is lost; the key that nobody got is not the old one's to replace.
+      expect(await works(key)).toBe(grace_seconds > 600 ? 200 : 401);
+    },
+  );
 
-  it("is all that a key past its grace may have: nothing else, by no other idempotency key, with no other content", async () => {
+  it("is all that a key after its grace can fetch, only with the same idempotency key and content", async () => {
     const { key } = await service.register();
     const idempotencyKey = randomUUID();
     await rotate(key, idempotencyKey, { grace_seconds: 0 });
@@ -166,7 +169,7 @@ describe("a lost reply", () => {
     expect([otherContent.status, JSON.parse(otherContent.text).field]).toEqual([400, "Idempotency-Key"]);
   });
 
-  it("is not to be had by a key of the agent's other calls: a post's idempotency key lets no old key in", async () => {
+  it("cannot be fetched by an old key with the idempotency key of another call", async () => {
     const { key } = await service.register();
     const idempotencyKey = randomUUID();
     const headers = { "idempotency-key": idempotencyKey };
@@ -187,7 +190,7 @@ describe("a lost reply", () => {
     expect([await works(key), await works(renewed)]).toEqual([200, 200]);
   });
 
-  it("is not to be had from the database with the idempotency key alone: the old API key opens it", async () => {
+  it("cannot be decrypted with the idempotency key alone: it needs the old API key", async () => {
     const { key, name } = await service.register();
     const idempotencyKey = randomUUID();
     await rotate(key, idempotencyKey);

@@ -232,7 +232,7 @@ describe.each(bodies)("$field of POST /$path", ({ path, field, rest, good, bad, 
 });
 
 describe("a reply to a comment", () => {
-  it("names its parent exactly, or there is none", async () => {
+  it("names the exact id of its parent, or is refused", async () => {
     const ask = (parent_id: unknown) =>
       service.rest(`posts/${postId}/comments`, { key, body: serialise({ body: "Reply", parent_id }) });
     expect((await ask(new Raw(`${commentId}.0`))).body.comment.parent_id).toBe(commentId);

@@ -40,7 +40,7 @@ describe("an address counts", () => {
     expect(countedAddress(address)).toBe(counted);
   });
 
-  it("alike for all of one network of 64 bits, and apart for the next", () => {
+  it("together with all others in its network of 64 bits, but not with the next network", () => {
     const group = fc.integer({ min: 0, max: 0xffff }).map((value) => value.toString(16));
     const half = fc.tuple(group, group, group, group).map((groups) => groups.join(":"));
     fc.assert(
@@ -70,12 +70,12 @@ describe("X-Forwarded-For", () => {
     expect(client(["10.0.0.0/8"], peer, "203.0.113.9")).toBe(counted);
   });
 
-  it("is read from its end: what stands before the first untrusted address the client made up", () => {
+  it("is read from its end, up to the first untrusted address", () => {
     expect(client(["10.0.0.0/8"], "10.0.0.1", "198.51.100.1, 203.0.113.9, 10.0.0.2")).toBe("203.0.113.9");
     expect(client(["10.0.0.0/8"], "10.0.0.1", "10.0.0.9, 203.0.113.9")).toBe("203.0.113.9");
   });
 
-  it("of trusted addresses alone gives the first of them", () => {
+  it("with only trusted addresses gives the first of them", () => {
     expect(client(["loopback", "10.0.0.0/8"], "127.0.0.1", "10.0.0.3, 10.0.0.2")).toBe("10.0.0.3");
   });
 
@@ -107,7 +107,7 @@ describe("X-Forwarded-For", () => {
     expect(client([trusted], peer, "203.0.113.9")).toBe("203.0.113.9");
   });
 
-  it("lets no client choose its address, whatever it writes", () => {
+  it("never lets a client choose its address", () => {
     const hops = fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string(), fc.constant("10.0.0.7")), { maxLength: 8 });
     const addresses = new ClientAddresses(["10.0.0.0/8"]);
     fc.assert(
@@ -119,7 +119,7 @@ describe("X-Forwarded-For", () => {
     );
   });
 
-  it("never fails on what is no list of addresses", () => {
+  it("never fails on a malformed list of addresses", () => {
     const addresses = new ClientAddresses(["loopback"]);
     fc.assert(
       fc.property(fc.string(), (text) => {
@@ -152,7 +152,7 @@ it.each([
   expect(truncatedAddress(address)).toBe(network);
 });
 
-it("a connection that is gone counts as one unknown client", () => {
+it("all closed connections count as one unknown client", () => {
   expect(client([], undefined)).toBe("unknown");
   expect(client(["loopback"], undefined, "203.0.113.9")).toBe("unknown");
 });

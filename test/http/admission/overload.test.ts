@@ -35,7 +35,7 @@ function create() {
   return { overload, look, messages, ended: () => ended };
 }
 
-it("begins where the reachable heap reaches its share, and ends well below", () => {
+it("overload begins when the reachable heap reaches its share, and ends well below it", () => {
   const { overload, look, messages } = create();
   expect(look({ heapLive: 79 * MiB })).toBe(false);
   expect(() => overload.check()).not.toThrow();
@@ -47,7 +47,7 @@ it("begins where the reachable heap reaches its share, and ends well below", () 
   expect(messages).toEqual(["short of memory: new work is refused", "no longer short of memory"]);
 });
 
-it("begins where the resident memory reaches its bound, but not for memory that was freed and stays resident", () => {
+it("overload begins when resident memory reaches its limit, without counting freed memory that stays resident", () => {
   const { look } = create();
   expect(look({ resident: 250 * MiB, heapLive: 40 * MiB, external: 50 * MiB })).toBe(false);
   expect(look({ external: 70 * MiB })).toBe(true);
@@ -55,7 +55,7 @@ it("begins where the resident memory reaches its bound, but not for memory that 
   expect(look({ resident: 175 * MiB })).toBe(false);
 });
 
-it("ends streams once it has lasted two seconds", () => {
+it("overload ends streams after two seconds", () => {
   const { look, ended } = create();
   for (let count = 0; count < 8; count++) look({ heapLive: 90 * MiB });
   expect(ended()).toBe(0);
@@ -66,7 +66,7 @@ it("ends streams once it has lasted two seconds", () => {
   expect(ended()).toBe(2);
 });
 
-it("takes garbage for what it is", async () => {
+it("uncollected garbage does not count as overload", async () => {
   const probe = new MemoryProbe();
   cleanUp.push(() => probe.close());
   let garbage: unknown[] | undefined = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));
@@ -130,14 +130,14 @@ it("calls and pages are refused in their own formats, and health checks are stil
   expect((await service.rest("posts")).status).toBe(200);
 });
 
-it.each(kinds)("refuses another stream: %s", async (kind) => {
+it.each(kinds)("overload refuses another stream: %s", async (kind) => {
   const service = await startWithMemory();
   await service.become(true);
   await expect(openStream(service, kind)).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
   expect(await service.open()).toBe(0);
 });
 
-it("ends the streams that are open, with a word on when to come again", async () => {
+it("overload ends open streams with a time to reconnect", async () => {
   const service = await startWithMemory();
   const streams = await Promise.all(kinds.slice(0, 8).map((kind) => openStream(service, kind)));
   await service.become(true);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 const read = "GET, HEAD, OPTIONS";
-describe("a method that an address does not take", () => {
+describe("a method that an address does not accept", () => {
   it.each([
     ["POST", "/api/v1/feed", read, "GET"],
     ["DELETE", "/api/v1/posts/1", read, "GET"],
@@ -36,7 +36,7 @@ describe("a method that an address does not take", () => {
     ["HEAD", "/stoa.v1.PostService/ListPosts", "GET, POST", undefined],
     ["PUT", "/stoa.v1.PostService/ListPosts", "GET, POST", "GET and POST"],
     ["OPTIONS", "/stoa.v1.LedgerService/StreamReceipts", "POST", "POST"],
-  ])("%s %s is 404, with those that it takes", async (method, path, allow, taken) => {
+  ])("%s %s is 404, with the accepted methods", async (method, path, allow, taken) => {
     const reply = await fetch(service.url + path, { method });
     expect([reply.status, reply.headers.get("allow")]).toEqual([404, allow]);
     const message = taken && `There is no ${method} here; this address accepts ${taken}.`;
@@ -132,12 +132,12 @@ describe("a registration by a page of another site", () => {
     expect((await service.rest("agents/Unwilling")).status).toBe(404);
   });
 
-  it.each(["same-origin", "same-site", "none"])("is none where the browser says %s", async (site) => {
+  it.each(["same-origin", "same-site", "none"])("is accepted if the browser says %s", async (site) => {
     const ask = { body: { name: `from-${site}` }, headers: { "sec-fetch-site": site } };
     expect((await service.rest("agents/register", ask)).status).toBe(201);
   });
 
-  it("does not keep it from reading", async () => {
+  it("does not prevent reading by that page", async () => {
     expect((await service.rest("feed", { headers: crossSite })).status).toBe(200);
   });
 });
@@ -157,7 +157,7 @@ describe("Strict-Transport-Security", () => {
     expect(await everywhere(service.url, plain)).toEqual(Array(5).fill(null));
   });
 
-  it("is sent with every reply where a proxy has TLS", async () => {
+  it("is sent with every reply behind a proxy with TLS", async () => {
     const { url } = await startService({ config: { siteUrl: "https://stoa.example" } });
     expect(await everywhere(url, plain)).toEqual(Array(5).fill("max-age=31536000"));
   });

@@ -128,7 +128,7 @@ describe("GET /metrics", () => {
     expect(await state("ledger")).toBe(0);
   });
 
-  it("has nothing of what callers make up", async () => {
+  it("contains nothing that callers make up", async () => {
     await service.rest("posts?sort=made-up");
     await service.rest("agents/made-up");
     await service.rest("made-up", { method: "GET", headers: { "content-type": "application/made-up" } });
@@ -136,7 +136,7 @@ describe("GET /metrics", () => {
     expect([...(await scrape()).keys()].filter((key) => /made-?up/i.test(key))).toEqual([]);
   });
 
-  it("tells of the process and the database", async () => {
+  it("reports the process and the database", async () => {
     const samples = await scrape();
     for (const name of [
       "process_cpu_seconds_total",
@@ -147,7 +147,7 @@ describe("GET /metrics", () => {
     }
   });
 
-  it("tells how many calls work on the database, and how many wait for it", async () => {
+  it("reports how many calls use the database, and how many wait for it", async () => {
     const target = await startLedger({ config: { databaseConnections: 2, metrics } });
     const load = async () => {
       const samples = await scrape(target);
@@ -171,7 +171,7 @@ describe("GET /metrics", () => {
 });
 
 describe("the metrics of the ledger", () => {
-  it("tell its head, whether it verifies, and when that was looked at", async () => {
+  it("report its head, whether it verifies, and when that was checked", async () => {
     // What is sealed below has the time of now.
     const clock = new TestClock(new Date().toISOString());
     const target = await startLedger({ config: { metrics }, clock });
@@ -196,7 +196,7 @@ describe("the metrics of the ledger", () => {
     expect((await read())[0]).toBe(6);
   });
 
-  it("do not keep the others back where the database is away", async () => {
+  it("do not block the others when the database is down", async () => {
     const target = await startLedger({ config: { metrics } });
     await target.rest("communities");
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
@@ -226,7 +226,7 @@ describe("the listener of the metrics", () => {
       expect(await ask(new URL(path, url).href)).toBe(404);
   });
 
-  it("is the only place of the metrics where no token is set", async () => {
+  it("is the only source of the metrics without a token", async () => {
     const reply = await service.rest("/metrics");
     expect([reply.status, reply.body.error]).toEqual([404, "not_found"]);
     expect((await service.rest("/metrics", { key: token })).status).toBe(404);
@@ -247,7 +247,7 @@ describe("the listener of the metrics", () => {
     expect(await reply.text()).toContain("stoa_ledger_head_seq 1");
   });
 
-  it("counts wrong tokens against the address, and lets the right one in all the same", async () => {
+  it("counts wrong tokens against the address, but always accepts the right one", async () => {
     const { rest, url } = await startLimited(
       { refusals: { calls: 2, windowSeconds: 60 } },
       { config: { metrics: { ...metrics, port: undefined, token } } },
@@ -258,7 +258,7 @@ describe("the listener of the metrics", () => {
     expect(right.status).toBe(200);
   });
 
-  it("stops the start where its port is taken, unless that is the default", async () => {
+  it("fails the start if its port is in use, unless that is the default port", async () => {
     const taken = Number(new URL(service.app.metricsUrl as string).port);
     const at = (isDefault: boolean) => ({ ...metrics, port: { number: taken, isDefault } });
     await expect(startLedger({ config: { metrics: at(false) } })).rejects.toThrow(
@@ -270,7 +270,7 @@ describe("the listener of the metrics", () => {
     expect((await other.rest("/healthz")).status).toBe(200);
   });
 
-  it("closes with the service, and has no room for connections without end", async () => {
+  it("closes with the service, and limits its connections", async () => {
     const other = await startLedger({ config: { metrics } });
     const url = new URL(other.app.metricsUrl as string);
     const sockets = Array.from({ length: 64 }, () => connect(Number(url.port), url.hostname).on("error", () => {}));
@@ -282,7 +282,7 @@ describe("the listener of the metrics", () => {
   });
 });
 
-it("scrapes at once share one read of the database", async () => {
+it("simultaneous scrapes share one read of the database", async () => {
   let reads = 0;
   const gate = Promise.withResolvers<number>();
   const read = () => {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   [twoPerAddress, twoInAll] = await Promise.all([startStreaming({ perAddress: 2 }), startStreaming({ total: 2 })]);
 });
 
-it.each(kinds)("%s: the streams of an address are counted, whatever they are", async (kind) => {
+it.each(kinds)("%s: streams of all kinds count together for their address", async (kind) => {
   const service = twoPerAddress;
   const first = await openStream(service, "watch connect");
   const other = await openStream(service, "receipts ndjson");
@@ -32,7 +32,7 @@ it.each(kinds)("%s: the streams of an address are counted, whatever they are", a
   await service.untilOpen(0);
 });
 
-it.each(kinds)("%s: there is room for so many streams in all", async (kind) => {
+it.each(kinds)("%s: the total number of streams is limited", async (kind) => {
   const service = twoInAll;
   const others = [await openStream(service, "watch grpc"), await openStream(service, "receipts sse")];
   await expect(openStream(service, kind)).rejects.toEqual({
@@ -59,7 +59,7 @@ it("the streams on one connection are counted", async () => {
 it.each([
   ["with rate limits", defaultQuotas],
   ["without rate limits", undefined],
-])("who shows a good key is counted as an agent, not by address or connection, %s", async (_, rateLimits) => {
+])("a stream with a valid key counts for its agent, not for its address or connection, %s", async (_, rateLimits) => {
   const service = await startStreaming({ perAgent: 2, perAddress: 1, perConnection: 1 }, { config: { rateLimits } });
   const keyOf = async () => {
     const { key } = await service.register();
@@ -85,7 +85,7 @@ it.each([
   );
 });
 
-it("a key counts for health and reflection too", async () => {
+it("a key also counts for health and reflection", async () => {
   const service = await startStreaming({ perAgent: 2, perAddress: 1 }, { config: { rateLimits: defaultQuotas } });
   const { key } = await service.register();
   await service.rest("agents/me", { key });
@@ -97,7 +97,7 @@ it("a key counts for health and reflection too", async () => {
   }
 });
 
-it("the connections and the address of a trusted proxy are not counted, its clients are", async () => {
+it("a trusted proxy's connections and address are not counted, but its clients are", async () => {
   const service = await startStreaming({ perAddress: 2, perConnection: 1 }, { config: { trustProxy: ["loopback"] } });
   const session = service.connectOnce();
   const from = (address: string) => openStream(session, "receipts grpc", { "x-forwarded-for": address });

@@ -33,7 +33,7 @@ describe.concurrent.each(kinds)("%s", (kind: Kind) => {
     await closed;
   });
 
-  it("ends when it has lasted as long as it may, with a word on how to go on", async () => {
+  it("ends after its maximum duration and says how to continue", async () => {
     const service = await startStreaming({ maxMs: 1_000 });
     const begun = performance.now();
     const { ended } = await openStream(service, kind);
