@@ -1,5 +1,6 @@
 import { StoaError } from "../../errors.ts";
 import { forEachInBatches } from "../../timing/event-loop.ts";
+import { Pause } from "../../timing/pause.ts";
 import { createDeferred, waitFor } from "../../timing/wait.ts";
 
 /** The interval of checks while a client watches, in milliseconds. */
@@ -30,7 +31,7 @@ export class Readiness {
   #running: Promise<string | undefined> | undefined;
   #watchers = 0;
   #polling = false;
-  #endPause: (() => void) | undefined;
+  readonly #pause = new Pause();
   /** The result of the last check; undefined before the first check and while nobody watches. */
   #serving: boolean | undefined;
 
@@ -82,7 +83,7 @@ export class Readiness {
       this.#watchers -= 1;
       if (this.#watchers === 0) {
         this.#serving = undefined;
-        this.#endPause?.();
+        this.#pause.end();
       }
     }
   }
@@ -117,17 +118,10 @@ export class Readiness {
       const changed = serving !== this.#serving;
       this.#serving = serving;
       if (changed) await this.#wake();
-      if (this.#watchers > 0) await this.#pause();
+      if (this.#watchers > 0) await this.#pause.wait(pollMs);
     }
     this.#serving = undefined;
     this.#polling = false;
-  }
-
-  async #pause(): Promise<void> {
-    const pause = createDeferred<void>({ ms: pollMs, onTimeout: ({ resolve }) => resolve() });
-    this.#endPause = pause.resolve;
-    await pause.promise;
-    this.#endPause = undefined;
   }
 
   #change(signal: AbortSignal): Promise<void> {
@@ -138,7 +132,7 @@ export class Readiness {
   }
 
   async #wake(): Promise<void> {
-    if (this.#shutdown.aborted) this.#endPause?.();
+    if (this.#shutdown.aborted) this.#pause.end();
     await forEachInBatches([...this.#waiters], (resolve) => resolve());
   }
 }

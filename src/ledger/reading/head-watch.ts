@@ -1,6 +1,7 @@
 import type { Queryable } from "../../store/database/queryable.ts";
 import { type Head, readHead } from "../../store/tables/receipts.ts";
 import { forEachInBatches } from "../../timing/event-loop.ts";
+import { Pause } from "../../timing/pause.ts";
 import { createDeferred, type Deferred } from "../../timing/wait.ts";
 
 /**
@@ -22,8 +23,8 @@ export class HeadWatch {
   readonly #onHead: (head: Head) => void;
   readonly #waiters = new Set<Waiter>();
   #polling = false;
-  /** Ends the pause before the next query; undefined while a query runs. */
-  #endPause: (() => void) | undefined;
+  /** The pause before the next query. */
+  readonly #pause = new Pause();
   #pollAgain = false;
 
   /** @param onHead called with every head that is read */
@@ -49,7 +50,7 @@ export class HeadWatch {
   /** This process has sealed a receipt. Followers need not wait for the next query. */
   notify(): void {
     this.#pollAgain = true;
-    this.#endPause?.();
+    this.#pause.end();
   }
 
   async #poll(): Promise<void> {
@@ -68,15 +69,8 @@ export class HeadWatch {
         // Followers get the error instead of waiting, and may try again.
         await forEachInBatches([...this.#waiters], ({ seen }) => seen.reject(error));
       }
-      if (!this.#pollAgain) await this.#pause();
+      if (!this.#pollAgain) await this.#pause.wait(pollMs);
     }
     this.#polling = false;
-  }
-
-  async #pause(): Promise<void> {
-    const pause = createDeferred<void>({ ms: pollMs, onTimeout: ({ resolve }) => resolve() });
-    this.#endPause = pause.resolve;
-    await pause.promise;
-    this.#endPause = undefined;
   }
 }

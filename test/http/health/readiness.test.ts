@@ -27,6 +27,16 @@ function follow(readiness: Readiness, signal = never) {
   return { received, ended };
 }
 
+/** A readiness whose check fails while `database.serving` is false. */
+function switchable() {
+  const database = { serving: true };
+  const checkReady = async () => {
+    if (!database.serving) throw away;
+    return undefined;
+  };
+  return { readiness: new Readiness(checkReady, quiet, never), database };
+}
+
 describe("readiness", () => {
   it("runs one check for all concurrent callers", async () => {
     const look = Promise.withResolvers<string | undefined>();
@@ -61,25 +71,17 @@ describe("readiness", () => {
   });
 
   it("starts a new watch when a watcher comes just as the last one leaves", async () => {
-    let serving = true;
-    const readiness = new Readiness(
-      async () => {
-        if (!serving) throw away;
-        return undefined;
-      },
-      quiet,
-      never,
-    );
+    const { readiness, database } = switchable();
     const leave = new AbortController();
     const first = follow(readiness, leave.signal);
     await vi.advanceTimersByTimeAsync(100);
     leave.abort("gone");
     await first.ended;
-    serving = false;
+    database.serving = false;
     const second = follow(readiness);
     await vi.advanceTimersByTimeAsync(0);
     expect(second.received).toEqual([false]);
-    serving = true;
+    database.serving = true;
     await vi.advanceTimersByTimeAsync(1_000);
     expect(second.received).toEqual([false, true]);
   });
@@ -96,21 +98,13 @@ describe("readiness", () => {
   });
 
   it("leaves no listener on the signal of a watcher that sees many changes", async () => {
-    let serving = true;
-    const readiness = new Readiness(
-      async () => {
-        if (!serving) throw away;
-        return undefined;
-      },
-      quiet,
-      never,
-    );
+    const { readiness, database } = switchable();
     const leave = new AbortController();
     const { received, ended } = follow(readiness, leave.signal);
     for (let change = 0; change < 20; change++) {
       await vi.advanceTimersByTimeAsync(600);
       expect(getEventListeners(leave.signal, "abort")).toHaveLength(1);
-      serving = !serving;
+      database.serving = !database.serving;
     }
     expect(received).toHaveLength(20);
     leave.abort("gone");
