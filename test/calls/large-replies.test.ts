@@ -1,0 +1,70 @@
+import { create } from "@bufbuild/protobuf";
+import type { UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { ListPostsResponseSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { contextValuesOf, type RequestContext } from "../../src/calls/context.ts";
+import { boundLargeReads } from "../../src/calls/large-reads.ts";
+
+/** Makes a call of ListPosts through the interceptor, whose reply is a feed with so many characters. */
+function createFeedCall() {
+  const table = { services: [{ service: PostService, implementation: {} }], beginCall: () => 10_000 };
+  const interceptor = boundLargeReads(table);
+  let running = 0;
+  const seen = { maxRunning: 0 };
+  const call = (characters: number) => {
+    const next = async (): Promise<UnaryResponse> => {
+      running += 1;
+      seen.maxRunning = Math.max(seen.maxRunning, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      const feed = { posts: [{ body: "x".repeat(characters) }] };
+      return { stream: false, message: create(ListPostsResponseSchema, { feed }) } as UnaryResponse;
+    };
+    const request = {
+      stream: false,
+      method: PostService.method.listPosts,
+      signal: new AbortController().signal,
+      contextValues: contextValuesOf({ agent: 1, client: { counted: "unknown" } } as RequestContext),
+    };
+    return interceptor(next as never)(request as unknown as UnaryRequest);
+  };
+  return { call, seen };
+}
+
+/** Says in which iteration of the event loop each promise is fulfilled, counted from now on. */
+async function iterationsOf(promises: Promise<unknown>[]): Promise<number[]> {
+  let iteration = 0;
+  let isOver = false;
+  const count = () => {
+    iteration += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const iterations = await Promise.all(promises.map((promise) => promise.then(() => iteration)));
+  isOver = true;
+  return iterations;
+}
+
+describe("replies with lists", () => {
+  it("leave in different iterations of the event loop if they are large, for each is encoded at once", async () => {
+    const { call } = createFeedCall();
+    const iterations = await iterationsOf([1, 2, 3, 4].map(() => call(300_000)));
+    expect(new Set(iterations).size).toBe(4);
+  });
+
+  it("leave together if they are small", async () => {
+    const { call } = createFeedCall();
+    const iterations = await iterationsOf([1, 2, 3, 4].map(() => call(1_000)));
+    expect(new Set(iterations).size).toBe(1);
+  });
+
+  it("are made one at a time after a large one, also if the list is in a message of the reply", async () => {
+    const { call, seen } = createFeedCall();
+    await Promise.all(Array.from({ length: 20 }, () => call(1_000)));
+    expect(seen.maxRunning).toBe(8);
+    await call(300_000);
+    seen.maxRunning = 0;
+    await Promise.all([call(300_000), call(300_000), call(300_000)]);
+    expect(seen.maxRunning).toBe(1);
+  });
+});
