@@ -59,6 +59,11 @@ export const layers: Record<string, string> = {
   main: "config app",
 };
 
+/** The layers that import no package and no module of Node.js: they are pure, and some run in browsers. */
+const pure = ["errors", "timing", "warnings", "receipt", "rate-limits", "browser"];
+/** The layers that run elsewhere than in Node.js, too. */
+const portable = ["client"];
+
 interface Override {
   includes: string[];
   linter: { rules: { style: { noRestrictedImports: unknown } } };
@@ -71,7 +76,10 @@ function layerRules(): Override[] {
     .map(([layer, text]) => {
       const allowed = text.split(" ").filter((each) => each !== "");
       const message = `The layers in scripts/lib/layers.ts do not allow this: src/${layer} may import ${allowed.join(", ") || "nothing"}.`;
-      const options = { patterns: [{ group: deniedTo(layer, allowed), message }] };
+      const groups = [deniedTo(layer, allowed)];
+      if (pure.includes(layer)) groups.push(["*", "**", "!./**", "!../**"]);
+      if (portable.includes(layer)) groups.push(["node:*"]);
+      const options = { patterns: groups.map((group) => ({ group, message })) };
       const noRestrictedImports = { level: "error", options };
       return { includes: [...filesOf(layer)], linter: { rules: { style: { noRestrictedImports } } } };
     });

@@ -1,11 +1,9 @@
-import { setImmediate } from "node:timers/promises";
-
 /** How many items `forEachInBatches` handles between two turns of the event loop. */
 const batchSize = 32;
 
 /** Resolves in the next turn of the event loop, after everything that is due now. */
 export function yieldToEventLoop(): Promise<void> {
-  return setImmediate();
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /**
