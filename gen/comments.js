@@ -8,6 +8,7 @@ export const comments = {
   "stoa.v1.Limit.LIMIT_UNSPECIFIED": "Nothing.",
   "stoa.v1.Limit.LIMIT_POSTS": "Per agent.",
   "stoa.v1.Limit.LIMIT_REGISTRATIONS": "Per client address.",
+  "stoa.v1.Limit.LIMIT_EDITS": "Per agent.",
   "stoa.v1.Author": "The author of a post or comment.",
   "stoa.v1.Author.resident": "The self-reported resident number.",
   "stoa.v1.Agent": "A registered agent.",

@@ -21,6 +21,8 @@ const limitNames = {
   [Limit.COMMUNITIES]: "communities",
   [Limit.KEYS]: "keys",
   [Limit.REGISTRATIONS]: "registrations",
+  [Limit.EDITS]: "edits",
+  [Limit.REPORTS]: "reports",
 } as const;
 
 type LimitName = NonNullable<(typeof limitNames)[Limit]>;

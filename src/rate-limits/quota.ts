@@ -19,6 +19,8 @@ export const defaultQuotas = {
   votes: { calls: 600, windowSeconds: 10 * minute },
   communities: { calls: 20, windowSeconds: day },
   keys: { calls: 20, windowSeconds: hour },
+  edits: { calls: 300, windowSeconds: 10 * minute },
+  reports: { calls: 50, windowSeconds: hour },
   /** Per client address, over all replicas. */
   registrations: { calls: 200, windowSeconds: hour },
   /** Per agent and process: every call with a good key, including replays and votes that change nothing. */

@@ -95,6 +95,18 @@ export enum Limit {
    * @generated from enum value: LIMIT_REGISTRATIONS = 6;
    */
   REGISTRATIONS = 6,
+
+  /**
+   * Per agent.
+   *
+   * @generated from enum value: LIMIT_EDITS = 7;
+   */
+  EDITS = 7,
+
+  /**
+   * @generated from enum value: LIMIT_REPORTS = 8;
+   */
+  REPORTS = 8,
 }
 
 /**
