@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { BodyBudget, ConnectionBodies } from "./body-budget.ts";
 import { ChunkScheduler } from "./chunk-scheduler.ts";
 import { Http1Sender } from "./http1-sender.ts";
-import { ParserGate } from "./parser-gate.ts";
+import { PausableParser } from "./pausable-parser.ts";
 import type { SendWatch } from "./send-watch.ts";
 import { cutSocket, transportOf } from "./transport.ts";
 
@@ -24,7 +24,7 @@ interface ConnectionOptions {
 /** An HTTP/1.1 connection. It handles one request at a time, however many requests a client pipelines. */
 class Http1Connection {
   readonly #socket: Socket;
-  readonly #gate: ParserGate;
+  readonly #parser: PausableParser;
   /** The request that is being handled, or whose response is being sent. */
   #running: Exchange | undefined;
   /** The next request. Its body and the requests after it have not been parsed. */
@@ -51,7 +51,7 @@ class Http1Connection {
     // The bytes that sniffing put back belong to a request.
     this.#idleAt = socket.bytesRead - socket.readableLength;
     listener(socket);
-    this.#gate = new ParserGate(socket, chunkScheduler, () => this.#next !== undefined);
+    this.#parser = new PausableParser(socket, chunkScheduler, () => this.#next !== undefined);
   }
 
   /** Handles a request from Node's parser: now, or after the response before it has been sent. */
@@ -62,14 +62,14 @@ class Http1Connection {
   }
 
   /**
-   * Handles a parser error that must not end the connection now: a pause that the gate asked for, a timeout that the pause
+   * Handles a parser error that must not end the connection now: a pause that `PausableParser` asked for, a timeout that the pause
    * caused, or malformed bytes after the running request. The running request is answered before those are refused.
    * @param refuse answers the malformed bytes
    * @returns whether the error was handled
    */
   takeError(error: Error & { code?: string }, refuse: () => void): boolean {
-    if (this.#gate.hold(error)) {
-      if (this.#next === undefined) this.#gate.open();
+    if (this.#parser.takePause(error)) {
+      if (this.#next === undefined) this.#parser.resume();
       return true;
     }
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && this.#next !== undefined) {
@@ -79,7 +79,7 @@ class Http1Connection {
     const isBehind = error.code?.startsWith("HPE_") === true && this.#running?.request.complete === true;
     // Bytes after a request with `Connection: close` are not a request.
     if (!isBehind || (this.hasBegunReply() && error.code !== "HPE_CLOSED_CONNECTION")) return false;
-    this.#gate.close();
+    this.#parser.pause();
     this.#refuseRest = refuse;
     return true;
   }
@@ -129,7 +129,7 @@ class Http1Connection {
     } else if (!this.#socket.destroyed && !this.#socket.writableEnded) {
       this.#start(next);
       if (this.#nextIsUntimed) this.#time(next);
-      this.#gate.open();
+      this.#parser.resume();
     }
   }
 

@@ -23,20 +23,20 @@ interface ParserError extends Error {
 const PAUSE = 21;
 
 /**
- * Pauses Node's parser before the body of a request that has to wait. Nothing is parsed ahead, so a client gains nothing by
- * pipelining thousands of requests. Node reports the pause as a client error.
+ * Node's parser, which pauses before the body of a request that has to wait. Nothing is parsed ahead, so a client gains
+ * nothing by pipelining thousands of requests. Node reports the pause as a client error.
  *
- * The gate also pauses before a chunked body, which is then parsed slice by slice; see `ChunkScheduler`.
+ * It also pauses before a chunked body, which is then parsed slice by slice; see `ChunkScheduler`.
  *
- * After the first pause, the gate reads the socket and feeds the parser. Before that, Node reads in native code, which is
+ * After the first pause, this class reads the socket and feeds the parser. Before that, Node reads in native code, which is
  * faster.
  */
-export class ParserGate {
+export class PausableParser {
   readonly #socket: ServedSocket;
   readonly #parse: (chunk: Buffer) => void;
   readonly #end: () => void;
   #isInstalled = false;
-  #isOpen = true;
+  #isPaused = false;
   /** The bytes that have arrived but have not been parsed. */
   readonly #unparsed: Buffer[] = [];
   #ended = false;
@@ -65,38 +65,38 @@ export class ParserGate {
   }
 
   /**
-   * Closes the gate if the error is the pause that the gate asked for. `open` must follow when the request need not wait.
+   * Pauses if the error is the pause that this class asked for. `resume` must follow when the request need not wait.
    * @returns whether the error is that pause
    */
-  hold({ code, rawPacket, bytesParsed }: ParserError): boolean {
+  takePause({ code, rawPacket, bytesParsed }: ParserError): boolean {
     if (code !== "HPE_PAUSED" || rawPacket === undefined) return false;
     const rest = rawPacket.subarray(bytesParsed);
     if (rest.length > 0) this.#unparsed.unshift(rest);
-    this.close();
+    this.pause();
     return true;
   }
 
   /** Stops feeding the parser. */
-  close(): void {
-    this.#isOpen = false;
+  pause(): void {
+    this.#isPaused = true;
     this.#install();
-    this.#pause();
+    this.#pauseSocket();
   }
 
   /** Continues to parse: the body of the waiting request, then the next head. */
-  open(): void {
-    if (this.#isOpen) return;
-    this.#isOpen = true;
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
     this.#parseWaiting();
   }
 
   #parseWaiting(): void {
-    while (this.#isOpen && this.#unparsed.length > 0) {
+    while (!this.#isPaused && this.#unparsed.length > 0) {
       if (this.#isChunked && !this.#waitsForTurn && !this.#scheduler.take()) this.#waitForTurn();
       if (this.#waitsForTurn) return;
       this.#feed();
     }
-    if (!this.#isOpen || this.#socket.destroyed) return;
+    if (this.#isPaused || this.#socket.destroyed) return;
     this.#socket._paused = false;
     this.#socket.parser?.resume();
     if (this.#ended) this.#end();
@@ -105,10 +105,10 @@ export class ParserGate {
 
   #waitForTurn(): void {
     this.#waitsForTurn = true;
-    this.#pause();
+    this.#pauseSocket();
     this.#scheduler.wait(() => {
       this.#waitsForTurn = false;
-      if (!this.#isOpen || this.#unparsed.length === 0) return;
+      if (this.#isPaused || this.#unparsed.length === 0) return;
       this.#feed();
       this.#parseWaiting();
     });
@@ -121,22 +121,22 @@ export class ParserGate {
     const socket = this.#socket;
     socket.on("data", (chunk) => {
       this.#unparsed.push(chunk);
-      if (this.#isOpen && !this.#waitsForTurn) this.#parseWaiting();
-      else this.#pause();
+      if (!this.#isPaused && !this.#waitsForTurn) this.#parseWaiting();
+      else this.#pauseSocket();
     });
     socket.off("data", this.#parse);
     socket.off("end", this.#end);
     socket.on("end", () => {
       this.#ended = true;
-      if (this.#isOpen && this.#unparsed.length === 0) this.#end();
+      if (!this.#isPaused && this.#unparsed.length === 0) this.#end();
     });
     // Node itself resumes the socket when its writes have drained.
     socket.on("drain", () => {
-      if (!this.#isOpen || this.#waitsForTurn) this.#pause();
+      if (this.#isPaused || this.#waitsForTurn) this.#pauseSocket();
     });
   }
 
-  #pause(): void {
+  #pauseSocket(): void {
     this.#socket._paused = true;
     this.#socket.pause();
   }
