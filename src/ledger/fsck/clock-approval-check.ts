@@ -9,13 +9,13 @@ import {
   putClockApprovalTime,
 } from "../../store/tables/clock-approvals.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";
-import type { WrongNote } from "./note-check.ts";
+import type { RepairableFinding } from "./index-check.ts";
 
 /**
  * Compares the approvals with the receipts that they name. An approval of a receipt that does not exist is removed: an
  * operator can give it again.
  */
-export async function* findWrongApprovals(db: Queryable): AsyncGenerator<WrongNote, void> {
+export async function* findWrongApprovals(db: Queryable): AsyncGenerator<RepairableFinding, void> {
   for (let after = 0; ; ) {
     const approvals = await listClockApprovals(db, after);
     if (approvals.length === 0) return;
@@ -24,7 +24,7 @@ export async function* findWrongApprovals(db: Queryable): AsyncGenerator<WrongNo
   }
 }
 
-async function checkApproval(db: Queryable, { seq, ts }: ClockApproval): Promise<WrongNote[]> {
+async function checkApproval(db: Queryable, { seq, ts }: ClockApproval): Promise<RepairableFinding[]> {
   const key = { seq };
   const receipt = await findReceipt(db, seq);
   if (receipt === undefined) {

@@ -18,7 +18,7 @@ import { cityDay, dateOf, dayMs, startOf } from "../calendar.ts";
 import { sha256 } from "../sha256.ts";
 import { firstBatchSize, isInChain, nextBatchSize } from "../verification/verification.ts";
 import { findWrongApprovals } from "./clock-approval-check.ts";
-import { findUnfounded, findUnnoted, noteChecks } from "./note-check.ts";
+import { findMissingRows, findWrongRows, indexChecks } from "./index-check.ts";
 import { findWrongVerification } from "./verification-check.ts";
 
 /** A finding, and its repair if there is one. */
@@ -31,7 +31,7 @@ export interface Repairable {
 const tablesBeside = [
   "ledger_head",
   "ledger_epoch",
-  ...noteChecks.map(({ name }) => name),
+  ...indexChecks.map(({ name }) => name),
   "ledger_clock_words",
   "ledger_verification",
 ];
@@ -93,8 +93,8 @@ class LedgerCheck {
     }
     yield* this.#waiting;
     const reported = new Set(this.#waiting.map(({ finding }) => JSON.stringify(finding.key)));
-    for (const check of noteChecks) {
-      for await (const found of this.#walk(check.name, findUnfounded(this.#db, check))) {
+    for (const check of indexChecks) {
+      for await (const found of this.#walk(check.name, findWrongRows(this.#db, check))) {
         if (!reported.has(JSON.stringify(found.finding.key))) yield found;
       }
     }
@@ -115,8 +115,8 @@ class LedgerCheck {
         if (document !== undefined) documents.push(document);
       }
       for (const document of documents) yield* await this.#checkCalendar(document);
-      for (const check of noteChecks) {
-        this.#defer((await this.#attempt(check.name, () => findUnnoted(this.#db, check, documents))) ?? []);
+      for (const check of indexChecks) {
+        this.#defer((await this.#attempt(check.name, () => findMissingRows(this.#db, check, documents))) ?? []);
       }
       if (rows.length > 0) {
         limit = nextBatchSize(rows);

@@ -4,7 +4,7 @@ import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { compare, type Finding } from "../../store/recount/finding.ts";
 import { endAlarm, forgetVerified, listVerifications, type VerificationRow } from "../../store/recount/ledger.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";
-import type { WrongNote } from "./note-check.ts";
+import type { RepairableFinding } from "./index-check.ts";
 
 const zeros = "0".repeat(64);
 
@@ -17,7 +17,7 @@ export async function findWrongVerification(
   db: Queryable,
   before: readonly VerificationRow[],
   isIntact: boolean,
-): Promise<WrongNote[]> {
+): Promise<RepairableFinding[]> {
   const [row, ...more] = await listVerifications(db);
   if (row === undefined) return [];
   const key = { id: row.id };
@@ -28,7 +28,7 @@ export async function findWrongVerification(
 }
 
 /** The receipt that was found good last must exist and have the recorded hash. */
-async function checkVerified(db: Queryable, row: VerificationRow): Promise<WrongNote[]> {
+async function checkVerified(db: Queryable, row: VerificationRow): Promise<RepairableFinding[]> {
   const { id, verified_seq: seq, verified_hash: hash } = row;
   const repair = (tx: Tx) => forgetVerified(tx, row);
   if (seq === 0) {
@@ -52,7 +52,7 @@ async function checkVerified(db: Queryable, row: VerificationRow): Promise<Wrong
 }
 
 /** The chain verifies, so there is no alarm. */
-function checkAlarm(row: VerificationRow): WrongNote[] {
+function checkAlarm(row: VerificationRow): RepairableFinding[] {
   const { id, alarm_seq, alarm_fault, alarm_message, alarm_at } = row;
   const isEmpty = [alarm_seq, alarm_fault, alarm_message, alarm_at].every((value) => value === null);
   if (isEmpty) return [];
@@ -64,7 +64,7 @@ function checkAlarm(row: VerificationRow): WrongNote[] {
   return [{ finding, repair: (tx) => endAlarm(tx, row) }];
 }
 
-function rowFinding(key: Finding["key"], problem: string): WrongNote {
+function rowFinding(key: Finding["key"], problem: string): RepairableFinding {
   return { finding: { subject: "ledger_verification", key, problem } };
 }
 

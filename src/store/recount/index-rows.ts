@@ -1,24 +1,29 @@
-// Tables whose rows note what a receipt did, so that it is found without reading the chain. Each row follows from a receipt.
+// The index tables of the ledger: a row says what a receipt did, so that the receipt is found without reading the chain.
 import type { Param, Queryable, Tx } from "../database/queryable.ts";
 
-export interface NoteTable {
+export interface IndexTable {
   name: "ledger_days" | "ledger_sessions" | "ledger_recoveries";
   /** The columns of its primary key. Besides it each table has `seq`, which may itself be the key. */
   key: readonly string[];
 }
 
-/** A row: what receipt `seq` did. */
-export interface Note {
+/** A row of an index table. */
+export interface IndexRow {
   /** The values of the primary key, in its order; those of binary columns as bytes. */
   key: readonly (string | number | Buffer)[];
+  /** The receipt. */
   seq: number;
 }
 
-/** How many rows `listNotes` reads at once. */
+/** How many rows `listIndexRows` reads at once. */
 const batch = 50;
 
 /** The rows of a table in the order of their keys, those after `after`; undefined means from the start. */
-export async function listNotes(db: Queryable, table: NoteTable, after: Note | undefined): Promise<Note[]> {
+export async function listIndexRows(
+  db: Queryable,
+  table: IndexTable,
+  after: IndexRow | undefined,
+): Promise<IndexRow[]> {
   const { name, key } = table;
   const columns = key.map((column, index) => `${column} AS key_${index}`).join(", ");
   // Greater in one column, and equal in those before it.
@@ -28,30 +33,33 @@ export async function listNotes(db: Queryable, table: NoteTable, after: Note | u
     `SELECT ${columns}, seq FROM ${name} ${where} ORDER BY ${key.join(", ")} LIMIT ${batch}`,
     key.flatMap((_, index) => after?.key.slice(0, index + 1) ?? []),
   );
-  return rows.map((row) => ({ key: key.map((_, index) => row[`key_${index}`] as Note["key"][number]), seq: row.seq }));
+  return rows.map((row) => ({
+    key: key.map((_, index) => row[`key_${index}`] as IndexRow["key"][number]),
+    seq: row.seq,
+  }));
 }
 
-/** The receipt that is noted under a key; undefined where none is. */
-export async function findNote(
+/** The receipt in the row of a key; undefined if there is no row. */
+export async function findIndexRow(
   db: Queryable,
-  { name, key }: NoteTable,
-  values: Note["key"],
+  { name, key }: IndexTable,
+  values: IndexRow["key"],
 ): Promise<number | undefined> {
   const [row] = await db.rows<{ seq: number }>(`SELECT seq FROM ${name} WHERE ${equal(key)}`, values);
   return row?.seq;
 }
 
-/** Writes a note, in place of what is noted under its key. The head must be locked. */
-export async function putNote(tx: Tx, { name, key }: NoteTable, note: Note): Promise<void> {
-  const row = new Map<string, Param>([...key.map((column, index) => [column, note.key[index]] as [string, Param])]);
-  row.set("seq", note.seq);
-  const marks = [...row].map(() => "?").join(", ");
-  await tx.run(`REPLACE INTO ${name} (${[...row.keys()].join(", ")}) VALUES (${marks})`, [...row.values()]);
+/** Writes a row. It replaces the row of the same key. The head must be locked. */
+export async function putIndexRow(tx: Tx, { name, key }: IndexTable, row: IndexRow): Promise<void> {
+  const values = new Map<string, Param>([...key.map((column, index) => [column, row.key[index]] as [string, Param])]);
+  values.set("seq", row.seq);
+  const marks = [...values].map(() => "?").join(", ");
+  await tx.run(`REPLACE INTO ${name} (${[...values.keys()].join(", ")}) VALUES (${marks})`, [...values.values()]);
 }
 
-/** Deletes a note, if it still names the same receipt. The head must be locked. */
-export async function deleteNote(tx: Tx, { name, key }: NoteTable, note: Note): Promise<void> {
-  await tx.run(`DELETE FROM ${name} WHERE ${equal(key)} AND seq = ?`, [...note.key, note.seq]);
+/** Deletes a row, if it still names the same receipt. The head must be locked. */
+export async function deleteIndexRow(tx: Tx, { name, key }: IndexTable, row: IndexRow): Promise<void> {
+  await tx.run(`DELETE FROM ${name} WHERE ${equal(key)} AND seq = ?`, [...row.key, row.seq]);
 }
 
 function equal(key: readonly string[]): string {

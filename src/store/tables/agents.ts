@@ -106,7 +106,7 @@ export async function changeKey(tx: Tx, { agentId, from, to, fromExpiresAt, keyR
   return affectedRows === 1;
 }
 
-/** Notes that the row `keyReply` of idempotency_replies does not hold the agent's key any more. */
+/** Records that the row `keyReply` of idempotency_replies does not hold the agent's API key any more. */
 export async function forgetKeyReply(tx: Tx, agentId: number, keyReply: Buffer): Promise<void> {
   await tx.run("UPDATE agents SET key_reply = NULL WHERE id = ? AND key_reply = ?", [agentId, keyReply]);
 }

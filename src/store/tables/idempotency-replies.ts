@@ -2,12 +2,12 @@ import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
 import { hasLostTime, isDamagedReply, replyCheck } from "./reply-check.ts";
 
-/** A reply that is kept for repeats of its call. Times are milliseconds since 1970, UTC. */
-export interface KeptReply {
+/** The stored response of a call, for repeats of the call. Times are milliseconds since 1970 (UTC). */
+export interface StoredResponse {
   fingerprint: Buffer;
   /** Null once it is erased. */
   reply: Buffer | null;
-  /** Whether it holds an API key, and is encrypted. */
+  /** Whether it holds an API key and is therefore encrypted. */
   sealed: boolean;
   created_at: number;
   /** Whether the row differs from what was stored. */
@@ -67,8 +67,8 @@ interface Row {
   reply_check: Buffer | null;
 }
 
-/** What is known under the id of a key. */
-export async function findReply(db: Queryable, id: Buffer): Promise<KeptReply | undefined> {
+/** Finds the stored response under the id of a key. */
+export async function findReply(db: Queryable, id: Buffer): Promise<StoredResponse | undefined> {
   const sql = "SELECT fingerprint, reply, sealed, created_at, reply_check FROM idempotency_replies WHERE id = ?";
   const [row] = await db.rows<Row>(sql, [id]);
   if (row === undefined) return undefined;
@@ -78,20 +78,20 @@ export async function findReply(db: Queryable, id: Buffer): Promise<KeptReply | 
   return { fingerprint, reply, sealed: sealed === 1, created_at, damaged, lostTime };
 }
 
-/** Erases a reply. The row stays for `keptMs` after its creation, so that a repeat differs from a new call. */
-export async function eraseReply(tx: Tx, id: Buffer, keptMs: number): Promise<void> {
-  await tx.run("UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE id = ?", [keptMs, id]);
+/** Erases a reply. The row stays for `lifetimeMs` after its creation, so that a repeat differs from a new call. */
+export async function eraseReply(tx: Tx, id: Buffer, lifetimeMs: number): Promise<void> {
+  await tx.run("UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE id = ?", [lifetimeMs, id]);
 }
 
 /** Erases up to `limit` replies that are due although they were made after `aliveSince`. @returns how many */
 export async function eraseDueReplies(
   tx: Tx,
-  { now, aliveSince, keptMs, limit }: { now: number; aliveSince: number; keptMs: number; limit: number },
+  { now, aliveSince, lifetimeMs, limit }: { now: number; aliveSince: number; lifetimeMs: number; limit: number },
 ): Promise<number> {
   const { affectedRows } = await tx.run(
     `UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE due_at <= ? AND created_at > ?
      ORDER BY due_at LIMIT ?`,
-    [keptMs, now, aliveSince, String(limit)],
+    [lifetimeMs, now, aliveSince, String(limit)],
   );
   return affectedRows;
 }

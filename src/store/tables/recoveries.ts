@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
 import type { ReceiptRow } from "./receipts.ts";
 
-/** Notes that receipt `seq` is a recovery. */
+/** Records that receipt `seq` is a recovery. */
 export async function insertRecovery(tx: Tx, seq: number): Promise<void> {
   await tx.run("INSERT INTO ledger_recoveries (seq) VALUES (?)", [seq]);
 }

@@ -1,12 +1,12 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
 
-/** Notes that a day is sealed by receipt `seq`; false when it was sealed before. */
+/** Records that receipt `seq` seals a day; false if the day was sealed before. */
 export function insertSealedDay(tx: Tx, date: string, seq: number): Promise<boolean> {
   return insertOnce(tx, "INSERT INTO ledger_days (date, seq) VALUES (?, ?)", [date, seq]);
 }
 
-/** Notes that a session of a book is sealed by receipt `seq`; false when it was sealed before. */
+/** Records that receipt `seq` seals a session of a book; false if the session was sealed before. */
 export function insertSealedSession(tx: Tx, book: string, session: string, seq: number): Promise<boolean> {
   // Books are compared as bytes, so that names which differ in case, accents or trailing spaces are different books.
   const params = [Buffer.from(book), session, seq];
