@@ -73,8 +73,8 @@ export function isForCurrentKeyOnly(rpc: DescMethod): boolean {
   return rulesOf(rpc).currentKeyOnly;
 }
 
-/** Whether the reply of an RPC holds a secret, which must not be stored in plain text. */
-export function isReplySecret(rpc: DescMethod): boolean {
+/** Whether the response of an RPC holds a secret, which must not be stored in plain text. */
+export function hasSecretResponse(rpc: DescMethod): boolean {
   return rulesOf(rpc).replyIsSecret;
 }
 

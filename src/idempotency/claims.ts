@@ -6,9 +6,9 @@ import {
   eraseReply,
   findReply,
   insertReply,
-  type KeptReply,
   putReply,
   renewReply,
+  type StoredResponse,
 } from "../store/tables/idempotency-replies.ts";
 import { encryptedResponseMs, keyLifetimeMs } from "../store/tables/reply-check.ts";
 import { decryptResponse, encryptResponse, minEncryptedLength, type ResponseSecret } from "./encrypted-response.ts";
@@ -75,12 +75,12 @@ export async function findStoredResponse(db: Queryable, claim: Claim, expiryNow:
 }
 
 /** Whether the key may be used for another call. @throws StoredDamage where the row looks older than it is */
-function isExpired({ created_at, lostTime }: KeptReply, expiryNow: number): boolean {
+function isExpired({ created_at, lostTime }: StoredResponse, expiryNow: number): boolean {
   if (lostTime) throw damagedResponse();
   return created_at + keyLifetimeMs <= expiryNow;
 }
 
-function repeat(known: KeptReply, claim: Claim, expiryNow: number): Buffer {
+function repeat(known: StoredResponse, claim: Claim, expiryNow: number): Buffer {
   // Nothing in a damaged row can be trusted, including its fingerprint.
   if (known.damaged) throw damagedResponse();
   if (!known.fingerprint.equals(claim.fingerprint)) {
@@ -106,7 +106,7 @@ export function damagedResponse(cause?: unknown): StoredDamage {
 }
 
 /** @returns undefined where the response is erased. @throws StoredDamage where it is damaged */
-function readReply(known: KeptReply, claim: Claim, expiryNow: number): Buffer | undefined {
+function readReply(known: StoredResponse, claim: Claim, expiryNow: number): Buffer | undefined {
   const { reply, sealed, created_at } = known;
   if (sealed !== (claim.secret !== undefined)) throw damagedResponse();
   if (reply === null || claim.secret === undefined) return reply ?? undefined;

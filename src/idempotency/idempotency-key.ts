@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Caller } from "../board/agents.ts";
 import { operator, requestOf } from "../calls/context.ts";
-import { isIdempotentByKey, isReplySecret } from "../contract/rules.ts";
+import { hasSecretResponse, isIdempotentByKey } from "../contract/rules.ts";
 import { badInput } from "../errors.ts";
 import { agentClaimId, type Claim, claimId } from "./claims.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -32,7 +32,7 @@ export function readClaim(context: HandlerContext, request: Message): Claim | un
   return {
     id: idOf(caller, key),
     fingerprint: fingerprintOf(method, request),
-    secret: isReplySecret(method) ? { idempotencyKey: key, apiKey } : undefined,
+    secret: hasSecretResponse(method) ? { idempotencyKey: key, apiKey } : undefined,
   };
 }
 

@@ -11,7 +11,7 @@ const batch = 200;
  */
 export async function sweepResponses(board: Board, signal: AbortSignal): Promise<void> {
   const now = board.expiryNow();
-  const due = { now, aliveSince: now - keyLifetimeMs, keptMs: keyLifetimeMs, limit: batch };
+  const due = { now, aliveSince: now - keyLifetimeMs, lifetimeMs: keyLifetimeMs, limit: batch };
   while ((await board.write(signal, ({ tx }) => eraseDueReplies(tx, due))) === batch);
   while ((await board.write(signal, ({ tx }) => deleteDueReplies(tx, due))) === batch);
 }

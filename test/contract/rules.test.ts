@@ -10,11 +10,11 @@ import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { ReceiptSchema } from "../../gen/stoa/v1/receipt_pb.js";
 import {
   accessOf,
+  hasSecretResponse,
   isForCurrentKeyOnly,
   isIdempotentByKey,
   isOmittedWhenUnset,
   isPublicWrite,
-  isReplySecret,
   limitOf,
 } from "../../src/contract/rules.ts";
 import { BrokenService } from "../support/fixture.ts";
@@ -46,7 +46,7 @@ describe("the rules of an RPC", () => {
       "SealSession",
     ]);
     expect(namesOf(isForCurrentKeyOnly)).toEqual(["RotateKey"]);
-    expect(namesOf(isReplySecret)).toEqual(["RegisterAgent", "RotateKey"]);
+    expect(namesOf(hasSecretResponse)).toEqual(["RegisterAgent", "RotateKey"]);
     expect(namesOf(isPublicWrite)).toEqual(["RegisterAgent"]);
   });
 
