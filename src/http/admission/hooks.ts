@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+import { constants, type ServerHttp2Stream } from "node:http2";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import type { RequestContext } from "../../calls/context.ts";
@@ -61,8 +63,13 @@ export function admitVisit(admission: Admission, { context, raw }: FastifyReques
  * become a call.
  */
 function isFaulty({ routeOptions }: FastifyRequest, { statusCode, raw }: FastifyReply): boolean {
-  if (!raw.writableFinished || statusCode === 429 || statusCode === 503) return false;
+  if (!raw.writableFinished || isReset(raw) || statusCode === 429 || statusCode === 503) return false;
   // Connect answers a message that it cannot decode with 500 over HTTP/1.1, and over gRPC with 200 and a status in the
   // trailer.
   return routeOptions.config.limits === "rpc" || (statusCode >= 400 && statusCode < 500);
+}
+
+/** Whether an HTTP/2 client has reset the stream. Connect ends its response even then, so the response looks finished. */
+function isReset(response: ServerResponse & { stream?: ServerHttp2Stream }): boolean {
+  return response.stream !== undefined && response.stream.rstCode !== constants.NGHTTP2_NO_ERROR;
 }
