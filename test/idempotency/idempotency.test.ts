@@ -307,6 +307,19 @@ describe("the header", () => {
     expect(await refusal(rpc)).toMatchObject({ error: "bad_input", field: "Idempotency-Key" });
   });
 
+  it.each([
+    ["32 characters", () => `k${randomUUID().replaceAll("-", "").slice(1)}`],
+    ["128 characters", () => randomUUID().repeat(4).slice(0, 128)],
+    ["a random UUID", () => randomUUID()],
+    ["a random UUID in capitals", () => randomUUID().toUpperCase()],
+  ])("guards an API key at a registration: %s will do", async (_what, makeKey) => {
+    const key = makeKey();
+    const first = await ask("agents/register", { name: `agent-${short()}` }, key);
+    expect(first).toMatchObject({ status: 201, replayed: null });
+    const { agent } = JSON.parse(first.text);
+    expect(await ask("agents/register", { name: agent.name }, key)).toEqual({ ...first, replayed: "true" });
+  });
+
   it("means nothing to calls that take no key: votes, reads, the daily seal", async () => {
     for (const key of ["bad", randomUUID()]) {
       const headers = { "idempotency-key": key };

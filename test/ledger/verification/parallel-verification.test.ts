@@ -10,12 +10,11 @@ import {
   verifyFrom,
 } from "../../../src/ledger/verification/verification.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
-import { Database } from "../../../src/store/database/database.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
-import { migrate } from "../../../src/store/schema/migrate.ts";
 import { buildChain, type Change } from "../../receipt/chain.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
-import { fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";
+import type { TestDatabase } from "../../support/database.ts";
+import { createMigratedDatabase, fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";
 
 const length = 180;
 const never = new AbortController().signal;
@@ -25,10 +24,7 @@ let database: Database;
 let reader: Queryable;
 let rows: StoredRow[];
 beforeAll(async () => {
-  db = await createTestDatabase();
-  const migrating = new Database({ address: db.config, connections: 2 });
-  await migrate(migrating, { log: () => {} });
-  await migrating.close();
+  db = await createMigratedDatabase();
   await fill(db, length - 1);
   ({ database } = await openLedger(db));
   reader = database.longReader(never);

@@ -1,0 +1,56 @@
+// A damaged receipt that was read causes a verification of the whole chain, once a minute at most.
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Ledger } from "../../../src/ledger/ledger.ts";
+import type { TestDatabase } from "../../support/database.ts";
+import { waitUntil } from "../../support/wait.ts";
+import { createMigratedDatabase, openLedger, sealBook, unlockReceipts } from "../support.ts";
+
+let db: TestDatabase;
+let ledger: Ledger;
+/** The time of `performance.now()`, in milliseconds. */
+let now = 1_000_000;
+/** Grows with each look at the wall clock, so that each verification ends at a time of its own. */
+let wall = Date.parse("2026-03-01T12:00:00Z");
+
+beforeEach(async () => {
+  db = await createMigratedDatabase();
+  ({ ledger } = await openLedger(db, () => ++wall));
+  await sealBook(ledger, "a book", "2026-01-05");
+  vi.spyOn(performance, "now").mockImplementation(() => now);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+/** Calls `suspect`, and waits for the verification. @returns whether there was one */
+async function suspect(): Promise<boolean> {
+  const { verifier } = ledger;
+  // A verification begins with this, before `suspect` returns.
+  const refresh = vi.spyOn(verifier.alarm, "refresh");
+  const before = verifier.verifiedAt;
+  verifier.suspect();
+  const begun = refresh.mock.calls.length > 0;
+  refresh.mockRestore();
+  if (begun) await waitUntil("the verification", () => verifier.verifiedAt !== before);
+  return begun;
+}
+
+it("the chain is verified again a minute after the last suspicion that had it verified", async () => {
+  expect(await suspect()).toBe(true);
+  expect(await suspect()).toBe(false);
+  now += 59_999;
+  expect(await suspect()).toBe(false);
+  now += 1;
+  expect(await suspect()).toBe(true);
+  now += 59_999;
+  expect(await suspect()).toBe(false);
+  now += 1;
+  expect(await suspect()).toBe(true);
+});
+
+it("a chain that is known to be damaged is not verified again", async () => {
+  await unlockReceipts(db);
+  await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 2");
+  expect(await suspect()).toBe(true);
+  await waitUntil("the alarm", () => ledger.verifier.failsAt === 2);
+  now += 60_000;
+  expect(await suspect()).toBe(false);
+});
