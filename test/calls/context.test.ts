@@ -34,7 +34,7 @@ it("a client that disconnects aborts the signal before the actions at the end of
   expect(signal.reason).toBeInstanceOf(ConnectError);
 });
 
-it("a complete response runs the actions, and leaves the signal alone", async () => {
+it("a complete response runs the actions and does not abort the signal", async () => {
   const { context, response } = await beginRequest();
   const seen: string[] = [];
   context.onEnd(() => seen.push("first"));
@@ -54,7 +54,7 @@ it("the signal and all actions share one listener on the response", async () => 
   expect(response.listenerCount("close")).toBe(before + 1);
 });
 
-it("a request that nobody waits for has no listener", async () => {
+it("a response has no listener if neither the signal nor an action needs one", async () => {
   const { context, response } = await beginRequest();
   const before = response.listenerCount("close");
   context.abort(new Error("nobody asked for the signal"));

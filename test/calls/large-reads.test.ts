@@ -3,7 +3,7 @@ import { LargeReads } from "../../src/calls/large-reads.ts";
 
 const never = new AbortController().signal;
 
-/** Fills all places, and returns the reads with what has begun since, in order. */
+/** Starts reads until the limit is reached. @returns the reads, and the names of those that began later, in order */
 function filled(): {
   reads: LargeReads;
   begun: string[];
@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 describe("LargeReads", () => {
-  it("lets eight begin at once, and each further one when another ends", async () => {
+  it("starts eight at once, and each further one when another ends", async () => {
     const reads = new LargeReads(() => 10_000);
     for (let count = 0; count < 8; count++) expect(reads.begin("a", never)).toBeUndefined();
     const next = reads.begin("a", never);
@@ -36,11 +36,11 @@ describe("LargeReads", () => {
     expect(reads.begin("a", never)).toBeInstanceOf(Promise);
   });
 
-  it("lets one run at a time after a large reply, and one more after each small one", async () => {
+  it("runs one at a time after a large reply, and one more after each small reply", async () => {
     const reads = new LargeReads(() => 10_000);
     for (let count = 0; count < 4; count++) expect(reads.begin("a", never)).toBeUndefined();
     reads.end(300_000);
-    // Three run, and no other begins until all of them have ended.
+    // Three are running. No other read begins until all of them have ended.
     const begun = vi.fn();
     const waiting = [reads.begin("a", never)?.then(begun), reads.begin("a", never)?.then(begun)];
     reads.end(300_000);
@@ -52,12 +52,12 @@ describe("LargeReads", () => {
     expect(begun).toHaveBeenCalledTimes(1);
     reads.end(200_000);
     await waiting[1];
-    // The small reply has made room for two.
+    // After the small reply, two may run.
     expect(reads.begin("a", never)).toBeUndefined();
     expect(reads.begin("a", never)).toBeInstanceOf(Promise);
   });
 
-  it("has callers take turns, however many reads one of them asks for", async () => {
+  it("lets callers take turns, however many reads each of them requests", async () => {
     const { reads, begun, ask } = filled();
     const asked = ["greedy", "greedy", "greedy", "modest", "greedy", "other"].map((caller) => ask(caller));
     for (let count = 0; count < 6; count++) reads.end();
@@ -65,7 +65,7 @@ describe("LargeReads", () => {
     expect(begun).toEqual(["greedy", "modest", "other", "greedy", "greedy", "greedy"]);
   });
 
-  it("forgets a caller that gives up, and passes its turn on", async () => {
+  it("passes the turn of a caller that gives up to the next one", async () => {
     const { reads, begun, ask } = filled();
     const leaving = new AbortController();
     const left = ask("leaver", leaving.signal);
@@ -79,7 +79,7 @@ describe("LargeReads", () => {
     expect(begun).toEqual(["stayer"]);
   });
 
-  it("refuses a read whose time is over before its turn comes", async () => {
+  it("refuses a read whose deadline passes before its turn comes", async () => {
     vi.useFakeTimers();
     const { reads, ask } = filled();
     const waiting = ask("a");

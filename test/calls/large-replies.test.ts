@@ -5,7 +5,7 @@ import { ListPostsResponseSchema, PostService } from "../../gen/stoa/v1/post_ser
 import { contextValuesOf, type RequestContext } from "../../src/calls/context.ts";
 import { boundLargeReads } from "../../src/calls/large-reads.ts";
 
-/** Makes a call of ListPosts through the interceptor, whose reply is a feed with so many characters. */
+/** Calls ListPosts through the interceptor. The reply is a feed with this many characters. */
 function createFeedCall() {
   const table = { services: [{ service: PostService, implementation: {} }], beginCall: () => 10_000 };
   const interceptor = boundLargeReads(table);
@@ -31,7 +31,7 @@ function createFeedCall() {
   return { call, seen };
 }
 
-/** Says in which iteration of the event loop each promise is fulfilled, counted from now on. */
+/** Returns in which iteration of the event loop, counted from now, each promise is fulfilled. */
 async function iterationsOf(promises: Promise<unknown>[]): Promise<number[]> {
   let iteration = 0;
   let isOver = false;
@@ -46,7 +46,7 @@ async function iterationsOf(promises: Promise<unknown>[]): Promise<number[]> {
 }
 
 describe("replies with lists", () => {
-  it("leave in different iterations of the event loop if they are large, for each is encoded at once", async () => {
+  it("leave in different iterations of the event loop if they are large, because each is encoded in one go", async () => {
     const { call } = createFeedCall();
     const iterations = await iterationsOf([1, 2, 3, 4].map(() => call(300_000)));
     expect(new Set(iterations).size).toBe(4);
@@ -58,7 +58,7 @@ describe("replies with lists", () => {
     expect(new Set(iterations).size).toBe(1);
   });
 
-  it("are made one at a time after a large one, also if the list is in a message of the reply", async () => {
+  it("are made one at a time after a large one, even if the list is in a nested message", async () => {
     const { call, seen } = createFeedCall();
     await Promise.all(Array.from({ length: 20 }, () => call(1_000)));
     expect(seen.maxRunning).toBe(8);

@@ -12,7 +12,7 @@ const read = (service: DescService, name: string) =>
 const nameOf = (field: Binding["body"]) => (typeof field === "object" ? field.name : field);
 
 describe("the bindings of a service", () => {
-  it("have the method, the template, the body and the status of the contract, additional bindings after the first", () => {
+  it("have the method, template, body and status of the contract; additional bindings come after the first", () => {
     expect(
       read(EchoService, "Create").map(({ rpc, httpMethod, template, body, status }) => [
         rpc.name,
@@ -31,17 +31,17 @@ describe("the bindings of a service", () => {
     expect(read(EchoService, "Get").map(({ path, status }) => [path.fields, status])).toEqual([[[["name"]], 200]]);
   });
 
-  it("have the field that is the response", () => {
+  it("name the field that is sent as the response", () => {
     expect(read(EchoService, "GetWrapped").map(({ responseBody }) => responseBody?.name)).toEqual(["thing", undefined]);
   });
 
-  it("have the method of a custom pattern", () => {
+  it("take the method of a custom pattern", () => {
     expect(read(ContractService, "Probe").map(({ httpMethod, template }) => [httpMethod, template])).toEqual([
       ["OPTIONS", "/v1/probe/{color}"],
     ]);
   });
 
-  it("leave out an RPC without an annotation", () => {
+  it("do not include an RPC without an annotation", () => {
     expect(read(EchoService, "OnlyRpc")).toEqual([]);
   });
 

@@ -31,17 +31,17 @@ describe("the default of a field", () => {
     ["head_int64", "x1"],
     ["double_integer", "1"],
     ["string_integer", "1"],
-  ])("is no integer: %s", (name, text) => {
+  ])("is not an integer: %s", (name, text) => {
     const field = fieldOf(Defaults, name);
     expect(() => integerDefault(field)).toThrow(wrong(name, text));
   });
 
-  it("is no string where it is absent or where the field is none", () => {
+  it("is not a string if it is absent, or if the field is not a string", () => {
     expect(() => stringDefault(fieldOf(Defaults, "absent_string"))).toThrow(wrong("absent_string", ""));
     expect(() => stringDefault(fieldOf(Defaults, "an_int32"))).toThrow(wrong("an_int32", "-12"));
   });
 
-  it("is no enum value where the enum does not have the name", () => {
+  it("is not an enum value if the enum does not have that name", () => {
     expect(() => enumDefault(fieldOf(Defaults, "unknown_color"))).toThrow(wrong("unknown_color", "COLOR_MAUVE"));
     expect(() => enumDefault(fieldOf(Defaults, "an_int32"))).toThrow(wrong("an_int32", "-12"));
   });

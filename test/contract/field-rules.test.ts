@@ -14,12 +14,12 @@ const ruled = (title: string) => ({ title, number: 1n });
 const good = { first: "ab", second: "12345", list: [ruled("12345")] };
 
 describe("the field rules of a request", () => {
-  it("accept the longest text, which counts in code points, and what matches the pattern", () => {
+  it("accept the longest text, counted in code points, and text that matches the pattern", () => {
     expect(violationOf(good)).toBeUndefined();
     expect(violationOf({ ...good, first: "a\u{1f600}", second: "\u{1f600}".repeat(5) })).toBeUndefined();
   });
 
-  it("find the violation in the lowest field number first", () => {
+  it("report the violation in the field with the lowest number", () => {
     const violation = violationOf({ first: "b", second: "123456", list: [ruled("")] });
     expect(violation).toMatchObject({ code: "bad_input", field: "first" });
     expect(violation?.message).toBe("first: does not match regex pattern `^a.$`.");
@@ -36,7 +36,7 @@ describe("the field rules of a request", () => {
     expect(violationOf({ ...good, named: { key: ruled("123456") } })?.field).toBe("named.title");
   });
 
-  it("that do not make sense are a failure, not a violation", () => {
+  it("fail if a rule itself is invalid, and report no violation", () => {
     expect(() => findViolation(BrokenRule, create(BrokenRule, { text: "a" }))).toThrow(/regular expression/i);
   });
 });

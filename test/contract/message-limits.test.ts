@@ -17,7 +17,7 @@ describe("maxBinarySize", () => {
     }
   });
 
-  it("allows the longest valid message in the longest characters, and one that is too long to be valid", () => {
+  it("allows the longest valid message in the longest characters, and a message that is just too long to be valid", () => {
     const limit = maxBinarySize(CreatePostRequestSchema, 256 * kib);
     const longest = create(CreatePostRequestSchema, { title: "😀".repeat(300), body: "😀".repeat(10_001) });
     const bytes = toBinary(CreatePostRequestSchema, longest);
@@ -26,14 +26,14 @@ describe("maxBinarySize", () => {
     expect(limit).toBeLessThan(100 * kib);
   });
 
-  it("counts the bounded strings of a message and of its messages twice, at four bytes a character", () => {
-    // 5 characters, and 5 of the message in it. Neither enums nor strings without a rule count.
+  it("counts the bounded strings of a message and its nested messages twice, at four bytes per character", () => {
+    // 5 characters, and 5 in the nested message. Enums and strings without a rule do not count.
     expect(maxBinarySize(fixtureMessage("Bounded"), 256 * kib)).toBe(16 * kib + 2 * 4 * (5 + 5));
     expect(maxBinarySize(fixtureMessage("Bounded"), 16 * kib + 80)).toBe(16 * kib + 80);
     expect(maxBinarySize(fixtureMessage("Bounded"), 16 * kib + 79)).toBe(16 * kib + 79);
   });
 
-  it("is the upper limit for a message that holds itself", () => {
+  it("is the upper limit for a recursive message", () => {
     expect(maxBinarySize(fixtureMessage("Chain"), 256 * kib)).toBe(256 * kib);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compilePathTemplate, decodeCaptured, PathEncodingError } from "../../src/contract/path-template.ts";
 
-/** The values of the variables by field, or undefined where the path does not match. */
+/** The values of the variables by field; undefined if the path does not match. */
 function read(template: string, path: string): Record<string, string> | undefined {
   const captured = compilePathTemplate(template).match(path);
   return captured && Object.fromEntries(captured.map((each) => [each.field.join("."), decodeCaptured(each)]));
@@ -131,7 +131,7 @@ describe("a path", () => {
   });
 
   it.each(["%", "%2", "%zz", "a%ff", "%C3", "%ED%A0%80", "%C0%AF"])(
-    "with the broken percent-encoding %s matches, but cannot be read: the error names the field",
+    "with the broken percent-encoding %s matches but cannot be decoded; the error names the field",
     (segment) => {
       for (const [template, path] of [
         ["/v1/{a}/{book.name}", `/v1/x/${segment}`],

@@ -32,11 +32,11 @@ describe("the rules of an RPC", () => {
   it("must say who may call it", () => {
     const rpc = BrokenService.methods.find(({ name }) => name === "NoAccess") as DescMethod;
     const message = "fixture.v1.BrokenService.NoAccess does not say who may call it.";
-    // Also at the second look.
+    // The second call fails as well.
     for (let i = 0; i < 2; i++) expect(() => accessOf(rpc)).toThrow(message);
   });
 
-  it("say which RPCs take an idempotency key, accept only the current API key, reply with a secret, and write for anybody", () => {
+  it("say which RPCs take an idempotency key, need the current API key, return a secret, or write without credentials", () => {
     expect(namesOf(isIdempotentByKey)).toEqual([
       "RegisterAgent",
       "RotateKey",
@@ -57,7 +57,7 @@ describe("the rules of an RPC", () => {
   });
 });
 
-it("only damaged, of a receipt, is left out of JSON where it is unset", () => {
+it("the only field that is omitted from JSON when it is unset is a receipt's damaged", () => {
   const omitted = ReceiptSchema.fields.filter(isOmittedWhenUnset);
   expect(omitted.map(({ name }) => name)).toEqual(["damaged"]);
 });

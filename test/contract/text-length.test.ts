@@ -9,7 +9,7 @@ import {
 import { createTextLength } from "../../src/contract/text-length.ts";
 import { fixtureMessage } from "../support/fixture.ts";
 
-it("the text in a message's lists is measured, including the lists of nested messages", () => {
+it("measures the text in the lists of a message and of its nested messages", () => {
   const posts = [{ title: "one", body: "12345" }, { title: "three" }];
   expect(createTextLength(ListPostsResponseSchema)?.(create(ListPostsResponseSchema, { feed: { posts } }))).toBe(13);
   expect(createTextLength(ListPostsResponseSchema)?.(create(ListPostsResponseSchema))).toBe(0);
@@ -20,7 +20,7 @@ it("the text in a message's lists is measured, including the lists of nested mes
   expect(createTextLength(GetPostResponseSchema)?.(whole)).toBe(3);
 });
 
-it("only the strings of a list's messages count, and not what they hold", () => {
+it("counts only the strings of the messages in a list, not their nested messages", () => {
   const Things = fixtureMessage("Things");
   const measure = createTextLength(Things);
   const things = [
@@ -31,19 +31,19 @@ it("only the strings of a list's messages count, and not what they hold", () => 
   expect(measure?.(create(Things, { things, scalars } as MessageInitShape<typeof Things>))).toBe(3 + 4);
 });
 
-it("the lists of a message that holds itself are measured at its outermost level only", () => {
+it("measures the lists of a recursive message at its outermost level only", () => {
   const Node = fixtureMessage("Node");
   const tree = { children: [{ name: "ab" }, { name: "c" }], child: { children: [{ name: "deeper" }] } };
   expect(createTextLength(Node)?.(create(Node, tree as MessageInitShape<typeof Node>))).toBe(3);
 });
 
-it("a list of strings does not count", () => {
+it("does not count a list of strings", () => {
   const Lists = fixtureMessage("Lists");
   const lists = { aString: ["abc"], aNode: [{ name: "de" }] };
   expect(createTextLength(Lists)?.(create(Lists, lists as MessageInitShape<typeof Lists>))).toBe(2);
 });
 
-it("a message without lists is not measured, and neither is a recursive message", () => {
+it("does not measure a message without lists, nor a recursive message", () => {
   expect(createTextLength(CreatePostResponseSchema)).toBeUndefined();
   expect(createTextLength(StructSchema)).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import { parseJson } from "../../src/receipt/parse.ts";
 import { canonicalSample, canonicalSampleHex, numberSamples, sample, sortedValues, unsorted } from "./rfc8785.ts";
 import { nested, values } from "./values.ts";
 
-/** The error that canonicalize throws, which must be its own. */
+/** The error that canonicalize throws. It must be a CanonicalError. */
 function errorOf(value: unknown): CanonicalError {
   try {
     canonicalize(value as Json);
@@ -18,11 +18,11 @@ function errorOf(value: unknown): CanonicalError {
 }
 
 describe("the examples of RFC 8785", () => {
-  it("section 3.2.3: the sample's canonical text", () => {
+  it("section 3.2.3: the canonical text of the sample", () => {
     expect(canonicalize(JSON.parse(sample))).toBe(canonicalSample);
   });
 
-  it("section 3.2.4: its bytes", () => {
+  it("section 3.2.4: the bytes of the sample", () => {
     expect(Buffer.from(canonicalize(JSON.parse(sample))).toString("hex")).toBe(canonicalSampleHex);
   });
 
@@ -38,7 +38,7 @@ describe("the examples of RFC 8785", () => {
 });
 
 describe("canonicalize", () => {
-  it("writes what npm's canonicalize writes", () => {
+  it("writes the same text as npm's canonicalize", () => {
     fc.assert(
       fc.property(values, (value) => {
         expect(canonicalize(value)).toBe(oracle(value));
@@ -47,7 +47,7 @@ describe("canonicalize", () => {
     );
   });
 
-  it("writes any double as npm's canonicalize does", () => {
+  it("writes every double as npm's canonicalize does", () => {
     const doubles = fc
       .bigInt(0n, 2n ** 64n - 1n)
       .map((bits) => new Float64Array(BigUint64Array.of(bits).buffer)[0] as number);
@@ -59,7 +59,7 @@ describe("canonicalize", () => {
     );
   });
 
-  it("reads back as the same value, and writes that the same", () => {
+  it("writes text that parses to the same value, which has the same canonical text", () => {
     fc.assert(
       fc.property(values, (value) => {
         const text = canonicalize(value);
@@ -70,7 +70,7 @@ describe("canonicalize", () => {
     );
   });
 
-  it("refuses a string with half a character, wherever it is, and says where", () => {
+  it("refuses a lone surrogate in any string, and says where it is", () => {
     const halves = fc.constantFrom("\ud800", "\udbff", "\udc00", "\udfff", "\ude00\ud83d");
     fc.assert(
       fc.property(halves, fc.string({ unit: fc.constantFrom("a", '"', "\u{1f600}") }), (half, rest) => {
@@ -93,7 +93,7 @@ describe("canonicalize", () => {
     [1n, "a value of type bigint is not JSON"],
     [() => 1, "a value of type function is not JSON"],
     [Symbol("s"), "a value of type symbol is not JSON"],
-  ])("refuses %s and says where", (value, message) => {
+  ])("refuses %s and says where it is", (value, message) => {
     expect(errorOf(value)).toMatchObject({ path: "", message });
     expect(errorOf({ a: [{ b: value }] })).toMatchObject({ path: "a[0].b", message });
     expect(errorOf([[1], [2, value]])).toMatchObject({ path: "[1][1]", message });
@@ -105,7 +105,7 @@ describe("canonicalize", () => {
     expect(errorOf({ holes }).path).toBe("holes[1]");
   });
 
-  it("takes 200 levels below the outermost value, and no more", () => {
+  it("accepts 200 levels below the outermost value, and no more", () => {
     for (const innermost of [7, [], {}, "a", null]) {
       expect(canonicalize(nested(200, innermost))).toBe(oracle(nested(200, innermost)));
       expect(errorOf(nested(201, innermost)).message).toBe("a value is nested deeper than 200 levels");
@@ -113,13 +113,13 @@ describe("canonicalize", () => {
     expect(errorOf(nested(100_000, 7)).path).toBe(`${"a[0].".repeat(100)}a`);
   });
 
-  it("refuses a value that holds itself", () => {
+  it("refuses a value that contains itself", () => {
     const loop: Json[] = [];
     loop.push(loop);
     expect(errorOf(loop).message).toBe("a value is nested deeper than 200 levels");
   });
 
-  it("takes names that mean something to JavaScript for names like any other", () => {
+  it("treats names that are special in JavaScript like all other names", () => {
     const text = '{"__proto__":{"v":2},"constructor":1,"hasOwnProperty":2,"toJSON":3,"valueOf":4}';
     expect(canonicalize(JSON.parse(text))).toBe(text);
     expect(canonicalize(Object.create(null, { a: { value: 1, enumerable: true } }))).toBe('{"a":1}');

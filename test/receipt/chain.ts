@@ -1,5 +1,5 @@
-// Builds chains for vectors and tests, right or with a defect at will. The bytes come from npm's canonicalize and not
-// from src/receipt, so that a fault there cannot hide in what it is tested with.
+// Builds chains for vectors and tests, with or without a defect. The bytes come from npm's canonicalize and not from
+// src/receipt, so that a bug there cannot hide in its own test data.
 import { createHash } from "node:crypto";
 import oracle from "canonicalize";
 
@@ -23,7 +23,7 @@ export interface Vector {
 // biome-ignore lint/suspicious/noExplicitAny: defects give members of any type, or none
 export type LooseDocument = any;
 
-/** A change to one receipt before its hash is taken: it is the only defect, all later receipts link to it. */
+/** A change to one receipt before its hash is computed. It is the only defect: all later receipts link to it. */
 export interface Change {
   document?: (document: LooseDocument) => void;
   text?: (text: string) => string;
@@ -38,14 +38,14 @@ export interface Receipt {
 }
 
 export const zeros = "0".repeat(64);
-/** The hash of nothing in the chain. */
+/** A hash that no receipt of the chain has. */
 export const otherHash = sha256(new TextEncoder().encode("another chain"));
 
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Receipt 1 is the genesis; the even ones are sessions of a day each, the odd ones the dailies of the same days. */
+/** Receipt 1 is the genesis. Even receipts are sessions, each of another day; odd ones are the dailies of these days. */
 export function documentAt(seq: number, prevHash: string): LooseDocument {
   const epoch = Date.UTC(2026, 0, 1);
   const day = Math.floor(seq / 2) - (seq % 2 === 0 ? 1 : 0);
@@ -78,7 +78,7 @@ export function documentAt(seq: number, prevHash: string): LooseDocument {
   return { ...base, ts: `${dateOf(day)}T00:00:04.12${seq % 10}Z`, evidence, body };
 }
 
-/** A chain of `length` receipts after `previous`, each linked to the bytes before it, whatever these are. */
+/** A chain of `length` receipts after `previous`. Each is linked to the bytes before it, even if these are defective. */
 export function buildChain(
   length: number,
   changes: { [seq: number]: Change } = {},
@@ -100,7 +100,7 @@ export function buildChain(
   return chain;
 }
 
-/** The receipt as a vector file holds it. */
+/** The receipt in the form of a vector file. */
 export function toVector({ seq, prevHash, hash, bytes }: Receipt): VectorReceipt {
   const recorded = { seq, prev_hash: prevHash, hash };
   try {

@@ -10,7 +10,7 @@ const vectors = readdirSync(folder, { recursive: true, encoding: "utf8" })
 describe("FORMAT.md", () => {
   const format = readFileSync(new URL("../../src/receipt/FORMAT.md", import.meta.url), "utf8");
 
-  it("has a rule for every fault, and the vectors a case", () => {
+  it("has a rule for every fault, and there is a vector for each", () => {
     const rules = format.match(/^\| \d+ \|.*$/gm) ?? [];
     const named = rules.flatMap((rule) => rule.split("|")[3]?.match(/(?<=`)\w+(?=`)/g) ?? []);
     const found = vectors.flatMap(({ vector }) => (vector.expect.ok ? [] : [vector.expect.fault]));
@@ -22,7 +22,7 @@ describe("FORMAT.md", () => {
     expect(declared.size).toBe(14);
   });
 
-  it("shows the first vector, and its hash", () => {
+  it("shows the first vector and its hash", () => {
     const [, text, hash] = format.match(/```\n(\{"actor".*)\n```\n\nhashes to `([0-9a-f]{64})`/) ?? [];
     const genesis = vectors.find(({ path }) => path === "valid/genesis-alone.json")?.vector.receipts[0];
     expect({ canonical: text, hash }).toEqual({ canonical: genesis?.canonical, hash: genesis?.hash });

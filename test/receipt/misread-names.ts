@@ -1,9 +1,9 @@
-// V8's fault with names that hold escapes (src/receipt/parse.ts), provoked.
+// Provokes V8's bug with names that contain escapes (see src/receipt/parse.ts).
 import type { Json } from "../../src/receipt/canonical.ts";
 
 /**
- * Has the engine read `value` with other names in place of those that are written with an escape: with what each begins
- * with in its written form. An engine with the fault may take the names of `value` for these from now on.
+ * Lets the engine parse `value` with other names in place of those that are written with an escape: the beginnings of
+ * their written forms. From then on, an engine with the bug may read the names of `value` as these.
  */
 export function misleadEngine(value: Json): void {
   JSON.parse(JSON.stringify(misleading(value)));
@@ -17,7 +17,7 @@ function misleading(value: Json): Json {
   );
 }
 
-/** The names of all members, at any depth. */
+/** The names of all members at any depth. */
 export function namesOf(value: Json): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) =>

@@ -1,6 +1,6 @@
 // The examples that RFC 8785 publishes.
 
-/** Appendix B: the bits of an IEEE 754 double, and the text of it; undefined where there is none. */
+/** Appendix B: the bits of an IEEE 754 double, and its text; undefined if it has none. */
 const appendixB: [bits: string, text: string | undefined][] = [
   ["0000000000000000", "0"],
   ["8000000000000000", "0"],
@@ -36,17 +36,17 @@ export const numberSamples = appendixB.map(([bits, text]) => ({
   value: Buffer.from(bits, "hex").readDoubleBE(),
 }));
 
-/** Section 3.2.2, as it comes in. */
+/** Section 3.2.2: the input. */
 export const sample = String.raw`{
   "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
   "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
   "literals": [null, true, false]
 }`;
 
-/** Section 3.2.3: the same, canonical. */
+/** Section 3.2.3: the canonical text of the input. */
 export const canonicalSample = String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`;
 
-/** Section 3.2.4: the bytes of that. */
+/** Section 3.2.4: the bytes of the canonical text. */
 export const canonicalSampleHex = `
   7b 22 6c 69 74 65 72 61 6c 73 22 3a 5b 6e 75 6c 6c 2c 74 72
   75 65 2c 66 61 6c 73 65 5d 2c 22 6e 75 6d 62 65 72 73 22 3a
@@ -55,7 +55,7 @@ export const canonicalSampleHex = `
   5d 2c 22 73 74 72 69 6e 67 22 3a 22 e2 82 ac 24 5c 75 30 30
   30 66 5c 6e 41 27 42 5c 22 5c 5c 5c 5c 5c 22 2f 22 7d`.replaceAll(/\s/g, "");
 
-/** Section 3.2.3: names to sort, and the values in the order they must come in. */
+/** Section 3.2.3: names to sort, and the values in the order of the sorted names. */
 export const unsorted = String.raw`{
   "\u20ac": "Euro Sign",
   "\r": "Carriage Return",

@@ -1,10 +1,10 @@
-// Arbitrary JSON values, for properties of their canonical text.
+// Arbitrary JSON values for property tests of canonical text.
 import fc from "fast-check";
 import type { Json } from "../../src/receipt/canonical.ts";
 
 const names = fc.oneof(
   fc.string({ unit: "binary" }),
-  // Names that share beginnings, and whose order by code points and by UTF-16 differ.
+  // Names with common beginnings, whose order by code points differs from their order by UTF-16 code units.
   fc.string({
     unit: fc.constantFrom("a", "B", "1", "\u00e9", "\ud7ff", "\ue000", "\ufb33", "\uffff", "\u{10000}", "\u{1f600}"),
   }),
@@ -23,7 +23,7 @@ export const values = fc.letrec<{ value: Json }>((tie) => ({
   ),
 })).value;
 
-/** A value in a value, and so on, `levels` times. */
+/** A value that is nested `levels` times. */
 export function nested(levels: number, innermost: Json): Json {
   let value = innermost;
   for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { a: value };

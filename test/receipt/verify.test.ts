@@ -15,7 +15,7 @@ const paths = readdirSync(folder, { recursive: true, encoding: "utf8" })
 const textOf = (path: string) => readFileSync(new URL(path, folder), "utf8");
 const vectors = paths.map((path) => ({ path, vector: JSON.parse(textOf(path)) as Vector }));
 
-/** A whole verification: what a verifier does with a vector. */
+/** Verifies a vector completely, as a verifier does. */
 function findingOf({ previous, receipts, head }: Omit<Vector, "description" | "expect">): Finding | undefined {
   let link: Link = previous ?? chainStart;
   const hashes = new Map<number, string>();
@@ -38,7 +38,7 @@ function findingOf({ previous, receipts, head }: Omit<Vector, "description" | "e
 }
 
 describe("vectors", () => {
-  it("are what scripts/vectors.ts writes", () => {
+  it("are the output of scripts/vectors.ts", () => {
     const files = vectorFiles();
     expect(paths).toEqual([...files.keys()].sort());
     for (const [path, text] of files) expect(textOf(path), path).toBe(text);
@@ -50,7 +50,7 @@ describe("vectors", () => {
     expect(outcome, finding?.message).toEqual(vector.expect);
   });
 
-  it("a verifier in Python, written from FORMAT.md, finds the same", () => {
+  it("get the same findings from a verifier in Python that was written from FORMAT.md", () => {
     const python = existsSync("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
     const script = fileURLToPath(new URL("verify.py", import.meta.url));
     const args = [script, ...paths.map((path) => fileURLToPath(new URL(path, folder)))];
@@ -61,7 +61,7 @@ describe("vectors", () => {
   });
 });
 
-/** A receipt as it comes: all that is recorded, or its bytes alone. */
+/** A receipt as a verifier gets it: with all recorded values, or only its bytes. */
 const asVector = ({ seq, prevHash, hash, bytes }: Receipt, bytesAlone = false): VectorReceipt => ({
   ...(bytesAlone ? {} : { seq, prev_hash: prevHash, hash }),
   canonical_base64: Buffer.from(bytes).toString("base64"),
@@ -75,7 +75,7 @@ describe("any change to a chain is found", () => {
   const chain = buildChain(6);
   const place = (atLeast: number, atMost: number) => fc.integer({ min: atLeast, max: atMost });
 
-  it("each byte of a receipt changed to each other byte, where its hash is recorded", () => {
+  it("each byte of a receipt is changed to every other byte, and its recorded hash stays", () => {
     const { seq, hash, prevHash, bytes } = chain[3] as Receipt;
     const previous = chain[2] as Receipt;
     for (let at = 0; at < bytes.length; at++) {
@@ -90,7 +90,7 @@ describe("any change to a chain is found", () => {
     }
   });
 
-  it("each byte of a receipt changed to each other byte, where its hash was computed anew: there, or at the next", () => {
+  it("each byte of a receipt is changed to every other byte and its hash is recomputed; it is found there or at the next", () => {
     const { seq, prevHash, bytes } = chain[3] as Receipt;
     const previous = chain[2] as Receipt;
     const next = chain[4] as Receipt;
@@ -116,7 +116,7 @@ describe("any change to a chain is found", () => {
     expect(foundAtNext).toBeGreaterThan(1000);
   });
 
-  it("a byte changed anywhere in a chain of any length", () => {
+  it("one byte is changed anywhere in a chain of any length", () => {
     fc.assert(
       fc.property(place(1, 6), fc.nat(), fc.nat(), place(1, 255), fc.boolean(), (length, which, where, step, anew) => {
         const receipts = chain.slice(0, length);
@@ -140,14 +140,14 @@ describe("any change to a chain is found", () => {
       return finding && { seq: finding.seq, fault: finding.fault };
     };
 
-    it(`a receipt removed, ${from}`, () => {
+    it(`a receipt is removed, ${from}`, () => {
       for (let seq = 1; seq <= 6; seq++) {
         const fault = seq === 6 ? "truncated" : "gap";
         expect(find(chain.toSpliced(seq - 1, 1))).toEqual({ seq, fault });
       }
     });
 
-    it(`a receipt that comes twice, ${from}`, () => {
+    it(`a receipt is repeated, ${from}`, () => {
       for (let seq = 1; seq <= 6; seq++) {
         for (let at = seq; at <= 6; at++) {
           const receipts = chain.toSpliced(at, 0, chain[seq - 1] as Receipt);
@@ -156,7 +156,7 @@ describe("any change to a chain is found", () => {
       }
     });
 
-    it(`two receipts that change places, ${from}`, () => {
+    it(`two receipts are swapped, ${from}`, () => {
       for (let first = 1; first <= 6; first++) {
         for (let second = first + 1; second <= 6; second++) {
           const receipts = chain
@@ -167,13 +167,13 @@ describe("any change to a chain is found", () => {
       }
     });
 
-    it(`an end cut off, ${from}`, () => {
+    it(`the end is cut off, ${from}`, () => {
       for (let length = 0; length < 6; length++) {
         expect(find(chain.slice(0, length))).toEqual({ seq: length + 1, fault: "truncated" });
       }
     });
 
-    it(`nothing, where nothing was changed, ${from}`, () => {
+    it(`nothing is found if nothing was changed, ${from}`, () => {
       for (let length = 1; length <= 6; length++) {
         expect(find(chain.slice(0, length), headOf(chain.slice(0, length)))).toBeUndefined();
       }
@@ -184,13 +184,13 @@ describe("any change to a chain is found", () => {
 describe("verifyNext", () => {
   const [first, second] = buildChain(2) as [Receipt, Receipt];
 
-  it("gives the document and the link that the next receipt needs", () => {
+  it("returns the document, and the link that the next receipt needs", () => {
     const verdict = verifyNext(chainStart, { bytes: first.bytes, computedHash: first.hash });
     const document = JSON.parse(Buffer.from(first.bytes).toString());
     expect(verdict).toEqual({ ok: true, link: { seq: 1, hash: first.hash, ts: document.ts }, document });
   });
 
-  it("repeats nothing in a message that could steer a terminal", () => {
+  it("does not repeat control characters of the input in its messages", () => {
     const evil = "\u001b[2J\u009b2J\n";
     const claim = { bytes: second.bytes, computedHash: second.hash };
     const verdicts = [verifyNext(first, { ...claim, hash: evil }), verifyNext(first, { ...claim, prevHash: evil })];
@@ -199,8 +199,8 @@ describe("verifyNext", () => {
     for (const message of messages) expect(message).toMatch(/^[ -~]+$/);
   });
 
-  it("takes a parser that gives up for a document that is nested too deep", () => {
-    // V8's does not recurse; those of other engines throw what is no SyntaxError.
+  it("reports a document as nested too deep if the parser gives up", () => {
+    // V8's parser does not recurse. The parsers of other engines throw something other than a SyntaxError.
     const parse = vi.spyOn(JSON, "parse").mockImplementation(() => {
       throw new RangeError("Maximum call stack size exceeded.");
     });
@@ -209,7 +209,7 @@ describe("verifyNext", () => {
     expect(verdict).toMatchObject({ ok: false, finding: { seq: 2, fault: "not_canonical" } });
   });
 
-  it("answers to a document of millions of levels", () => {
+  it("returns a finding for a document with millions of levels", () => {
     const text = `${'{"a":'.repeat(2_000_000)}1${"}".repeat(2_000_000)}`;
     const verdict = verifyNext(first, { bytes: Buffer.from(text), computedHash: second.hash });
     expect(verdict).toMatchObject({ ok: false, finding: { seq: 2, fault: "not_canonical" } });

@@ -15,7 +15,7 @@ const decodeText = (desc: DescMessage, text: string) =>
   decodeMessage(desc, parseJson(text) as Input) as unknown as Fields;
 const encode = (desc: DescMessage, init: Fields) => encodeMessage(desc, create(desc, init));
 
-/** The fault that a text has as a message: what `bad_input` names, or a failure of the test. */
+/** The field that `bad_input` names. Fails the test if there is no such error. */
 function faultOf(read: () => unknown): string | undefined {
   try {
     read();
@@ -39,7 +39,7 @@ const Thing = fixtureMessage("Thing");
 
 describe("a message", () => {
   it.each([Scalars, Optionals, Lists, Maps, Node, Choice, WellKnown, Strict, Thing])(
-    "comes back from REST JSON as it was: $name",
+    "is the same after encoding and decoding: $name",
     (desc) => {
       fc.assert(
         fc.property(anyMessage(desc), (message) => {
@@ -170,7 +170,7 @@ describe("a message", () => {
   });
 });
 
-/** JSON texts that are no value of a field of this kind. */
+/** JSON texts that are not values of a field of this kind. */
 function wrongTexts(field: DescField): string[] {
   const notIt = ["[]", "{}", "[1]", '{"value":1}'];
   if (field.enum) {
@@ -206,7 +206,7 @@ function wrongTexts(field: DescField): string[] {
   }
 }
 
-/** The first value of the list is good for the kind of field. */
+/** A value that is valid for this kind of field. */
 function goodText(field: DescField): string {
   if (field.enum) return `"${field.enum.name === "Color" ? "red" : "something"}"`;
   if (field.message) return "{}";

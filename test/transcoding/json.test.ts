@@ -11,7 +11,7 @@ function plain(value: JsonValue): unknown {
   return Object.fromEntries([...value].map(([key, member]) => [key, plain(member)]));
 }
 
-/** Whether JSON.parse takes the text, and what it gives, but for V8's fault with names that hold escapes. */
+/** Whether JSON.parse accepts the text, and the value; without V8's bug with names that contain escapes. */
 function oracle(text: string): { value: unknown } | undefined {
   try {
     return { value: parseAsEngine(text) };
@@ -45,7 +45,7 @@ describe("parseJson", () => {
     );
   });
 
-  it("agrees with JSON.parse on any text of JSON's own pieces", () => {
+  it("agrees with JSON.parse on any text made of JSON's tokens", () => {
     const pieces = [
       "{",
       "}",
@@ -80,7 +80,7 @@ describe("parseJson", () => {
       "'",
       "\u0000",
     );
-    // Too few for a key that comes twice, which is where we differ.
+    // Too few for a duplicate key, which we refuse and JSON.parse accepts.
     const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(""));
     let valid = 0;
     fc.assert(
@@ -94,7 +94,7 @@ describe("parseJson", () => {
   });
 
   it("agrees with JSON.parse after one character of a text is changed, removed or added", () => {
-    // No single change makes two of these keys alike.
+    // No single change makes two of these keys equal.
     const text = JSON.stringify({ a: [1, -2.5e3, true, null], bbb: { ccccc: '"\\\u0001é', ddddddd: [] }, eeeee: {} });
     const character = fc.constantFrom(...'{}[],:"\\-+.eE019 tfnu\n\u0000x');
     fc.assert(
@@ -106,7 +106,7 @@ describe("parseJson", () => {
     );
   });
 
-  it("refuses a text that is cut off at any position", () => {
+  it("refuses a text that is truncated at any position", () => {
     const text = '{"a":[1.5e+10,"\\u0041\\n",{"b":null,"c":true}],"d":{},"e":[[]],"f":-0}';
     expect(() => parseJson(text)).not.toThrow();
     for (let end = 0; end < text.length; end++) {
@@ -192,14 +192,14 @@ describe("parseJson", () => {
     ["[", "", "]"],
     ['{"a":', "1", "}"],
     ['[{"a":', "1", "}]"],
-  ])("reads %s nested 100 levels deep, and stops at the next level, whatever follows", (open, inner, close) => {
+  ])("reads %s nested 100 levels deep, and refuses the next level, whatever follows", (open, inner, close) => {
     const levels = 100 / (open.match(/[[{]/g) as string[]).length;
     const nested = (count: number) => open.repeat(count) + inner + close.repeat(count);
     expect(parseJson(nested(levels))).toBeInstanceOf(Object);
     for (const text of [nested(levels + 1), nested(50_000), open.repeat(levels + 1)]) {
       expect(() => parseJson(text)).toThrow("nested deeper than 100 levels");
     }
-    // Depth is what is open at a time, not what was opened.
+    // The depth is the number of containers that are open at the same time.
     expect(parseJson(`[${Array(200).fill("[[1]]").join(",")}]`)).toHaveLength(200);
   });
 

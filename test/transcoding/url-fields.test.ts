@@ -17,7 +17,7 @@ const readPosts = (...query: QueryParameter[]) => readUrlFields(ListPostsRequest
 const readCommunityPosts = (name: string, ...query: QueryParameter[]) =>
   readUrlFields(ListCommunityPostsRequestSchema, communityPosts, { path: { name }, query });
 
-describe("the fields of an address", () => {
+describe("the fields of a URL", () => {
   it("are decoded as the types of the contract", () => {
     const message = readPosts(["sort", "t%6Fp"], ["limit", "7"], ["cursor", "a%2Bb+c"]);
     expect(message).toMatchObject({ sort: FeedSort.TOP, limit: 7n, cursor: "a+b c" });

@@ -49,6 +49,6 @@ it.each([
   expect(() => add(...names)).toThrow(message);
 });
 
-it("a service starts with one of the two that go ill together", () => {
+it("a service starts with either of the two bindings that conflict", () => {
   expect(() => add("One")).not.toThrow();
 });

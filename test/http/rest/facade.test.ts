@@ -22,7 +22,7 @@ function expectError(reply: Reply, status: number, error: string, field?: string
 }
 
 describe("a call", () => {
-  it("is answered with ok first, then every field in the order of the contract", async () => {
+  it("is answered with ok first, then with every field in the order of the contract", async () => {
     const response = await fetch(`${server.url}/v1/things/a`);
     expect(await response.text()).toBe(
       '{"ok":true,"rpc":"Get","name":"a","number":null,"color":"unspecified","flag":null,"numbers":[],"tags":[],' +
@@ -32,12 +32,12 @@ describe("a call", () => {
     expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
   });
 
-  it("has the status of success that the contract says", async () => {
+  it("has the success status of the contract", async () => {
     expect((await post("/v1/things/a", {})).status).toBe(201);
     expect((await ask("/v1/things")).status).toBe(200);
   });
 
-  it("comes back whole from a body", async () => {
+  it("returns every field of a body unchanged", async () => {
     const thing = {
       number: 9007199254740991,
       color: "dark_green",
@@ -61,7 +61,7 @@ describe("a call", () => {
     expect(JSON.stringify(rest).replaceAll("__proto__", "__proto")).toBe(JSON.stringify(thing));
   });
 
-  it("is the same over HEAD as over GET, without the body", async () => {
+  it("gives the same response to HEAD as to GET, without the body", async () => {
     const get = await fetch(`${server.url}/v1/things/a`);
     const head = await fetch(`${server.url}/v1/things/a`, { method: "HEAD" });
     expect(head.status).toBe(200);
@@ -70,7 +70,7 @@ describe("a call", () => {
     expect((await fetch(`${server.url}/v1/things/`, { method: "HEAD" })).status).toBe(404);
   });
 
-  it("reads the request's headers and sets the reply's, over both versions of HTTP", async () => {
+  it("reads request headers and sets response headers, over both versions of HTTP", async () => {
     const reply = await ask("/v1/things/a", { headers: { "x-probe": "seen", "content-type": "text/x-odd" } });
     expect(reply.headers.get("x-probe")).toBe("seen");
     expect(reply.body.note).toBe("text/x-odd");
@@ -82,13 +82,13 @@ describe("a call", () => {
     session.destroy();
   });
 
-  it("may name its address whole in the request line", async () => {
+  it("may have an absolute URL in its request line", async () => {
     const head = `GET ${server.url}/v1/all/x/things?number=3 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
     const { status, body } = await sendRaw(server.port, head);
     expect([status, JSON.parse(body).name, JSON.parse(body).number]).toEqual([200, "x", 3]);
   });
 
-  it("tells its implementation when the client goes away", async () => {
+  it("tells its implementation when the client disconnects", async () => {
     const waiting = server.nextWait();
     const socket = connect(server.port, "127.0.0.1", () => socket.write("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n"));
     const { signal } = await waiting;
@@ -100,24 +100,24 @@ describe("a call", () => {
   });
 });
 
-describe("where a message comes from", () => {
-  it("the path wins over the body", async () => {
+describe("the sources of a message", () => {
+  it("a value in the path takes precedence over the body", async () => {
     const { body } = await post("/v1/things/path", { name: "body", number: 1 });
     expect([body.name, body.number]).toEqual(["path", 1]);
   });
 
-  it("the path wins over the query", async () => {
+  it("a value in the path takes precedence over the query", async () => {
     const { body } = await ask("/v1/things/path?name=query&number=1");
     expect([body.name, body.number]).toEqual(["path", 1]);
     expect((await ask("/v1/things/path?name=a&name=b&name=%zz")).body.name).toBe("path");
   });
 
-  it("a body of all fields leaves the query unread", async () => {
+  it("the query is ignored if the body is the whole message", async () => {
     const { body } = await post("/v1/things/a?number=1&flag=%zz", { number: 2 });
     expect([body.number, body.flag]).toEqual([2, null]);
   });
 
-  it("a body of one field leaves the others to the query, and its own to nobody else", async () => {
+  it("if the body is one field, the query sets the other fields, and only the body sets that one", async () => {
     const path = "/v1/things/a?number=1&book.title=query&book.author.age=x";
     const { status, body } = await ask(path, { method: "PUT", body: { title: "body" } });
     expect([status, body.number, body.book.title]).toEqual([201, 1, "body"]);
@@ -128,7 +128,7 @@ describe("where a message comes from", () => {
     expect((await ask("/v1/things/a", { method: "PUT", body: "null" })).body.book).toBe(null);
   });
 
-  it("a variable of a nested field is put into the body's object, also where that is absent or null", async () => {
+  it("a variable of a nested field is put into the body's object, even if that is absent or null", async () => {
     const put = (body: unknown) => ask("/v1/books/path", { method: "PUT", body });
     expect((await put({ name: "body", title: "t" })).body.book).toEqual({ name: "path", title: "t", author: null });
     expect((await put("null")).body.book.name).toBe("path");
@@ -174,7 +174,7 @@ describe("where a message comes from", () => {
     expect([body.rpc, body.name]).toEqual([rpc, name]);
   });
 
-  it("values of the path are read strictly, as the type of their field", async () => {
+  it("values in the path are read strictly as the type of their field", async () => {
     const { body } = await ask("/v1/typed/-5/dark_green/true");
     expect([body.number, body.color, body.flag]).toEqual([-5, "dark_green", true]);
     expectError(await ask("/v1/typed/05/red/true"), 400, "bad_input", "number");
@@ -185,7 +185,7 @@ describe("where a message comes from", () => {
 });
 
 describe("the query", () => {
-  it("names nested fields with dots, and gives lists by repetition", async () => {
+  it("names nested fields with dots, and repeats a parameter for a list", async () => {
     const { body } = await ask(
       "/v1/things?book.title=t&book.author.age=3&tags=b&numbers=2&tags=a&numbers=1&colors=red",
     );
@@ -193,13 +193,13 @@ describe("the query", () => {
     expect([body.tags, body.numbers, body.colors]).toEqual([["b", "a"], [2, 1], ["red"]]);
   });
 
-  it("reads + and %20 as a space, and an absent value as empty", async () => {
+  it("decodes + and %20 as a space, and an absent value as an empty text", async () => {
     const { body } = await ask("/v1/things?note=a+b%20c%2B&name&&=x&tags=");
     expect([body.note, body.name, body.tags]).toEqual(["a b c+", "", [""]]);
     expect((await ask("/v1/things?n%6Fte=x")).body.note).toBe("x");
   });
 
-  it("may hold what names no field that a text could give: it is ignored", async () => {
+  it("may have parameters that name no field or a field without a text form, which are ignored", async () => {
     const { status, body } = await ask(
       "/v1/things?utm=1&utm=2&what=%zz&%zz=1&Note=1&note.x=1&book=1&labels=1&labels.a=1&extra=1&books.name=1&__proto__=1" +
         "&toString=1&rpc.length=1&book..name=1&.=1",
@@ -239,25 +239,25 @@ describe("the query", () => {
     ...["010", "%2B1", "1.0", "", "1e2", "9007199254740992", "-9007199254740992", "+1", "1+", "0x1", "-0", "١"].map(
       (text) => [`number=${text}`, "number"],
     ),
-  ])("%s is refused by the field's name", async (query, field) => {
+  ])("%s is refused with the name of the field", async (query, field) => {
     expectError(await ask(`/v1/things?${query}`), 400, "bad_input", field);
   });
 
-  it("takes the largest integers that JSON holds exactly", async () => {
+  it("accepts the largest integers that JSON represents exactly", async () => {
     expect((await ask("/v1/things?number=9007199254740991")).body.number).toBe(9007199254740991);
     expect((await ask("/v1/things?number=-9007199254740991")).body.number).toBe(-9007199254740991);
   });
 });
 
 describe("a response", () => {
-  it("is the field that response_body names; without it the whole message", async () => {
+  it("is the field that response_body names, or else the whole message", async () => {
     expect((await ask("/v1/wrapped/x")).body).toMatchObject({ ok: true, rpc: "GetWrapped", name: "x" });
     expect((await ask("/v1/unwrapped/x")).body).toMatchObject({ ok: true, thing: { name: "x" } });
     expect((await ask("/v1/wrapped/nothing")).body).toMatchObject({ ok: true, name: "" });
     expect((await ask("/v1/unwrapped/nothing")).body).toEqual({ ok: true, thing: null });
   });
 
-  it("of a google.api.HttpBody is its bytes as they are", async () => {
+  it("that is a google.api.HttpBody has exactly its bytes", async () => {
     const response = await fetch(`${server.url}/v1/raw/x`);
     expect(response.headers.get("content-type")).toBe("image/x-fixture");
     expect(Buffer.from(await response.arrayBuffer())).toEqual(rawBytes);
@@ -268,7 +268,7 @@ describe("a response", () => {
   it.each([
     ["gzip", gunzipSync],
     ["br", brotliDecompressSync],
-  ])("over 1 KiB is compressed by %s when asked", async (encoding, decompress) => {
+  ])("over 1 KiB is compressed with %s on request", async (encoding, decompress) => {
     const get = async (size: number, accept: string) => {
       const head = `Host: a\r\nConnection: close\r\nAccept-Encoding: ${accept}\r\n\r\n`;
       const reply = await sendRaw(server.port, `GET /v1/things/${"x".repeat(size)} HTTP/1.1\r\n${head}`);
@@ -281,7 +281,7 @@ describe("a response", () => {
     expect((await get(2000, "identity")).encoding).toBeUndefined();
   });
 
-  it("carries a request id: the client's where it is sane, else a new one; errors too", async () => {
+  it("has the request id of the client if it is valid, or else a new one; errors have it too", async () => {
     const idOf = async (path: string, id?: string) =>
       (await ask(path, id === undefined ? {} : { headers: { "x-request-id": id } })).headers.get("x-request-id");
     for (const path of [
@@ -328,7 +328,7 @@ describe("a body", () => {
     "/",
     "application/json; charset=utf-16",
     "application/json; charset",
-  ])("is JSON whatever its content type: %s", async (contentType) => {
+  ])("is read as JSON whatever its content type: %s", async (contentType) => {
     for (const path of ["/v1/things/a", "/v1/private/a/write"]) {
       const head = [
         `POST ${path} HTTP/1.1`,
@@ -346,18 +346,18 @@ describe("a body", () => {
   it.each([
     ["nothing", ""],
     ["white space", " \n"],
-    ["no JSON", "{"],
+    ["incomplete JSON", "{"],
     ["a form", "number=5"],
     ["a byte order mark", "\ufeff{}"],
     ["invalid UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
     ["a surrogate in UTF-8", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
     ["UTF-16", Buffer.from("{}", "utf16le")],
-    ["a key twice", '{"number":1,"number":1}'],
-    ["a key twice, once escaped", '{"number":1,"n\\u0075mber":1}'],
-    ["an unknown key twice, deep", '{"what":[{"a":1,"a":2}]}'],
+    ["a duplicate key", '{"number":1,"number":1}'],
+    ["a duplicate key, once escaped", '{"number":1,"n\\u0075mber":1}'],
+    ["a duplicate unknown key, nested", '{"what":[{"a":1,"a":2}]}'],
     ["more than one value", "{}{}"],
     ["a comment", "{} // x"],
-    ["no end of 100,000 arrays", "[".repeat(100_000)],
+    ["100,000 arrays that are not closed", "[".repeat(100_000)],
   ])("of %s is bad_json", async (_name, body) => {
     expectError(await post("/v1/things/a", body), 400, "bad_json");
     expectError(await ask("/v1/things/a", { method: "PUT", body }), 400, "bad_json");
@@ -367,11 +367,11 @@ describe("a body", () => {
     ["{", "The body is not JSON: it ends too early."],
     ["number=5", "The body is not JSON: it breaks at character 1."],
     ['{"number":1,"number":1}', 'The body is not JSON: the key "number" comes twice.'],
-  ])("%s gets an error that says where it is wrong", async (body, message) => {
+  ])("%s gets an error that says where the fault is", async (body, message) => {
     expect((await post("/v1/things/a", body)).body.message).toBe(message);
   });
 
-  it("that is absent is bad_json where there are body fields", async () => {
+  it("that is absent is bad_json if the rule has body fields", async () => {
     expectError(await ask("/v1/things/a", { method: "POST" }), 400, "bad_json");
   });
 
@@ -386,11 +386,11 @@ describe("a body", () => {
     ['{"books":[{},{"title":"\\ud800"}]}', "books[1].title"],
     ['{"labels":{"a":"\\ud800"}}', "labels.a"],
     ['{"extra":{"a":["\\ud800"]}}', "extra"],
-  ])("with a lone surrogate in it is bad_input: %s", async (body, field) => {
+  ])("with a lone surrogate is bad_input: %s", async (body, field) => {
     expectError(await post("/v1/things/a", body), 400, "bad_input", field);
   });
 
-  it("is ignored where the rule has none, whatever it holds", async () => {
+  it("is ignored if the rule has no body, whatever it contains", async () => {
     for (const body of ["", "garbage", Buffer.from([0xff]), '{"number":1}', "{", '{"a":1,"a":1}']) {
       const { status, body: reply } = await post("/v1/things/a:archive?number=7", body);
       expect([status, reply.number]).toEqual([200, 7]);
@@ -412,14 +412,14 @@ describe("a body", () => {
   const limit = 262_144;
   const bodyOf = (size: number) => `{"note":"${"x".repeat(size - 11)}"}`;
 
-  it("may be 262,144 bytes long, and not one more", async () => {
+  it("may have up to 262,144 bytes", async () => {
     expect(Buffer.byteLength(bodyOf(limit))).toBe(limit);
     expect((await post("/v1/things/a", bodyOf(limit))).status).toBe(201);
     expectError(await post("/v1/things/a", bodyOf(limit + 1)), 413, "too_large");
     expect((await post("/v1/things/a:archive", bodyOf(limit))).status).toBe(200);
   });
 
-  it("is as limited in chunks", async () => {
+  it("has the same limit in chunks", async () => {
     const stream = (size: number) => new Blob([bodyOf(size)]).stream();
     const send = (size: number) =>
       fetch(`${server.url}/v1/things/a`, { method: "POST", body: stream(size), duplex: "half" } as RequestInit);
@@ -431,7 +431,7 @@ describe("a body", () => {
   it.each([
     ["Content-Length: 5242880", (body: string) => body],
     ["Transfer-Encoding: chunked", (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
-  ])("of 5 MiB is answered so that its sender can read the reply (%s)", async (header, frame) => {
+  ])("of 5 MiB is refused, and its sender can read the reply (%s)", async (header, frame) => {
     const head = `POST /v1/things/a HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`;
     const after = "GET /v1/things/after HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     const reply = await sendRaw(server.port, head, frame(bodyOf(5 * 1024 * 1024)), after);
@@ -440,18 +440,18 @@ describe("a body", () => {
   });
 });
 
-describe("the first fault is reported", () => {
+describe("of several faults", () => {
   const huge = "x".repeat(300_000);
   const write = "/v1/private/a/write";
 
-  it("no such address before no credentials", async () => {
+  it("an unknown address is reported before missing credentials", async () => {
     for (const path of ["/v1/private//write", "/v1/private/a/write/", "//v1/private/a/write", "/v1/private/a/other"]) {
       expectError(await ask(path, { method: "POST", body: huge }), 404, "not_found");
     }
     expectError(await ask(write), 404, "not_found");
   });
 
-  it("no credentials before the size of the body, and before all else", async () => {
+  it("missing credentials are reported before the size of the body and everything else", async () => {
     for (const body of [huge, "{", "[]", '{"number":"x"}']) {
       const reply = await ask(write, { method: "POST", body, headers: { "content-type": "x;;=//" } });
       expectError(reply, 401, "unauthorized");
@@ -461,7 +461,7 @@ describe("the first fault is reported", () => {
     }
   });
 
-  it("the size of the body before its JSON, its JSON before the fields", async () => {
+  it("the size of the body is reported before its JSON, and its JSON before the fields", async () => {
     expectError(await ask(write, { method: "POST", key: "good", body: huge }), 413, "too_large");
     expectError(await ask(write, { method: "POST", key: "good", body: '{"number":"x"' }), 400, "bad_json");
     expectError(await ask(write, { method: "POST", key: "good", body: '{"number":"x"}' }), 400, "bad_input", "number");
@@ -469,11 +469,11 @@ describe("the first fault is reported", () => {
     expect([body.number, body.note]).toEqual([5, "the caller"]);
   });
 
-  it("the JSON of the body before the values of the query", async () => {
+  it("the JSON of the body is reported before the values of the query", async () => {
     expectError(await ask("/v1/things/a?number=x", { method: "PUT", body: "{" }), 400, "bad_json");
   });
 
-  it("the lowest field number, then unknown properties, then the rules of the contract", async () => {
+  it("the field with the lowest number is reported first, then unknown properties, then violated rules", async () => {
     expectError(await post("/v1/strict", { third: 1, first: 2, fourth: 3 }), 400, "bad_input", "first");
     expectError(await post("/v1/strict", { third: 1, fourth: 3 }), 400, "bad_input", "third");
     expectError(await post("/v1/strict", { fourth: 3 }), 400, "bad_input", "fourth");
@@ -484,14 +484,14 @@ describe("the first fault is reported", () => {
     expect((await post("/v1/ruled", { title: "😀😀😀😀😀", number: 1, what: 1 })).status).toBe(200);
   });
 
-  it("credentials are not looked at where the operation is public", async () => {
+  it("credentials do not matter if the operation is public", async () => {
     const before = server.credentials.length;
     expect((await ask("/v1/things", { key: "bad" })).status).toBe(200);
     expect(server.credentials.length).toBe(before);
   });
 });
 
-describe("no such address", () => {
+describe("an unknown address is 404", () => {
   it.each([
     ["GET", "/v1/things/"],
     ["GET", "/v1//things"],
@@ -519,7 +519,7 @@ describe("no such address", () => {
 });
 
 describe("a failure", () => {
-  it("of the implementation's own keeps its code, field and wait", async () => {
+  it("from the implementation keeps its code, field and time to wait", async () => {
     expectError(await ask("/v1/fail/missing"), 404, "not_found", "name");
     const unavailable = await ask("/v1/fail/unavailable");
     expect([unavailable.status, unavailable.body, unavailable.headers.get("retry-after")]).toEqual([
@@ -532,20 +532,23 @@ describe("a failure", () => {
   it.each([
     ["x", "hunter2"],
     ["unwritable", "9007199254740992"],
-  ])("that nobody expected (%s) is a bare internal, logged once under its request id", async (name, secret) => {
-    const reply = await ask(`/v1/fail/${name}`);
-    expectError(reply, 500, "internal");
-    expect(JSON.stringify(reply.body)).not.toContain(secret);
-    const id = reply.headers.get("x-request-id");
-    const lines = server.log.filter(({ reqId, err }) => reqId === id && err !== undefined);
-    expect(lines.map(({ err }) => (err as Error).message)).toEqual([expect.stringContaining(secret)]);
-  });
+  ])(
+    "that is unexpected (%s) becomes a bare internal error, which is logged once with its request id",
+    async (name, secret) => {
+      const reply = await ask(`/v1/fail/${name}`);
+      expectError(reply, 500, "internal");
+      expect(JSON.stringify(reply.body)).not.toContain(secret);
+      const id = reply.headers.get("x-request-id");
+      const lines = server.log.filter(({ reqId, err }) => reqId === id && err !== undefined);
+      expect(lines.map(({ err }) => (err as Error).message)).toEqual([expect.stringContaining(secret)]);
+    },
+  );
 
-  it("that is no error at all is internal too", async () => {
+  it("that is not an Error becomes an internal error as well", async () => {
     expectError(await ask("/v1/fail/nothing"), 500, "internal");
   });
 
-  it("of the path's percent-encoding is bad_input", async () => {
+  it("to decode the path is bad_input", async () => {
     for (const path of ["/v1/things/%zz", "/v1/things/%", "/v1/things/%ff", "/v1/files/a/%C3"]) {
       const { status, body } = await ask(path);
       expect([status, body.error]).toEqual([400, "bad_input"]);
@@ -559,21 +562,21 @@ describe("a hostile request", () => {
 
   it.each([
     ["two Host headers", get("Host: a", "Host: b")],
-    ["a Host header that is no host", get("Host: a b")],
+    ["a malformed Host header", get("Host: a b")],
     ["a Host header with a user", get("Host: x@[::")],
     ["an empty Host header", get("Host:")],
     ["headers of 100 KB", get("Host: a", `X-Large: ${"x".repeat(100_000)}`)],
     ["a thousand headers", get("Host: a", ...Array.from({ length: 3000 }, (_, index) => `X-${index}: 1`))],
-    ["an address of 100 KB", get("Host: a").replace("/a ", `/${"x".repeat(100_000)} `)],
-    ["no HTTP at all", "hello\r\n\r\n"],
+    ["a target of 100 KB", get("Host: a").replace("/a ", `/${"x".repeat(100_000)} `)],
+    ["something other than HTTP", "hello\r\n\r\n"],
     ["another version of HTTP", get("Host: a").replace("HTTP/1.1", "HTTP/9.9")],
     ["a negative length", get("Host: a", "Content-Length: -1")],
     ["two lengths", get("Host: a", "Content-Length: 1", "Content-Length: 2")],
-    ["a length and chunks", get("Host: a", "Content-Length: 1", "Transfer-Encoding: chunked")],
+    ["a length and chunked encoding", get("Host: a", "Content-Length: 1", "Transfer-Encoding: chunked")],
     ["a header without a name", get("Host: a", ": x")],
     ["a NUL in a header", get("Host: a", "X-Nul: \0")],
-    ["a NUL in the address", get("Host: a").replace("/a ", "/\0 ")],
-  ])("with %s is answered in the Error shape, if not served", async (_name, request) => {
+    ["a NUL in the target", get("Host: a").replace("/a ", "/\0 ")],
+  ])("with %s is served or refused in the Error shape", async (_name, request) => {
     const { status, headers, body } = await sendRaw(server.port, request);
     expect(status).toBeLessThan(500);
     expect(headers["x-request-id"]).toBeTruthy();
@@ -588,18 +591,18 @@ describe("a hostile request", () => {
     expect(JSON.parse(dechunk(headers, body).toString())).toMatchObject({ ok: false, error: "bad_input" });
   });
 
-  it("with an expectation that nobody knows is served as if it had none", async () => {
+  it("with an unknown expectation is served as if it had none", async () => {
     const { headers, body } = await sendRaw(server.port, get("Host: a", "Expect: weird"));
     expect(headers["x-request-id"]).toBeTruthy();
     expect(JSON.parse(dechunk(headers, body).toString())).toHaveProperty("ok");
   });
 
-  it("with broken percent-encoding in the path is answered 401 first, and then by the field's name", async () => {
+  it("with broken percent-encoding in the path gets 401 without credentials, and otherwise the name of the field", async () => {
     expectError(await ask("/v1/private/%zz/write", { method: "POST" }), 401, "unauthorized");
     expectError(await ask("/v1/things/%zz"), 400, "bad_input", "name");
   });
 
-  it("never makes the server fail, whatever JSON it holds", async () => {
+  it("never makes the server fail, whatever its JSON", async () => {
     const names = [
       "number",
       "color",
@@ -634,7 +637,7 @@ describe("a hostile request", () => {
     );
   });
 
-  it("never makes the server fail, whatever query or path it holds", async () => {
+  it("never makes the server fail, whatever its query or path", async () => {
     const piece = fc.constantFrom(
       "&",
       "=",

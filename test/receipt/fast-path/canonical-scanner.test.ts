@@ -5,13 +5,13 @@ import { CanonicalScanner, Literal } from "../../../src/receipt/fast-path/canoni
 import { parseJson } from "../../../src/receipt/parse.ts";
 import { nested, values } from "../values.ts";
 
-/** Whether the reader passes over the whole as one value. */
+/** Whether the scanner accepts the whole text as one value. */
 function isPassed(text: string): boolean {
   const reader = new CanonicalScanner(new TextEncoder().encode(text));
   return reader.value() && reader.isAtEnd && reader.isUtf8();
 }
 
-/** Whether writing it anew gives the same. */
+/** Whether parsing the text and canonicalizing the value gives the same text. */
 function isCanonical(text: string): boolean {
   try {
     return canonicalize(parseJson(text)) === text;
@@ -20,7 +20,7 @@ function isCanonical(text: string): boolean {
   }
 }
 
-/** What the reader passes must be canonical; of what it does not pass it says nothing. @returns both */
+/** Checks that text is canonical if the scanner accepts it. Canonical text need not be accepted. @returns both */
 function compare(text: string): { passed: boolean; canonical: boolean } {
   const passed = isPassed(text);
   const canonical = isCanonical(text);
@@ -48,7 +48,7 @@ const plainValues = fc.letrec<{ value: Json }>((tie) => ({
 })).value;
 
 describe("CanonicalScanner.value", () => {
-  it("passes over every canonical text that is plain", () => {
+  it("accepts every canonical text that is plain", () => {
     fc.assert(
       fc.property(plainValues, (value) => {
         expect(isPassed(canonicalize(value))).toBe(true);
@@ -57,7 +57,7 @@ describe("CanonicalScanner.value", () => {
     );
   });
 
-  it("passes over nothing that is not canonical, of texts that nearly are", () => {
+  it("accepts no text that is almost canonical", () => {
     const pieces = fc.constantFrom(
       ...[" ", "\n", "\0", ",", ":", "0", "1", "9", ".0", "e0", "e2", "E1", "-", "00", '"', '""', "null", "[]", "{}"],
       ...['"a":1', '"a":1,', ',"a":1', '"b":[],', '"1":0,', '"10":0,', "\\u0061", "\\n", "\\/", "\\", "\u00e9"],
@@ -79,7 +79,7 @@ describe("CanonicalScanner.value", () => {
     expect(Math.min(seen.passed, seen.other)).toBeGreaterThan(500);
   });
 
-  it("knows every short spelling of a number", () => {
+  it("accepts exactly the canonical spellings of short numbers", () => {
     const signs = [..."0159.eE+-"];
     const seen = { integers: 0, other: 0 };
     const spell = (text: string, left: number) => {
@@ -95,7 +95,7 @@ describe("CanonicalScanner.value", () => {
     expect(Math.min(seen.integers, seen.other)).toBeGreaterThan(300);
   });
 
-  it("leaves numbers of more than 15 digits to others", () => {
+  it("does not accept numbers of more than 15 digits", () => {
     for (const sign of ["", "-"]) {
       expect(compare(`${sign}${"9".repeat(15)}`)).toEqual({ passed: true, canonical: true });
       expect(compare(`${sign}${"9".repeat(16)}`)).toEqual({ passed: false, canonical: false });
@@ -103,7 +103,7 @@ describe("CanonicalScanner.value", () => {
     }
   });
 
-  it("leaves names to others whose order differs between UTF-8 and UTF-16", () => {
+  it("does not accept names whose order differs between UTF-8 and UTF-16", () => {
     const names = ["", "a", "ab", "b", "\u00e9", "\ud7ff", "\ue000", "\uf000", "\uffff", "\u{10000}", "\u{10ffff}"];
     let passed = 0;
     for (const begin of ["", "a", "\u{1f600}"]) {
@@ -111,7 +111,7 @@ describe("CanonicalScanner.value", () => {
         for (const second of names) passed += Number(compare(`{"${begin + first}":1,"${begin + second}":2}`).passed);
       }
     }
-    // The first six and one another, and of the others those that begin with the same byte.
+    // It accepts the first six in any combination, and of the others those that begin with the same byte.
     expect(passed).toBe(3 * (15 + 1));
   });
 
@@ -152,7 +152,7 @@ describe("CanonicalScanner.value", () => {
     expect(compare(text).passed).toBe(passed);
   });
 
-  it("leaves what is nested deeper than 16 levels to others", () => {
+  it("does not accept text that is nested deeper than 16 levels", () => {
     for (const innermost of [1, "a", null]) {
       expect(compare(canonicalize(nested(16, innermost)))).toEqual({ passed: true, canonical: true });
       expect(compare(canonicalize(nested(17, innermost)))).toEqual({ passed: false, canonical: true });
@@ -161,7 +161,7 @@ describe("CanonicalScanner.value", () => {
     expect(isPassed('{"a":'.repeat(100_000))).toBe(false);
   });
 
-  it("stays within the bytes it is moved to", () => {
+  it("does not read beyond the bytes that it was given", () => {
     const bytes = new TextEncoder().encode('[true,"ab",-12,{"a":[]}]');
     const reader = new CanonicalScanner(bytes);
     for (let begin = 0; begin < bytes.length; begin++) {
@@ -196,7 +196,7 @@ describe("CanonicalScanner.isUtf8", () => {
 });
 
 describe("CanonicalScanner.literal", () => {
-  it("passes the same text of any length from four bytes on, and no other", () => {
+  it("accepts exactly the same text, of any length from four bytes on", () => {
     for (const text of ["abcd", "abcde", "abcdef", "abcdefg", "abcdefgh", "abcdefghi"]) {
       const literal = new Literal(text);
       const bytes = new TextEncoder().encode(`-${text}-`);

@@ -5,13 +5,13 @@ import { scanSession } from "../../../src/receipt/fast-path/session.ts";
 import { verifyNext } from "../../../src/receipt/verify.ts";
 import { buildChain, type Change, type LooseDocument, type Receipt, sha256 } from "../chain.ts";
 
-/** A chain of receipts in which the even ones are sessions. */
+/** A chain in which the even receipts are sessions. */
 const chain = buildChain(6);
 const previous = chain[2] as Receipt;
 const session = chain[3] as Receipt;
 
 /**
- * Reads one receipt after `previous`, and checks that it is good where it is read.
+ * Scans one receipt after `previous`, and checks that a receipt that was read is good.
  * @returns whether it was read, and whether it is good
  */
 function compare(bytes: Uint8Array, after: { seq: number; hash: string } = previous): { read: boolean; good: boolean } {
@@ -32,7 +32,7 @@ const both = { read: true, good: true };
 const neither = { read: false, good: false };
 
 describe("scanSession", () => {
-  it("reads sessions, and leaves a genesis and dailies to verifyNext", () => {
+  it("reads sessions, but no genesis and no dailies, which verifyNext checks", () => {
     const read = chain.map((receipt, index) =>
       compare(receipt.bytes, chain[index - 1] ?? { seq: 0, hash: "0".repeat(64) }),
     );
@@ -40,7 +40,7 @@ describe("scanSession", () => {
     expect(read.map(({ read }) => read)).toEqual([false, true, false, true, false, true]);
   });
 
-  it("reads nothing that is not good: each byte changed to each other byte", () => {
+  it("reads no receipt with a defect: each byte is changed to every other byte", () => {
     const { bytes } = session;
     let read = 0;
     for (let at = 0; at < bytes.length; at++) {
@@ -53,7 +53,7 @@ describe("scanSession", () => {
     expect(read).toBeGreaterThan(1000);
   });
 
-  it("reads nothing that is not good: bytes left out, added or moved", () => {
+  it("reads no receipt with a defect: bytes are removed, added or moved", () => {
     const { bytes } = session;
     const place = fc.nat({ max: bytes.length });
     const piece = fc.oneof(
@@ -108,7 +108,7 @@ describe("scanSession", () => {
     expect(compare(withDocument(change))).toEqual(expected);
   });
 
-  it("knows no receipt 1 that is a session", () => {
+  it("does not read a session as receipt 1", () => {
     const start = { seq: 0, hash: "0".repeat(64) };
     const [first] = buildChain(1, {
       1: { document: (it) => Object.assign(it.body, { type: "session", session: "2026-01-01" }) },
@@ -121,7 +121,7 @@ describe("scanSession", () => {
     expect(compare(Buffer.from(written.replaceAll(previous.hash, start.hash)), start)).toEqual(neither);
   });
 
-  it("knows the calendar and the clock", () => {
+  it("checks dates and times", () => {
     const two = (value: number) => String(value).padStart(2, "0");
     let read = 0;
     for (const year of ["0000", "0001", "0004", "1900", "2000", "2023", "2024", "9999", "12a4"]) {
@@ -149,7 +149,7 @@ describe("scanSession", () => {
     }
   });
 
-  it("finds a note that is no UTF-8", () => {
+  it("does not read a note that is not UTF-8", () => {
     const bytes = (replacement: number[]) =>
       changed({
         bytes: (bytes) => {
@@ -162,7 +162,7 @@ describe("scanSession", () => {
     expect(compare(bytes([0xed, 0xa0, 0x80]))).toEqual(neither);
   });
 
-  it("reads a receipt that stands among others", () => {
+  it("reads a receipt from a buffer with other receipts around it", () => {
     const bytes = Buffer.concat(chain.map((receipt) => receipt.bytes));
     const begin = bytes.indexOf(session.bytes);
     const reader = new CanonicalScanner(bytes);

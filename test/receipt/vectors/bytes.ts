@@ -3,7 +3,7 @@ import { changed, noteAs, numberAs, type Vectors, vector } from "./defect.ts";
 
 export function notBytes(): Vectors {
   const clean = buildChain(5);
-  /** Five good receipts with one altered after it was linked to. */
+  /** Five good receipts. One of them is changed after the next one has been linked to it. */
   const altered = (seq: number, fault: string, description: string, alter: (receipt: Receipt) => Partial<Receipt>) =>
     vector(
       seq,

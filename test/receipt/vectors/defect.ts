@@ -12,12 +12,12 @@ export function vector(
   return { description, receipts, ...more, expect: { ok: false, seq, fault } };
 }
 
-/** Five receipts of which one is changed; the later ones link to it as it is. The fault is found there. */
+/** Five receipts, one of which is changed before the later ones link to it. The fault is found there. */
 export function changed(seq: number, fault: string, description: string, change: Change): Vector {
   return vector(seq, fault, description, buildChain(5, { [seq]: change }).map(toVector));
 }
 
-/** Receipt 4, a session, changed in its canonical text. */
+/** Changes the canonical text of receipt 4, a session. */
 export function rewritten(fault: string, description: string, from: string | RegExp, to: string): Vector {
   const text = (text: string) => {
     const result = text.replace(from, () => to);
@@ -27,19 +27,19 @@ export function rewritten(fault: string, description: string, from: string | Reg
   return changed(4, fault, description, { text });
 }
 
-/** Receipt 4 with its note, a plain string in a place that takes any, rewritten to a JSON text. */
+/** Replaces the note of receipt 4, which may be any string, with a JSON text. */
 export const noteAs = (fault: string, description: string, json: string) =>
   rewritten(fault, description, '"The market closed in order."', json);
 
-/** Receipt 4 with 1204, a number in its evidence, rewritten. */
+/** Rewrites 1204, a number in the evidence of receipt 4. */
 export const numberAs = (fault: string, description: string, json: string) =>
   rewritten(fault, description, "1204", json);
 
-/** Receipt 4 with a member of its evidence rewritten to others. */
+/** Replaces a member of the evidence of receipt 4 with others. */
 export const evidenceAs = (fault: string, description: string, members: string) =>
   rewritten(fault, description, /"bushels":1204/, members);
 
-/** One receipt with other members in its document, or in an object of it. */
+/** Changes members of one receipt's document, or of an object in it. */
 export function edited(seq: number, fault: string, description: string, members: LooseDocument): Vector {
   const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
   const document = (document: LooseDocument) => {
@@ -51,7 +51,7 @@ export function edited(seq: number, fault: string, description: string, members:
   return changed(seq, fault, description, { document });
 }
 
-/** Receipt `seq` as a recovery that abandons another receipt. */
+/** Makes receipt `seq` a recovery that abandons another receipt. */
 export function recovered(seq: number, abandonedSeq: number, abandonedHash: string): { [seq: number]: Change } {
   const document = (document: LooseDocument) => {
     const { count, head } = document.body;

@@ -9,7 +9,7 @@ const sessionMembers = ["body.note", "body.session"];
 const recoveryMembers = ["body.abandoned_seq", "body.abandoned_hash"];
 const dailyMembers = ["body.date", "body.head_seq", "body.verify_ok"];
 
-/** `true` is of the wrong type for every member but verify_ok; a number in a string is what a count might come as. */
+/** `true` is of the wrong type for every member except verify_ok. A number in a string is a likely mistake for a count. */
 const wrongTypes: { [member: string]: unknown } = { "body.verify_ok": "true", "body.count": "3" };
 
 export function notWhole(): Vectors {

@@ -4,7 +4,7 @@ import type { Vectors } from "./defect.ts";
 import { notWellFormed, notWhole } from "./document.ts";
 import { notEnded, notLinked } from "./links.ts";
 
-/** Chains with one defect each, by the name of their file. Everything else in them is as it should be. */
+/** Chains with one defect each, by file name. Everything else in them is correct. */
 export function invalidVectors(): Vectors {
   return {
     ...notBytes(),

@@ -6,7 +6,7 @@ export function notLinked(): Vectors {
     edited(seq, "wrong_prev_hash", description, { prev_hash: hash, body: { head: hash } });
   const clean = buildChain(6).map(toVector);
   const pick = (...seqs: number[]) => seqs.map((seq) => clean[seq - 1] as VectorReceipt);
-  /** The same bytes under the seq of their place. */
+  /** The same bytes, recorded with the seq of their position. */
   const renumbered = (receipts: VectorReceipt[]) => receipts.map((receipt, index) => ({ ...receipt, seq: index + 1 }));
   const alone = (receipts: VectorReceipt[]) => receipts.map(({ canonical }) => ({ canonical: canonical as string }));
   const previous = { seq: 4, hash: otherHash };

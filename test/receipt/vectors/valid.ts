@@ -12,10 +12,10 @@ import {
 import { numberSamples } from "../rfc8785.ts";
 import { recovered } from "./defect.ts";
 
-/** `levels` arrays, each in the one before; the innermost is empty. */
+/** `levels` nested arrays; the innermost is empty. */
 const nestedArrays = (levels: number): LooseDocument => JSON.parse("[".repeat(levels) + "]".repeat(levels));
 
-/** Chains that verify, by the name of their file. */
+/** Chains that verify, by file name. */
 export function validVectors(): { [name: string]: Vector } {
   const headOf = (chain: Receipt[]) => ({ seq: chain.at(-1)?.seq as number, hash: chain.at(-1)?.hash as string });
   const vector = (description: string, chain: Receipt[], previous?: Vector["previous"]): Vector => ({
