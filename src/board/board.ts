@@ -1,8 +1,12 @@
 import type { StoaError } from "../errors.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Reader, Tx } from "../store/database/queryable.ts";
+import { withTimeout } from "../timing/wait.ts";
 
 export type { Queryable, Reader } from "../store/database/queryable.ts";
+
+/** How long a call that reads waits for a unit of work, in milliseconds. */
+const readsWaitMs = 1_000;
 
 /** One write in progress: everything in it commits together or not at all. */
 export interface Unit {
@@ -62,8 +66,24 @@ export class Board {
     return this.#db.reader(signal);
   }
 
+  /**
+   * A reader like `read`, for what a call that writes has to read before its transaction. It uses connections for writes:
+   * if slow reads hold all others, writes continue.
+   */
+  readForWrite(signal: AbortSignal): Reader {
+    return this.#db.reader(signal, "writes");
+  }
+
   /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing has changed. */
   write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
     return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now(), expiryNow: this.#expiryNow() }));
+  }
+
+  /**
+   * Runs a unit of work that a call which reads has to do besides. The call waits one second at most, because other writes
+   * may be stuck. After that the work goes on, and its failure is ignored.
+   */
+  async writeForRead(signal: AbortSignal, work: (unit: Unit) => Promise<void>): Promise<void> {
+    await withTimeout(this.write(signal, work), readsWaitMs);
   }
 }

@@ -13,12 +13,18 @@ export interface KeyHolder {
   standing: "current" | "grace" | "past";
 }
 
+/** A call that shows an API key. */
+export interface ShowingCall {
+  rpc: DescMethod;
+  signal: AbortSignal;
+}
+
 /** What is known of API keys; services/api-keys.ts says more. */
 export interface Keys {
   shown(authorization: string | null): ShownKey | undefined;
   agentOf(key: ShownKey): number | undefined;
-  findUnknown(key: ShownKey, mayBeRemembered: boolean, signal?: AbortSignal): Promise<KeyHolder | undefined>;
-  find(key: ShownKey, signal: AbortSignal): Promise<KeyHolder | undefined>;
+  findUnknown(key: ShownKey, mayBeRemembered: boolean, call?: ShowingCall): Promise<KeyHolder | undefined>;
+  find(key: ShownKey, call: ShowingCall): Promise<KeyHolder | undefined>;
 }
 
 /** What the transport needs to know of the services; app.ts hands it over. */

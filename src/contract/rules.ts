@@ -35,7 +35,7 @@ interface Rules {
   currentKeyOnly: boolean;
   replyIsSecret: boolean;
   limit: LimitName | undefined;
-  publicWrite: boolean;
+  write: boolean;
 }
 
 const known = new Map<DescMethod, Rules>();
@@ -49,7 +49,7 @@ function rulesOf(rpc: DescMethod): Rules {
       currentKeyOnly: getOption(rpc, current_key_only),
       replyIsSecret: rpc.output.fields.some(({ proto }) => proto.options?.debugRedact === true),
       limit: limitNames[getOption(rpc, limit)],
-      publicWrite: getOption(rpc, access) === Access.PUBLIC && rpc.idempotency !== noSideEffects,
+      write: rpc.idempotency !== noSideEffects,
     };
     if (rules.access === Access.UNSPECIFIED)
       throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
@@ -83,9 +83,14 @@ export function limitOf(rpc: DescMethod): LimitName | undefined {
   return rulesOf(rpc).limit;
 }
 
+/** Whether an RPC has side effects. */
+export function isWrite(rpc: DescMethod): boolean {
+  return rulesOf(rpc).write;
+}
+
 /** Whether an RPC needs no authentication and has side effects. */
 export function isPublicWrite(rpc: DescMethod): boolean {
-  return rulesOf(rpc).publicWrite;
+  return isWrite(rpc) && accessOf(rpc) === Access.PUBLIC;
 }
 
 /** Whether the JSON of a message omits this field when it is unset. Other unset fields are null. */

@@ -134,13 +134,20 @@ function associated({ id, fingerprint }: Claim): Buffer {
 /**
  * Erases the response that holds an agent's API key, once the key is used. If the database cannot write at the moment, the
  * key is still good. Its next use erases the response, or else the end of the hour does.
+ * @param ofRead whether the key is used for a read
  */
-export async function eraseKeyResponse(board: Board, signal: AbortSignal, agentId: number, id: Buffer): Promise<void> {
+export async function eraseKeyResponse(
+  board: Board,
+  { signal, ofRead }: { signal: AbortSignal; ofRead: boolean },
+  agentId: number,
+  id: Buffer,
+): Promise<void> {
+  const erase = async ({ tx }: Unit) => {
+    await eraseReply(tx, id, keyLifetimeMs);
+    await forgetKeyReply(tx, agentId, id);
+  };
   try {
-    await board.write(signal, async ({ tx }) => {
-      await eraseReply(tx, id, keyLifetimeMs);
-      await forgetKeyReply(tx, agentId, id);
-    });
+    await (ofRead ? board.writeForRead(signal, erase) : board.write(signal, erase));
   } catch (error) {
     if (!(error instanceof StoaError && error.code === "unavailable")) throw error;
   }

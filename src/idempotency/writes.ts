@@ -99,7 +99,7 @@ export class Writes {
    * @throws `refusal` where the call has not been performed before
    */
   async #replay<Reply extends Message>(context: HandlerContext, claim: Claim, refusal: StoaError): Promise<Reply> {
-    const known = await findStoredResponse(this.#board.read(context.signal), claim, this.#board.expiryNow());
+    const known = await findStoredResponse(this.#board.readForWrite(context.signal), claim, this.#board.expiryNow());
     if (known === undefined) {
       spendCredential(context);
       throw refusal;

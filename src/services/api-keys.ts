@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
 import { findHolders, type Holder, maxKeysAtOnce } from "../board/agents.ts";
-import type { Board } from "../board/board.ts";
+import type { Board, Reader } from "../board/board.ts";
 import { isApiKey } from "../board/keys.ts";
+import type { ShowingCall } from "../calls/service-table.ts";
+import { isWrite } from "../contract/rules.ts";
 import { RecentMap } from "../rate-limits/recent-map.ts";
 import { Batch } from "./batch.ts";
 
@@ -11,9 +13,11 @@ const knownMs = 600_000;
 const wrongMs = 10_000;
 /** How many keys of each kind are remembered, by their hashes: some 4 MB in all. */
 const maxRemembered = 20_000;
-/** How many look-ups of unknown keys run at a time. */
+/** How many look-ups of unknown keys run at a time for reads, and as many for writes. */
 const concurrency = 2;
 const neverAborted = new AbortController().signal;
+
+type LookUps = Batch<Holder | undefined>;
 
 /** An API key that somebody shows. */
 export interface ShownKey {
@@ -27,24 +31,32 @@ export interface ShownKey {
  *
  * A key that it has not seen may be the first use of a good one, so it is looked up whatever else its address has sent: an
  * attacker behind the same address must not lock an agent out. What keeps an attacker from loading the database is that
- * unknown keys are looked up together (see `Batch`): two statements at most run at a time, each for up to 64 keys, which is
+ * unknown keys are looked up together (see `Batch`): four statements at most run at a time, each for up to 64 keys, which is
  * more keys than the process can receive meanwhile. Good keys and repeated wrong ones cost no look-up at all.
+ *
+ * A call that writes has its key looked up on a connection for writes, any other request on one for reads. So neither has
+ * to wait for the other.
  */
 export class ApiKeys {
   readonly #board: Board;
   readonly #known = new RecentMap<string, { agent: number; until: number }>(maxRemembered);
   readonly #wrong = new RecentMap<string, number>(maxRemembered);
-  readonly #lookUps: Batch<Holder | undefined>;
+  readonly #lookUps: { reads: LookUps; writes: LookUps };
 
   constructor(board: Board) {
     this.#board = board;
-    this.#lookUps = new Batch(
-      (hashes) => {
-        const keyHashes = hashes.map((each) => Buffer.from(each, "base64"));
-        return findHolders(board.read(neverAborted), keyHashes, board.now());
-      },
-      { size: maxKeysAtOnce, concurrency },
-    );
+    const lookUps = (open: () => Reader): LookUps =>
+      new Batch(
+        (hashes) => {
+          const keyHashes = hashes.map((each) => Buffer.from(each, "base64"));
+          return findHolders(open(), keyHashes, board.now());
+        },
+        { size: maxKeysAtOnce, concurrency },
+      );
+    this.#lookUps = {
+      reads: lookUps(() => board.read(neverAborted)),
+      writes: lookUps(() => board.readForWrite(neverAborted)),
+    };
   }
 
   /** The API key of an Authorization header; undefined where it holds nothing that could be one. */
@@ -62,27 +74,29 @@ export class ApiKeys {
   /**
    * Finds whose key this is, together with other unknown keys.
    * @param mayBeRemembered whether a key that was wrong a moment ago need not be looked up again
-   * @param signal that of the call, where the call goes on to the database
+   * @param call the call that shows the key; undefined for a request that does not go on to the database
    */
   async findUnknown(
     { hash }: ShownKey,
     mayBeRemembered: boolean,
-    signal: AbortSignal | undefined,
+    call: ShowingCall | undefined,
   ): Promise<Holder | undefined> {
     // The time of the call begins here. The look-up itself is not the call's alone.
-    if (signal !== undefined) this.#board.beginCall(signal);
+    if (call !== undefined) this.#board.beginCall(call.signal);
     const now = this.#board.now();
     if (mayBeRemembered && now <= (this.#wrong.get(hash) ?? 0)) return undefined;
-    const holder = await this.#lookUps.find(hash);
+    const lookUps = call !== undefined && isWrite(call.rpc) ? this.#lookUps.writes : this.#lookUps.reads;
+    const holder = await lookUps.find(hash);
     if (holder === undefined) this.#wrong.set(hash, now + wrongMs);
     else this.#remember(hash, holder);
     return holder;
   }
 
   /** Finds whose key this is now, by a statement of its own. */
-  async find({ hash }: ShownKey, signal: AbortSignal): Promise<Holder | undefined> {
+  async find({ hash }: ShownKey, { rpc, signal }: ShowingCall): Promise<Holder | undefined> {
     this.#board.beginCall(signal);
-    const [holder] = await findHolders(this.#board.read(signal), [Buffer.from(hash, "base64")], this.#board.now());
+    const reader = isWrite(rpc) ? this.#board.readForWrite(signal) : this.#board.read(signal);
+    const [holder] = await findHolders(reader, [Buffer.from(hash, "base64")], this.#board.now());
     if (holder === undefined) this.#known.delete(hash);
     else this.#remember(hash, holder);
     return holder;

@@ -5,7 +5,7 @@ import type { Caller, Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { unauthorized } from "../calls/callers.ts";
 import { operator } from "../calls/context.ts";
-import { accessOf, isForCurrentKeyOnly } from "../contract/rules.ts";
+import { accessOf, isForCurrentKeyOnly, isWrite } from "../contract/rules.ts";
 import { agentClaimId, eraseKeyResponse, isRepeatableRotation } from "../idempotency/claims.ts";
 import { bearerOf } from "./api-keys.ts";
 
@@ -44,7 +44,8 @@ export class Authenticator {
     const { standing, replyId } = holder;
     const caller = { ...holder.agent, apiKey: secret };
     if (standing === "current") {
-      if (replyId !== null) await eraseKeyResponse(this.#board, signal, caller.id, replyId);
+      const ofRead = !isWrite(rpc);
+      if (replyId !== null) await eraseKeyResponse(this.#board, { signal, ofRead }, caller.id, replyId);
     } else if (isForCurrentKeyOnly(rpc)) {
       if (!(await this.#mayRepeat(caller, header("idempotency-key"), signal))) throw unauthorized(access);
     } else if (standing === "past") {
@@ -56,7 +57,7 @@ export class Authenticator {
   /** The previous key may repeat the rotation that replaced it. A client that lost the reply has no other key. */
   async #mayRepeat({ id }: Caller, key: string | null, signal: AbortSignal): Promise<boolean> {
     if (key === null) return false;
-    return isRepeatableRotation(this.#board.read(signal), agentClaimId(id, key), this.#board.now());
+    return isRepeatableRotation(this.#board.readForWrite(signal), agentClaimId(id, key), this.#board.now());
   }
 }
 

@@ -15,6 +15,7 @@ import {
   isIdempotentByKey,
   isOmittedWhenUnset,
   isPublicWrite,
+  isWrite,
   limitOf,
 } from "../../src/contract/rules.ts";
 import { BrokenService } from "../support/fixture.ts";
@@ -48,6 +49,8 @@ describe("the rules of an RPC", () => {
     expect(namesOf(isForCurrentKeyOnly)).toEqual(["RotateKey"]);
     expect(namesOf(hasSecretResponse)).toEqual(["RegisterAgent", "RotateKey"]);
     expect(namesOf(isPublicWrite)).toEqual(["RegisterAgent"]);
+    const reads = /^(Get|List|Stream|Verify)/;
+    expect(namesOf(isWrite)).toEqual(namesOf(({ name }) => !reads.test(name)));
   });
 
   it("name its limit", () => {

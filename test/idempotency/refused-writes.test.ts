@@ -79,7 +79,7 @@ async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotenc
 /** Finds out whose API key this is, by the look-up of its first use. */
 async function authenticate(apiKey: string, rpc: DescMethod, signal = new AbortController().signal) {
   const shown = table.keys.shown(`Bearer ${apiKey}`);
-  const holder = shown && (await table.keys.findUnknown(shown, false, signal));
+  const holder = shown && (await table.keys.findUnknown(shown, false, { rpc, signal }));
   return table.authenticate(rpc, holder, () => `Bearer ${apiKey}`, signal);
 }
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import { RequestContext } from "../../calls/context.ts";
-import type { ServiceTable, ShownKey } from "../../calls/service-table.ts";
+import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { accessOf, isPublicWrite, limitOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
 import type { RateLimiter } from "../../rate-limits/rate-limiter.ts";
@@ -93,24 +93,24 @@ export class Admission {
     }
     const key = this.#table.keys.shown(header("authorization"));
     if (access !== Access.PUBLIC) return this.#authentication.admitAgent(context, arrival, key);
-    return this.#visit(context, key, arrival.signal);
+    return this.#visit(context, key, arrival);
   }
 
-  #visit(context: RequestContext, key: ShownKey | undefined, signal?: AbortSignal): Promise<void> | undefined {
+  #visit(context: RequestContext, key: ShownKey | undefined, call?: ShowingCall): Promise<void> | undefined {
     if (key === undefined) {
       context.limits.spendRead();
       return undefined;
     }
     const agent = this.#table.keys.agentOf(key);
-    if (agent === undefined) return this.#visitWithUnknownKey(context, key, signal);
+    if (agent === undefined) return this.#visitWithUnknownKey(context, key, call);
     context.agent = agent;
     context.limits.spendCall(agent);
     return undefined;
   }
 
   /** A wrong key on a public operation is ignored, but counts as wrong. */
-  async #visitWithUnknownKey(context: RequestContext, key: ShownKey, signal: AbortSignal | undefined): Promise<void> {
-    context.agent = await this.#authentication.findAgent(context, key, signal);
+  async #visitWithUnknownKey(context: RequestContext, key: ShownKey, call: ShowingCall | undefined): Promise<void> {
+    context.agent = await this.#authentication.findAgent(context, key, call);
     if (context.agent !== undefined) return context.limits.spendCall(context.agent);
     context.limits.spendCredential();
     context.limits.spendRead();

@@ -1,14 +1,11 @@
-import type { DescMethod } from "@bufbuild/protobuf";
 import type { RequestContext } from "../../calls/context.ts";
-import type { KeyHolder, ServiceTable, ShownKey } from "../../calls/service-table.ts";
+import type { KeyHolder, ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { StoaError, StoredDamage } from "../../errors.ts";
 
 /** A call before its message is read. */
-export interface Arrival {
-  rpc: DescMethod;
+export interface Arrival extends ShowingCall {
   /** Gives the value of a request header, by its lower-case name. */
   header(name: string): string | null;
-  signal: AbortSignal;
 }
 
 /** Finds out who makes a request, and what that spends from the rate limits. */
@@ -20,12 +17,8 @@ export class Authentication {
   }
 
   /** Looks up an unknown key. @returns the agent; undefined where the key is not good */
-  async findAgent(
-    context: RequestContext,
-    key: ShownKey,
-    signal: AbortSignal | undefined,
-  ): Promise<number | undefined> {
-    const holder = await this.#findUnknown(context, key, signal);
+  async findAgent(context: RequestContext, key: ShownKey, call: ShowingCall | undefined): Promise<number | undefined> {
+    const holder = await this.#findUnknown(context, key, call);
     return isGood(holder) ? holder.agent.id : undefined;
   }
 
@@ -76,13 +69,13 @@ export class Authentication {
     return this.#table.authenticate(rpc, holder, header, signal);
   }
 
-  #findHolder(context: RequestContext, { signal }: Arrival, key: ShownKey, isKnown: boolean) {
-    return isKnown ? this.#table.keys.find(key, signal) : this.#findUnknown(context, key, signal);
+  #findHolder(context: RequestContext, call: ShowingCall, key: ShownKey, isKnown: boolean) {
+    return isKnown ? this.#table.keys.find(key, call) : this.#findUnknown(context, key, call);
   }
 
   /** Only an address that has sent many wrong keys gets answers from what is remembered of wrong keys. */
-  #findUnknown({ limits }: RequestContext, key: ShownKey, signal: AbortSignal | undefined) {
-    return this.#table.keys.findUnknown(key, limits.hasSentWrongSecrets(), signal);
+  #findUnknown({ limits }: RequestContext, key: ShownKey, call: ShowingCall | undefined) {
+    return this.#table.keys.findUnknown(key, limits.hasSentWrongSecrets(), call);
   }
 }
 

@@ -57,10 +57,7 @@ export class Database {
       statementTimeoutMs: timeoutMs * statementShare,
     });
     this.priority = {
-      reader: (signal) => {
-        const endsAt = this.#deadlineOf(signal);
-        return this.#reader("priority", signal, () => endsAt);
-      },
+      reader: (signal) => this.reader(signal, "priority"),
       transaction: (signal, work) => this.#transaction("priority", signal, work),
     };
   }
@@ -86,11 +83,12 @@ export class Database {
   /**
    * A reader for one call, with one deadline for all its statements. When `signal` aborts, the running statement is ended,
    * no other statement starts, and the abort's reason is thrown.
+   * @param lane `writes` for what a write has to read before its transaction
    * @throws StoaError `unavailable` from its methods when the database does not answer, or not in time
    */
-  reader(signal: AbortSignal): Reader {
+  reader(signal: AbortSignal, lane: LaneName = "reads"): Reader {
     const endsAt = this.#deadlineOf(signal);
-    return this.#reader("reads", signal, () => endsAt);
+    return this.#reader(lane, signal, () => endsAt);
   }
 
   /** A reader for long work such as a stream: each statement has its own deadline. */

@@ -1,0 +1,131 @@
+// Calls that wait for a table hold every connection that they may use. All other calls go on, from the look-up of the API
+// key to the commit.
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
+import { waitUntil } from "../support/wait.ts";
+
+/** 2 of them are reserved for reads, 2 for writes and 1 for priority work. */
+const databaseConnections = 8;
+/** How many of them each kind of call may use. */
+const usable = 5;
+
+let service: LedgerUnderTest;
+/** Another replica. What it registers is unknown to `service`. */
+let replica: LedgerUnderTest;
+let key: string;
+
+beforeAll(async () => {
+  const config = { databaseConnections, databaseTimeoutMs: 60_000 };
+  service = await startLedger({ config });
+  replica = await startLedger({ config, db: service.db });
+  ({ key } = await service.register());
+  const first = await service.rest("posts", { key, body: { title: "The first post" } });
+  expect(first.status).toBe(201);
+});
+
+/** Makes 20 calls while a table is locked, and runs `work` when they hold all connections that they may use. */
+async function whileCallsWait(table: string, call: () => Promise<{ status: number }>, work: () => Promise<void>) {
+  const connection = await service.db.pool.getConnection();
+  await connection.query(`LOCK TABLES ${table} WRITE`);
+  let ended = 0;
+  const calls = Array.from({ length: 20 }, async () => {
+    const { status } = await call();
+    ended += 1;
+    return status;
+  });
+  try {
+    await waitUntil(`${usable} waiting statements`, async () => {
+      const rows = await service.db.rows<{ db: string | null; State: string | null }>("SHOW FULL PROCESSLIST");
+      const waiting = rows.filter(({ db, State }) => db === service.db.config.database && /lock/i.test(State ?? ""));
+      return waiting.length >= usable;
+    });
+    await work();
+    expect(ended).toBe(0);
+  } finally {
+    await connection.query("UNLOCK TABLES");
+    connection.release();
+  }
+  return new Set(await Promise.all(calls));
+}
+
+const createCommunity = (apiKey: string, headers = {}) =>
+  service.rest("communities", {
+    key: apiKey,
+    headers,
+    body: { name: `c-${randomUUID().slice(0, 20)}`, title: "A community" },
+  });
+
+describe("while reads hold all other connections", () => {
+  const readPost = () => service.rest("posts/1");
+  const readReceipt = () => service.rest("house/receipts/1");
+
+  it("writes go on, with keys that this process knows and with others", async () => {
+    const { key: unknown } = await replica.register();
+    const statuses = await whileCallsWait("receipts", readReceipt, async () => {
+      for (const each of [key, unknown, unknown]) expect((await createCommunity(each)).status).toBe(201);
+      const wrong = `stoa_${"x".repeat(43)}`;
+      expect((await createCommunity(wrong)).status).toBe(401);
+      const registration = { key: wrong, body: { name: `new-${randomUUID().slice(0, 8)}` } };
+      expect((await service.rest("agents/register", registration)).status).toBe(201);
+    });
+    expect(statuses).toEqual(new Set([200]));
+  });
+
+  it("writes are repeated and keys are rotated", async () => {
+    const { key: old } = await replica.register();
+    const headers = { "idempotency-key": randomUUID() };
+    const rotate = () => service.rest("agents/me/key", { key: old, headers, body: { grace_seconds: 0 } });
+    const statuses = await whileCallsWait("receipts", readReceipt, async () => {
+      const first = await rotate();
+      expect(first.status).toBe(201);
+      // The old key is past its grace, and may only repeat the rotation.
+      const second = await rotate();
+      expect([second.body, second.headers.get("idempotency-replayed")]).toEqual([first.body, "true"]);
+    });
+    expect(statuses).toEqual(new Set([200]));
+  });
+
+  it("the ledger seals, and the service is ready", async () => {
+    const statuses = await whileCallsWait("posts", readPost, async () => {
+      expect(Number((await service.seal()).seq)).toBeGreaterThan(1);
+      expect((await service.rest("/readyz")).status).toBe(200);
+    });
+    expect(statuses).toEqual(new Set([200]));
+  });
+});
+
+describe("while writes hold all other connections", () => {
+  const write = () => createCommunity(key);
+
+  it("reads go on, with keys that this process knows and with others", async () => {
+    const { key: unknown } = await replica.register();
+    const statuses = await whileCallsWait("communities", write, async () => {
+      for (const each of [key, unknown, unknown])
+        expect((await service.rest("agents/me", { key: each })).status).toBe(200);
+      expect((await service.rest("house/receipts/1", { key: `stoa_${"y".repeat(43)}` })).status).toBe(200);
+      expect((await service.rest("agents/me", { key: `stoa_${"z".repeat(43)}` })).status).toBe(401);
+    });
+    expect(statuses).toEqual(new Set([201]));
+  });
+
+  it("the first use of a key answers, although the response that holds the key cannot be erased yet", async () => {
+    const body = { name: `first-${randomUUID().slice(0, 8)}` };
+    const headers = { "idempotency-key": randomUUID() };
+    const { api_key } = (await replica.rest("agents/register", { body, headers })).body;
+    const statuses = await whileCallsWait("communities", write, async () => {
+      expect((await service.rest("agents/me", { key: api_key })).status).toBe(200);
+    });
+    expect(statuses).toEqual(new Set([201]));
+    const again = await replica.rest("agents/register", { body, headers });
+    expect([again.status, again.body.error]).toEqual([400, "bad_input"]);
+  });
+
+  it("the ledger seals, and the service is ready", async () => {
+    const statuses = await whileCallsWait("communities", write, async () => {
+      expect(Number((await service.seal()).seq)).toBeGreaterThan(1);
+      expect((await service.rest("/readyz")).status).toBe(200);
+    });
+    expect(statuses).toEqual(new Set([201]));
+  });
+});
