@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { DatabaseAddress } from "../database/pool/session.ts";
 import type { Queryable } from "../database/queryable.ts";
 import type { Migration } from "../schema/migration-files.ts";
-import { appliedMigrations, recordTables, restoreMark } from "../schema/migration-records.ts";
+import { appliedMigrations, incompleteReason, recordTables, restoreMark } from "../schema/migration-records.ts";
 import { readHead } from "../tables/receipts.ts";
 import { type BackupHeader, endLine, headerLines } from "./format.ts";
 import { Link, sessionSettings } from "./link.ts";
@@ -94,11 +94,11 @@ class Output {
 
 /** @throws Error when one of Stoa's tables is missing */
 function ownTables(present: readonly Table[], migrations: readonly Migration[]): Table[] {
-  return [...tablesOf(migrations)].map((name) => {
-    const table = present.find((each) => each.name === name);
-    if (table === undefined) throw new Error(`The table ${name} is missing: this database is incomplete.`);
-    return table;
-  });
+  const tables = new Map(present.map((table) => [table.name, table]));
+  const names = [...tablesOf(migrations)];
+  const missing = names.filter((name) => !tables.has(name)).sort();
+  if (missing.length > 0) throw new Error(incompleteReason(missing.map((name) => `the table ${name}`)));
+  return names.map((name) => tables.get(name) as Table);
 }
 
 async function describe(db: Queryable, migrations: readonly Migration[], now: Date): Promise<BackupHeader> {

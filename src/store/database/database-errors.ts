@@ -64,7 +64,7 @@ export function isCommitInDoubt(error: unknown): boolean {
 
 /** Whether a statement failed because the schema lacks a table (1146, 1812, 1932), a column (1054) or an index (1176). */
 export function isSchemaFault(error: unknown): error is Error {
-  return [1054, 1146, 1176, 1812, 1932].includes((error as DriverError).errno ?? 0);
+  return [1054, 1146, 1176, 1812, 1932].includes((error as DriverError | undefined)?.errno ?? 0);
 }
 
 /** The error of a transaction whose COMMIT got no clear answer. */

@@ -1,8 +1,8 @@
 import type { Database } from "../database/database.ts";
 import { logWhileRunning } from "./log-while-running.ts";
-import { type Migration, readMigrations } from "./migration-files.ts";
+import { createdTables, type Migration, readMigrations } from "./migration-files.ts";
 import { holdLease } from "./migration-lease.ts";
-import { findConflict, isMigrated, readRecords, recordTables } from "./migration-records.ts";
+import { findConflict, isMigrated, listTables, readRecords, recordTables, restoreAdvice } from "./migration-records.ts";
 
 /*
  * Migrations are the numbered SQL files in migrations/. DDL commits by itself, so the database records each statement when
@@ -64,12 +64,28 @@ async function applyAll(target: Target, migrations: Migration[], log: (line: str
   const records = await readRecords(target.db.reader(target.signal));
   const conflict = findConflict(migrations, records);
   if (conflict !== undefined) throw new Error(conflict);
+  if (records.length === 0) await checkEmpty(target, migrations);
   for (const migration of migrations) {
     const record = records.find(({ version }) => version === migration.version);
     if (record?.finished) continue;
     log(`migrating the database: ${migration.name}${record ? ", which an earlier start began" : ""}`);
     await applyOne(target, migration, record?.statements_begun ?? 0, log);
   }
+}
+
+/**
+ * Checks that a database without records of migrations has no tables either. The record of a migration is always older
+ * than its tables.
+ * @throws Error with one line
+ */
+async function checkEmpty({ db, signal }: Target, migrations: readonly Migration[]): Promise<void> {
+  const tables = await listTables(db.reader(signal));
+  const present = createdTables(migrations).filter((name) => tables.has(name));
+  if (present.length === 0) return;
+  throw new Error(
+    `The database has the tables ${present.join(", ")}, but schema_migrations has no rows. It is restored incompletely, or` +
+      ` belongs to another program. ${restoreAdvice}`,
+  );
 }
 
 /** @param begun how many of its statements were begun before */

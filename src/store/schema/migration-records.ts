@@ -33,9 +33,14 @@ export const recordTables = [
    ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 ];
 
+/** What an operator does about a database that lacks something. */
+export const restoreAdvice = "Restore a backup into an empty database: npm run stoa -- restore FILE";
+
 /** Version and name of the record that marks a database while a backup is restored into it. */
 export const restoreMark = { version: 0, name: "restore" };
 
+/** How many missing parts a line names. */
+const maxNamed = 8;
 const never = new AbortController().signal;
 
 /** Compares a database's records with the migrations of this program. @throws StoaError when the database is away */
@@ -48,10 +53,21 @@ export async function schemaState(db: Pick<Database, "reader">, signal: AbortSig
   const conflict = findConflict(migrations, records);
   if (conflict !== undefined) return { kind: "other", reason: conflict };
   if (!areFinished(migrations, records)) return { kind: "behind" };
-  const missing = createdTables(migrations).filter((name) => !tables.has(name));
+  const missing = createdTables(migrations)
+    .filter((name) => !tables.has(name))
+    .sort();
   if (missing.length === 0) return { kind: "current" };
-  const reason = `The database lacks ${missing.join(", ")}, or its account may not read them. Restore a backup, or the grants.`;
-  return { kind: "incomplete", reason };
+  return { kind: "incomplete", reason: incompleteReason(missing.map((name) => `the table ${name}`)) };
+}
+
+/**
+ * Describes a database that lacks something, as one line for the operator.
+ * @param parts what it lacks
+ */
+export function incompleteReason(parts: readonly string[]): string {
+  const named = parts.slice(0, maxNamed).join(", ");
+  const more = parts.length > maxNamed ? ` and ${parts.length - maxNamed} more` : "";
+  return `The database lacks ${named}${more}, or its account may not read this. ${restoreAdvice}`;
 }
 
 /** Whether every migration is finished. The tables themselves are not looked at. */
@@ -117,7 +133,7 @@ async function hasRecords(db: Queryable): Promise<boolean> {
 }
 
 /** The tables that the account may see. */
-async function listTables(db: Queryable): Promise<Set<string>> {
+export async function listTables(db: Queryable): Promise<Set<string>> {
   const tables = await db.rows<{ name: string }>(
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
   );

@@ -6,6 +6,7 @@ import type { Finding, Outcome } from "../recount/finding.ts";
 import { missingTriggers } from "./append-only.ts";
 import { generatedColumns } from "./generated-columns.ts";
 import { triggerStatements } from "./migration-files.ts";
+import { incompleteReason } from "./migration-records.ts";
 import { describeSchema } from "./schema-dump.ts";
 
 /** Something that is missing, and the statement that makes it. */
@@ -44,14 +45,47 @@ async function define(db: Database, signal: AbortSignal, definition: string): Pr
   }
 }
 
+/**
+ * Checks that a database has every table, column and index that requests need. Only some tables of a dump may have been
+ * restored. Triggers are not checked, because each start restores them; nor are foreign keys, because no request needs them.
+ * @throws Error with one line that names what is missing
+ */
+export async function checkComplete(db: Queryable): Promise<void> {
+  const actual = parse(await describeSchema(db));
+  const missing = [...(await recordedSchema())].flatMap(([table, lines]) => {
+    const there = actual.get(table);
+    if (there === undefined) return onlyForMigrations.has(table) ? [] : [`the table ${table}`];
+    const columns = new Set([...there].map(nameOf));
+    return [...lines].flatMap((line) => {
+      if (/^(?:trigger|foreign key) /.test(line)) return [];
+      if (/^(?:unique )?index /.test(line)) return there.has(line) ? [] : [`the ${line} of ${table}`];
+      return columns.has(nameOf(line)) ? [] : [`the column ${table}.${nameOf(line)}`];
+    });
+  });
+  if (missing.length > 0) throw new Error(incompleteReason(missing));
+}
+
+/** A migration creates it again. */
+const onlyForMigrations = new Set(["schema_lease"]);
+
+/** The name of the column that a line describes. */
+function nameOf(line: string): string {
+  return line.split(" ")[0] as string;
+}
+
+/** The lines of each table, as the migrations make them. */
+async function recordedSchema(): Promise<Map<string, Set<string>>> {
+  return parse(await readFile(new URL("./schema.txt", import.meta.url), "utf8"));
+}
+
 /** Everything except triggers. */
 async function missingParts(db: Queryable): Promise<Missing[]> {
-  const recorded = parse(await readFile(new URL("./schema.txt", import.meta.url), "utf8"));
+  const recorded = await recordedSchema();
   const actual = parse(await describeSchema(db));
   const generated = await generatedColumns();
   // In a table that was copied row by row, they may be plain columns that nothing keeps up to date.
   const definitionOf = (table: string, line: string) =>
-    line.endsWith(" generated") ? generated.get(`${table}.${line.split(" ")[0]}`) : undefined;
+    line.endsWith(" generated") ? generated.get(`${table}.${nameOf(line)}`) : undefined;
   return [...recorded].flatMap(([table, lines]) => {
     const there = actual.get(table);
     if (there === undefined) return [missing(table, "the table is missing")];

@@ -1,4 +1,5 @@
 import { StoredDamage } from "../../errors.ts";
+import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** A receipt as stored: the canonical bytes, and the values that are also in them. */
@@ -35,15 +36,26 @@ function headIsGone(): StoredDamage {
   return new StoredDamage("The row of ledger_head is missing; restore it from a backup.");
 }
 
-/** Writes a receipt and moves the head, which must be locked. `ts` in milliseconds since 1970 (UTC). */
+/**
+ * Writes a receipt and moves the head, which must be locked. `ts` in milliseconds since 1970 (UTC).
+ * @throws StoredDamage when there is a receipt behind the head
+ */
 export async function insertReceipt(tx: Tx, receipt: ReceiptRow, ts: number): Promise<void> {
   const { seq, hash, prev_hash, canonical } = receipt;
-  await tx.run("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES (?, ?, ?, ?)", [
-    seq,
-    hash,
-    prev_hash,
-    canonical,
-  ]);
+  try {
+    await tx.run("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES (?, ?, ?, ?)", [
+      seq,
+      hash,
+      prev_hash,
+      canonical,
+    ]);
+  } catch (error) {
+    if (!isDuplicate(error, "PRIMARY")) throw error;
+    throw new StoredDamage(
+      `The head of the ledger is receipt ${seq - 1}, but there are later receipts; restore the ledger from a backup.`,
+      error,
+    );
+  }
   await tx.run("UPDATE ledger_head SET seq = ?, hash = ?, ts = ? WHERE id = 1", [seq, hash, ts]);
 }
 

@@ -85,7 +85,7 @@ it("the service warns when new connections fail while open connections still wor
 });
 
 it.each([
-  ["a missing table", "RENAME TABLE posts TO posts_away", "RENAME TABLE posts_away TO posts", /lacks posts,/],
+  ["a missing table", "RENAME TABLE posts TO posts_away", "RENAME TABLE posts_away TO posts", /lacks the table posts,/],
   [
     "a missing ledger head",
     "UPDATE ledger_head SET id = 2",

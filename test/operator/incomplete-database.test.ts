@@ -1,0 +1,138 @@
+// A database that lacks something, as after a restore of only some tables: the service and every command say in one line
+// what is missing and what to do.
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
+import { beforeEach, expect, it } from "vitest";
+import { startLedger } from "../ledger/support.ts";
+import { afterFile } from "../support/after-file.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { ServiceProcess, urlOf } from "../support/process.ts";
+import { startService } from "../support/service.ts";
+import { type Outcome, operate } from "./support.ts";
+
+const advice = "Restore a backup into an empty database: npm run stoa -- restore FILE";
+const lacks = (what: string) => `The database lacks ${what}, or its account may not read this. ${advice}`;
+const folder = mkdtempSync(join(tmpdir(), "stoa-incomplete-"));
+afterFile(() => rmSync(folder, { recursive: true }));
+
+let db: TestDatabase;
+beforeEach(async () => {
+  db = await createTestDatabase();
+  await (await startService({ db })).app.close();
+});
+
+/** Starts the service, which fails. @returns its exit code, and what it printed besides its log */
+async function failStart(): Promise<{ code: number | null; lines: string[] }> {
+  const service = new ServiceProcess({ STOA_DATABASE_URL: urlOf(db.config), STOA_METRICS_PORT: "none" });
+  const code = await service.exited;
+  return { code, lines: service.output.split("\n").filter((line) => line !== "" && !line.startsWith("{")) };
+}
+
+const run = (name: string, ...args: string[]): Promise<Outcome> => operate(db.config, [name, ...args]);
+const backup = () => run("backup", join(folder, "backup.sql"));
+const failed = (line: string) => ({ status: 3, out: [], notes: [line] });
+
+it("without some tables", async () => {
+  await db.rows("DROP TABLE votes, ledger_days");
+  const reason = lacks("the table ledger_days, the table votes");
+  expect(await failStart()).toEqual({ code: 1, lines: [reason] });
+  for (const name of ["seal", "recover"]) expect(await run(name)).toEqual(failed(`stoa ${name}: ${reason}`));
+  expect(await backup()).toEqual(failed(`stoa backup: ${reason}`));
+  expect(readdirSync(folder)).toEqual([]);
+  const { status, out } = await run("fsck");
+  expect([status, out.slice(0, 2)]).toEqual([1, ["ledger_days: the table is missing", "votes: the table is missing"]]);
+});
+
+it("without any table but the records of migrations", async () => {
+  const names = await db.rows<{ name: string }>(
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name NOT LIKE 'schema%'",
+  );
+  // Tables without foreign keys to them come first.
+  await db.rows("DROP TABLE comments, votes, posts");
+  for (const { name } of names) await db.rows(`DROP TABLE IF EXISTS ${name}`);
+  const { code, lines } = await failStart();
+  expect([code, lines]).toEqual([1, [expect.stringMatching(/^The database lacks the table .* and 8 more, or/)]]);
+  expect(await run("recover")).toEqual(failed(`stoa recover: ${lines[0]}`));
+  expect((await run("fsck")).status).toBe(1);
+});
+
+it("without indexes", async () => {
+  await db.rows("ALTER TABLE agents DROP KEY agents_name_key");
+  await db.rows("ALTER TABLE comments DROP KEY comments_author");
+  const index =
+    "the unique index agents_name_key (name_key) of agents, the index comments_author (author_id, id) of comments";
+  expect(await failStart()).toEqual({ code: 1, lines: [lacks(index)] });
+  const { status, out } = await run("fsck");
+  expect([status, out.slice(0, 2)]).toEqual([
+    1,
+    [
+      "agents: the schema lacks: unique index agents_name_key (name_key)",
+      "comments: the schema lacks: index comments_author (author_id, id)",
+    ],
+  ]);
+  expect((await run("seal")).status).toBe(0);
+  expect((await run("recover")).status).toBe(0);
+  // A backup has the whole schema, so a restore brings the indexes back.
+  expect((await backup()).status).toBe(0);
+  db = await createTestDatabase();
+  expect((await run("restore", join(folder, "backup.sql"))).status).toBe(0);
+  expect((await run("fsck")).out).toEqual([]);
+});
+
+it("without a column", async () => {
+  await db.rows("ALTER TABLE ledger_head DROP COLUMN ts");
+  expect(await failStart()).toEqual({ code: 1, lines: [lacks("the column ledger_head.ts")] });
+  for (const name of ["seal", "recover"]) {
+    const { status, notes } = await run(name);
+    expect([status, notes]).toEqual([
+      3,
+      [expect.stringMatching(/^stoa \w+: Unknown column 'ts' .*stoa fsck names .*restore FILE$/)],
+    ]);
+  }
+});
+
+it("without the records of migrations", async () => {
+  await db.rows("DROP TABLE schema_migrations");
+  const { code, lines } = await failStart();
+  expect([code, lines]).toEqual([
+    1,
+    [
+      expect.stringMatching(
+        /^The database has the tables agents, .*, but schema_migrations has no rows\. .*restore FILE$/,
+      ),
+    ],
+  ]);
+  for (const name of ["seal", "recover", "fsck"]) {
+    const line = `stoa ${name}: the database is not migrated to this version; start the service first`;
+    expect(await run(name)).toEqual(failed(line));
+  }
+  expect(await backup()).toEqual(failed("stoa backup: The database is empty: no Stoa has used it yet."));
+});
+
+it("without rows of the ledger", async () => {
+  await db.rows("DELETE FROM ledger_epoch");
+  const epoch = "The row of ledger_epoch is missing; restore it from a backup.";
+  expect(await failStart()).toEqual({ code: 1, lines: [epoch] });
+  await db.rows("UPDATE ledger_head SET seq = 0, hash = REPEAT('0', 64)");
+  const behind = "The head of the ledger is receipt 0, but there are later receipts; restore the ledger from a backup.";
+  expect(await failStart()).toEqual({ code: 1, lines: [behind] });
+  await db.rows("DELETE FROM ledger_head");
+  const head = "The row of ledger_head is missing; restore it from a backup.";
+  expect(await failStart()).toEqual({ code: 1, lines: [head] });
+  expect(await run("recover")).toEqual(failed(`stoa recover: ${head}`));
+  expect(await backup()).toEqual(failed(`stoa backup: ${head}`));
+  const { status, out } = await run("fsck");
+  expect([status, out]).toEqual([1, ["ledger_head id 1: the row is missing", "ledger_epoch id 1: the row is missing"]]);
+});
+
+it("with a head that is older than the receipts", async () => {
+  await db.rows("UPDATE ledger_head SET seq = 0, hash = REPEAT('0', 64), ts = 0");
+  const service = await startLedger({ db });
+  await expect(service.seal()).rejects.toMatchObject({
+    code: Code.Unavailable,
+    rawMessage: expect.stringContaining("but there are later receipts"),
+  });
+  expect((await service.rest("posts")).status).toBe(200);
+});
