@@ -140,6 +140,18 @@ describe.concurrent("SIGTERM", () => {
     await expectBothEnd(service, databasePid());
   });
 
+  it("ends a start although something in the process never ends", async () => {
+    const db = await createLinkedDatabase();
+    db.relay.freeze();
+    const forever = "data:text/javascript,setInterval(()=>{},1000)";
+    const service = start({ STOA_DATABASE_URL: urlOf(db.config), NODE_OPTIONS: `--import=${forever}` });
+    await waitUntil("a connection", () => db.relay.clients > 0);
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(boundMs);
+    expect(service.output).toContain("the process ends although some of its work still runs");
+  });
+
   it.each([
     ["nobody reads", false],
     ["can no longer be written", true],
