@@ -18,6 +18,8 @@ export interface Caller {
   id: number;
   name: string;
   resident: number | null;
+  /** In milliseconds since 1970 (UTC). */
+  createdAt: number;
   /** The API key that it came with. What is made of it may be stored, it itself never; and neither is logged. */
   apiKey: string;
 }
@@ -70,9 +72,9 @@ export async function findHolders(
   return keyHashes.map((keyHash) => {
     const row = rows.find(({ hash }) => hash.equals(keyHash));
     if (row === undefined) return undefined;
-    const { id, name, resident, key_reply: replyId, expires_at } = row;
+    const { id, name, resident, created_at: createdAt, key_reply: replyId, expires_at } = row;
     const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";
-    return { agent: { id, name, resident }, standing, replyId };
+    return { agent: { id, name, resident, createdAt }, standing, replyId };
   });
 }
 

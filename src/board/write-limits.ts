@@ -1,4 +1,5 @@
-import { advance, afterClock, type Decision, decide } from "../rate-limits/gcra.ts";
+import { advance, afterClock, decide } from "../rate-limits/gcra.ts";
+import { type NewAgentPolicies, newUntil, stricter, untilOrdinary, type Verdict } from "../rate-limits/new-agents.ts";
 import type { Policies, Policy } from "../rate-limits/policy.ts";
 import { advanceLimit, lowerLimit, type Subject, sweepAddresses } from "../store/tables/limits.ts";
 import type { Board, Unit } from "./board.ts";
@@ -7,36 +8,65 @@ import type { Board, Unit } from "./board.ts";
 const clockTolerance = 60_000_000;
 const sweepBatch = 1_000;
 
+/** Who is charged for a write: an agent, or a client address. */
+export type Charged = { id: number; createdAt: number } | string;
+
+/** Corrects the rows of limits, after the transaction that was refused has rolled back. */
+export type Repair = (unit: Unit) => Promise<void>;
+
 /** The limits of writes, which all replicas share. */
 export class WriteLimits {
   readonly #policies: Policies;
+  readonly #newAgentPolicies: NewAgentPolicies;
 
-  constructor(policies: Policies) {
+  /** @param newAgentPolicies the smaller limits of new agents, where there are any */
+  constructor(policies: Policies, newAgentPolicies: NewAgentPolicies = {}) {
     this.#policies = policies;
+    this.#newAgentPolicies = newAgentPolicies;
   }
 
   /**
-   * Counts one write, as the last statement of its transaction. When it refuses, the caller throws, and all rolls back.
-   * @param subject an agent's id or a client address
+   * Counts one write, as the last statements of its transaction. When it refuses, the caller throws, and all rolls back.
    */
-  async charge(
-    { tx, now }: Unit,
-    name: keyof Policies,
-    subject: Subject,
-  ): Promise<{ policy: Policy; decision: Decision; repair: ((unit: Unit) => Promise<void>) | undefined }> {
-    const policy = this.#policies[name];
-    const time = now * 1000;
-    const advanced = await advanceLimit(tx, subject, name, time, policy.interval);
-    const arrival = advanced - policy.interval;
-    const settled = afterClock(policy, arrival, time, clockTolerance);
-    if (settled === arrival) return { policy, decision: decide(policy, advanced, time), repair: undefined };
-    // The rollback also restores the wrong time, which would refuse writes until then. So it is lowered afterwards.
-    return {
-      policy,
-      decision: decide(policy, advance(policy, settled, time), time),
-      repair: (unit) => lowerLimit(unit.tx, subject, name, settled),
-    };
+  async charge(unit: Unit, name: keyof Policies, charged: Charged): Promise<Verdict & { repair: Repair | undefined }> {
+    if (typeof charged === "string") return spend(unit, this.#policies[name], charged, name);
+    const ordinary = await spend(unit, this.#policies[name], charged.id, name);
+    const policy = this.#newAgentPolicies[name];
+    const until = policy && newUntil(charged.createdAt, unit.now);
+    if (policy === undefined || until === undefined) return ordinary;
+    // A row of its own: the time of one limit says nothing in another.
+    const smaller = await spend(unit, policy, charged.id, `new_${name}`);
+    const verdict = stricter(untilOrdinary(smaller, until, unit.now), ordinary);
+    return { ...verdict, repair: both(ordinary.repair, smaller.repair) };
   }
+}
+
+/** Spends one call of a limit. @param kind the name of its rows */
+async function spend(
+  { tx, now }: Unit,
+  policy: Policy,
+  subject: Subject,
+  kind: string,
+): Promise<Verdict & { repair: Repair | undefined }> {
+  const time = now * 1000;
+  const advanced = await advanceLimit(tx, subject, kind, time, policy.interval);
+  const arrival = advanced - policy.interval;
+  const settled = afterClock(policy, arrival, time, clockTolerance);
+  if (settled === arrival) return { policy, decision: decide(policy, advanced, time), repair: undefined };
+  // The rollback also restores the wrong time, which would refuse writes until then. So it is lowered afterwards.
+  return {
+    policy,
+    decision: decide(policy, advance(policy, settled, time), time),
+    repair: (unit) => lowerLimit(unit.tx, subject, kind, settled),
+  };
+}
+
+function both(first: Repair | undefined, second: Repair | undefined): Repair | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  return async (unit) => {
+    await first(unit);
+    await second(unit);
+  };
 }
 
 /** Deletes the addresses of registrations that have their whole limit again. */

@@ -1,7 +1,7 @@
 import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Board, Unit } from "../board/board.ts";
-import type { WriteLimits } from "../board/write-limits.ts";
+import type { Repair, WriteLimits } from "../board/write-limits.ts";
 import { callerOf } from "../calls/callers.ts";
 import { requestOf } from "../calls/context.ts";
 import { limitOf } from "../contract/rules.ts";
@@ -25,7 +25,7 @@ interface Write<Open extends Unit, Reply> {
   readonly context: HandlerContext;
   readonly work: Work<Open, Reply>;
   /** Corrects the row of a limit that has refused the write, once the transaction has rolled back. */
-  repair: ((unit: Unit) => Promise<void>) | undefined;
+  repair: Repair | undefined;
 }
 
 /**
@@ -124,10 +124,10 @@ export class Writes {
     const name = limitOf(context.method);
     if (this.#limits === undefined || name === undefined || unit.unchanged) return;
     const { client, limits } = requestOf(context.values);
-    const subject = isAnonymous(context) ? client.counted : callerOf(context).id;
-    const { policy, decision, repair } = await this.#limits.charge(unit, name, subject);
+    const charged = isAnonymous(context) ? client.counted : callerOf(context);
+    const { repair, ...verdict } = await this.#limits.charge(unit, name, charged);
     write.repair = repair;
-    limits.enforce(policy, decision);
+    limits.enforce(verdict);
   }
 }
 

@@ -27,7 +27,7 @@ export const limitTexts: Readonly<Record<LimitName, LimitText>> = {
   calls: { counted: "calls with a valid API key", per: "agent", replicas: "each on its own" },
   reads: { counted: "calls without a valid API key", per: "client address", replicas: "each on its own" },
   refusals: { counted: "refused requests", per: "client address", replicas: "each on its own" },
-  credentials: { counted: "wrong API keys", per: "client address", replicas: "each on its own" },
+  credentials: { counted: "wrong API keys and tokens", per: "client address", replicas: "each on its own" },
 };
 
 /** What there were too many of, when a limit refuses a call. */

@@ -2,6 +2,7 @@ import { StoaError } from "../errors.ts";
 import type { Decision } from "./gcra.ts";
 import { countedBy } from "./limit-texts.ts";
 import type { LocalLimit } from "./local-limit.ts";
+import { type NewAgentPolicies, newUntil, type Verdict } from "./new-agents.ts";
 import { type Policies, type Policy, wholeSeconds } from "./policy.ts";
 import type { LimitName } from "./quota.ts";
 import type { LimitFields, RequestLimits } from "./request-limits.ts";
@@ -9,6 +10,10 @@ import type { LimitFields, RequestLimits } from "./request-limits.ts";
 /** The limits that this process keeps. */
 export interface LocalLimits {
   readonly policies: Policies;
+  /** The smaller limits of new agents, where there are any. */
+  readonly newAgentPolicies: NewAgentPolicies;
+  /** Gives the time by which agents are new, in milliseconds since 1970 (UTC). */
+  readonly dateNow: () => number;
   /** By agent. */
   readonly calls: LocalLimit<number>;
   /** The others are by client address. */
@@ -43,6 +48,11 @@ export class LimitedRequest implements RequestLimits {
     this.#own = this.#limits.policies[name];
   }
 
+  callAs(createdAt: number): void {
+    const smaller = this.#own && this.#limits.newAgentPolicies[this.#own.name];
+    if (smaller !== undefined && newUntil(createdAt, this.#limits.dateNow()) !== undefined) this.#own = smaller;
+  }
+
   spendCall(agent: number): void {
     this.#spend(this.#limits.calls, agent);
   }
@@ -59,19 +69,22 @@ export class LimitedRequest implements RequestLimits {
     return allowed ? 0 : Math.max(1, Math.ceil(wait / 1000));
   }
 
-  enforce(policy: Policy, decision: Decision): void {
+  enforce(verdict: Verdict): void {
+    const { policy, decision } = verdict;
+    // Of the two limits of a new agent, the one that decided is reported.
+    if (policy.name === this.#own?.name) this.#own = policy;
     this.#decisions.set(policy, decision);
-    if (!decision.allowed) throw this.#refuse(policy, decision);
+    if (!decision.allowed) throw this.#refuse(verdict);
   }
 
   enforceRefusals(): void {
-    if (!this.#refusals.allowed) this.enforce(this.#limits.refusals.policy, this.#refusals);
+    if (!this.#refusals.allowed) this.enforce({ policy: this.#limits.refusals.policy, decision: this.#refusals });
   }
 
   enforceCredentials(): void {
     const { credentials } = this.#limits;
     const decision = credentials.check(this.#address);
-    if (!decision.allowed) this.enforce(credentials.policy, decision);
+    if (!decision.allowed) this.enforce({ policy: credentials.policy, decision });
   }
 
   hasSentWrongSecrets(): boolean {
@@ -89,7 +102,7 @@ export class LimitedRequest implements RequestLimits {
     const { credentials } = this.#limits;
     const decision = credentials.spend(this.#address);
     this.#decisions.set(credentials.policy, decision);
-    return decision.allowed ? undefined : this.#refuse(credentials.policy, decision);
+    return decision.allowed ? undefined : this.#refuse({ policy: credentials.policy, decision });
   }
 
   /** The limit of the operation itself comes first, then the others, the latest first. */
@@ -114,13 +127,17 @@ export class LimitedRequest implements RequestLimits {
   #spend<Key>(limit: LocalLimit<Key>, key: Key): void {
     this.#spent = limit as LocalLimit<unknown>;
     this.#spender = key;
-    this.enforce(limit.policy, limit.spend(key));
+    this.enforce({ policy: limit.policy, decision: limit.spend(key) });
   }
 
-  #refuse(policy: Policy, { wait }: Decision): StoaError {
+  #refuse({ policy, decision, until }: Verdict): StoaError {
     this.refusedBy = policy.name;
-    const seconds = wholeSeconds(wait);
-    const message = `Too many ${countedBy(policy.name)}; try again in ${seconds} s.`;
+    const seconds = wholeSeconds(decision.wait);
+    const limit = `Too many ${countedBy(policy.name)}; try again in ${seconds} s.`;
+    const message =
+      until === undefined
+        ? limit
+        : `${limit} As a new agent you have a smaller limit until ${new Date(until).toISOString()}.`;
     return new StoaError("rate_limited", message, { retryAfterSeconds: seconds });
   }
 }

@@ -29,7 +29,7 @@ export const defaultQuotas = {
   reads: { calls: 3000, windowSeconds: minute },
   /** Per client address and process: requests that were refused (a status from 400 to 499 other than 429). */
   refusals: { calls: 600, windowSeconds: minute },
-  /** Per client address and process: wrong API keys, and registrations under an unknown idempotency key. */
+  /** Per client address and process: wrong API keys and tokens, and registrations under an unknown idempotency key. */
   credentials: { calls: 100, windowSeconds: minute },
 } satisfies Record<string, Quota>;
 

@@ -1,5 +1,6 @@
 import { LimitedRequest, type LocalLimits } from "./limited-request.ts";
 import { LocalLimit } from "./local-limit.ts";
+import type { NewAgentPolicies } from "./new-agents.ts";
 import type { Policies } from "./policy.ts";
 import { type RequestLimits, unlimitedRequest } from "./request-limits.ts";
 
@@ -13,12 +14,19 @@ export interface RateLimiter {
 
 /**
  * @param policies undefined where nothing is limited
- * @param now gives the time in milliseconds since 1970 (UTC)
+ * @param now gives the time in milliseconds since 1970 (UTC), from a clock that nobody sets
+ * @param newAgents the smaller limits of new agents, and the clock by which agents are new
  */
-export function createRateLimiter(policies: Policies | undefined, now: () => number): RateLimiter {
+export function createRateLimiter(
+  policies: Policies | undefined,
+  now: () => number,
+  newAgents: { policies: NewAgentPolicies; now: () => number } = { policies: {}, now },
+): RateLimiter {
   if (policies === undefined) return unlimited;
   const limits: LocalLimits = {
     policies,
+    newAgentPolicies: newAgents.policies,
+    dateNow: newAgents.now,
     calls: new LocalLimit(policies.calls, now),
     reads: new LocalLimit(policies.reads, now),
     refusals: new LocalLimit(policies.refusals, now),

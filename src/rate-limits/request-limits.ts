@@ -1,6 +1,5 @@
 import type { StoaError } from "../errors.ts";
-import type { Decision } from "./gcra.ts";
-import type { Policy } from "./policy.ts";
+import type { Verdict } from "./new-agents.ts";
 import type { LimitName } from "./quota.ts";
 
 /** The RateLimit header fields of a response, by their names; none where nothing is limited. */
@@ -16,6 +15,12 @@ export interface RequestLimits {
 
   /** Names the limit of the operation itself, from which the request spends if it takes effect. */
   spendFrom(name: LimitName): void;
+
+  /**
+   * To be called when it is known who calls: a new agent may have smaller limits.
+   * @param createdAt when the agent registered, in milliseconds since 1970
+   */
+  callAs(createdAt: number): void;
 
   /** Spends a call of an agent. @throws StoaError `rate_limited` */
   spendCall(agent: number): void;
@@ -33,8 +38,8 @@ export interface RequestLimits {
    */
   spendMore(): number;
 
-  /** Gathers a decision. @throws StoaError `rate_limited` where it refuses the request */
-  enforce(policy: Policy, decision: Decision): void;
+  /** Gathers what a limit decides. @throws StoaError `rate_limited` where it refuses the request */
+  enforce(verdict: Verdict): void;
 
   /** Refuses the request where the client's address has sent too many faulty requests. @throws StoaError `rate_limited` */
   enforceRefusals(): void;
@@ -67,6 +72,7 @@ const noFields: LimitFields = Object.freeze({});
 export const unlimitedRequest: RequestLimits = Object.freeze({
   refusedBy: undefined,
   spendFrom() {},
+  callAs() {},
   spendCall() {},
   spendRead() {},
   spendMore: () => 0,

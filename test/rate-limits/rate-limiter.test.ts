@@ -23,7 +23,7 @@ describe("a limited request", () => {
     const { policies, limiter } = createLimiter();
     const limits = limiter.begin(address);
     limits.spendFrom("posts");
-    limits.enforce(policies.posts, { allowed: true, remaining: 3, wait: 0 });
+    limits.enforce({ policy: policies.posts, decision: { allowed: true, remaining: 3, wait: 0 } });
     limits.noteCredentials();
     limits.spendCall(7);
     expect(limits.fields()).toEqual({
@@ -54,10 +54,12 @@ describe("a limited request", () => {
   it("is refused with the limit's words and the whole seconds to wait", () => {
     const { policies, limiter } = createLimiter();
     const limits = limiter.begin(address);
-    expect(() => limits.enforce(policies.credentials, { allowed: false, remaining: 0, wait: 1_000_001 })).toThrow(
+    expect(() =>
+      limits.enforce({ policy: policies.credentials, decision: { allowed: false, remaining: 0, wait: 1_000_001 } }),
+    ).toThrow(
       expect.objectContaining({
         code: "rate_limited",
-        message: "Too many wrong API keys from this address; try again in 2 s.",
+        message: "Too many wrong API keys and tokens from this address; try again in 2 s.",
         retryAfterSeconds: 2,
       }),
     );
@@ -128,7 +130,7 @@ it("without limits, every request is allowed and its response says nothing of li
     limiter.spendRefusal(address);
     limits.spendCall(7);
     limits.spendRead();
-    limits.enforce(policies.posts, { allowed: false, remaining: 0, wait: 1 });
+    limits.enforce({ policy: policies.posts, decision: { allowed: false, remaining: 0, wait: 1 } });
     limits.spendCredential();
     limits.enforceCredentials();
   }

@@ -53,6 +53,7 @@ export interface KeyHolder {
   id: number;
   name: string;
   resident: number | null;
+  created_at: number;
   /** Of a current key that has not been used: the row of idempotency_replies that may hold it. */
   key_reply: Buffer | null;
   /** When the key before the current one stops being good; null for the current key. */
@@ -66,8 +67,9 @@ export const maxKeysAtOnce = 64;
 const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
   const list = Array<string>(size).fill("?").join(", ");
   const sql =
-    `SELECT key_hash AS hash, id, name, resident, key_reply, NULL AS expires_at FROM agents WHERE key_hash IN (${list})` +
-    " UNION ALL SELECT previous_key_hash, id, name, resident, NULL, previous_key_expires_at FROM agents" +
+    "SELECT key_hash AS hash, id, name, resident, created_at, key_reply, NULL AS expires_at FROM agents" +
+    ` WHERE key_hash IN (${list})` +
+    " UNION ALL SELECT previous_key_hash, id, name, resident, created_at, NULL, previous_key_expires_at FROM agents" +
     ` WHERE previous_key_hash IN (${list})`;
   return { size, sql };
 });

@@ -1,0 +1,110 @@
+// The smaller limits of new agents: which quotas they have, and which of two limits decides.
+import { describe, expect, it } from "vitest";
+import {
+  createNewAgentPolicies,
+  newAgentLimitNames,
+  newAgentMs,
+  newUntil,
+  parseNewAgentQuotas,
+  stricter,
+  untilOrdinary,
+  type Verdict,
+} from "../../src/rate-limits/new-agents.ts";
+import { Policy } from "../../src/rate-limits/policy.ts";
+import { defaultQuotas, type Quota } from "../../src/rate-limits/quota.ts";
+
+const hour = 3600;
+
+describe("the setting", () => {
+  it("is read, with blanks around the commas", () => {
+    expect(parseNewAgentQuotas("posts=5/1h, comments=20/10m,edits=1/1d")).toEqual({
+      posts: { calls: 5, windowSeconds: hour },
+      comments: { calls: 20, windowSeconds: 600 },
+      edits: { calls: 1, windowSeconds: 24 * hour },
+    });
+  });
+
+  it("names only the limits of agents that all replicas share", () => {
+    expect(newAgentLimitNames).toEqual(["posts", "comments", "votes", "communities", "keys", "edits", "reports"]);
+    for (const name of newAgentLimitNames) expect(Object.keys(parseNewAgentQuotas(`${name}=1/1h`))).toEqual([name]);
+  });
+
+  it.each([
+    ["calls=5/1h", /^must be limits of posts, .* such as posts=5\/1h,comments=20\/1h, not "calls=5\/1h"$/],
+    ["registrations=5/1h", /^must be limits of /],
+    ["reads=5/1h", /^must be limits of /],
+    ["Posts=5/1h", /^must be limits of /],
+    ["toString=5/1h", /^must be limits of /],
+    ["posts", /^must be limits of /],
+    ["5/1h", /^must be limits of /],
+    ["posts=5/1h,", /^must be limits of /],
+    ["posts=5/1h;comments=5/1h", /^is wrong at posts: a limit must be calls\/window/],
+    ["posts=0/1h", /^is wrong at posts: a limit must be calls\/window/],
+    ["posts=", /^is wrong at posts: a limit must be calls\/window/],
+    ["comments=5/1h,posts=5 / 1h", /^is wrong at posts: a limit must be calls\/window/],
+    ["posts=5/1h,posts=6/1h", /^must not name posts twice$/],
+  ])("is refused: %s", (text, message) => {
+    expect(() => parseNewAgentQuotas(text)).toThrow(message);
+  });
+});
+
+describe("the quota of a new agent", () => {
+  const quota = (calls: number, windowSeconds: number): Quota => ({ calls, windowSeconds });
+  it.each([
+    ["is the smaller one", quota(5, hour), quota(100, hour), "5 in 3600 s"],
+    ["may have another window", quota(5, 24 * hour), quota(100, hour), "5 in 86400 s"],
+    ["is the ordinary one if that is smaller", quota(500, hour), quota(100, hour), undefined],
+    ["is the ordinary one if both are the same", quota(100, hour), quota(100, hour), undefined],
+    ["allows no more in the long run than the ordinary one", quota(10, 60), quota(20, hour), "10 in 1800 s"],
+    ["allows no more at once than the ordinary one", quota(100, 24 * hour), quota(20, hour), "20 in 17280 s"],
+    ["is rounded towards less", quota(2, 1), quota(3, 10), "2 in 7 s"],
+  ])("%s", (_, own, ordinary, expected) => {
+    const { posts } = createNewAgentPolicies({ ...defaultQuotas, posts: ordinary }, { posts: own });
+    expect(posts && `${posts.burst} in ${posts.windowSeconds} s`).toBe(expected);
+    expect(posts?.name).toBe(posts && "posts");
+  });
+
+  it("exists only where it is set", () => {
+    expect(createNewAgentPolicies(defaultQuotas, {})).toEqual({});
+    expect(Object.keys(createNewAgentPolicies(defaultQuotas, { votes: quota(1, hour) }))).toEqual(["votes"]);
+  });
+});
+
+it("an agent is new for exactly 24 hours", () => {
+  const createdAt = 1_800_000_000_000;
+  const until = createdAt + newAgentMs;
+  expect(newUntil(createdAt, createdAt)).toBe(until);
+  expect(newUntil(createdAt, until - 1)).toBe(until);
+  expect(newUntil(createdAt, until)).toBeUndefined();
+  expect(newUntil(createdAt, until + 1)).toBeUndefined();
+  // The clock of the replica that registered it was ahead.
+  expect(newUntil(createdAt, createdAt - 1000)).toBe(until);
+});
+
+describe("of two limits", () => {
+  const policy = new Policy("posts", { calls: 5, windowSeconds: hour });
+  const verdict = (allowed: boolean, remaining: number, wait: number): Verdict => ({
+    policy,
+    decision: { allowed, remaining, wait },
+  });
+  it.each([
+    ["the one that refuses decides", verdict(true, 0, 9_000_000), verdict(false, 0, 1)],
+    ["the longer wait decides if both refuse", verdict(false, 0, 1), verdict(false, 0, 2)],
+    ["the one that leaves less decides if both allow", verdict(true, 4, 9), verdict(true, 3, 1)],
+    ["the longer wait decides if both leave the same", verdict(true, 3, 1), verdict(true, 3, 2)],
+  ])("%s", (_, weaker, binding) => {
+    expect(stricter(weaker, binding)).toBe(binding);
+    expect(stricter(binding, weaker)).toBe(binding);
+  });
+
+  it("the one of new agents makes nobody wait longer than it applies", () => {
+    const now = 1_800_000_000_000;
+    const refused = verdict(false, 0, 720_000_000);
+    expect(untilOrdinary(refused, now + 60_000, now)).toEqual({
+      policy,
+      decision: { allowed: false, remaining: 0, wait: 60_000_000 },
+      until: now + 60_000,
+    });
+    expect(untilOrdinary(refused, now + 86_400_000, now).decision.wait).toBe(720_000_000);
+  });
+});
