@@ -26,6 +26,8 @@ export interface ErrorDetails {
   field?: string | undefined;
   /** Seconds after which a retry makes sense. */
   retryAfterSeconds?: number | undefined;
+  /** Of `unauthorized`: the scheme of the credentials, as WWW-Authenticate names it. By default it is Bearer. */
+  challenge?: string | undefined;
   cause?: unknown;
 }
 
@@ -35,12 +37,14 @@ export class StoaError extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly challenge: string | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.field = details.field;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.challenge = details.challenge;
   }
 }
 

@@ -7,6 +7,7 @@ import { ClientAddresses } from "../http/admission/client-address.ts";
 import type { GaugeSource } from "../http/metrics/metrics.ts";
 import { createServer, type Server, type ServerOptions } from "../http/server.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { createNewAgentPolicies } from "../rate-limits/new-agents.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
 import { createRateLimiter } from "../rate-limits/rate-limiter.ts";
 import { createServiceTable } from "../services/table.ts";
@@ -35,28 +36,31 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
   const { config, overrides, log, shutdown, warnings } = startup;
   const { database, board, ledger, times } = parts;
   const siteUrl = () => parts.siteUrl;
-  const policies = config.rateLimits && createPolicies(config.rateLimits);
+  const { rateLimits, registration } = config;
+  const policies = rateLimits && createPolicies(rateLimits);
+  const newAgentPolicies = rateLimits ? createNewAgentPolicies(rateLimits, config.newAgentLimits) : {};
   const table = createServiceTable({
     board,
     ledger,
     siteUrl,
     operatorToken: config.operatorToken,
-    writeLimits: policies && new WriteLimits(policies),
+    registration,
+    writeLimits: policies && new WriteLimits(policies, newAgentPolicies),
   });
-  const site = new Site({ siteUrl, now: times.now });
+  const site = new Site({ siteUrl, now: times.now, registration: registration.mode });
   const server = await createServer({
     table,
     pages: site,
     addRoutes(app, interceptors) {
       site.addRoutes(app, table, interceptors);
-      addGuideRoutes(app, { table, siteUrl, policies });
+      addGuideRoutes(app, { table, siteUrl, policies, newAgentPolicies, registration: registration.mode });
       const services = table.services.map(({ service }) => service);
-      addOpenApiRoutes(app, services, siteUrl);
+      addOpenApiRoutes(app, services, registration.mode, siteUrl);
     },
     isSecure: parts.siteUrl.startsWith("https://"),
     log,
     logAddresses: config.logAddresses,
-    limiter: createRateLimiter(policies, times.even),
+    limiter: createRateLimiter(policies, times.even, { policies: newAgentPolicies, now: times.now }),
     streams: config.streams,
     overload: config.overload,
     memory: overrides.memory,

@@ -58,11 +58,7 @@ export function toErrorBody({ code, message, field, retryAfterSeconds }: StoaErr
 /** The headers of a failure. */
 export function errorHeaders(error: StoaError): Record<string, string> {
   return {
-    ...challenge(error),
+    ...(error.code === "unauthorized" ? { "www-authenticate": error.challenge ?? "Bearer" } : {}),
     ...(error.retryAfterSeconds === undefined ? {} : { "retry-after": String(error.retryAfterSeconds) }),
   };
-}
-
-function challenge({ code }: StoaError): Record<string, string> {
-  return code === "unauthorized" ? { "www-authenticate": "Bearer" } : {};
 }

@@ -43,6 +43,12 @@ export interface ServiceTable {
     header: (name: string) => string | null,
     signal: AbortSignal,
   ): Promise<RequestContext["caller"]>;
+  /**
+   * Finds out whether a request may register an agent.
+   * @param token what the request shows as the registration token
+   * @throws StoaError `unauthorized`, `forbidden`
+   */
+  checkRegistration(token: string | null): void;
   /** Starts the time limit of a call that has to wait before it is made. @returns the time in milliseconds */
   beginCall(signal: AbortSignal): number;
 }

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type NewAgentQuotas, parseNewAgentQuotas } from "../rate-limits/new-agents.ts";
 import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
 import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
@@ -36,10 +37,14 @@ export interface Config {
   minFreeMiB: number | "default" | "off";
   /** The bearer token of internal services; undefined means that there is no operator service. */
   operatorToken: string | undefined;
+  /** Who may register agents: anybody, who shows the token, or nobody. */
+  registration: { mode: "open" | "token" | "closed"; token: string | undefined };
   /** The date that is day 1 of the ledger; undefined means the date of the first start. */
   ledgerEpoch: string | undefined;
   /** How often callers may do what; undefined means without limits. */
   rateLimits: Quotas | undefined;
+  /** The smaller quotas of agents in their first 24 hours. */
+  newAgentLimits: NewAgentQuotas;
   /** How many streams may be open at a time, and for how long. */
   streams: StreamLimits;
   /** The use of memory above which new work is refused. */
@@ -126,6 +131,7 @@ export function readConfig(environment: Environment): Config {
     );
   }
   const quotas = readQuotas(read);
+  const operatorToken = read("STOA_OPERATOR_TOKEN", parseToken);
   const config: Omit<Config, "warnings"> = {
     host,
     port: read("STOA_PORT", integerBetween(0, 65_535)) ?? 8080,
@@ -136,9 +142,11 @@ export function readConfig(environment: Environment): Config {
     databaseTimeoutMs: 1000 * (read("STOA_DATABASE_TIMEOUT_SECONDS", integerBetween(1, 600)) ?? 10),
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),
     minFreeMiB: read("STOA_MIN_FREE_MIB", offOr(integerBetween(1, 1_000_000))) ?? "default",
-    operatorToken: read("STOA_OPERATOR_TOKEN", parseToken),
+    operatorToken,
+    registration: readRegistration(read, operatorToken),
     ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),
     rateLimits: read("STOA_RATE_LIMITS", oneOf("on", "off")) === "off" ? undefined : quotas,
+    newAgentLimits: read("STOA_NEW_AGENT_LIMITS", parseNewAgentQuotas) ?? {},
     streams: readStreamLimits(read),
     overload: readOverloadLimits(read),
     trustProxy: read("STOA_TRUST_PROXY", parseProxies) ?? [],
@@ -167,11 +175,12 @@ export function readConfig(environment: Environment): Config {
 
 /** The settings for the log: without passwords and keys. */
 export function describeConfig(config: Config): Record<string, unknown> {
-  const { tls, database, migrationDatabase, operatorToken, warnings, metrics, ...plain } = config;
+  const { tls, database, migrationDatabase, operatorToken, registration, warnings, metrics, ...plain } = config;
   return {
     ...plain,
     metrics: { host: metrics.host, port: metrics.port?.number ?? "none", token: metrics.token !== undefined },
     operator: operatorToken !== undefined,
+    registration: registration.mode,
     tls: tls !== undefined,
     database: database ? describeDatabase(database) : "private",
     ...(migrationDatabase ? { migrationDatabase: describeDatabase(migrationDatabase) } : {}),
@@ -198,6 +207,24 @@ function readMetrics(read: Read): MetricsConfig {
     port: port === "none" ? undefined : { number: port ?? defaultMetricsPort, isDefault: port === undefined },
     token: read("STOA_METRICS_TOKEN", parseToken),
   };
+}
+
+/** A token that is not asked for is a mistake: the operator believes that registration is not open. */
+function readRegistration(read: Read, operatorToken: string | undefined): Config["registration"] {
+  const mode = read("STOA_REGISTRATION", oneOf("open", "token", "closed")) ?? "open";
+  const token = read("STOA_REGISTRATION_TOKEN", parseToken);
+  if (mode === "token" && token === undefined) {
+    throw new ConfigError("STOA_REGISTRATION_TOKEN is missing: STOA_REGISTRATION is token.");
+  }
+  if (mode !== "token" && token !== undefined) {
+    throw new ConfigError(
+      "STOA_REGISTRATION_TOKEN has no effect without STOA_REGISTRATION=token; unset it or set both.",
+    );
+  }
+  if (token !== undefined && token === operatorToken) {
+    throw new ConfigError("STOA_REGISTRATION_TOKEN must not be STOA_OPERATOR_TOKEN, because agents receive it.");
+  }
+  return { mode, token };
 }
 
 /** One setting for each limit, STOA_LIMIT_POSTS for `posts`. */

@@ -30,8 +30,9 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   unauthorized: {
     title: "This needs an API key",
-    meaning: "The API key is missing or not valid.",
-    remedy: "Look for the key that you stored. Do not register again under another name.",
+    meaning: "The API key is missing or not valid, or a registration lacks the token that this board requires.",
+    remedy:
+      "Look for the key that you stored, or ask the operator for the token. Do not register again under another name.",
   },
   own_content: {
     title: "This is your own post",
@@ -40,7 +41,8 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   forbidden: {
     title: "This is not allowed",
-    meaning: "The caller may not do this. For example, a page of another site may not register agents.",
+    meaning:
+      "The caller may not do this. For example, a page of another site may not register agents, and nobody may while registration is closed.",
     remedy: doNotRepeat,
   },
   not_found: {

@@ -8,6 +8,7 @@ import {
   Limit,
   limit,
   omitted_when_unset,
+  registration,
 } from "../../gen/stoa/v1/options_pb.js";
 
 // What the contract's options say about an RPC. protobuf-es decodes an option at each look, which takes longer than
@@ -36,6 +37,7 @@ interface Rules {
   replyIsSecret: boolean;
   limit: LimitName | undefined;
   write: boolean;
+  registration: boolean;
 }
 
 const known = new Map<DescMethod, Rules>();
@@ -50,6 +52,7 @@ function rulesOf(rpc: DescMethod): Rules {
       replyIsSecret: rpc.output.fields.some(({ proto }) => proto.options?.debugRedact === true),
       limit: limitNames[getOption(rpc, limit)],
       write: rpc.idempotency !== noSideEffects,
+      registration: getOption(rpc, registration),
     };
     if (rules.access === Access.UNSPECIFIED)
       throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
@@ -91,6 +94,11 @@ export function isWrite(rpc: DescMethod): boolean {
 /** Whether an RPC needs no authentication and has side effects. */
 export function isPublicWrite(rpc: DescMethod): boolean {
   return isWrite(rpc) && accessOf(rpc) === Access.PUBLIC;
+}
+
+/** Whether an RPC registers an agent, for which the operator may require a token. */
+export function isRegistration(rpc: DescMethod): boolean {
+  return rulesOf(rpc).registration;
 }
 
 /** Whether the JSON of a message omits this field when it is unset. Other unset fields are null. */

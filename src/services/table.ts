@@ -8,6 +8,7 @@ import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
+import type { RegistrationMode } from "../contract/registration.ts";
 import { Writes } from "../idempotency/writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { createAgentService } from "./agents.ts";
@@ -19,6 +20,7 @@ import { createLedgerService } from "./ledger.ts";
 import { createLedgerOperatorService } from "./ledger-operator.ts";
 import { createPostService } from "./posts.ts";
 import { ReceiptMapper } from "./receipt-mapper.ts";
+import { createRegistrationCheck } from "./registration.ts";
 import { ResourceMapper } from "./resource-mapper.ts";
 
 export interface ServiceOptions {
@@ -28,12 +30,21 @@ export interface ServiceOptions {
   siteUrl: () => string;
   /** Without one there is no operator service. */
   operatorToken: string | undefined;
+  /** Who may register agents. The mode `token` requires a token. */
+  registration: { mode: RegistrationMode; token: string | undefined };
   /** What writes spend; without it they are not limited. */
   writeLimits: WriteLimits | undefined;
 }
 
 /** Every service of the contract with its implementation, and how their callers are known. */
-export function createServiceTable({ board, ledger, siteUrl, operatorToken, writeLimits }: ServiceOptions) {
+export function createServiceTable({
+  board,
+  ledger,
+  siteUrl,
+  operatorToken,
+  registration,
+  writeLimits,
+}: ServiceOptions) {
   const mapper = new ResourceMapper(siteUrl);
   const receipts = new ReceiptMapper(siteUrl);
   const writes = new Writes(board, ledger, writeLimits);
@@ -59,6 +70,7 @@ export function createServiceTable({ board, ledger, siteUrl, operatorToken, writ
       header: (name: string) => string | null,
       signal: AbortSignal,
     ) => authenticator.authenticate(rpc, holder, header, signal),
+    checkRegistration: createRegistrationCheck(registration.mode, registration.token),
     beginCall: (signal: AbortSignal) => board.beginCall(signal),
   };
 }

@@ -18,7 +18,7 @@ type FeedRequest = Pick<ListPostsRequest, "t" | "cursor">;
 
 /** Adds the pages of the board: home, communities and agents. */
 export function addBoardPages(app: FastifyInstance, context: PageContext): void {
-  const { read, config, siteUrl, now, send } = context;
+  const { read, config, siteUrl, now, registration, send } = context;
   const listPosts = read(PostService.method.listPosts);
   const listCommunities = read(CommunityService.method.listCommunities);
   const getCommunity = read(CommunityService.method.getCommunity);
@@ -36,7 +36,7 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
     const query = pickParameters(request, feedParameters);
     const { input, output } = await listPosts(request, { query });
     const feed = output.feed as Feed;
-    const page = homeView(feed, feedPageOf("/", feed, input), siteUrl());
+    const page = homeView(feed, feedPageOf("/", feed, input), siteUrl(), registration);
     return send(request, reply, { ...page, json: `/api/v1/feed${toSearch(query)}` });
   });
 

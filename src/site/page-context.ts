@@ -1,6 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServiceTable } from "../calls/service-table.ts";
+import type { RegistrationMode } from "../contract/registration.ts";
 import type { BodyRenderer } from "./body-renderer.ts";
 import type { CreateRead } from "./calls.ts";
 import type { Page } from "./layout.ts";
@@ -12,6 +13,8 @@ export interface PagesOptions {
   siteUrl: () => string;
   /** Returns the time in milliseconds. */
   now: () => number;
+  /** Who may register agents. */
+  registration: RegistrationMode;
   /** The modules of a receipt's page. The last one imports the others. */
   receiptModules: readonly string[];
   send(request: FastifyRequest, reply: FastifyReply, page: Page): FastifyReply;

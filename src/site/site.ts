@@ -2,6 +2,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { errorHeaders } from "../calls/error-mapping.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
+import type { RegistrationMode } from "../contract/registration.ts";
 import { errorStatus, type StoaError } from "../errors.ts";
 import { prefersHtml } from "../http/replies/accept.ts";
 import { htmlHeaders } from "../http/replies/html-headers.ts";
@@ -16,6 +17,8 @@ export interface SiteOptions {
   siteUrl: () => string;
   /** Returns the time in milliseconds. */
   now: () => number;
+  /** Who may register agents. */
+  registration: RegistrationMode;
 }
 
 /** The pages for people, the assets that pages load, and error pages. */

@@ -128,6 +128,18 @@ it.each([
   ["STOA_MAX_CONNECTIONS_PER_ADDRESS", "many"],
   ["STOA_OPERATOR_TOKEN", "too-short-a-token"],
   ["STOA_OPERATOR_TOKEN", "thirty-two characters with a blank"],
+  ["STOA_REGISTRATION", "Open"],
+  ["STOA_REGISTRATION", "none"],
+  ["STOA_REGISTRATION_TOKEN", "too-short-a-token"],
+  ["STOA_REGISTRATION_TOKEN", "thirty-two characters with a blank"],
+  ["STOA_REGISTRATION_TOKEN", "a-token-that-nothing-asks-for-here"],
+  ["STOA_NEW_AGENT_LIMITS", "5/1h"],
+  ["STOA_NEW_AGENT_LIMITS", "posts"],
+  ["STOA_NEW_AGENT_LIMITS", "calls=5/1h"],
+  ["STOA_NEW_AGENT_LIMITS", "registrations=5/1h"],
+  ["STOA_NEW_AGENT_LIMITS", "posts=5/1h,posts=6/1h"],
+  ["STOA_NEW_AGENT_LIMITS", "posts=0/1h"],
+  ["STOA_NEW_AGENT_LIMITS", "posts=5/1h,comments=1/2y"],
   ["STOA_LEDGER_EPOCH", "2026-02-30"],
   ["STOA_LEDGER_EPOCH", "yesterday"],
   ["STOA_TLS_CERT", "/nonexistent/cert.pem"],
@@ -163,6 +175,33 @@ it("rate limits are on by default, can be set one by one, and can be switched of
   expect(readConfig({ STOA_RATE_LIMITS: "off", STOA_LIMIT_POSTS: "7/2h" }).rateLimits).toBeUndefined();
   // An invalid limit is refused even if rate limits are off.
   expect(() => readConfig({ STOA_RATE_LIMITS: "off", STOA_LIMIT_POSTS: "7" })).toThrow("STOA_LIMIT_POSTS must be");
+});
+
+it("new agents have no smaller limits by default", () => {
+  expect(readConfig({}).newAgentLimits).toEqual({});
+  const { newAgentLimits } = readConfig({ STOA_NEW_AGENT_LIMITS: "posts=5/1h,reports=1/1d" });
+  expect(newAgentLimits).toEqual({
+    posts: { calls: 5, windowSeconds: 3600 },
+    reports: { calls: 1, windowSeconds: 86_400 },
+  });
+});
+
+it("registration is open by default, needs a token only where that is set, and a token is never set in vain", () => {
+  const token = "an-example-of-32-characters-or-more";
+  expect(readConfig({}).registration).toEqual({ mode: "open", token: undefined });
+  expect(readConfig({ STOA_REGISTRATION: "closed" }).registration).toEqual({ mode: "closed", token: undefined });
+  const set = { STOA_REGISTRATION: "token", STOA_REGISTRATION_TOKEN: token };
+  expect(readConfig(set).registration).toEqual({ mode: "token", token });
+  expect(readConfig({ ...set, STOA_REGISTRATION_TOKEN: "x".repeat(32) }).registration.token).toHaveLength(32);
+  expect(() => readConfig({ STOA_REGISTRATION: "token" })).toThrow(/^STOA_REGISTRATION_TOKEN is missing: [^\n]+\.$/);
+  for (const mode of ["open", "closed", ""]) {
+    expect(() => readConfig({ ...set, STOA_REGISTRATION: mode })).toThrow(
+      /^STOA_REGISTRATION_TOKEN has no effect without STOA_REGISTRATION=token[^\n]+\.$/,
+    );
+  }
+  expect(() => readConfig({ ...set, STOA_OPERATOR_TOKEN: token })).toThrow(
+    /^STOA_REGISTRATION_TOKEN must not be STOA_OPERATOR_TOKEN[^\n]+\.$/,
+  );
 });
 
 it("only the named proxies are trusted", () => {
@@ -213,10 +252,13 @@ it("the description of the configuration contains no passwords and keys", () => 
     STOA_TLS_CERT: key,
     STOA_TLS_KEY: key,
     STOA_OPERATOR_TOKEN: "hunter4-hunter4-hunter4-hunter4-hunter4",
+    STOA_REGISTRATION: "token",
+    STOA_REGISTRATION_TOKEN: "hunter6-hunter6-hunter6-hunter6-hunter6",
     STOA_METRICS_TOKEN: "hunter5-hunter5-hunter5-hunter5-hunter5",
   });
   const text = JSON.stringify(describeConfig(config));
   expect(text).not.toMatch(/hunter/);
+  expect(text).toContain('"registration":"token"');
   expect(text).toContain("u@db.example:3306/stoa");
 });
 

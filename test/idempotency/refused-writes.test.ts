@@ -43,6 +43,7 @@ beforeAll(async () => {
     ledger,
     siteUrl: () => "https://stoa.example",
     operatorToken: undefined,
+    registration: { mode: "open", token: undefined },
     writeLimits: undefined,
   }) as ServiceTable;
 });

@@ -182,7 +182,15 @@ describe("every reply of the RPC protocols", () => {
 });
 
 it("the contract gives registration and each write of an agent a separate limit", () => {
-  const options = { siteUrl: () => "", operatorToken: "x", writeLimits: undefined, board: {}, ledger: {} };
+  const registration = { mode: "open", token: undefined };
+  const options = {
+    siteUrl: () => "",
+    operatorToken: "x",
+    registration,
+    writeLimits: undefined,
+    board: {},
+    ledger: {},
+  };
   const { services } = createServiceTable(options as never);
   for (const { service } of services) {
     for (const rpc of service.methods) {

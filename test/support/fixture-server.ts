@@ -71,6 +71,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
       if (authorization !== "Bearer good") throw new StoaError("unauthorized", "This needs a good key.");
       return "the caller" as never;
     },
+    checkRegistration() {},
     keys: noKeys,
     beginCall: () => 10_000,
   };

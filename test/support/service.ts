@@ -109,8 +109,10 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     dataDir: "/nonexistent", // startService gives each service one of its own
     minFreeMiB: "default",
     operatorToken: undefined,
+    registration: { mode: "open", token: undefined },
     ledgerEpoch: undefined,
     rateLimits: undefined,
+    newAgentLimits: {},
     streams: defaultStreamLimits,
     // The process of the tests is no service: its memory says nothing.
     overload: { heapShare: undefined, residentBytes: undefined },

@@ -202,7 +202,8 @@ export declare const AgentService: GenService<{
   /**
    * Registers an agent. Only this reply contains the API key. Send an `Idempotency-Key`: with it you can fetch a lost
    * reply again until the API key is first used, and for an hour at most. Here the `Idempotency-Key` must be a random
-   * UUID (version 4) or have at least 32 characters, and it is as secret as the API key itself.
+   * UUID (version 4) or have at least 32 characters, and it is as secret as the API key itself. The operator may require
+   * a registration token, in the header `X-Registration-Token` (gRPC and Connect: metadata), or close registration.
    *
    * @generated from rpc stoa.v1.AgentService.RegisterAgent
    */

@@ -167,6 +167,15 @@ export declare const idempotent_by_key: GenExtension<MethodOptions, boolean>;
 export declare const current_key_only: GenExtension<MethodOptions, boolean>;
 
 /**
+ * The call registers an agent. The operator may close registration, or require a token in the header
+ * `X-Registration-Token` (gRPC and Connect: metadata of the same name). Then the call is `forbidden`, or without the
+ * token `unauthorized`, also if it repeats an earlier one with its idempotency key.
+ *
+ * @generated from extension: bool registration = 50012;
+ */
+export declare const registration: GenExtension<MethodOptions, boolean>;
+
+/**
  * The rate limit that the call is charged to. Every write of an agent has one.
  *
  * @generated from extension: stoa.v1.Limit limit = 50008;

@@ -9,7 +9,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file stoa/v1/options.proto.
  */
 export const file_stoa_v1_options = /*@__PURE__*/
-  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAyq4AQoFTGltaXQSFQoRTElNSVRfVU5TUEVDSUZJRUQQABIPCgtMSU1JVF9QT1NUUxABEhIKDkxJTUlUX0NPTU1FTlRTEAISDwoLTElNSVRfVk9URVMQAxIVChFMSU1JVF9DT01NVU5JVElFUxAEEg4KCkxJTUlUX0tFWVMQBRIXChNMSU1JVF9SRUdJU1RSQVRJT05TEAYSDwoLTElNSVRfRURJVFMQBxIRCg1MSU1JVF9SRVBPUlRTEAg6SQoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoDjIPLnN0b2EudjEuQWNjZXNzUgZhY2Nlc3M6RwoOc3VjY2Vzc19zdGF0dXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjShgMgASgFUg1zdWNjZXNzU3RhdHVzOjgKBmVycm9ycxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOSGAyADKAlSBmVycm9yczo+CglpbW11dGFibGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjlhgMgASgIUglpbW11dGFibGU6PwoKbWVkaWFfdHlwZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOaGAyABKAlSCW1lZGlhVHlwZTpMChFpZGVtcG90ZW50X2J5X2tleRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSD2lkZW1wb3RlbnRCeUtleTpKChBjdXJyZW50X2tleV9vbmx5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY14YDIAEoCFIOY3VycmVudEtleU9ubHk6RgoFbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjYhgMgASgOMg4uc3RvYS52MS5MaW1pdFIFbGltaXQ6XQoZcmVmdXNlX3Vua25vd25fcHJvcGVydGllcxIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjThgMgASgIUhdyZWZ1c2VVbmtub3duUHJvcGVydGllczo7CgdleGFtcGxlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGOeGAyABKAlSB2V4YW1wbGU6OgoIZXZlbnRfaWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKAhSB2V2ZW50SWQ6RgoOcmVzdW1lc19zdHJlYW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNWGAyABKAhSDXJlc3VtZXNTdHJlYW06TQoSb21pdHRlZF93aGVuX3Vuc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjuhgMgASgIUhBvbWl0dGVkV2hlblVuc2V0OkQKDWRlZmF1bHRfdmFsdWUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGOiGAyABKAlSDGRlZmF1bHRWYWx1ZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAyq4AQoFTGltaXQSFQoRTElNSVRfVU5TUEVDSUZJRUQQABIPCgtMSU1JVF9QT1NUUxABEhIKDkxJTUlUX0NPTU1FTlRTEAISDwoLTElNSVRfVk9URVMQAxIVChFMSU1JVF9DT01NVU5JVElFUxAEEg4KCkxJTUlUX0tFWVMQBRIXChNMSU1JVF9SRUdJU1RSQVRJT05TEAYSDwoLTElNSVRfRURJVFMQBxIRCg1MSU1JVF9SRVBPUlRTEAg6SQoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoDjIPLnN0b2EudjEuQWNjZXNzUgZhY2Nlc3M6RwoOc3VjY2Vzc19zdGF0dXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjShgMgASgFUg1zdWNjZXNzU3RhdHVzOjgKBmVycm9ycxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOSGAyADKAlSBmVycm9yczo+CglpbW11dGFibGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjlhgMgASgIUglpbW11dGFibGU6PwoKbWVkaWFfdHlwZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOaGAyABKAlSCW1lZGlhVHlwZTpMChFpZGVtcG90ZW50X2J5X2tleRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSD2lkZW1wb3RlbnRCeUtleTpKChBjdXJyZW50X2tleV9vbmx5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY14YDIAEoCFIOY3VycmVudEtleU9ubHk6RAoMcmVnaXN0cmF0aW9uEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY3IYDIAEoCFIMcmVnaXN0cmF0aW9uOkYKBWxpbWl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY2IYDIAEoDjIOLnN0b2EudjEuTGltaXRSBWxpbWl0Ol0KGXJlZnVzZV91bmtub3duX3Byb3BlcnRpZXMSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY04YDIAEoCFIXcmVmdXNlVW5rbm93blByb3BlcnRpZXM6OwoHZXhhbXBsZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjnhgMgASgJUgdleGFtcGxlOjoKCGV2ZW50X2lkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjUhgMgASgIUgdldmVudElkOkYKDnJlc3VtZXNfc3RyZWFtEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUg1yZXN1bWVzU3RyZWFtOk0KEm9taXR0ZWRfd2hlbl91bnNldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY7oYDIAEoCFIQb21pdHRlZFdoZW5VbnNldDpECg1kZWZhdWx0X3ZhbHVlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjohgMgASgJUgxkZWZhdWx0VmFsdWViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the enum stoa.v1.Access.
@@ -100,12 +100,22 @@ export const current_key_only = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 6);
 
 /**
+ * The call registers an agent. The operator may close registration, or require a token in the header
+ * `X-Registration-Token` (gRPC and Connect: metadata of the same name). Then the call is `forbidden`, or without the
+ * token `unauthorized`, also if it repeats an earlier one with its idempotency key.
+ *
+ * @generated from extension: bool registration = 50012;
+ */
+export const registration = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 7);
+
+/**
  * The rate limit that the call is charged to. Every write of an agent has one.
  *
  * @generated from extension: stoa.v1.Limit limit = 50008;
  */
 export const limit = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 7);
+  extDesc(file_stoa_v1_options, 8);
 
 /**
  * Whether JSON requests with unknown properties are refused. Otherwise such properties are ignored.
@@ -113,7 +123,7 @@ export const limit = /*@__PURE__*/
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export const refuse_unknown_properties = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 8);
+  extDesc(file_stoa_v1_options, 9);
 
 /**
  * An example for the API description, as a JSON object. Fields that it leaves out get examples made from their types.
@@ -121,7 +131,7 @@ export const refuse_unknown_properties = /*@__PURE__*/
  * @generated from extension: string example = 50023;
  */
 export const example = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 9);
+  extDesc(file_stoa_v1_options, 10);
 
 /**
  * The field is the id of the event when the message is streamed as a server-sent event.
@@ -129,7 +139,7 @@ export const example = /*@__PURE__*/
  * @generated from extension: bool event_id = 50004;
  */
 export const event_id = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 10);
+  extDesc(file_stoa_v1_options, 11);
 
 /**
  * In a request for a stream, the field is set from the header Last-Event-ID, plus one, of a client that reconnects.
@@ -137,7 +147,7 @@ export const event_id = /*@__PURE__*/
  * @generated from extension: bool resumes_stream = 50005;
  */
 export const resumes_stream = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 11);
+  extDesc(file_stoa_v1_options, 12);
 
 /**
  * In JSON, the member is left out if the field is unset. Other unset fields are null.
@@ -145,7 +155,7 @@ export const resumes_stream = /*@__PURE__*/
  * @generated from extension: bool omitted_when_unset = 50030;
  */
 export const omitted_when_unset = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 12);
+  extDesc(file_stoa_v1_options, 13);
 
 /**
  * The value of an absent field: a number, a string, or the name of an enum value.
@@ -153,5 +163,5 @@ export const omitted_when_unset = /*@__PURE__*/
  * @generated from extension: string default_value = 50024;
  */
 export const default_value = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 13);
+  extDesc(file_stoa_v1_options, 14);
 

@@ -1,24 +1,36 @@
 import { readFileSync } from "node:fs";
 import type { DescService } from "@bufbuild/protobuf";
+import type { RegistrationMode } from "../../contract/registration.ts";
+import type { NewAgentPolicies } from "../../rate-limits/new-agents.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
 import { Contract } from "./contract.ts";
 import { describeRules } from "./inputs.ts";
 import { describeLimits } from "./limits.ts";
+import { registrationOption, registrationText } from "./registration.ts";
 import { callTable, errorTable, idempotentCalls } from "./tables.ts";
+
+/** What the guide says of the server besides the contract. */
+export interface GuideServer {
+  /** The rate limits, if there are any. */
+  policies?: Policies | undefined;
+  /** The smaller rate limits of new agents, if there are any. */
+  newAgentPolicies?: NewAgentPolicies;
+  /** Who may register agents; by default anybody. */
+  registration?: RegistrationMode;
+}
 
 /** The texts of the guide. Text in double braces in their templates is replaced from the contract or the configuration. */
 export class Guide {
   readonly #texts: Readonly<Record<GuideName, string>>;
 
   /**
-   * @param policies the rate limits, if there are any
    * @throws Error if a template refers to something that the contract does not have: the service does not start then
    */
-  constructor(services: readonly DescService[], policies?: Policies) {
+  constructor(services: readonly DescService[], server: GuideServer = {}) {
     const contract = new Contract(services);
     this.#texts = {
-      "skill.md": fill("skill.md", contract, policies),
-      "llms.txt": fill("llms.txt", contract, policies),
+      "skill.md": fill("skill.md", contract, server),
+      "llms.txt": fill("llms.txt", contract, server),
     };
   }
 
@@ -47,7 +59,8 @@ const site = "{{site}}";
 /** Stands for the root address as a file name. */
 const address = "{{address}}";
 
-function fill(name: GuideName, contract: Contract, policies: Policies | undefined): string {
+function fill(name: GuideName, contract: Contract, server: GuideServer): string {
+  const { policies, newAgentPolicies = {}, registration = "open" } = server;
   const template = readFileSync(new URL(`templates/${name}`, import.meta.url), "utf8");
   return template.replace(/\{\{(\w+)([^{}]*)\}\}/g, (whole, what: string, rest: string) => {
     const [subject = "", ...assignments] = rest.trim().split(/\s+/);
@@ -65,7 +78,11 @@ function fill(name: GuideName, contract: Contract, policies: Policies | undefine
       case "idempotent":
         return idempotentCalls(contract);
       case "limits":
-        return describeLimits(policies);
+        return describeLimits(policies, newAgentPolicies);
+      case "registration":
+        return registrationText(registration);
+      case "registration_option":
+        return registrationOption(registration);
       case "errors":
         return errorTable();
       default:

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import type { ServiceTable } from "../../calls/service-table.ts";
+import type { RegistrationMode } from "../../contract/registration.ts";
 import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
+import type { NewAgentPolicies } from "../../rate-limits/new-agents.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
 import { Guide, type GuideName } from "./guide.ts";
 
@@ -16,13 +18,17 @@ export interface GuideOptions {
   siteUrl: () => string;
   /** The rate limits, if there are any. */
   policies: Policies | undefined;
+  /** The smaller rate limits of new agents, if there are any. */
+  newAgentPolicies: NewAgentPolicies;
+  /** Who may register agents. */
+  registration: RegistrationMode;
 }
 
 /** Adds /skill.md, a guide for agents on one page, and /llms.txt, which links to it (https://llmstxt.org). */
-export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, policies }: GuideOptions): void {
+export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, ...server }: GuideOptions): void {
   const guide = new Guide(
     table.services.map(({ service }) => service),
-    policies,
+    server,
   );
   for (const [name, contentType] of Object.entries(types) as [GuideName, string][]) {
     const text = memoize(

@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { type Binding, bindingsOf } from "../../contract/bindings.ts";
+import type { RegistrationMode } from "../../contract/registration.ts";
 import { Components } from "./components.ts";
 import { errorSchema } from "./errors.ts";
 import { operationOf, tagOf } from "./operation.ts";
@@ -27,9 +28,10 @@ The same port also serves these operations over gRPC and Connect. This descripti
 /**
  * Creates the OpenAPI 3.1 description of the REST facade from the bindings that it serves. Addresses hold
  * `sitePlaceholder`.
+ * @param registration who may register agents on this server
  * @throws Error if the contract has something that OpenAPI cannot describe: the service does not start then
  */
-export function describeApi(services: readonly DescService[]): Schema {
+export function describeApi(services: readonly DescService[], registration: RegistrationMode = "open"): Schema {
   const components = new Components();
   components.schemas.Error = errorSchema;
   const responses: Record<string, Schema> = {};
@@ -40,7 +42,8 @@ export function describeApi(services: readonly DescService[]): Schema {
     for (const binding of bindings) {
       const path = toPath(binding);
       paths[path] ??= {};
-      paths[path][binding.httpMethod.toLowerCase()] = operationOf(binding, idOf(binding, ids), components, responses);
+      const id = idOf(binding, ids);
+      paths[path][binding.httpMethod.toLowerCase()] = operationOf(binding, id, components, { responses, registration });
     }
   }
   return {
@@ -54,7 +57,13 @@ export function describeApi(services: readonly DescService[]): Schema {
         description: comments[service.typeName] ?? service.name,
       })),
     paths,
-    components: { securitySchemes, parameters: sharedParameters, headers, responses, schemas: components.schemas },
+    components: {
+      securitySchemes,
+      parameters: sharedParameters,
+      headers,
+      responses,
+      schemas: components.schemas,
+    },
   };
 }
 
@@ -99,7 +108,11 @@ const headers = {
     schema: text,
     example: '"posts";q=10;w=600',
   },
-  "WWW-Authenticate": { description: "`Bearer`.", required: true, schema: text },
+  "WWW-Authenticate": {
+    description: "`Bearer`, or `X-Registration-Token` where a registration needs that header.",
+    required: true,
+    schema: text,
+  },
   "Retry-After": {
     description: "The same as `retry_after_seconds` in the body.",
     schema: { type: "integer", minimum: 0 },

@@ -2,9 +2,17 @@ import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { Access, errors as declaredErrors } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
 import { errorTexts } from "../../contract/error-texts.ts";
-import { accessOf, isPublicWrite } from "../../contract/rules.ts";
+import type { RegistrationMode } from "../../contract/registration.ts";
+import { accessOf, isPublicWrite, isRegistration } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import type { Schema } from "./schema.ts";
+
+/** What all operations of a description have in common. */
+export interface Surroundings {
+  /** The responses that operations share, by name. Each is added when an operation first needs it. */
+  responses: Record<string, Schema>;
+  registration: RegistrationMode;
+}
 
 /** The headers of every response. */
 export const commonHeaders: Schema = Object.fromEntries(
@@ -30,12 +38,13 @@ export const errorSchema: Schema = {
 };
 
 /** The error codes of a binding: those of its kind, and those that the contract declares for the operation. */
-export function errorsOf({ rpc, httpMethod, body }: Binding): Set<ErrorCode> {
+export function errorsOf({ rpc, httpMethod, body }: Binding, registration: RegistrationMode): Set<ErrorCode> {
   const codes = new Set<ErrorCode>(["bad_input", "rate_limited", "internal", "unavailable"]);
   if (body !== undefined) codes.add("bad_json");
   if (httpMethod !== "GET") codes.add("too_large");
   if (accessOf(rpc) !== Access.PUBLIC) codes.add("unauthorized");
   if (isPublicWrite(rpc)) codes.add("forbidden");
+  if (isRegistration(rpc) && registration === "token") codes.add("unauthorized");
   for (const code of declaredCodes(rpc)) codes.add(code);
   return codes;
 }

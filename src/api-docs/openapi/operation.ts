@@ -2,8 +2,10 @@ import type { DescField, DescMethod } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
-import { accessOf, limitOf } from "../../contract/rules.ts";
+import { type RegistrationMode, registrationHeader } from "../../contract/registration.ts";
+import { accessOf, isRegistration, limitOf } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";
+import type { Surroundings } from "./errors.ts";
 import { parametersOf } from "./parameters.ts";
 import { responsesOf } from "./responses.ts";
 import { type Schema, withKeywords } from "./schema.ts";
@@ -18,35 +20,42 @@ export function operationOf(
   binding: Binding,
   id: string,
   components: Components,
-  shared: Record<string, Schema>,
+  { responses, registration }: Surroundings,
 ): Schema {
   const { rpc } = binding;
-  const parameters = parametersOf(binding, components);
+  const parameters = parametersOf(binding, components, registration);
   return withKeywords(
     {
       operationId: id,
       tags: [tagOf(rpc)],
-      ...texts(rpc),
+      ...texts(rpc, registration),
       security: accessOf(rpc) === Access.PUBLIC ? [] : [{ apiKey: [] }],
     },
     {
       deprecated: rpc.deprecated || undefined,
       parameters: parameters.length > 0 ? parameters : undefined,
       requestBody: bodyOf(binding, components),
-      responses: responsesOf(binding, components, shared),
+      responses: responsesOf(binding, components, { responses, registration }),
     },
   );
 }
 
-/** The summary is the first sentence of the RPC's comment. The description is the whole comment and the rate limit. */
-function texts(rpc: DescMethod): { summary: string; description?: string } {
+const registrationTexts: Record<RegistrationMode, string> = {
+  open: "On this server, registration is open to everybody.",
+  token: `On this server, registration needs a token: send it as \`${registrationHeader}\`.`,
+  closed: "On this server, registration is closed: every call is `forbidden`.",
+};
+
+/** The summary is the first sentence of the RPC's comment. The description is the whole comment and what this server does. */
+function texts(rpc: DescMethod, registration: RegistrationMode): { summary: string; description?: string } {
   const comment = comments[`${rpc.parent.typeName}.${rpc.name}`] ?? rpc.name.replace(/(?<=[a-z])(?=[A-Z])/g, " ");
   const [first = ""] = comment.split(/(?<=\.)\s/, 1);
   const summary = first.replace(/\.$/, "");
   const limit = limitOf(rpc);
   const counts = limit === undefined ? "" : `A call that takes effect counts towards the rate limit \`${limit}\`.`;
+  const registering = isRegistration(rpc) ? registrationTexts[registration] : "";
   if (first.length === comment.length && counts === "") return { summary };
-  return { summary, description: [comment, counts].filter(Boolean).join("\n\n") };
+  return { summary, description: [comment, registering, counts].filter(Boolean).join("\n\n") };
 }
 
 function bodyOf({ rpc, body, path }: Binding, components: Components): Schema | undefined {

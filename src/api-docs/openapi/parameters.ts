@@ -2,14 +2,15 @@ import { type DescField, type DescMessage, getOption } from "@bufbuild/protobuf"
 import { comments } from "../../../gen/comments.js";
 import { immutable } from "../../../gen/stoa/v1/options_pb.js";
 import { type Binding, fieldAt } from "../../contract/bindings.ts";
-import { isIdempotentByKey } from "../../contract/rules.ts";
+import { type RegistrationMode, registrationHeader } from "../../contract/registration.ts";
+import { isIdempotentByKey, isRegistration } from "../../contract/rules.ts";
 import { isQueryField, resumingField } from "../../transcoding/index.ts";
 import { type Components, describeValues } from "./components.ts";
 import { parameterExample } from "./examples.ts";
 import { type Schema, withKeywords } from "./schema.ts";
 
 /** The parameters of a binding: in the path, in the query and in headers. */
-export function parametersOf(binding: Binding, components: Components): Schema[] {
+export function parametersOf(binding: Binding, components: Components, registration: RegistrationMode): Schema[] {
   const inPath = binding.path.fields.map((names) => {
     const field = fieldAt(binding.rpc, names) as DescField;
     const { schema } = components.parameter(field);
@@ -21,7 +22,7 @@ export function parametersOf(binding: Binding, components: Components): Schema[]
     const { schema, required } = components.parameter(field);
     return parameter(field, name, "query", required, schema);
   });
-  return [...inPath, ...inQuery, ...headersOf(binding)];
+  return [...inPath, ...inQuery, ...headersOf(binding, registration)];
 }
 
 function parameter(field: DescField, name: string, place: string, required: boolean, schema: Schema): Schema {
@@ -64,9 +65,13 @@ export const sharedParameters: Record<string, Schema> = {
   },
 };
 
-function headersOf(binding: Binding): Schema[] {
+function headersOf(binding: Binding, registration: RegistrationMode): Schema[] {
   const headers: Schema[] = [];
   if (isIdempotentByKey(binding.rpc)) headers.push({ $ref: "#/components/parameters/Idempotency-Key" });
+  if (isRegistration(binding.rpc) && registration === "token") {
+    const description = "The registration token, which the operator of this server gives out. It is a secret.";
+    headers.push({ name: registrationHeader, in: "header", required: true, description, schema: { type: "string" } });
+  }
   if (getOption(binding.rpc, immutable)) {
     const description =
       "The `ETag` of a response that you have. If it has not changed, the response is 304 without a body.";

@@ -5,11 +5,15 @@ import { isServerStreaming } from "../../calls/stream-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
 import { isIdempotentByKey } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";
-import { commonHeaders, errorResponses, errorsOf } from "./errors.ts";
+import { commonHeaders, errorResponses, errorsOf, type Surroundings } from "./errors.ts";
 import type { Schema } from "./schema.ts";
 
 /** The responses of a binding, by status. */
-export function responsesOf(binding: Binding, components: Components, shared: Record<string, Schema>): Schema {
+export function responsesOf(
+  binding: Binding,
+  components: Components,
+  { responses, registration }: Surroundings,
+): Schema {
   const { rpc, status } = binding;
   const isImmutable = getOption(rpc, immutable);
   const headers = {
@@ -26,7 +30,7 @@ export function responsesOf(binding: Binding, components: Components, shared: Re
   return {
     [status]: { ...success(binding, components), headers: { ...headers, ...mayBeDamaged } },
     ...(isImmutable ? { 304: { description: "You already have this response.", headers } } : {}),
-    ...errorResponses(errorsOf(binding), shared),
+    ...errorResponses(errorsOf(binding, registration), responses),
   };
 }
 

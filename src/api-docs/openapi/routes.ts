@@ -1,5 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
+import type { RegistrationMode } from "../../contract/registration.ts";
 import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import { describeApi, sitePlaceholder } from "./document.ts";
@@ -12,11 +13,17 @@ export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/opena
 /**
  * Adds the description of the API as JSON and YAML, and a page that shows it. The description is created at once, and
  * serialised at the first request.
+ * @param registration who may register agents
  * @param siteUrl returns the public root address, which is not known before the service listens
  * @throws Error if the contract has something that OpenAPI cannot describe
  */
-export function addOpenApiRoutes(app: FastifyInstance, services: readonly DescService[], siteUrl: () => string): void {
-  const description = describeApi(services);
+export function addOpenApiRoutes(
+  app: FastifyInstance,
+  services: readonly DescService[],
+  registration: RegistrationMode,
+  siteUrl: () => string,
+): void {
+  const description = describeApi(services, registration);
   const add = (path: string, contentType: string, write: (document: Schema) => string | Promise<string>) => {
     const document = memoize(
       async () =>

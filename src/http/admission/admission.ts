@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import { RequestContext } from "../../calls/context.ts";
 import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
-import { accessOf, isPublicWrite, limitOf } from "../../contract/rules.ts";
+import { accessOf, isPublicWrite, isRegistration, limitOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
 import type { RateLimiter } from "../../rate-limits/rate-limiter.ts";
 import { type Arrival, Authentication } from "./authentication.ts";
@@ -13,7 +13,7 @@ import type { ClientAddresses } from "./client-address.ts";
 export interface AdmissionOptions {
   limiter: RateLimiter;
   addresses: ClientAddresses;
-  table: Pick<ServiceTable, "keys" | "authenticate">;
+  table: Pick<ServiceTable, "keys" | "authenticate" | "checkRegistration">;
   /** Throws `StoaError` `unavailable` while the process takes no new work. */
   overload: { check(): void };
 }
@@ -93,7 +93,8 @@ export class Admission {
     }
     const key = this.#table.keys.shown(header("authorization"));
     if (access !== Access.PUBLIC) return this.#authentication.admitAgent(context, arrival, key);
-    return this.#visit(context, key, arrival);
+    const visit = this.#visit(context, key, arrival);
+    return isRegistration(rpc) ? this.#authentication.admitRegistration(context, arrival, visit) : visit;
   }
 
   #visit(context: RequestContext, key: ShownKey | undefined, call?: ShowingCall): Promise<void> | undefined {

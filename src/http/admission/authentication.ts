@@ -1,6 +1,10 @@
 import type { RequestContext } from "../../calls/context.ts";
 import type { KeyHolder, ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
+import { registrationHeader } from "../../contract/registration.ts";
 import { StoaError, StoredDamage } from "../../errors.ts";
+
+/** Headers are looked up by their lower-case names. */
+const registrationToken = registrationHeader.toLowerCase();
 
 /** A call before its message is read. */
 export interface Arrival extends ShowingCall {
@@ -10,9 +14,9 @@ export interface Arrival extends ShowingCall {
 
 /** Finds out who makes a request, and what that spends from the rate limits. */
 export class Authentication {
-  readonly #table: Pick<ServiceTable, "keys" | "authenticate">;
+  readonly #table: Pick<ServiceTable, "keys" | "authenticate" | "checkRegistration">;
 
-  constructor(table: Pick<ServiceTable, "keys" | "authenticate">) {
+  constructor(table: Pick<ServiceTable, "keys" | "authenticate" | "checkRegistration">) {
     this.#table = table;
   }
 
@@ -38,7 +42,9 @@ export class Authentication {
       limits.enforceCredentials();
     }
     try {
-      context.caller = await this.#authenticate(arrival, holder);
+      const caller = await this.#authenticate(arrival, holder);
+      context.caller = caller;
+      if (typeof caller === "object") limits.callAs(caller.createdAt);
     } catch (error) {
       logDamage(context, arrival, error);
       if (!isUnauthorized(error) || context.agent !== undefined) throw error;
@@ -63,6 +69,23 @@ export class Authentication {
       throw (arrival.header("authorization") !== null && limits.spendCredential()) || error;
     }
     limits.noteCredentials();
+  }
+
+  /**
+   * Admits a registration that has spent its call. As for the operator, the right token is accepted whatever its address has
+   * sent. A wrong one counts against the address, whether or not the request also shows a good API key.
+   * @param visit completes once the call is spent
+   * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`
+   */
+  async admitRegistration({ limits }: RequestContext, { header }: Arrival, visit: Promise<void> | undefined) {
+    await visit;
+    // An empty value shows nothing.
+    const token = header(registrationToken) || null;
+    try {
+      this.#table.checkRegistration(token);
+    } catch (error) {
+      throw (token !== null && isUnauthorized(error) && limits.spendCredential()) || error;
+    }
   }
 
   #authenticate({ rpc, header, signal }: Arrival, holder: KeyHolder | undefined): Promise<RequestContext["caller"]> {

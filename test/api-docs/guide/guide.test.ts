@@ -139,7 +139,7 @@ describe("the guide's text", () => {
 
   it("has every rate limit with its configured quota", () => {
     const policies = createPolicies({ ...defaultQuotas, posts: { calls: 7, windowSeconds: 5400 } });
-    const text = new Guide(services, policies).text("skill.md", example);
+    const text = new Guide(services, { policies }).text("skill.md", example);
     expect(text).toContain("| `posts` | new posts, per agent | 7 | 90 minutes |");
     expect(text).toContain('`RateLimit: "posts";r=6;t=772`');
     for (const [name, { calls }] of Object.entries(defaultQuotas).slice(1)) {

@@ -21,6 +21,7 @@ function add(...names: string[]): void {
   const table = {
     services: [{ service, implementation }],
     authenticate: async () => undefined,
+    checkRegistration() {},
     keys: noKeys,
     beginCall: () => 10_000,
   };

@@ -1,6 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { documentPath } from "../../../src/api-docs/openapi/routes.ts";
-import { description, faultOfReply, type Operation, type Response } from "./schemas.ts";
+import { registrationHeader } from "../../../src/contract/registration.ts";
+import { description, descriptionWithToken, faultOfReply, type Operation, type Response } from "./schemas.ts";
 
 /** A reply as it went over the wire. */
 export interface SentReply {
@@ -43,9 +44,17 @@ export function faultOf(reply: SentReply): string | undefined {
   const { method, target, status } = reply;
   // What browsers ask before they call is no operation.
   if (method === "OPTIONS" && status === 204) return undefined;
-  const operation = findOperation(method, target);
+  const found = findOperation(method, target);
+  const operation = found && needsToken(found, reply) ? registrationWithToken : found;
   const fault = operation === undefined ? faultWithout(reply) : faultWithin(operation, reply);
   return fault && `${method} ${target} was answered ${status}, and ${fault}: ${reply.body.toString("utf8", 0, 500)}`;
+}
+
+const registrationWithToken = descriptionWithToken.paths["/api/v1/agents/register"]?.post;
+
+/** Whether the reply is a registration's, of a service that needs a registration token. No other names this scheme. */
+function needsToken({ operationId }: Operation, { headers }: SentReply): boolean {
+  return operationId === registrationWithToken?.operationId && headers["www-authenticate"] === registrationHeader;
 }
 
 /** Where there is no operation, the answer is an Error. */

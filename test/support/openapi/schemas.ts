@@ -7,6 +7,9 @@ import type { Schema } from "../../../src/api-docs/openapi/schema.ts";
 /** The description of the whole contract, as the service publishes it, with the address still open. */
 export const description = describeApi(await contractServices()) as unknown as Description;
 
+/** The description that a service publishes if registrations need a token. */
+export const descriptionWithToken = describeApi(await contractServices(), "token") as unknown as Description;
+
 export interface Operation {
   operationId: string;
   parameters?: { name: string; in: string; required?: boolean; schema: Schema; example?: unknown }[];
