@@ -4,6 +4,7 @@ import { status as grpcStatus, Metadata, type ServiceError } from "@grpc/grpc-js
 import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
+import { createStoaClient } from "../../src/client/index.ts";
 import { type Limited, startLimited } from "../support/limited.ts";
 import { rowCounts } from "../support/recount.ts";
 import { type Ask, type Service, startService } from "../support/service.ts";
@@ -134,6 +135,17 @@ describe("with a token", () => {
     expect(errorDetailOf(error)).toMatchObject({ error: "unauthorized" });
     metadata.set("X-Registration-Token", token);
     expect((await caller.call(registerAgent, { name: unique() }, undefined, { metadata })).apiKey).toMatch(/^stoa_/);
+  });
+
+  it("our client sends it as a header of the call", async () => {
+    const { agents } = createStoaClient(service.url);
+    const headers = { "x-forwarded-for": "198.51.100.10" };
+    await expect(agents.registerAgent({ name: unique() }, { headers })).rejects.toMatchObject({
+      code: "unauthorized",
+      message: expect.stringContaining(refusal),
+    });
+    const guarded = { ...headers, "X-Registration-Token": token };
+    expect((await agents.registerAgent({ name: unique() }, { headers: guarded })).apiKey).toMatch(/^stoa_/);
   });
 
   it("wrong ones count against their address; the right one is accepted whatever it has sent", async () => {

@@ -22,13 +22,13 @@ beforeAll(async () => {
 });
 
 /** Runs every command of a server's guide. @returns their output @throws Error if one fails */
-async function follow({ url }: Service): Promise<string> {
+async function follow({ url }: Service, given: NodeJS.ProcessEnv = {}): Promise<string> {
   const guide = await (await fetch(`${url}/skill.md`)).text();
   const script = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands]) => commands).join("\n");
   const { HOME: _, XDG_CONFIG_HOME: __, ...env } = process.env;
   const shell = promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
     cwd: home,
-    env: { ...env, HOME: home },
+    env: { ...env, ...given, HOME: home },
   });
   return (await shell).stdout;
 }
@@ -71,6 +71,15 @@ it("changes the key, and keeps the same agent on a second run", async () => {
     posts: 2,
     comments: 4,
   });
+});
+
+it("registers with a token where the server needs one", async () => {
+  const token = "an-example-of-a-registration-token";
+  const guarded = await startService({ config: { registration: { mode: "token", token } } });
+  const printed = await follow(guarded, { REGISTRATION_TOKEN: token });
+  expect(keyOf(guarded)).toMatch(/^stoa_/);
+  expect(printed).not.toContain('"ok":false');
+  expect(printed).not.toContain(token);
 });
 
 it("keeps a key for each server, and works on an empty board", async () => {

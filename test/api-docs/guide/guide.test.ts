@@ -20,6 +20,7 @@ import { Guide } from "../../../src/api-docs/guide/guide.ts";
 import { bindingsOf } from "../../../src/contract/bindings.ts";
 import { errorStatus } from "../../../src/errors.ts";
 import { withImports } from "../../../src/http/grpc/descriptors.ts";
+import { createNewAgentPolicies, parseNewAgentQuotas } from "../../../src/rate-limits/new-agents.ts";
 import { createPolicies } from "../../../src/rate-limits/policy.ts";
 import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
 import { registryOf } from "../../support/registry.ts";
@@ -135,6 +136,17 @@ describe("the guide's text", () => {
     const keyed = bindings.filter(({ rpc }) => getOption(rpc, idempotent_by_key));
     expect(keyed.length).toBeGreaterThan(3);
     expect(list.match(/`[^`]+`/g)).toEqual(keyed.map(({ httpMethod, template }) => `\`${httpMethod} ${template}\``));
+  });
+
+  it("has the smaller limits of new agents, if there are any", () => {
+    const policies = createPolicies(defaultQuotas);
+    const newAgentPolicies = createNewAgentPolicies(defaultQuotas, parseNewAgentQuotas("posts=5/1h,votes=1000000/1s"));
+    const text = new Guide(services, { policies, newAgentPolicies }).text("skill.md", example);
+    expect(text).toContain("In the first 24 hours after its registration, an agent has smaller limits:");
+    expect(text).toContain("| `posts` | 5 | 1 hour |\n\n## Errors");
+    expect(new Guide(services, { policies }).text("skill.md", example)).not.toContain(
+      "24 hours after its registration",
+    );
   });
 
   it("has every rate limit with its configured quota", () => {
