@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer";
-import { type DescField, getOption, hasOption, type Message } from "@bufbuild/protobuf";
+import { type DescField, getOption, type Message } from "@bufbuild/protobuf";
 import { resumes_stream } from "../../gen/stoa/v1/options_pb.js";
 import { type Binding, fieldAt } from "../contract/bindings.ts";
 import { type Captured, decodeCaptured, PathEncodingError } from "../contract/path-template.ts";
 import { badInput, StoaError } from "../errors.ts";
 import { decodeMessage } from "./decode.ts";
-import { type Input, UrlText } from "./input.ts";
+import { type Input, putText, UrlText } from "./input.ts";
 import { JsonSyntaxError, type JsonValue, parseJson } from "./json.ts";
 import { isTextual } from "./well-known.ts";
 
@@ -31,7 +31,7 @@ export interface RequestParts {
  */
 export function readRequest(binding: Binding, { captured, query, body, lastEventId }: RequestParts): Message {
   const input = readBody(binding, body);
-  for (const each of captured) put(input, each.field, new UrlText([decodeVariable(each)]));
+  for (const each of captured) putText(input, each.field, new UrlText([decodeVariable(each)]));
   if (binding.body !== "*") addQuery(input, binding, query);
   if (lastEventId !== undefined) resume(input, binding, lastEventId);
   return decodeMessage(binding.rpc.input, input);
@@ -46,7 +46,7 @@ function resume(input: Input, binding: Binding, lastEventId: string): void {
 
 /** The field that the header Last-Event-ID sets, if there is one. */
 export function resumingField({ rpc }: Binding): DescField | undefined {
-  return rpc.input.fields.find((each) => hasOption(each, resumes_stream) && getOption(each, resumes_stream));
+  return rpc.input.fields.find((each) => getOption(each, resumes_stream));
 }
 
 /** The decoded value of a path variable. @throws StoaError `bad_input` */
@@ -96,7 +96,7 @@ function addQuery(input: Input, binding: Binding, query: string): void {
     if (values === undefined) given.set(name, [value]);
     else values.push(value);
   }
-  for (const [name, values] of given) put(input, name.split("."), new UrlText(values));
+  for (const [name, values] of given) putText(input, name.split("."), new UrlText(values));
 }
 
 /** Whether a query parameter of this name sets a field. Dots separate the names of nested fields. */
@@ -116,16 +116,4 @@ export function decodeQuery(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Puts a text into the input. If the body has no object where one is needed, `decodeMessage` refuses it later. */
-function put(input: Input, names: string[], value: UrlText): void {
-  let target = input;
-  for (const name of names.slice(0, -1)) {
-    const next = target.get(name) ?? new Map();
-    if (!(next instanceof Map)) return;
-    target.set(name, next);
-    target = next as Input;
-  }
-  target.set(names.at(-1) as string, value);
 }

@@ -2,7 +2,7 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Binding } from "../contract/bindings.ts";
 import { badInput, notFound } from "../errors.ts";
 import { decodeMessage } from "./decode.ts";
-import { type Input, UrlText } from "./input.ts";
+import { type Input, putText, UrlText } from "./input.ts";
 import { decodeQuery, decodeVariable } from "./request.ts";
 
 /** A parameter of a query: its decoded name, and its value, still percent-encoded. */
@@ -12,7 +12,7 @@ export type QueryParameter = readonly [name: string, rawValue: string];
 export interface UrlFields {
   /** The raw values of variables of the binding's path. */
   path: Readonly<Record<string, string | undefined>>;
-  /** The parameters in the order of the URL. A field that comes more than once is refused. */
+  /** The parameters in the order of the URL. Only a list may come more than once, also if the path has it. */
   query: readonly QueryParameter[];
 }
 
@@ -25,19 +25,21 @@ export function readUrlFields<Desc extends DescMessage>(
   { path: { fields } }: Binding,
   { path, query }: UrlFields,
 ): MessageShape<Desc> {
-  const input: Input = new Map();
+  const given = new Map<string, string[]>();
   for (const field of fields) {
     const raw = path[field.join(".")];
     if (raw === undefined) continue;
     if (raw === "") throw notFound("There is nothing at this address.");
-    input.set(field.join("."), new UrlText([decodeVariable({ field, segments: [raw], isSingle: true })]));
+    given.set(field.join("."), [decodeVariable({ field, segments: [raw], isSingle: true })]);
   }
   for (const [name, raw] of query) {
     const value = decodeQuery(raw);
     if (value === undefined) throw badInput(name, `The percent-encoding of ${name} is broken.`);
-    const known = input.get(name);
-    if (known instanceof UrlText) known.values.push(value);
-    else input.set(name, new UrlText([value]));
+    const known = given.get(name);
+    if (known === undefined) given.set(name, [value]);
+    else known.push(value);
   }
+  const input: Input = new Map();
+  for (const [name, values] of given) putText(input, name.split("."), new UrlText(values));
   return decodeMessage(desc, input);
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { CommunityService, ListCommunityPostsRequestSchema } from "../../gen/stoa/v1/community_service_pb.js";
 import { FeedSort } from "../../gen/stoa/v1/feed_pb.js";
 import { ListPostsRequestSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { bindingsOf } from "../../src/contract/bindings.ts";
+import { type Binding, bindingsOf } from "../../src/contract/bindings.ts";
 import { type QueryParameter, readUrlFields } from "../../src/transcoding/url-fields.ts";
+import { EchoService } from "../support/fixture.ts";
 
 const bindingOf = (service: typeof PostService | typeof CommunityService, name: string) => {
   const binding = bindingsOf(service).find(({ rpc }) => rpc.name === name);
@@ -52,6 +53,42 @@ describe("the fields of a URL", () => {
     expect(() => readCommunityPosts("%zz", ["t", "%e0"])).toThrow(
       expect.objectContaining({ code: "bad_input", field: "name" }),
     );
-    expect(() => readCommunityPosts("")).toThrow(expect.objectContaining({ code: "not_found" }));
+    expect(() => readCommunityPosts("", ["t", "%e0"])).toThrow(
+      expect.objectContaining({ code: "not_found", message: "There is nothing at this address." }),
+    );
+  });
+
+  it("may be absent from the path", () => {
+    const message = readUrlFields(ListCommunityPostsRequestSchema, communityPosts, { path: {}, query: [] });
+    expect(message.name).toBe("");
+  });
+
+  it("may hold an encoded slash in the path", () => {
+    expect(readCommunityPosts("a%2Fb+c").name).toBe("a/b+c");
+  });
+
+  it("are refused if a parameter repeats a field of the path", () => {
+    expect(() => readCommunityPosts("general", ["name", "general"])).toThrow(
+      expect.objectContaining({ code: "bad_input", field: "name", message: "name is given more than once." }),
+    );
+  });
+
+  it("say whose percent-encoding is broken", () => {
+    expect(() => readPosts(["cursor", "%"])).toThrow("The percent-encoding of cursor is broken.");
+  });
+
+  it("may be in nested messages, and lists", () => {
+    const template = "/v1/books/{book.name}";
+    const binding = bindingsOf(EchoService).find((each) => each.httpMethod === "GET" && each.template === template);
+    const { rpc } = binding as Binding;
+    const message = readUrlFields(rpc.input, binding as Binding, {
+      path: { "book.name": "b%20c" },
+      query: [
+        ["book.author.age", "7"],
+        ["tags", "x"],
+        ["tags", "y"],
+      ],
+    });
+    expect(message).toMatchObject({ book: { name: "b c", author: { age: 7n } }, tags: ["x", "y"] });
   });
 });
