@@ -20,7 +20,7 @@ async function days(db: TestDatabase): Promise<string[]> {
   return (await db.rows<{ date: string }>("SELECT date FROM ledger_days ORDER BY date")).map(({ date }) => date);
 }
 
-/** Posts under an idempotency key, the same each time. */
+/** Posts with the same idempotency key each time. */
 function postOnce(service: LedgerUnderTest, key: string) {
   return service.rest("posts", { key, body: { title: "Once" }, headers: { "idempotency-key": "the-only-one-of-all" } });
 }
@@ -73,7 +73,7 @@ describe("while the wall clock has jumped", () => {
     const read = async () => (await service.rest("posts")).status;
     expect([await post(), await post(), await post()]).toEqual([201, 201, 429]);
     for (let calls = 0; (await read()) === 200; calls++) expect(calls).toBeLessThan(3);
-    // Too little for a jump: writes are counted by the time of day, which all replicas share; reads by even time.
+    // This is too little for a jump. Writes are counted by the wall clock, which all replicas share, and reads by the steady clock.
     times.set(30 * minute);
     expect(await read()).toBe(429);
     times.set(-30 * minute);
@@ -86,7 +86,7 @@ describe("while the wall clock has jumped", () => {
 
 describe("while the clock differs from the database's", () => {
   it.each([61_000, -61_000, years, -day])(
-    "seals nothing while it is off by %i ms, and goes on by itself",
+    "nothing is sealed while it is off by %i ms, and sealing continues by itself",
     async (off) => {
       const { service, times } = await startGuarded(new Times(), {
         config: { metrics: { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined } },
@@ -141,7 +141,7 @@ describe("while the clock differs from the database's", () => {
     const { key } = await service.register();
     const first = await postOnce(service, key);
     await service.app.close();
-    // At a start nothing says that the clock has jumped.
+    // At a start, nothing shows that the clock has jumped.
     times.wallMs += 2 * day;
     const { service: next } = await startGuarded(times, { db: service.db });
     expect(await warningOf(next)).toContain("ahead of the database's");

@@ -17,7 +17,7 @@ if (library === undefined) console.warn("libfaketime is not there: the clock of 
 
 it.skipIf(library === undefined)("a real clock that is three years ahead for a while has nothing sealed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "stoa-faketime-"));
-  // The account of the service enters it.
+  // The service's account must be able to enter it.
   chmodSync(folder, 0o755);
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "offset");

@@ -35,7 +35,7 @@ describe("with an operator's approval", () => {
     expect(await refusal(catchUp(service, "2026-03-07", protocol))).toEqual(bad);
     expect(await refusal(catchUp(service, "2026-02-30", protocol))).toEqual(bad);
     const reply = await catchUp(service, "2026-03-06", protocol);
-    // The daily clock takes part as soon as three are left.
+    // The daily sealing continues by itself as soon as three days are left.
     expect(reply.dates.slice(0, 3)).toEqual(missed.slice(0, 3));
     expect(reply.dates).toEqual(missed.filter((date) => reply.dates.includes(date)));
     expect(reply.receipt?.document?.body).toMatchObject({ type: "daily", date: reply.dates.at(-1), verify_ok: true });
@@ -89,7 +89,7 @@ describe("with an operator's approval", () => {
 
 describe("stoa seal", () => {
   it("lists the days to seal, and seals them with --catch-up", async () => {
-    // The command goes by the clock of this machine, and so does the service that is started last.
+    // The command uses the clock of this machine, and so does the service that is started last.
     const dates = [6, 5, 4, 3, 2, 1].map((ago) => new Date(Date.now() - ago * day).toISOString().slice(0, 10));
     const { service } = await startGuarded(new Times(`${dates[0]}T12:00:00Z`));
     await service.app.close();

@@ -6,7 +6,7 @@ const hour = 60 * minute;
 const years = 3 * 365 * 24 * hour;
 const start = Date.parse("2026-03-01T12:00:00Z");
 
-/** A machine whose clocks tests move. */
+/** A machine whose clocks a test can move. */
 class Machine {
   wallMs = start;
   steadyMs = 5_000;

@@ -53,7 +53,7 @@ describe("a service that stops", () => {
 });
 
 const total = 600;
-/** Holds `total` receipts, which fill more than the buffers of sockets. */
+/** Has `total` receipts, which do not fit into the buffers of sockets. */
 let large: LedgerUnderTest;
 beforeAll(async () => {
   large = await startLedger();
@@ -61,14 +61,14 @@ beforeAll(async () => {
 });
 
 describe.each(forms)("a client over %s", (form) => {
-  it("that disconnects ends the work for it", async () => {
+  it("that disconnects ends the work that was done for it", async () => {
     const service = await startLedger();
     await fill(service.db, 10);
     const leave = new AbortController();
     const streams = Array.from({ length: 3 }, () => receive(service, form, { follow: true }, leave.signal));
     await Promise.all(streams.map((stream) => take(stream, 11)));
     const pending = streams.map((stream) => stream.next().catch(() => "left"));
-    // The head is looked at for as long as somebody waits.
+    // The head is read as long as a client waits.
     const looks = count.heads;
     await new Promise<void>((resolve) => {
       const seen = setInterval(() => {
@@ -81,7 +81,7 @@ describe.each(forms)("a client over %s", (form) => {
     expect(await Promise.all(pending)).toEqual(["left", "left", "left"]);
     await settled(() => count.heads, 700);
     expect(service.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
-    // Nothing is left that a stop would have to wait for.
+    // A stop has nothing to wait for.
     await service.app.close();
   });
 
@@ -90,7 +90,7 @@ describe.each(forms)("a client over %s", (form) => {
     const stream = receive(large, form, {});
     const received = await take(stream, 3);
     const ahead = (await settled(() => count.receipts, 400)) - before;
-    // Some lie in the buffers of the sockets, and one portion in the memory of the service.
+    // Some are in the buffers of the sockets, and one page is in the memory of the service.
     expect(ahead).toBeLessThan(total / 2);
     for await (const each of stream) received.push(each);
     expect(received.map(({ seq }) => seq)).toEqual(Array.from({ length: total }, (_, index) => index + 1));
@@ -120,7 +120,7 @@ describe("server-sent events", () => {
     }
     leave.abort();
     expect(text.replaceAll(": still here\n\n", "").match(/^id: .*$/gm)).toEqual(["id: 1", "id: 2"]);
-    // Each heartbeat is a comment of its own, between events and never within one.
+    // Each heartbeat is a separate comment between events, never inside one.
     for (const part of text.split("\n\n").slice(0, -1))
       expect(part).toMatch(/^(?:: still here|id: \d+\ndata: \{.*\})$/);
   });

@@ -14,14 +14,14 @@ import { asOperator, operatorToken, verifyLedger } from "../support.ts";
 
 const sealers = 6;
 
-/** Seals sessions from many sides without a pause, and remembers what was asked for and what was acknowledged. */
+/** Seals sessions from many callers without a pause, and remembers what was requested and what was acknowledged. */
 class Load {
   readonly asked = new Set<string>();
-  /** By book, the hash of the receipt. */
+  /** The hash of the receipt by book. */
   readonly acknowledged = new Map<string, string>();
   #round = 0;
 
-  /** Seals until `stop` resolves; failures are what the kills make. */
+  /** Seals until `stop` resolves. The kills cause failures. */
   async run(url: string, stop: Promise<unknown>): Promise<void> {
     const round = ++this.#round;
     let stopped = false;
@@ -42,7 +42,7 @@ class Load {
     this.acknowledged.set(book, receipt?.hash as string);
   }
 
-  /** Asks again for everything that was not acknowledged: each is either there already or sealed now. */
+  /** Repeats every request that was not acknowledged: each session is either sealed already or sealed now. */
   async settle(url: string): Promise<void> {
     const client = createClient(LedgerOperatorService, createGrpcTransport({ baseUrl: url }));
     for (const book of this.asked) {
@@ -51,7 +51,7 @@ class Load {
     }
   }
 
-  /** The chain verifies, holds each acknowledged receipt, and no book twice. */
+  /** Checks that the chain verifies, has each acknowledged receipt, and no book twice. */
   async check(db: TestDatabase): Promise<string[]> {
     const documents = await verifyLedger(db);
     const rows = await db.rows<{ seq: number; hash: string }>("SELECT seq, hash FROM receipts ORDER BY seq");
@@ -62,7 +62,7 @@ class Load {
     return books;
   }
 
-  /** Resolves when some more receipts have been acknowledged: a different number each time. */
+  /** Resolves when some more receipts have been acknowledged, a different number each time. */
   more(): Promise<void> {
     const goal = this.acknowledged.size + 5 + Math.floor(Math.random() * 40);
     return waitUntil("receipts to be sealed", () => this.acknowledged.size >= goal, 40_000);
@@ -89,7 +89,7 @@ describe("sealing under load", () => {
       await load.more();
       await service.end("SIGKILL");
       await running;
-      // Transactions that the dead service left open end when the server notices; until then the head may be locked.
+      // The open transactions of the dead service end when the server notices. Until then the head may be locked.
       await load.check(db);
     }
     const service = new ServiceProcess(environment);
@@ -110,7 +110,7 @@ describe("sealing under load", () => {
       rmSync(dataDir, { recursive: true });
     });
     const url = await service.url();
-    // What private-server/left-over.ts records of the server that runs.
+    // The record of the running server; see stale-server.ts.
     const server = () =>
       JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8")) as { pid: number; socketFolder: string };
     const load = new Load();

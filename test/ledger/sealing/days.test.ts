@@ -60,7 +60,7 @@ describe("the daily seal", () => {
       clock.set(`${today}T00:00:01Z`);
       await sealed(first.db, yesterday);
     }
-    // Each instance has finished whatever it was about.
+    // Each instance finishes its work before it stops.
     await Promise.all(instances.map(({ app }) => app.close()));
     const documents = await dailies(first.db);
     expect(documents.map(({ body }) => body.date)).toEqual(["2026-03-01", "2026-03-02"]);
@@ -97,7 +97,7 @@ describe("the daily seal", () => {
     const receipt = await seal({ session: "2026-03-01" });
     expect(receipt.document?.ts).toBe("2026-03-03T10:00:00.000Z");
     expect(receipt.document?.city_day).toBe(3);
-    // Further back than clocks differ, nothing is sealed. The days come again; only the one that is new is sealed.
+    // If the clock is set back by more than the tolerance, nothing is sealed. Later only the new day is sealed.
     clock.set("2026-03-02T00:00:30Z");
     expect(await refusal(seal({ session: "2026-03-01" }))).toEqual({ code: "Unavailable", error: "unavailable" });
     clock.set("2026-03-04T00:00:30Z");
@@ -114,7 +114,7 @@ describe("SealDaily", () => {
   });
 
   it("seals a finished day before the daily sealing does", async () => {
-    // The clock looks each second, so that now and then it is first; that is a different, honest answer.
+    // The daily sealing runs every second, so it is sometimes first. Then this call is refused correctly.
     for (let day = 11; ; day++) {
       clock.set(`2026-03-${day}T00:00:00.000Z`);
       const date = `2026-03-${day - 1}`;

@@ -9,7 +9,7 @@ import { sealBook, startLedger, TestClock, verifyLedger } from "../support.ts";
 
 type Fault = (number: number, id: number, when: "before" | "after") => Promise<void>;
 
-/** The real database, whose transactions meet with a fault around each of their statements. */
+/** The real database, with a fault before or after a statement of a transaction. */
 class FaultyDatabase extends Database {
   fault: Fault = async () => {};
   /** Seals run there. */
@@ -46,7 +46,7 @@ describe("a sealing transaction that fails at any of its statements", () => {
   beforeAll(async () => {
     const service = await startLedger({ clock });
     db = service.db;
-    // Its clock shall not seal what is to be sealed here.
+    // Its daily sealing must not seal the days that are sealed here.
     await service.app.close();
     database = new FaultyDatabase({ address: db.config, connections: 2 });
     afterFile(() => database.close());
@@ -56,7 +56,7 @@ describe("a sealing transaction that fails at any of its statements", () => {
   const session = (book: string) => () => sealBook(ledger, book, "2026-03-01");
   const daily = (date: string) => () => ledger.days.seal(never, date, ({ seq }) => ({ seq }));
 
-  /** Fails `seal` before and after each statement in turn, until none is left. @returns how many there are */
+  /** Lets `seal` fail before and after each of its statements in turn. @returns the number of statements */
   async function failAtEach(seal: () => Promise<{ seq: number }>): Promise<number> {
     const before = (await verifyLedger(db)).length;
     for (let number = 1; ; number++) {

@@ -4,7 +4,7 @@ import { askRest } from "../../support/service.ts";
 import { ledgerClient, startLedger, TestClock, verifyLedger, zeros } from "../support.ts";
 
 describe("the first start", () => {
-  it("seals receipt 1, field for field", async () => {
+  it("seals receipt 1 with exactly these fields", async () => {
     const clock = new TestClock("2026-03-05T09:08:07.006Z");
     const { db, rest, url } = await startLedger({ clock });
     const documents = await verifyLedger(db);
@@ -43,7 +43,7 @@ describe("the first start", () => {
     expect(await verifyLedger(db)).toHaveLength(6);
   });
 
-  it("is not repeated by the starts that follow", async () => {
+  it("is not repeated by later starts", async () => {
     const first = await startLedger();
     await first.app.close();
     const second = await startLedger({ db: first.db });

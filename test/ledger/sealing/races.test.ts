@@ -12,7 +12,7 @@ describe("20 sealers through two instances", () => {
   });
   const of = (index: number) => replicas[index % 2] as LedgerUnderTest;
 
-  it("make one chain without gap or fork, with every acknowledged receipt", async () => {
+  it("make one chain without gaps or forks, with every acknowledged receipt", async () => {
     const acknowledged = await Promise.all(
       Array.from({ length: sealers }, async (_, sealer) => {
         const receipts = [];
@@ -34,7 +34,7 @@ describe("20 sealers through two instances", () => {
     for (const { seq, document } of receipts) expect(documents[Number(seq) - 1]).toEqual(document);
   });
 
-  it("seal a session once if all want the same one", async () => {
+  it("seal a session once if all of them seal the same one", async () => {
     const before = (await verifyLedger(of(0).db)).length;
     const outcomes = await Promise.all(
       Array.from({ length: sealers }, (_, sealer) =>

@@ -24,7 +24,7 @@ async function startHeld() {
 }
 
 describe("seal checks", () => {
-  it("block sessions and days with every reason, but no work that appends no receipt", async () => {
+  it("block sessions and days with every reason, but not work that appends no receipt", async () => {
     const { clock, db, ledger, session, state } = await startHeld();
     await session("sealed before");
     clock.set("2026-03-02T00:00:01Z");
@@ -74,7 +74,7 @@ describe("seal checks", () => {
   it("block receipt 1", async () => {
     const { db } = await startService();
     const empty = await createTestDatabase();
-    // The tables as they are before the first start.
+    // The tables are as before the first start.
     for (const table of ["receipts", "ledger_head", "ledger_epoch", "ledger_days", "ledger_sessions"]) {
       await empty.rows(`CREATE TABLE ${table} LIKE ${db.config.database}.${table}`);
     }

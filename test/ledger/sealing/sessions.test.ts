@@ -21,7 +21,7 @@ beforeAll(async () => {
   service = await startLedger({ clock, config: { ledgerEpoch: "2026-03-01" } });
 });
 
-/** Seals over Connect JSON, as a bare HTTP client does: what the other encodings cannot even express. */
+/** Seals over Connect JSON with a bare HTTP client, which can send values that other encodings cannot express. */
 async function sealJson(body: unknown, token: string | undefined = operatorToken) {
   const response = await fetch(`${service.url}/stoa.v1.LedgerOperatorService/SealSession`, {
     method: "POST",
@@ -38,14 +38,14 @@ async function sealJson(body: unknown, token: string | undefined = operatorToken
 
 const good = { book: "json", session: "2026-03-01", note: "", source: "feed:test" };
 
-/** How many receipts there are, without the dailies, which the clock seals meanwhile. */
+/** The number of receipts, without the dailies that the clock seals meanwhile. */
 async function count(): Promise<number> {
   const sql = "SELECT (SELECT COUNT(*) FROM receipts) - (SELECT COUNT(*) FROM ledger_days) AS n";
   return (await service.db.rows<{ n: number }>(sql))[0]?.n as number;
 }
 
 describe.each(protocols)("a session sealed over %s", (protocol) => {
-  it("is the receipt of the contract, field for field", async () => {
+  it("has exactly the fields of the contract", async () => {
     const book = `The Book of ${protocol}`;
     const evidence = { rows: 12, digest: "ab12", nested: { list: [1, null, true] } };
     const receipt = await service.seal(
@@ -88,7 +88,7 @@ describe.each(protocols)("a session sealed over %s", (protocol) => {
     await verifyLedger(service.db);
   });
 
-  it("is sealed by whom the caller names", async () => {
+  it("names the actor that the caller gives", async () => {
     const receipt = await service.seal({ actorAgent: "auditor", actorSeat: "gallery" }, protocol);
     expect(receipt.document?.actor).toEqual({ agent: "auditor", seat: "gallery" });
     const half = await service.seal({ actorSeat: "gallery" }, protocol);
@@ -121,13 +121,13 @@ describe.each(protocols)("a session sealed over %s", (protocol) => {
         authorization,
         refused,
       ]);
-      // Who has no token learns nothing of the faults of the message either.
+      // Without a token, the caller learns nothing about faults of the message either.
       expect(await refusal(client.sealSession({}, options))).toEqual(refused);
     }
     expect(await count()).toBe(before);
   });
 
-  it("does not exist where no token is configured", async () => {
+  it("is an unknown operation if no token is configured", async () => {
     const closed = await startService({ db: service.db, overrides: { now: clock.now } });
     const client = closed.connect(LedgerOperatorService, protocol);
     for (const options of [asOperator, {}]) {
@@ -138,7 +138,7 @@ describe.each(protocols)("a session sealed over %s", (protocol) => {
 });
 
 describe("books", () => {
-  it("are the same only when each byte is", async () => {
+  it("are the same only if every byte is the same", async () => {
     const before = await count();
     const names = ["Book", "book", "book ", " book", "bóok", "bo\u0301ok", "book\u0000", "ﬁ", "fi", "ß", "ss"];
     for (const book of names) await service.seal({ book, session: "2026-03-02" });
@@ -170,7 +170,7 @@ describe("a session is refused", () => {
     expect(await refusal(service.seal({ session }))).toEqual(bad("session"));
   });
 
-  it("for tomorrow by UTC, and no more once it is today", async () => {
+  it("for tomorrow by UTC, but not when that day has come", async () => {
     clock.set("2026-03-05T23:59:59.999Z");
     expect(await refusal(service.seal({ session: "2026-03-06" }))).toEqual(bad("session"));
     clock.set("2026-03-06T00:00:00.000Z");
@@ -198,7 +198,7 @@ describe("a session is refused", () => {
     expect(await count()).toBe(before);
   });
 
-  it("for nothing that is just within the limits", async () => {
+  it("but not if every text is just within the limits", async () => {
     const seed = {
       book: "🏛".repeat(64),
       note: "🏛".repeat(1000),
@@ -230,7 +230,7 @@ describe("a session is refused", () => {
     expect(await sealJson({ ...good, evidence })).toMatchObject({ status: 400, error: "bad_input", field });
   });
 
-  it("for no evidence that is just within the limits, and that every client can read", async () => {
+  it("but not if its evidence is just within the limits, and every client can read it", async () => {
     const { session, source } = { session: "2026-01-05", source: "feed:test" };
     const around = JSON.stringify({ a: "", session, source }).length;
     const full = await service.seal({ session, source, evidence: { a: "x".repeat(64 * 1024 - around) } });
@@ -248,7 +248,7 @@ describe("a session is refused", () => {
     });
   });
 
-  it("for none of the names that objects have anyway", async () => {
+  it("but not for names that every JavaScript object has", async () => {
     const evidence = JSON.parse('{"__proto__": {"a": 1}, "constructor": 1, "toString": "x"}');
     for (const protocol of protocols) {
       const { seq, canonical } = await service.seal({ evidence }, protocol);
@@ -275,7 +275,7 @@ describe("a session is refused", () => {
     expect(await sealJson(inEvidence)).toMatchObject({ status: 400, code: "invalid_argument" });
   });
 
-  it("for a token that is missing, before anything else", async () => {
+  it("for a missing token, before anything else", async () => {
     expect(await sealJson({ ...good, evidence: { a: 0.5 } }, "wrong")).toMatchObject({
       status: 401,
       code: "unauthenticated",
@@ -283,7 +283,7 @@ describe("a session is refused", () => {
     });
   });
 
-  it("without a trace", async () => {
+  it("and leaves no trace", async () => {
     await verifyLedger(service.db);
     expect(service.log.filter(({ level }) => level === 50)).toEqual([]);
     expect(JSON.stringify(service.log)).not.toContain(operatorToken);

@@ -1,4 +1,4 @@
-// The alarm stands in the database: every replica knows it, and a start does not forget it.
+// The alarm is stored in the database, so that every replica knows it, also after a restart.
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import type { Overrides } from "../../../src/app/overrides.ts";
@@ -23,13 +23,13 @@ async function startFilled(count: number, overrides: Overrides = {}): Promise<Le
   return target;
 }
 
-/** Changes a receipt; the result puts it back. */
+/** Changes a receipt. @returns a function that restores it */
 async function damage({ db }: LedgerUnderTest, seq: number): Promise<() => Promise<unknown>> {
   await unlockReceipts(db);
   const [row] = await db.rows<{ hash: string }>("SELECT hash FROM receipts WHERE seq = ?", [seq]);
   await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = ?", [seq]);
   return async () => {
-    // Each start puts the triggers back.
+    // Each start creates the triggers again.
     await unlockReceipts(db);
     await db.rows("UPDATE receipts SET hash = ? WHERE seq = ?", [row?.hash, seq]);
   };
@@ -81,7 +81,7 @@ describe("the alarm", () => {
   });
 
   it("does not make readiness checks wait for a lock if it could not be stored", async () => {
-    // No look at the database tries to store it meanwhile.
+    // No background check tries to store it meanwhile.
     const target = await startFilled(3, { databaseLookMs: 3_600_000 });
     await damage(target, 2);
     await target.db.rows(refuseUpdates);

@@ -1,4 +1,4 @@
-// Names that are written with an escape in JSON, in an engine that was misled about each (src/receipt/parse.ts).
+// Names that are written with an escape in JSON, after the engine was misled about each (see src/receipt/parse.ts).
 import type { JsonObject } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const own = { session: "2026-01-05", source: "feed:test" };
 
-/** The evidence of the newest receipt, as it is stored. */
+/** The stored evidence of the newest receipt. */
 async function storedEvidence(): Promise<string> {
   const sql = "SELECT CAST(canonical AS CHAR) AS text FROM receipts ORDER BY seq DESC LIMIT 1";
   const text = (await service.db.rows<{ text: string }>(sql))[0]?.text as string;
@@ -73,13 +73,13 @@ describe.each(protocols)("over %s, in JSON", (protocol) => {
     });
   });
 
-  it("texts with backslashes, and names without escapes, are sealed as over any other", async () => {
+  it("texts with backslashes and names without escapes are sealed, as over other protocols", async () => {
     const evidence = { "a/b c": 'a\\"b\n\u0000', list: ["\\"] };
     await seal(evidence, `sealed ${protocol}`);
     expect(await storedEvidence()).toBe(canonicalize({ ...evidence, ...own }));
   });
 
-  it("no name is sealed that was not sent", async () => {
+  it("only names that were sent are sealed", async () => {
     const name = fc.string({ unit: fc.constantFrom("x", "u", "0", '"', "\n", "\u0000"), maxLength: 4 });
     const evidences = fc.array(fc.tuple(name, fc.constantFrom<JsonObject[string]>(1, { '"': 1 })), { maxLength: 4 });
     let books = 0;
@@ -103,7 +103,7 @@ describe.each(protocols)("over %s, in JSON", (protocol) => {
   });
 });
 
-it("a chain of all these verifies", async () => {
+it("the chain of all these receipts verifies", async () => {
   const { body } = await service.rest("/house/verify?from=0");
   expect(body).toMatchObject({ ok: true, verify_ok: true, broken_at: null });
   expect(body.count).toBeGreaterThan(cases.length * protocols.length);

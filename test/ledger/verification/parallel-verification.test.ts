@@ -32,7 +32,7 @@ beforeAll(async () => {
   await unlockReceipts(db);
 });
 
-/** Fails the test when a thread fails that was not meant to. */
+/** Fails the test if a thread fails unexpectedly. */
 const onFailure = (error: unknown) => {
   throw error;
 };
@@ -47,7 +47,7 @@ async function insert(stored: StoredRow[]): Promise<void> {
   }
 }
 
-/** Has other rows in the place of good ones while `work` runs. */
+/** Replaces good rows with others while `work` runs. */
 async function withRows<T>(stored: StoredRow[], good: StoredRow[], work: () => Promise<T>): Promise<T> {
   await remove(good);
   await insert(stored);
@@ -69,7 +69,7 @@ const withDocument = (row: StoredRow, change: (text: string) => string): StoredR
   return { ...row, canonical, hash: sha256(canonical) };
 };
 
-/** Ways to break one row; each gives the row in its place, or none. */
+/** Ways to break one row. Each returns the rows in its place. */
 const defects: { [name: string]: (row: StoredRow) => StoredRow | undefined } = {
   removed: () => undefined,
   "another hash": (row) => ({ ...row, hash: sha256(row.canonical.subarray(1)) }),
@@ -85,7 +85,7 @@ const defects: { [name: string]: (row: StoredRow) => StoredRow | undefined } = {
 };
 
 describe("verification in threads", () => {
-  it("finds the same as one thread, whatever is broken in however many places", async () => {
+  it("has the same result as one thread, whatever is broken and in however many places", async () => {
     const breaks = fc.array(
       fc.record({ seq: fc.integer({ min: 1, max: length }), defect: fc.constantFrom(...Object.keys(defects)) }),
       { maxLength: 3 },
@@ -118,7 +118,7 @@ describe("verification in threads", () => {
     );
   }, 120_000);
 
-  it("finds an older time, and every other defect, wherever a batch begins", async () => {
+  it("finds an earlier time and every other defect, wherever a batch begins", async () => {
     const changes: NonNullable<Change["document"]>[] = [
       (document) => {
         document.ts = "2025-12-31T23:59:59.999Z";
@@ -156,7 +156,7 @@ describe("verification in threads", () => {
     }
   });
 
-  it("finds the end of a chain whose documents have other seqs, wherever a batch begins", async () => {
+  it("finds the end of a chain whose documents have wrong seqs, wherever a batch begins", async () => {
     for (let count = 1; count <= 9; count++) {
       const good = rows.slice(-count);
       const moved = good.map((row) => ({ ...row, seq: row.seq + 1 }));
@@ -183,7 +183,7 @@ describe("verification in threads", () => {
       count: length,
       finding: undefined,
     });
-    // What is read twice is less than a page: the rest, which was not full.
+    // Less than a page is read twice: the last page, which was not full.
     expect(read.reduce((sum, each) => sum + each, 0)).toBeLessThan(length + 2 * 20);
   });
 
@@ -197,7 +197,7 @@ describe("verification in threads", () => {
     ["ends by itself", onMessage("process.exit(0)"), /ended by itself \(0\)/],
     ["takes all memory", onMessage("const all = []; for (;;) all.push(new Array(1e5).fill({}));"), /memory/],
     ["is not there", new URL("./nowhere.ts", import.meta.url), /Cannot find module/],
-  ])("gives the same result, and reports it, if a thread %s", async (_, failing, message) => {
+  ])("has the same result if a thread %s, and reports that", async (_, failing, message) => {
     const broken = withDocument(rows[99] as StoredRow, (text) => `${text} `);
     for (const stored of [rows, rows.with(99, broken)]) {
       const failures: unknown[] = [];
@@ -213,7 +213,7 @@ describe("verification in threads", () => {
 
   it("ends its threads when it is cancelled, even busy ones", async () => {
     const leaving = new AbortController();
-    // The first page tells that it came, and never ends.
+    // The first page signals that it was requested, and never ends.
     const busy = onMessage('new BroadcastChannel("busy").postMessage("begun"); for (;;);');
     const heard = new Promise((resolve) => {
       const channel = new BroadcastChannel("busy");

@@ -1,4 +1,4 @@
-// A damaged receipt that was read causes a verification of the whole chain, once a minute at most.
+// Reading a damaged receipt causes a verification of the whole chain, at most once a minute.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import type { TestDatabase } from "../../support/database.ts";
@@ -9,7 +9,7 @@ let db: TestDatabase;
 let ledger: Ledger;
 /** The time of `performance.now()`, in milliseconds. */
 let now = 1_000_000;
-/** Grows with each look at the wall clock, so that each verification ends at a time of its own. */
+/** Grows each time that the wall clock is read, so that each verification ends at another time. */
 let wall = Date.parse("2026-03-01T12:00:00Z");
 
 beforeEach(async () => {
@@ -33,7 +33,7 @@ async function suspect(): Promise<boolean> {
   return begun;
 }
 
-it("the chain is verified again a minute after the last suspicion that had it verified", async () => {
+it("the chain is verified again a minute after the last suspicion that caused a verification", async () => {
   expect(await suspect()).toBe(true);
   expect(await suspect()).toBe(false);
   now += 59_999;

@@ -10,7 +10,7 @@ const never = new AbortController().signal;
 const length = 20;
 let database: Database;
 let ledger: Ledger;
-/** Where each verification that ran began. */
+/** The first receipt of each verification that ran. */
 const runs: number[] = [];
 let queue: VerificationQueue;
 
@@ -36,7 +36,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
-/** Asks for reports one after the other. @returns where the verifications began that ran for them */
+/** Requests reports one after the other. @returns the first receipts of the verifications that ran for them */
 async function verify(...starts: number[]): Promise<number[]> {
   runs.length = 0;
   const head = await ledger.receipts.readHead(database.reader(never));
@@ -51,7 +51,7 @@ it("16 reports are cached, and the oldest is forgotten first", async () => {
   expect(await verify(...from(1, 16))).toEqual([]);
   expect(await verify(17)).toEqual([17]);
   expect(await verify(...from(2, 17))).toEqual([]);
-  // That reports were reused does not make them newer.
+  // Reuse has not made reports newer.
   expect(await verify(1)).toEqual([1]);
   expect(await verify(2)).toEqual([2]);
   expect(await verify(...from(4, 17), 1)).toEqual([]);

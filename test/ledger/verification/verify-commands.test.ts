@@ -10,12 +10,12 @@ import { type LedgerUnderTest, startLedger, TestClock } from "../support.ts";
 
 const run = promisify(execFile);
 
-/** What the shell prints for a command, pasted as it is. */
+/** The output of a shell for exactly this command. */
 async function shell(command: string): Promise<string> {
   return (await run("bash", ["-c", command])).stdout;
 }
 
-/** Everything that is allowed and that two writers of JSON might see differently. */
+/** Everything that is allowed and that two JSON writers might write differently. */
 const awkward = {
   "": "an empty name",
   'name with "quotes", \\ and \u0001': 1,
@@ -53,7 +53,7 @@ describe("the verify commands", () => {
     [1, "genesis"],
     [2, "session"],
     [3, "daily"],
-  ])("give what they promise for receipt %i, a %s", async (seq, type) => {
+  ])("give the promised output for receipt %i, a %s", async (seq, type) => {
     const { receipt, verify } = (await service.rest(`house/receipts/${seq}`)).body;
     expect(receipt.document.body.type).toBe(type);
     expect(await shell(verify.rebuild)).toBe(`${verify.expect}\n`);
@@ -63,7 +63,7 @@ describe("the verify commands", () => {
     expect(verify.expect).toBe(receipt.hash);
   });
 
-  it("give something else once the receipt was changed", async () => {
+  it("give another output after the receipt was changed", async () => {
     await service.db.rows("DROP TRIGGER receipts_are_not_updated");
     const { verify } = (await service.rest("house/receipts/2")).body;
     await service.db.rows("UPDATE receipts SET canonical = REPLACE(canonical, 'Z', 'Y') WHERE seq = 2");
@@ -84,7 +84,7 @@ describe("evidence", () => {
   }));
   const supplied = anyJson.object as fc.Arbitrary<{ [name: string]: Json }>;
 
-  it("that is accepted is written alike by jq -cS and by RFC 8785, and most that is harmless is accepted", () => {
+  it("that is accepted has the same form by jq -cS and by RFC 8785, and most harmless evidence is accepted", () => {
     let accepted = 0;
     let offered = 0;
     fc.assert(

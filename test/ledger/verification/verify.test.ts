@@ -108,7 +108,7 @@ describe("the database", () => {
     await verifyLedger(db);
   });
 
-  it("refuses a second receipt on the same one before", async () => {
+  it("refuses a second receipt after the same one", async () => {
     const fork = "INSERT INTO receipts SELECT 99, REPEAT('9', 64), prev_hash, canonical FROM receipts WHERE seq = 3";
     await expect(db.rows(fork)).rejects.toThrow(/Duplicate entry/);
   });
@@ -116,7 +116,7 @@ describe("the database", () => {
 
 describe("damage to the stored rows", () => {
   beforeAll(() => unlockReceipts(db));
-  /** Puts every row back. */
+  /** Restores every row. */
   beforeEach(async () => {
     await db.rows("DELETE FROM receipts");
     for (const { seq, hash, prev_hash, canonical } of rows) {
@@ -130,7 +130,7 @@ describe("damage to the stored rows", () => {
     await db.rows("UPDATE receipts SET canonical = ?, hash = ? WHERE seq = ?", [canonical, hash, seq]);
   }
 
-  it("is found at the right seq, whichever byte of whichever receipt has changed", async () => {
+  it("is found at the right seq, whichever byte of any receipt has changed", async () => {
     const { ledger } = await openLedger(db);
     const never = new AbortController().signal;
     await fc.assert(
@@ -171,7 +171,7 @@ describe("damage to the stored rows", () => {
       count: 5,
       reason: expect.stringMatching(/^wrong_prev_hash/),
     });
-    // From 6 on the one before hashes to what is recorded beside it, but 6 says otherwise.
+    // From 6 on, the hash of the receipt before is the recorded one, but receipt 6 names another.
     expect(await verify(6)).toMatchObject({ verify_ok: false, broken_at: 6 });
     expect(await verify(7)).toMatchObject({ verify_ok: true, from: 7, count: 6 });
   });
@@ -196,7 +196,7 @@ describe("damage to the stored rows", () => {
     ["a head that was moved on", ["UPDATE ledger_head SET seq = 20"], 13, "truncated"],
     ["a head of another hash", ["UPDATE ledger_head SET hash = REPEAT('a', 64)"], 12, "wrong_hash", length],
     [
-      "two rows that changed places",
+      "two rows that were swapped",
       [
         "UPDATE receipts SET seq = 100 WHERE seq = 5",
         "UPDATE receipts SET seq = 5 WHERE seq = 6",
@@ -240,7 +240,7 @@ describe("damage to the stored rows", () => {
     expect((await verify(9)).verify_ok).toBe(true);
     expect((await service.rest("/readyz")).body.warning).toContain("receipt 5");
     expect((await verify(1)).verify_ok).toBe(true);
-    // The guard, which knows the receipts that other cases take away, looks again.
+    // The head guard, which knows receipts that other cases remove, checks again.
     await waitUntil("no warning", async () => (await service.rest("/readyz")).body.warning === undefined);
   });
 
@@ -255,7 +255,7 @@ describe("damage to the stored rows", () => {
 });
 
 describe("verifications at the same time", () => {
-  /** A chain whose rows another connection holds back: LOCK TABLES makes readers wait. */
+  /** Runs `work` while another connection has locked the receipts, so that readers wait. */
   async function withHeldBack<T>(
     target: LedgerUnderTest,
     work: (release: () => Promise<void>) => Promise<T>,
@@ -290,7 +290,7 @@ describe("verifications at the same time", () => {
       await waitUntil("the first to read", async () => (await waiting(target)) === 1);
       const others = [ask(1), ask(0), ask(1)];
       const later = [ask(5), ask(9)];
-      // All of them have reached the service once it answers what came after them.
+      // They have all reached the service when it answers later requests.
       for (let round = 0; round < 5; round++) await target.rest("/readyz");
       expect(await waiting(target)).toBe(1);
       await release();
@@ -302,7 +302,7 @@ describe("verifications at the same time", () => {
       return replies.map(({ body }) => body);
     });
     expect(same).toHaveLength(4);
-    // One run has one duration.
+    // They have the same duration, so there was one run.
     expect(new Set(same.map((body) => JSON.stringify(body))).size).toBe(1);
     expect(same[0]).toMatchObject({ verify_ok: true, from: 1, count: 31 });
   });
@@ -367,7 +367,7 @@ describe("verifications at the same time", () => {
       await target.rest("/readyz");
       leave.abort();
       expect(await Promise.all(leaving)).toEqual(["left", "left"]);
-      // A newcomer does not join what is being given up.
+      // A new caller does not join a run that is being cancelled.
       const newcomer = target.rest("/house/verify");
       await target.rest("/readyz");
       await release();
