@@ -5,7 +5,7 @@ import { verifyHelp } from "../../src/cli/arguments.ts";
 import { answerStream, shownChain, startFake } from "../client/fake-stoa.ts";
 import { runStoa, scratchFolder } from "./stoa.ts";
 
-describe("stoa verify ends with 3, and no verdict,", () => {
+describe("stoa verify exits with 3 and gives no verdict", () => {
   const notChecked = (url: string) => ({
     status: 3,
     stdout: "",
@@ -77,14 +77,14 @@ describe("stoa verify ends with 3, and no verdict,", () => {
 });
 
 describe("the command line", () => {
-  it("explains itself", async () => {
+  it("prints its help", async () => {
     expect(await runStoa(["--help"], "/")).toMatchObject({ status: 0, stdout: expect.stringContaining("stoa verify") });
     expect(await runStoa(["verify", "--help"], "/")).toEqual({ status: 0, stdout: verifyHelp, stderr: "" });
     expect(await runStoa(["verify", "-h"], "/")).toEqual({ status: 0, stdout: verifyHelp, stderr: "" });
     for (const line of verifyHelp.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
   });
 
-  it("without a command explains itself as well, and is no success", async () => {
+  it("prints its help without a command as well, but fails", async () => {
     expect(await runStoa([], "/")).toMatchObject({
       status: 2,
       stdout: "",

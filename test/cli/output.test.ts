@@ -4,7 +4,7 @@ import { parseJson } from "../../src/receipt/parse.ts";
 import { buildChain, otherHash } from "../receipt/chain.ts";
 import { recovered } from "../receipt/vectors/defect.ts";
 
-it("a receipt is printed with its type, if that is a known one", () => {
+it("a receipt is printed with its type if the type is known", () => {
   const printed: string[] = [];
   const terminal = { isTTY: false, write: (text: string) => printed.push(text) > 0 };
   const output = new HumanOutput(terminal, terminal);

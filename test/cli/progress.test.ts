@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Progress, progressLine } from "../../src/cli/progress.ts";
 
 describe("the progress line", () => {
-  it("shows how far it is, how fast, and how long it will take", () => {
+  it("shows the progress, the speed and the time left", () => {
     const line = `[${"#".repeat(7)}${".".repeat(22)}] 30,000 of 120,000 receipts, 15,000/s, 0:06 left`;
     expect(progressLine(30_000, 120_000, 2_000, 80)).toBe(line);
     expect(progressLine(0, 10, 0, 80)).toMatch(/^\[\.{40}\] 0 of 10 receipts, 0\/s$/);
@@ -15,7 +15,7 @@ describe("the progress line", () => {
     expect(line.length).toBeLessThan(Math.max(columns, 1));
   });
 
-  it("is not upset by a chain that grows", () => {
+  it("is correct for a growing chain", () => {
     expect(progressLine(12, 10, 1000, 80)).toMatch(/^\[#+\] 12 of 10 receipts, 12\/s, 0:00 left$/);
   });
 });
@@ -26,7 +26,7 @@ describe("progress", () => {
     return { isTTY, columns: 80, written, write: (text: string) => written.push(text) };
   }
 
-  it("is drawn on one line, at most ten times a second, and taken away", () => {
+  it("is drawn on one line, at most ten times a second, and erased at the end", () => {
     const screen = terminal(true);
     let now = 0;
     const progress = new Progress(screen, () => now);
@@ -40,13 +40,13 @@ describe("progress", () => {
     expect(screen.written.at(-1)).toBe(takenAway);
   });
 
-  it("is drawn on a terminal that does not know its size", () => {
+  it("is drawn on a terminal of unknown size", () => {
     const screen = { ...terminal(true), columns: 0 };
     new Progress(screen, () => 0).show(1, 2);
     expect(screen.written).toEqual([expect.stringContaining("1 of 2 receipts")]);
   });
 
-  it("is not drawn where there is no terminal", () => {
+  it("is not drawn without a terminal", () => {
     const file = terminal(false);
     const progress = new Progress(file);
     progress.show(1, 2);

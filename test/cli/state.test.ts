@@ -9,13 +9,13 @@ import { runStoa, scratchFolder } from "./stoa.ts";
 const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-/** What is remembered after receipt `seq` of the fake's chain. */
+/** The state after receipt `seq` of the fake's chain. */
 function memory(fake: FakeStoa, seq: number): object {
   return { url: fake.url, seq, hash: fake.receipts[seq - 1].hash, time };
 }
 
 describe("the place of the state file", () => {
-  it("is below the home folder, or where the XDG variable says, if that is an absolute path", () => {
+  it("is in the home folder, or in the folder of the XDG variable if that is an absolute path", () => {
     const name = /\/stoa\/stoa\.example_8443-[0-9a-f]{16}\.json$/;
     const url = "https://stoa.example:8443";
     expect(defaultStateFile(url, {})).toMatch(name);
@@ -32,7 +32,7 @@ describe("the place of the state file", () => {
     for (const place of places) expect(place).toMatch(/^\/s\/stoa\/[A-Za-z0-9._-]+\.json$/);
   });
 
-  it("is made with its folder, for its owner alone", async () => {
+  it("is created with its folder, for its owner only", async () => {
     const fake = await startFake(shownChain(3));
     const home = scratchFolder();
     await runStoa(["verify", fake.url], home);
@@ -47,7 +47,7 @@ describe("the place of the state file", () => {
 });
 
 describe("the state file", () => {
-  it("moves forward with each success, and stays after a failure", async () => {
+  it("advances with each success, and stays the same after a failure", async () => {
     const fake = await startFake(shownChain(3));
     const state = join(scratchFolder(), "state.json");
     const verify = async () => (await runStoa(["verify", fake.url, "--state", state], "/nonexistent")).status;
@@ -69,7 +69,7 @@ describe("the state file", () => {
     expect(readFileSync(state, "utf8")).toBe(before);
   });
 
-  it("is not made by a verification that fails", async () => {
+  it("is not created by a verification that fails", async () => {
     const fake = await startFake(shownChain(3));
     fake.receipts[2].hash = otherHash;
     const folder = scratchFolder();
@@ -77,7 +77,7 @@ describe("the state file", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("keeps its mode when it is replaced, and leaves no other files beside", async () => {
+  it("keeps its mode when it is replaced, and no other files are left", async () => {
     const fake = await startFake(shownChain(3));
     const folder = scratchFolder();
     const state = join(folder, "state.json");
@@ -86,7 +86,7 @@ describe("the state file", () => {
     expect(readdirSync(folder)).toEqual(["state.json"]);
   });
 
-  it("is not moved back where another process has moved it further meanwhile", () => {
+  it("is not set back if another process has advanced it in the meantime", () => {
     const path = join(scratchFolder(), "state.json");
     const [here, there] = [new StateFile(path, "http://stoa.example"), new StateFile(path, "http://stoa.example")];
     there.save({ seq: 5, hash: otherHash });
@@ -96,7 +96,7 @@ describe("the state file", () => {
     expect(there.load()?.seq).toBe(6);
   });
 
-  it("stays where receipts between it and the start were not verified", async () => {
+  it("stays the same if receipts between it and the start were not verified", async () => {
     const fake = await startFake(shownChain(3));
     const home = scratchFolder();
     const state = join(home, "state.json");
@@ -121,7 +121,7 @@ describe("the state file", () => {
     ["has seq 0", JSON.stringify({ ...good, seq: 0 })],
     ["has no hash", JSON.stringify({ ...good, hash: "x" })],
     ["has no time", JSON.stringify({ ...good, time: "yesterday" })],
-  ])("is refused, and kept, when it %s", async (_, text) => {
+  ])("is refused and kept if it %s", async (_, text) => {
     const fake = await startFake(shownChain(1));
     const state = join(scratchFolder(), "state.json");
     writeFileSync(state, text);
@@ -134,7 +134,7 @@ describe("the state file", () => {
     expect(fake.asked).toEqual([]);
   });
 
-  it("is refused when it is of another address", async () => {
+  it("is refused if it belongs to another address", async () => {
     const fake = await startFake(shownChain(1));
     const state = join(scratchFolder(), "state.json");
     writeFileSync(state, JSON.stringify(good));
@@ -145,13 +145,13 @@ describe("the state file", () => {
     );
   });
 
-  it("is refused before anything is read when it could not be written", async () => {
+  it("is refused before any receipt is read if it cannot be written", async () => {
     const fake = await startFake(shownChain(1));
     const folder = scratchFolder();
     writeFileSync(join(folder, "file"), "");
     mkdirSync(join(folder, "sealed"));
     chmodSync(join(folder, "sealed"), 0o500);
-    // No folder is closed to root, but /proc/self/fd takes no files from anybody.
+    // Root can write to every folder, but nobody can create files in /proc/self/fd.
     const closed = process.getuid?.() === 0 ? "/proc/self/fd" : join(folder, "sealed");
     for (const state of [join(closed, "state.json"), join(folder, "file/state.json")]) {
       const { status, stdout, stderr } = await runStoa(["verify", fake.url, "--state", state], folder);

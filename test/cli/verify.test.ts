@@ -15,7 +15,7 @@ describe("stoa verify of a good chain", () => {
     await fill(service.db, 11);
   });
 
-  it("says so in one line", async () => {
+  it("reports it in one line", async () => {
     const head = await hashAt(service, 12);
     expect(await runStoa(["verify", service.url], home)).toEqual({
       status: 0,
@@ -24,13 +24,13 @@ describe("stoa verify of a good chain", () => {
     });
   });
 
-  it("takes the address with a slash at its end, and options after it", async () => {
+  it("accepts an address that ends with a slash, and options after it", async () => {
     const { status, stdout } = await runStoa(["verify", `${service.url}/`, "--from", "5"], home);
     expect(status).toBe(0);
     expect(stdout).toMatch(`verified receipts 5 to 12 of ${service.url}: head `);
   });
 
-  it("says so in one object", async () => {
+  it("reports it as one JSON object", async () => {
     const run = await runStoa(["verify", "--json", "--from=3", service.url], scratchFolder());
     expect(run).toMatchObject({ status: 0, stderr: "" });
     expect(run.stdout).toMatch(/^\{.*\}\n$/);
@@ -48,7 +48,7 @@ describe("stoa verify of a good chain", () => {
     });
   });
 
-  it("goes on from the last time", async () => {
+  it("continues after the receipt that was verified last", async () => {
     const own = scratchFolder();
     expect(await runStoa(["verify", service.url, "--from", "last"], own)).toMatchObject({
       status: 2,
@@ -75,7 +75,7 @@ describe("stoa verify of a good chain", () => {
     });
   });
 
-  it("cannot start beyond its end", async () => {
+  it("refuses to start beyond the end", async () => {
     const { status, stdout, stderr } = await runStoa(["verify", service.url, "--from", "500"], scratchFolder());
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toBe("stoa: --from 500: the chain ends at receipt 14; see stoa verify --help\n");
@@ -112,7 +112,7 @@ describe("stoa verify of a chain that was changed in the database", () => {
     });
   });
 
-  it("names the next receipt where the hash was changed as well", async () => {
+  it("names the next receipt if the hash was changed as well", async () => {
     const service = await damaged(
       "UPDATE receipts SET canonical = REPLACE(canonical, 'feed:fill', 'feed:full') WHERE seq = 5",
       "UPDATE receipts SET hash = SHA2(canonical, 256) WHERE seq = 5",
@@ -125,7 +125,7 @@ describe("stoa verify of a chain that was changed in the database", () => {
   it.each([
     [4, "gap"],
     [8, "truncated"],
-  ])("names receipt %i when it was removed: %s", async (seq, fault) => {
+  ])("names receipt %i if it was removed: %s", async (seq, fault) => {
     const service = await damaged(`DELETE FROM receipts WHERE seq = ${seq}`);
     const { status, stdout } = await runStoa(["verify", service.url], scratchFolder());
     expect(stdout).toBe(
@@ -134,7 +134,7 @@ describe("stoa verify of a chain that was changed in the database", () => {
     expect(status).toBe(1);
   });
 
-  it("hashes the receipt before the one it starts from", async () => {
+  it("hashes the receipt before the first one", async () => {
     const service = await damaged(
       "UPDATE receipts SET canonical = REPLACE(canonical, 'feed:fill', 'feed:full') WHERE seq = 5",
     );
@@ -145,7 +145,7 @@ describe("stoa verify of a chain that was changed in the database", () => {
   });
 });
 
-describe("stoa verify against what it remembers", () => {
+describe("stoa verify with a remembered receipt", () => {
   const lastTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/.source;
 
   /** A service whose 8 receipts were verified and are remembered in `home`. */
@@ -173,13 +173,13 @@ describe("stoa verify against what it remembers", () => {
       );
       expect(status).toBe(1);
     }
-    // What it remembers stays, so that nobody misses it by running the command twice.
+    // The state stays, so that a second run reports the same.
     const json = JSON.parse((await runStoa(["verify", service.url, "--json"], home)).stdout);
     expect(json).toMatchObject({ ok: false, broken_at: 8, remembered: { seq: 8, hash: head } });
     expect(json.reason).toMatch(/^history_changed: receipt 8 was /);
   });
 
-  it("finds that the whole chain was written anew, with hashes that are right, and has grown", async () => {
+  it("finds that the whole chain was rewritten with correct hashes and has grown", async () => {
     const { service, home, head } = await verified();
     const chain = buildChain(10);
     await service.db.rows("DELETE FROM receipts");

@@ -1,4 +1,4 @@
-// A service that lies as a test wants: what verifiers must not trust can only be shown by one that is not ours.
+// A service that lies as a test requires. It shows what verifiers do not trust.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -6,21 +6,21 @@ import { parseJson } from "../../src/receipt/parse.ts";
 import { buildChain, type Receipt } from "../receipt/chain.ts";
 import { afterFile } from "../support/after-file.ts";
 
-/** A receipt as the REST API shows it, or as a test has distorted it. */
+/** A receipt as the REST API shows it, or with the changes of a test. */
 // biome-ignore lint/suspicious/noExplicitAny: defects give members of any type, or none.
 export type Shown = any;
 
 export interface FakeStoa {
   url: string;
-  /** What it shows. Tests change it while it runs. */
+  /** The receipts that it serves. Tests change them while it runs. */
   receipts: Shown[];
-  /** What it announces; by default the number of receipts. */
+  /** The head that it announces; by default the number of receipts. */
   headSeq: number | undefined;
-  /** The addresses that were asked for, in order. */
+  /** The requested addresses, in order. */
   asked: string[];
-  /** Answers in place of the fake where it returns true. */
+  /** Returns true if it has answered in place of the fake. */
   intercept: ((path: string, response: ServerResponse) => boolean) | undefined;
-  /** Streams that are followed and still open. */
+  /** The open streams of followers. */
   followers: Set<ServerResponse>;
   /** Ends every connection. */
   cut(): void;
@@ -33,7 +33,7 @@ export async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
 }
 
 /**
- * A receipt as JSON. `rawDocument`, where there is one, is the text of its document, which may be too deep to be built.
+ * A receipt as JSON. `rawDocument`, if given, is the text of its document, which may be too deep to be built.
  */
 export function textOf(receipt: Shown): string {
   if (receipt?.rawDocument === undefined) return JSON.stringify(receipt);
@@ -50,7 +50,7 @@ export function shownChain(length: number): Shown[] {
   return buildChain(length).map(show);
 }
 
-/** Serves the receipts on a free port, as a Stoa would; it stops after the file's last test. */
+/** Serves the receipts on a free port, as Stoa does. It stops after the last test of the file. */
 export async function startFake(receipts: Shown[]): Promise<FakeStoa> {
   const server = createServer((request, response) => {
     const path = request.url ?? "";
@@ -99,12 +99,12 @@ export async function startFake(receipts: Shown[]): Promise<FakeStoa> {
   return fake;
 }
 
-/** Answers with an Error shape. */
+/** Answers with the Error shape. */
 export function refuse(response: ServerResponse, status: number, shape: object): undefined {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ ok: false, ...shape }));
 }
 
-/** Sends a stream's body as it is. */
+/** Sends exactly this body of a stream. */
 export function answerStream(fake: FakeStoa, ...chunks: (string | Buffer)[]): void {
   fake.intercept = (path, response) => {
     if (!path.includes("/stream")) return false;

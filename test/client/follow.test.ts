@@ -5,7 +5,7 @@ import { startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
 import { type FakeStoa, shownChain, startFake, textOf } from "./fake-stoa.ts";
 
-/** Takes receipts up to one, in the background. */
+/** Reads receipts up to a seq, in the background. */
 function follow(url: string, until: number) {
   const seen: VerifiedReceipt[] = [];
   const done = (async () => {
@@ -17,11 +17,11 @@ function follow(url: string, until: number) {
   return { seen, done };
 }
 
-/** The machine may be busy. */
+/** A tolerance, because the machine may be busy. */
 const patient = { timeout: 20_000 };
 
 describe("receipts that are followed", () => {
-  it("come each once, verified, over restarts of the service", async () => {
+  it("arrive exactly once, verified, across restarts of the service", async () => {
     const first = await startLedger();
     const replica = await startLedger({ db: first.db });
     const port = Number(new URL(first.url).port);
@@ -42,7 +42,7 @@ describe("receipts that are followed", () => {
     expect(seen[1]?.document.body).toMatchObject({ type: "session", count: 1 });
   });
 
-  it("come each once where the service limits the age of streams, without a word of that", async () => {
+  it("arrive exactly once if the service limits the age of streams, and nothing is reported", async () => {
     const service = await startLedger({ config: { streams: { ...defaultStreamLimits, maxMs: 400 } } });
     const seqs: number[] = [];
     const onInterruption = (reason: string) => expect.fail(reason);
@@ -61,7 +61,7 @@ describe("receipts that are followed", () => {
     for (const follower of fake.followers) follower.write(`${textOf(receipt)}\n`);
   };
 
-  it("end with the first that was tampered with, and nothing after it is given", async () => {
+  it("end at the first one that was changed, and later ones are not returned", async () => {
     const chain = shownChain(5);
     const fake = await startFake(chain.slice(0, 2));
     const { seen, done } = follow(fake.url, 5);
@@ -74,7 +74,7 @@ describe("receipts that are followed", () => {
     await expect.poll(() => fake.followers.size, patient).toBe(0);
   });
 
-  it("end where the service comes back with another history", async () => {
+  it("end if the service returns with another history", async () => {
     const chain = shownChain(4);
     const fake = await startFake(chain.slice(0, 2));
     const { seen, done } = follow(fake.url, 4);
@@ -84,7 +84,7 @@ describe("receipts that are followed", () => {
     await expect(done).rejects.toMatchObject({ name: "DoesNotVerify", seq: 3, fault: "wrong_prev_hash" });
   });
 
-  it("begin where they are asked to, held against what is known", async () => {
+  it("begin at the requested seq, and are compared with the remembered receipt", async () => {
     const chain = shownChain(4);
     const fake = await startFake(chain);
     const stoa = createStoaClient(fake.url);

@@ -27,22 +27,22 @@ describe("lines of a stream", () => {
     expect(await linesOf(Buffer.from(`a\n${long}\nb\n`), 65_536)).toEqual(["a", long, "b"]);
   });
 
-  it.each([1, 5, 100])("are refused beyond the limit, in chunks of %i, before their end has come", async (size) => {
+  it.each([1, 5, 100])("are refused beyond the limit before their end has arrived, in chunks of %i", async (size) => {
     expect(await linesOf(Buffer.from("12345678\n"), size, 8)).toEqual(["12345678"]);
     const refusal = { kind: "unusable", message: "a line of the stream is longer than 8 bytes" };
     await expect(linesOf(Buffer.from("123456789\n"), size, 8)).rejects.toMatchObject(refusal);
     await expect(linesOf(Buffer.from("12\n123456789"), size, 8)).rejects.toMatchObject(refusal);
   });
 
-  it("are refused where they are not UTF-8", async () => {
+  it("are refused if they are not UTF-8", async () => {
     await expect(linesOf(Buffer.from([0x61, 0xff, 10]))).rejects.toMatchObject({ kind: "unusable" });
   });
 
-  it("are cut off where the last has no end", async () => {
+  it("are incomplete if the last one has no end", async () => {
     await expect(linesOf(Buffer.from("a\nb"))).rejects.toMatchObject({ kind: "unreachable" });
   });
 
-  it("are read no faster than they are taken", async () => {
+  it("are read no faster than they are consumed", async () => {
     let read = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) {

@@ -148,7 +148,7 @@ describe("a stream that is followed", () => {
     expect(fake.asked).toEqual([1, 3, 4, 5].map(stream));
   });
 
-  it("connects again without a notice when the service ends it and says when, and skips empty lines", async () => {
+  it("reconnects silently when the service ends it with a time to wait, and skips empty lines", async () => {
     const fake = await startFake(shownChain(2));
     const stream = readReceipts({ url: fake.url, follow: true, onInterruption: (reason) => expect.fail(reason) });
     await stream.next();
@@ -162,7 +162,7 @@ describe("a stream that is followed", () => {
     await stream.return();
   });
 
-  it("connects again without a notice after a silent connection", async () => {
+  it("reconnects silently after a connection without data", async () => {
     const fake = await startFake(shownChain(1));
     const seen: number[] = [];
     const interruptions: string[] = [];
@@ -170,7 +170,7 @@ describe("a stream that is followed", () => {
     for await (const { seq } of readReceipts({ url: fake.url, follow: true, silenceMs: 30, onInterruption })) {
       seen.push(seq);
       if (seq === 2) break;
-      // The connection that is open will never tell of it.
+      // The open connection will never report it.
       fake.receipts = shownChain(2);
     }
     expect(seen).toEqual([1, 2]);

@@ -17,11 +17,11 @@ async function joinThrough(proxy: TcpProxy) {
 
 const keysOf = ({ sent }: TcpProxy) => sent.flatMap((each) => /^idempotency-key: (.*)\r$/im.exec(each)?.[1] ?? []);
 
-/** The machine may be busy. */
+/** A tolerance, because the machine may be busy. */
 const patient = { timeout: 20_000 };
 
 describe("a reply that is lost", () => {
-  it("is asked for again, under the key of the first try, and what was done is done once", async () => {
+  it("is requested again with the idempotency key of the first try, so that the call takes effect once", async () => {
     const proxy = await startProxy(service.url);
     const { stoa, errors } = await joinThrough(proxy);
     proxy.lose = 2;
@@ -38,7 +38,7 @@ describe("a reply that is lost", () => {
     expect(post?.title).toBe("Once, please");
   });
 
-  it("to a registration or a rotation costs no API key", async () => {
+  it("of a registration or a rotation loses no API key", async () => {
     const proxy = await startProxy(service.url);
     proxy.lose = 1;
     const { agent, apiKey } = await createStoaClient(proxy.url).agents.registerAgent({ name: "Persaios" });
@@ -50,7 +50,7 @@ describe("a reply that is lost", () => {
     await expect(stoa.agents.getMe({})).rejects.toMatchObject({ code: "unauthorized" });
   });
 
-  it("of a vote or a read needs no key", async () => {
+  it("of a vote or a read needs no idempotency key", async () => {
     const proxy = await startProxy(service.url);
     const { stoa } = await joinThrough(proxy);
     const other = await service.register();
@@ -63,7 +63,7 @@ describe("a reply that is lost", () => {
     expect(keysOf(proxy)).toEqual([]);
   });
 
-  it("is asked for under the caller's own key where there is one", async () => {
+  it("is requested with the caller's own idempotency key if there is one", async () => {
     const proxy = await startProxy(service.url);
     const { stoa } = await joinThrough(proxy);
     const key = crypto.randomUUID();
@@ -72,14 +72,14 @@ describe("a reply that is lost", () => {
     expect(keysOf(proxy)).toEqual([key, key]);
   });
 
-  it("of each call has another key", async () => {
+  it("is requested with another idempotency key for each call", async () => {
     const proxy = await startProxy(service.url);
     const { stoa } = await joinThrough(proxy);
     for (let n = 0; n < 3; n++) await stoa.posts.createPost({ title: `Call ${n}` });
     expect(new Set(keysOf(proxy)).size).toBe(3);
   });
 
-  it("that never comes is waited for no longer than a try may take", async () => {
+  it("that never arrives is awaited no longer than the limit of one try", async () => {
     const proxy = await startProxy(service.url);
     const errors: string[] = [];
     const onRetry = ({ code }: StoaError) => void errors.push(code);
@@ -91,7 +91,7 @@ describe("a reply that is lost", () => {
     expect(errors).toEqual(["silent"]);
   });
 
-  it("is given up after the tries there are", async () => {
+  it("is given up after the last try", async () => {
     const proxy = await startProxy(service.url);
     const stoa = createStoaClient(proxy.url, { tries: 2 });
     proxy.lose = 2;
@@ -100,7 +100,7 @@ describe("a reply that is lost", () => {
     await stoa.posts.listPosts({});
   });
 
-  it("is given up when the call's own time is over, waits included", async () => {
+  it("is given up when the time limit of the call, which includes all waits, is over", async () => {
     const proxy = await startProxy(service.url);
     const stoa = createStoaClient(proxy.url, { tries: 100 });
     proxy.lose = 100;
@@ -114,7 +114,7 @@ describe("a reply that is lost", () => {
 describe("a service that asks to wait", () => {
   const limited = { error: "rate_limited", message: "Slowly.", retry_after_seconds: 1 };
 
-  it("is asked again after just that", async () => {
+  it("is called again after exactly that time", async () => {
     const fake = await startFake([]);
     const times: number[] = [];
     fake.intercept = (_, response) => {
@@ -129,7 +129,7 @@ describe("a service that asks to wait", () => {
     expect(second - first).toBeLessThan(5_000);
   });
 
-  it("for longer than the caller would gets its error back, at once", async () => {
+  it("for longer than the caller accepts makes the call fail at once", async () => {
     const fake = await startFake([]);
     fake.intercept = (_, response) => {
       refuse(response, 429, { ...limited, retry_after_seconds: 3_600 });
@@ -140,7 +140,7 @@ describe("a service that asks to wait", () => {
     expect(fake.asked).toHaveLength(1);
   });
 
-  it("is believed by a proxy's word too", async () => {
+  it("may be behind a proxy that asks for it", async () => {
     const fake = await startFake([]);
     fake.intercept = (_, response) => {
       if (fake.asked.length === 1) response.writeHead(502, { "content-type": "text/html" }).end("<html>");
@@ -152,7 +152,7 @@ describe("a service that asks to wait", () => {
   });
 });
 
-it("a caller who is faster than the limits is only slowed down", async () => {
+it("a caller that exceeds the limits is only slowed down", async () => {
   const limits = { ...defaultQuotas, posts: parseQuota("2/2s"), reads: parseQuota("3/2s") };
   const limited = await startService({ config: { rateLimits: limits } });
   const { key } = await limited.register();
@@ -191,7 +191,7 @@ describe("a service that restarts", () => {
 describe("a call that is cancelled", () => {
   const reason = new Error("enough");
 
-  it("ends with the signal's reason in the midst of a try", async () => {
+  it("ends with the signal's reason during a try", async () => {
     const proxy = await startProxy(service.url);
     proxy.withhold = 1;
     const stop = new AbortController();
@@ -201,7 +201,7 @@ describe("a call that is cancelled", () => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it("ends with the signal's reason while it waits for another try", async () => {
+  it("ends with the signal's reason while it waits for the next try", async () => {
     const { port, close } = await closedPort();
     await close();
     const stop = new AbortController();
@@ -209,7 +209,7 @@ describe("a call that is cancelled", () => {
     await expect(stoa.posts.listPosts({}, { signal: stop.signal })).rejects.toBe(reason);
   });
 
-  it("is not begun where the signal has aborted before", async () => {
+  it("does not begin if the signal has already aborted", async () => {
     const proxy = await startProxy(service.url);
     const signal = AbortSignal.abort(reason);
     await expect(createStoaClient(proxy.url).posts.listPosts({}, { signal })).rejects.toBe(reason);
@@ -222,7 +222,7 @@ describe("a call that is cancelled", () => {
   });
 });
 
-/** A port on which nobody listens, once it is closed. */
+/** A free port: the server that found it is closed. */
 async function closedPort() {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

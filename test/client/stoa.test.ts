@@ -16,7 +16,7 @@ async function join(name?: string) {
 }
 
 describe("a client", () => {
-  it("registers, posts, comments, votes and reads, typed", async () => {
+  it("registers, posts, comments, votes and reads with types", async () => {
     const { agent, apiKey } = await anonymous.agents.registerAgent({ name: "Kleanthes", resident: 7n });
     expect(agent).toMatchObject({ name: "Kleanthes", resident: 7n });
     const stoa = createStoaClient(service.url, { apiKey });
@@ -61,7 +61,7 @@ describe("a client", () => {
     expect((await collect(anonymous.everyCommunity())).map(({ name }) => name)).toContain("general");
   });
 
-  it("gives the chain, verified", async () => {
+  it("returns the verified receipts of the chain", async () => {
     const [first] = await collect(anonymous.receipts());
     expect(first).toMatchObject({ link: { seq: 1 }, document: { body: { type: "genesis" } } });
   });
@@ -71,15 +71,14 @@ describe("a client", () => {
     (url) => expect(() => createStoaClient(url)).toThrow(TypeError),
   );
 
-  it("refuses the name of an order that there is not", () => {
+  it("refuses an unknown sort order", () => {
     expect(() => anonymous.feed({ sort: "old" as never })).toThrow(TypeError);
     expect(() => anonymous.feed({ sort: "unspecified" as never })).toThrow(TypeError);
   });
 });
 
 describe("errors of a client", () => {
-  it("have the codes that the service has", () =>
-    expect([...serviceCodes].sort()).toEqual(Object.keys(errorStatus).sort()));
+  it("have the codes of the service", () => expect([...serviceCodes].sort()).toEqual(Object.keys(errorStatus).sort()));
 
   it("carry code, field and kind", async () => {
     const { name, stoa } = await join();
@@ -103,19 +102,19 @@ describe("errors of a client", () => {
     }
   });
 
-  it("say that what answers is no Stoa", async () => {
+  it("say that the answering service is not Stoa", async () => {
     const beside = createStoaClient(`${service.url}/healthz`, { tries: 1 });
     await expect(beside.posts.listPosts({})).rejects.toMatchObject({ name: "StoaError" });
   });
 
-  it("keep the cause of what the transport says", async () => {
+  it("keep the transport's error as their cause", async () => {
     const { fromTransport } = await import("../../src/client/connect-error.ts");
     const cause = new ConnectError("\u001b[2J", Code.DataLoss);
     expect(fromTransport(cause)).toMatchObject({ code: "unusable", message: "[data_loss] ?[2J", cause });
   });
 });
 
-it("hashes by WebCrypto as by Node", async () => {
+it("hashes with WebCrypto are the same as with Node.js", async () => {
   const { sha256 } = await import("../../src/client/sha256.ts");
   const bytes = new TextEncoder().encode("stoa");
   expect(await webSha256(bytes)).toBe(await sha256(bytes));

@@ -8,7 +8,7 @@ import { misleadEngine } from "../receipt/misread-names.ts";
 import { recovered } from "../receipt/vectors/defect.ts";
 import { answerStream, collect, type FakeStoa, refuse, type Shown, show, shownChain, startFake } from "./fake-stoa.ts";
 
-/** The seqs that verify, and how the verification ends. */
+/** The seqs of the receipts that verify, and the outcome. */
 async function verify(options: VerifyOptions): Promise<{ good: number[]; found: unknown }> {
   const good: number[] = [];
   try {
@@ -36,14 +36,14 @@ describe("a chain that is good", () => {
     expect(fake.asked).toContain(`/api/v1/house/receipts/${from - 1}/canonical`);
   });
 
-  it("has nothing to verify one beyond the head, and is not there further on", async () => {
+  it("has nothing to verify at the seq after the head, and cannot be read beyond that", async () => {
     const fake = await startFake(shownChain(5));
     expect(await verify({ url: fake.url, from: 6 })).toEqual({ good: [], found: undefined });
     const { found } = await verify({ url: fake.url, from: 7 });
     expect(found).toMatchObject({ name: "BeyondHead", message: "the chain ends at receipt 5" });
   });
 
-  it("may have names with escapes, whatever the engine takes them for", async () => {
+  it("may have names with escapes, even if the engine misreads them", async () => {
     const evidence = [{ a: 1, 'x"': 1 }, { "\\": { "\n": [{ b: 1, "é\u0000": 1 }] } }];
     const changes = evidence.map((evidence, index) => [
       index + 2,
@@ -77,7 +77,7 @@ describe("a chain that is good", () => {
   });
 });
 
-describe("every invalid vector that a stream of text can hold", () => {
+describe("every invalid vector that can be sent as a stream of text", () => {
   const folder = new URL("../vectors/invalid/", import.meta.url);
   const vectors = readdirSync(folder)
     .map((name) => ({ name, vector: JSON.parse(readFileSync(new URL(name, folder), "utf8")) as Vector }))
@@ -85,7 +85,7 @@ describe("every invalid vector that a stream of text can hold", () => {
       ({ name, vector: { receipts, previous } }) =>
         previous === undefined &&
         receipts.every(({ seq, hash, prev_hash, canonical }) => seq && hash && prev_hash && canonical !== undefined) &&
-        // A head that moves on is none of a service's faults.
+        // The head of a service may grow. That is not a fault.
         name !== "beyond-the-head.json",
     );
 
@@ -98,7 +98,7 @@ describe("every invalid vector that a stream of text can hold", () => {
     expect(found).toEqual(fault(expected.seq, expected.fault));
   });
 
-  /** As a service shows it: without a document where the bytes are no JSON. */
+  /** The receipt as a service shows it: without a document if the bytes are not JSON. */
   function shownBeside(canonical: string): { rawDocument?: string } {
     try {
       JSON.parse(canonical);
@@ -109,7 +109,7 @@ describe("every invalid vector that a stream of text can hold", () => {
   }
 });
 
-describe("what a service shows", () => {
+describe("a wrong receipt from a service", () => {
   const distortions: [string, (receipt: Shown) => void, string][] = [
     ["another document", (each) => Object.assign(each.document.evidence, { bushels: 1 }), "wrong_document"],
     ["no document", (each) => delete each.document, "wrong_document"],
@@ -143,7 +143,7 @@ describe("what a service shows", () => {
     expect((await verify({ url: fake.url })).found).toEqual(fault(3, "not_utf8"));
   });
 
-  it("is found where receipts before --from are no receipts", async () => {
+  it("is found if it comes before --from and is not a receipt", async () => {
     const fake = await startFake(shownChain(5));
     fake.receipts[1].canonical = "{}";
     expect((await verify({ url: fake.url, from: 3 })).found).toEqual(fault(2, "bad_document"));
@@ -168,7 +168,7 @@ describe("the end of a chain", () => {
   it.each([
     ["is gone from the middle", 3, "gap"],
     ["is gone from the end", 5, "truncated"],
-  ])("is looked for where a service fails because a receipt %s", async (_, missing, expected) => {
+  ])("is determined if the service fails because a receipt %s", async (_, missing, expected) => {
     const fake = await startFake(shownChain(5));
     const lines = fake.receipts.slice(0, missing - 1).map((receipt) => `${JSON.stringify(receipt)}\n`);
     answerStream(fake, ...lines, '{"ok":false,"error":"internal","message":"Something went wrong here."}\n');
@@ -183,7 +183,7 @@ describe("the end of a chain", () => {
     );
   });
 
-  it("is not known where a service fails although it has the receipt", async () => {
+  it("is unknown if the service fails although it has the receipt", async () => {
     const fake = await startFake(shownChain(5));
     answerStream(fake, `${JSON.stringify(fake.receipts[0])}\n`, '{"ok":false,"error":"internal","message":"Oh."}\n');
     const { good, found } = await verify({ url: fake.url });
@@ -194,7 +194,7 @@ describe("the end of a chain", () => {
   });
 });
 
-it("the hash of another receipt is not taken for the head's", async () => {
+it("the hash of another receipt is not used as the hash of the head", async () => {
   const fake = await startFake(shownChain(5));
   fake.intercept = (path, response) => {
     if (!path.endsWith("from=5&limit=1")) return false;
@@ -204,7 +204,7 @@ it("the hash of another receipt is not taken for the head's", async () => {
   expect(fake.asked).toContain("/api/v1/house/receipts?from=5&limit=1");
 });
 
-describe("a receipt that is known", () => {
+describe("a remembered receipt", () => {
   const other = { seq: 3, hash: otherHash };
   const changed = expect.objectContaining({ name: "DoesNotVerify", seq: 3, fault: "history_changed" });
 
@@ -217,7 +217,7 @@ describe("a receipt that is known", () => {
     expect((found as Error).message).toBe(`receipt 3 was ${otherHash}, is now ${same.hash}`);
   });
 
-  it("is missed where the chain is shorter now", async () => {
+  it("is reported as missing if the chain is now shorter", async () => {
     const fake = await startFake(shownChain(2));
     const { found } = await verify({ url: fake.url, known: other });
     expect(found).toEqual(changed);
@@ -229,7 +229,7 @@ describe("a receipt that is known", () => {
     ["below the one that a recovery abandons", 9, zeros, false],
     ["not the one that a recovery abandons", 3, zeros, false],
     ["above the one that a recovery abandons", 2, otherHash, false],
-  ])("is missed with the recovery that explains it: it is %s", async (_, seq, hash, isNamed) => {
+  ])("is reported as missing together with the recovery that abandons it: it is %s", async (_, seq, hash, isNamed) => {
     for (const length of [2, 5]) {
       const at = length === 2 ? 2 : 4;
       const fake = await startFake(buildChain(length, recovered(at, seq, hash)).map(show));
@@ -248,7 +248,7 @@ describe("a receipt that is known", () => {
     expect((found as Error).message.endsWith(words)).toBe(true);
   });
 
-  it("is missed where the chain is empty now", async () => {
+  it("is reported as missing if the chain is now empty", async () => {
     const fake = await startFake([]);
     expect((await verify({ url: fake.url, known: other })).found).toEqual(changed);
   });
@@ -265,18 +265,18 @@ describe("a chain that is followed", () => {
     return following;
   }
 
-  it("is found to be another one when the service comes back with it", async () => {
+  it("is reported as another chain if the service returns with another one", async () => {
     const fake = await startFake(shownChain(4));
     const other = buildChain(5, { 2: { document: (each) => Object.assign(each.evidence, { bushels: 1 }) } }).map(show);
     expect(await rewriteWhileAway(fake, other)).toEqual({ good: numbers(1, 4), found: fault(5, "wrong_prev_hash") });
   });
 
-  it("is found to be shorter when the service comes back", async () => {
+  it("is reported as shorter if the service returns with fewer receipts", async () => {
     const fake = await startFake(shownChain(4));
     expect(await rewriteWhileAway(fake, shownChain(2))).toEqual({ good: numbers(1, 4), found: fault(4, "truncated") });
   });
 
-  it("is found to repeat where a service does not heed from", async () => {
+  it("is reported as repeating if the service ignores `from`", async () => {
     const fake = await startFake(shownChain(2));
     fake.intercept = (path, response) => {
       if (!path.includes("/stream")) return false;
@@ -286,7 +286,7 @@ describe("a chain that is followed", () => {
   });
 });
 
-it("a service without a page of receipts is no Stoa", async () => {
+it("a service without a page of receipts is not Stoa", async () => {
   const fake = await startFake([]);
   for (const body of ["[]", "{}", '{"receipts":[],"head_seq":"1"}', '{"receipts":{},"head_seq":1}', "null", "x", ""]) {
     fake.intercept = (_, response) => !!response.end(body);

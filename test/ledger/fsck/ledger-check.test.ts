@@ -1,4 +1,4 @@
-// What fsck finds in the tables of the ledger, and what it sets right.
+// What fsck finds in the tables of the ledger, and what it repairs.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ beforeAll(async () => {
   service = await startLedger({ clock, config: { ledgerEpoch: "2026-01-03" } });
   db = new Database({ address: service.db.config, connections: 4 });
   await service.seal({ book: "Ledger \n of \u009b things" }); // 2
-  // Its clock would seal again what these tests unseal.
+  // Its daily sealing would seal the days again that these tests remove.
   await service.app.close();
   const { ledger } = await openLedger(service.db, () => Date.parse("2026-01-07T10:00:00Z"));
   await ledger.days.seal(never, "2026-01-05", () => undefined); // 3
@@ -129,7 +129,7 @@ describe("what follows from receipts is found and repaired", () => {
   });
 });
 
-it("a table with many notes is checked in parts", async () => {
+it("an index table with many rows is checked in parts", async () => {
   const sessions = Array.from({ length: 120 }, (_, index) => [`book ${index >> 1}`, `2026-02-0${(index % 2) + 1}`, 1]);
   await service.db.pool.query("INSERT INTO ledger_sessions (book, session, seq) VALUES ?", [sessions]);
   expect(await lines(true)).toHaveLength(120);
@@ -144,7 +144,7 @@ describe("a defect of the schema is reported, and the rest is checked", () => {
     ["ledger_verification", [`${wrongDay}; repaired`, "ledger_verification: not checked: Table"]],
     ["ledger_epoch", [`${wrongDay}; repaired`, "ledger_epoch: not checked: Table"]],
     ["ledger_sessions", [`${wrongDay}; repaired`, "ledger_sessions: not checked: Table"]],
-    // Nothing can be locked, and so nothing is repaired.
+    // Nothing can be locked, so nothing is repaired.
     ["ledger_head", [wrongDay, "ledger_head: not checked: Table"]],
     [
       "receipts",
@@ -181,7 +181,7 @@ it("an alarm stays while the chain does not verify", async () => {
   expect(await lines()).toEqual([]);
 });
 
-it("rows beside that of the last verification are found", async () => {
+it("additional rows in the table of the last verification are found", async () => {
   await service.db.rows(
     `INSERT INTO ledger_verification VALUES (1, 0, '${zeros}', 0, 0, NULL, NULL, NULL, NULL),
       (2, 0, '${zeros}', 0, 0, NULL, NULL, NULL, NULL)`,
@@ -234,7 +234,7 @@ describe("damage that only a backup can repair is reported, and nothing is repai
   });
 });
 
-it("a missing note of a recovery is found and restored", async () => {
+it("a missing index row of a recovery is found and restored", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-check-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true }));
   const folder = new HeadFolder(dataDir, "private");

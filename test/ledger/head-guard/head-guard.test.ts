@@ -245,7 +245,7 @@ describe("a database that was restored from a backup", () => {
     const { transaction } = database;
     let calls = 0;
     database.transaction = async (...args) => {
-      // The seal itself and the first look behind it find the receipt missing; the second look does not.
+      // The seal and the check after it find the receipt missing. The second check finds it.
       if (++calls === 3) await restore();
       return transaction.apply(database, args) as never;
     };
@@ -292,7 +292,7 @@ it("a damaged newest row is not remembered, so that it can be repaired", async (
   await ledger.db.rows("UPDATE receipts SET canonical = 'damaged' WHERE seq = 3");
   await (await startGuarded(1, ledger)).app.close();
   expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 2 }]);
-  // The start has put the triggers back.
+  // The start has created the triggers again.
   await unlockReceipts(ledger.db);
   await ledger.db.rows("UPDATE receipts SET canonical = ? WHERE seq = 3", [canonical]);
   await startGuarded(1, ledger);

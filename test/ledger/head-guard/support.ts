@@ -6,7 +6,7 @@ import type { TestDatabase } from "../../support/database.ts";
 import type { Service } from "../../support/service.ts";
 import { type LedgerUnderTest, type StoredRow, startLedger, type TestClock, unlockReceipts } from "../support.ts";
 
-/** A data folder that goes after the file's last test. */
+/** A data folder that is removed after the last test of the file. */
 export function dataFolder(): string {
   const path = mkdtempSync(join(tmpdir(), "stoa-test-guard-"));
   afterFile(() => rmSync(path, { recursive: true, force: true }));
@@ -15,7 +15,7 @@ export function dataFolder(): string {
 
 const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
 
-/** A ledger of `count` receipts whose receipts tests may take away; its guard looks only when it is asked to. */
+/** A ledger of `count` receipts that tests may remove. Its guard checks only on request. */
 export async function startGuarded(
   count: number,
   {
@@ -32,7 +32,7 @@ export async function startGuarded(
   return { ...ledger, dataDir };
 }
 
-/** What the head files of a data folder hold, by seq. */
+/** The contents of the head files in a data folder, by seq. */
 export function headsIn(dataDir: string): { seq: number; hash: string; recoveries: string[] }[] {
   const folder = join(dataDir, "heads");
   return readdirSync(folder)
@@ -42,13 +42,13 @@ export function headsIn(dataDir: string): { seq: number; hash: string; recoverie
 }
 
 /**
- * Takes the ledger in the database back to receipt `seq`, as a restored backup does.
- * @returns what puts back what was taken
+ * Sets the ledger in the database back to receipt `seq`, as a restored backup does.
+ * @returns a function that restores the removed receipts
  */
 export async function rewind(db: TestDatabase, seq: number): Promise<() => Promise<void>> {
   const tables = ["receipts", "ledger_days", "ledger_sessions", "ledger_recoveries"];
   const taken = new Map<string, object[]>();
-  // A start puts it back.
+  // A start creates it again.
   await db.rows("DROP TRIGGER IF EXISTS receipts_are_not_deleted");
   for (const table of tables) {
     taken.set(table, await db.rows(`SELECT * FROM ${table} WHERE seq > ? ORDER BY seq`, [seq]));

@@ -1,4 +1,4 @@
-// A receipt that was changed behind the service's back is given as it is stored, and marked, so that nobody keeps it.
+// A receipt that was changed in the database is served as it is stored, and marked, so that nobody keeps it.
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-/** Changes columns of the receipt while a test looks at it. */
+/** Changes columns of the receipt while `look` runs. */
 async function damage(columns: Record<string, unknown>, look: () => Promise<void>): Promise<void> {
   const [before] = await service.db.rows<Record<string, unknown>>("SELECT * FROM receipts WHERE seq = ?", [seq]);
   await service.db.pool.query("UPDATE receipts SET ? WHERE seq = ?", [columns, seq]);
@@ -27,7 +27,7 @@ async function damage(columns: Record<string, unknown>, look: () => Promise<void
     await look();
   } finally {
     const { hash, prev_hash, canonical } = before as Record<string, unknown>;
-    // A start of another replica puts the triggers back.
+    // The start of another replica creates the triggers again.
     await unlockReceipts(service.db);
     await service.db.pool.query("UPDATE receipts SET ? WHERE seq = ?", [{ hash, prev_hash, canonical }, seq]);
   }
@@ -37,10 +37,10 @@ async function isAlarmed(target: LedgerUnderTest): Promise<boolean> {
   return (await target.rest("/readyz")).body.warning?.includes("does not verify") ?? false;
 }
 
-/** Verifies the whole chain, which takes the alarm back where it is good. */
+/** Verifies the whole chain, which clears the alarm if the chain is good. */
 async function verifyWhole(isGood: boolean): Promise<void> {
   expect((await service.rest("/house/verify")).body.verify_ok).toBe(isGood);
-  // What a read of a damaged receipt began is over.
+  // The verification that a read of a damaged receipt caused has ended.
   await waitUntil("the new verdict", async () => (await isAlarmed(service)) !== isGood);
 }
 
@@ -147,7 +147,7 @@ describe.each(kinds)("a receipt with %s", (_, columns) => {
     }));
 });
 
-it("reading a damaged receipt has the whole chain verified, which raises the alarm", () =>
+it("reading a damaged receipt causes a verification of the whole chain, which raises the alarm", () =>
   damage({ canonical: changed() }, async () => {
     const target = await startLedger({ db: service.db });
     await target.db.rows("UPDATE ledger_verification SET alarm_seq = NULL, round = round + 1");
@@ -157,7 +157,7 @@ it("reading a damaged receipt has the whole chain verified, which raises the ala
     expect((await target.rest("/readyz")).body.warning).toContain(`receipt ${seq}, wrong_hash`);
   }));
 
-describe("a receipt that a verification found not to verify, though it agrees with itself", () => {
+describe("a receipt that is consistent in itself but does not verify", () => {
   it("is marked, and later receipts are not cacheable for good", async () => {
     const forged = Buffer.from(canonical.toString("utf8").replace(/"count":\d+/, '"count":77'));
     await damage({ canonical: forged, hash: sha256(forged) }, async () => {
@@ -200,7 +200,7 @@ describe("a receipt that is missing from the database", () => {
 });
 
 it("every other receipt is unmarked, the first and the newest too", async () => {
-  // What was damaged is mended.
+  // The damage has been repaired.
   await verifyWhole(true);
   for (const seq of [1, 2, 3, 4, 5]) {
     for (const address of [`house/receipts/${seq}`, `house/receipts/${seq}/canonical`]) {

@@ -11,7 +11,7 @@ export interface Query {
   follow?: boolean;
 }
 
-/** A receipt as it came, whatever the way. */
+/** A receipt as it was received, by any of these ways. */
 export interface Received {
   seq: number;
   hash: string;
@@ -19,7 +19,7 @@ export interface Received {
   canonical: string;
 }
 
-/** How a stream failed: the RPC code, or the REST error; and the status where nothing else had been sent. */
+/** How a stream failed: the RPC code, or the REST error, with the status if nothing else had been sent. */
 export class StreamFailure extends Error {
   readonly code: string;
   readonly status: number | undefined;
@@ -71,7 +71,7 @@ export interface Part {
   data: string;
 }
 
-/** The lines or events of a REST stream. @throws StreamFailure with the status when there is no stream */
+/** The lines or events of a REST stream. @throws StreamFailure with the status if there is no stream */
 export async function* receiveParts(
   service: Service,
   form: "ndjson" | "sse",
@@ -115,7 +115,7 @@ function toEvent(text: string): Part {
   return part;
 }
 
-/** Takes the next `count` receipts of a stream. */
+/** Reads the next `count` receipts of a stream. */
 export async function take(stream: AsyncGenerator<Received, void>, count: number): Promise<Received[]> {
   const taken: Received[] = [];
   while (taken.length < count) {
@@ -126,7 +126,7 @@ export async function take(stream: AsyncGenerator<Received, void>, count: number
   return taken;
 }
 
-/** What is left of a stream, to its end. */
+/** Reads a stream to its end. */
 export async function drain<T>(stream: AsyncGenerator<T, void>): Promise<T[]> {
   const taken: T[] = [];
   for await (const each of stream) taken.push(each);

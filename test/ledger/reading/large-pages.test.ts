@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { fill, type LedgerUnderTest, ledgerClient, startLedger } from "../support.ts";
 
 const maxReplyBytes = 4 * 1024 * 1024;
-/** The largest evidence that there can be, and the one that takes most when it is escaped again. */
+/** The largest possible evidence, and the evidence that becomes largest when it is escaped again. */
 const backslashes = "\\".repeat(32_000);
 
 let service: LedgerUnderTest;
@@ -29,7 +29,7 @@ describe("a list of large receipts", () => {
     expect(pages).toBeLessThan(10);
   });
 
-  it("is the same over gRPC, which takes 4 MiB at most by default", async () => {
+  it("is the same over gRPC, whose default limit is 4 MiB", async () => {
     const seen: bigint[] = [];
     for (let from: bigint | undefined = 1n; from !== undefined; ) {
       const page: { receipts: { seq: bigint }[]; nextFrom?: bigint | undefined } = await ledgerClient(
@@ -45,7 +45,7 @@ describe("a list of large receipts", () => {
     expect(seen).toHaveLength(101);
   });
 
-  it("is shown to people from its newest end, page after page", async () => {
+  it("is shown on pages, the newest receipts first", async () => {
     const seen: number[] = [];
     for (let path: string | undefined = "/house/receipts"; path !== undefined; ) {
       const page = await (await fetch(service.url + path)).text();
@@ -55,7 +55,7 @@ describe("a list of large receipts", () => {
     expect(seen).toEqual(Array.from({ length: 101 }, (_, index) => 101 - index));
   });
 
-  it("is streamed whole", async () => {
+  it("is streamed completely", async () => {
     const text = await (await fetch(`${service.url}/api/v1/house/receipts/stream`)).text();
     const seqs = text
       .split("\n")

@@ -2,15 +2,15 @@ import { vi } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import type { Param } from "../../../src/store/database/queryable.ts";
 
-/** What the services in this process have read of the ledger since the file began. */
+/** What the services in this process have read from the ledger since the start of the test file. */
 export interface QueryCount {
-  /** Rows of receipts that came in pages, as streams and verifications read them. */
+  /** The rows of receipts in pages, which streams and verifications read. */
   receipts: number;
-  /** Looks at the head. */
+  /** How often the head was read. */
   heads: number;
 }
 
-/** Counts, without changing anything, what is read through any Database of this process. */
+/** Counts what is read through any Database of this process, and changes nothing. */
 export function countQueries(): QueryCount {
   const count: QueryCount = { receipts: 0, heads: 0 };
   for (const name of ["reader", "longReader"] as const) {
@@ -31,7 +31,7 @@ export function countQueries(): QueryCount {
   return count;
 }
 
-/** Resolves with a value once it has stayed the same for `ms`. */
+/** Resolves with a value when it has not changed for `ms`. */
 export async function settled(read: () => number, ms: number): Promise<number> {
   let value = read();
   for (let since = performance.now(); performance.now() - since < ms; ) {

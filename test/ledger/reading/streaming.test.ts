@@ -192,7 +192,7 @@ describe("followers of one instance", () => {
     await fill(a.db, 1_000);
     const begun = performance.now();
     expect((await take(stream, 1_000)).at(-1)?.seq).toBe(head + 1_000);
-    // 16 portions: had each waited for the next look at the head, this would take 4 seconds.
+    // These are 16 pages. If each waited for the next check of the head, this would take 4 seconds.
     expect(performance.now() - begun).toBeLessThan(3_000);
     leave.abort();
   });
