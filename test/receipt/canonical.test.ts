@@ -97,6 +97,18 @@ describe("canonicalize", () => {
     expect(errorOf(value)).toMatchObject({ path: "", message });
     expect(errorOf({ a: [{ b: value }] })).toMatchObject({ path: "a[0].b", message });
     expect(errorOf([[1], [2, value]])).toMatchObject({ path: "[1][1]", message });
+    expect(errorOf({ a: 1, b: { c: [], d: value } })).toMatchObject({ path: "b.d", message });
+  });
+
+  it("throws errors with a name of their own", () => {
+    expect(String(errorOf(Number.NaN))).toBe("CanonicalError: a number is not finite");
+  });
+
+  it("accepts any number of members and elements", () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => index);
+    for (const value of [many, Object.fromEntries(many.map((index) => [`m${index}`, index]))]) {
+      expect(canonicalize(value)).toBe(oracle(value));
+    }
   });
 
   it("refuses an array with holes", () => {

@@ -128,6 +128,19 @@ describe("parseJson", () => {
     },
   );
 
+  it.each([
+    ["", "it ends too early"],
+    ['{"a":1', "it ends too early"],
+    ['"abc', "it ends too early"],
+    ["x", "it breaks at character 1"],
+    ["{}{}", "it breaks at character 3"],
+    ["{a:1}", "it breaks at character 2"],
+    ["[1,]", "it breaks at character 4"],
+    ['["\\x"]', "it breaks at character 2"],
+  ])("says where %j is wrong: %s", (text, message) => {
+    expect(() => parseJson(text)).toThrow(expect.objectContaining({ name: "JsonSyntaxError", message }));
+  });
+
   it.each(["01", "-", "+1", ".5", "1.", "1e", "1e+", "0x10", "-01", "1_000", "Infinity", "--1"])(
     "refuses the number %s",
     (text) => {
