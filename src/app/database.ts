@@ -5,7 +5,7 @@ import { FreeSpace } from "../store/database/free-space.ts";
 import { checkPacketLimit } from "../store/database/packet-limit.ts";
 import { restoreTriggers } from "../store/schema/append-only.ts";
 import { migrate } from "../store/schema/migrate.ts";
-import { checkComplete } from "../store/schema/schema-check.ts";
+import { whyIncomplete } from "../store/schema/schema-check.ts";
 import { TriggerWatch } from "../store/schema/trigger-watch.ts";
 import type { Startup } from "./startup.ts";
 
@@ -80,7 +80,8 @@ async function migrateSchema(
   try {
     await checkPacketLimit(db.reader(signal));
     await migrate(db, { log: (line) => log.info(line), signal });
-    await checkComplete(db.reader(signal));
+    const incomplete = await whyIncomplete(db.reader(signal));
+    if (incomplete !== undefined) throw new Error(incomplete);
     const warning = await restoreTriggers(db, signal, (line) => log.warn(line));
     if (warning !== undefined) log.warn(warning);
     return warning;

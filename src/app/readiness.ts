@@ -3,6 +3,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Database } from "../store/database/database.ts";
 import { DatabaseWatch } from "../store/database/database-watch.ts";
 import { schemaState } from "../store/schema/migration-records.ts";
+import { whyIncomplete } from "../store/schema/schema-check.ts";
 import type { ServiceDatabase } from "./database.ts";
 import type { Startup } from "./startup.ts";
 
@@ -21,7 +22,7 @@ export async function checkReady(db: Database, ledger: Ledger, signal: AbortSign
 }
 
 /**
- * Watches the database for what /readyz and the metrics warn of: triggers, free space, new connections, writes. Each look
+ * Watches the database for what /readyz and the metrics warn of: triggers, the schema, free space, new connections, writes. Each look
  * also reads the ledger's alarm, which another replica may have raised.
  */
 export function watchDatabase(
@@ -29,15 +30,23 @@ export function watchDatabase(
   { db, address, triggers, space }: ServiceDatabase,
   ledger: Ledger,
 ): void {
+  /** What the schema lacks. The start has found it complete. */
+  let incomplete: string | undefined;
   const watch = new DatabaseWatch({
     address,
     log,
     lookMs: overrides.databaseLookMs,
     refusesWrites: () => db.refusal !== undefined,
-    onLook: async (reader) => void (await ledger.verifier.alarm.refresh(reader)),
+    onLook: async (reader) => {
+      await ledger.verifier.alarm.refresh(reader);
+      const before = incomplete;
+      incomplete = await whyIncomplete(reader);
+      if (incomplete !== undefined && incomplete !== before) log.warn(incomplete);
+    },
   });
   shutdown.push(() => watch.stop(), "a database check");
   warnings.add("triggers", () => triggers.warning);
+  warnings.add("schema", () => incomplete);
   warnings.add("disk", () => space?.warning);
   warnings.add("database", () => watch.connectionWarning);
   warnings.add("writes", () => watch.writeWarning);

@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import type { DatabaseConfig } from "../../src/config/config.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { splitStatements } from "../../src/store/schema/migration-files.ts";
+import { whyIncomplete } from "../../src/store/schema/schema-check.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
@@ -84,7 +86,11 @@ it("the serving account makes a backup, and the service runs on it after the mig
   const service = await startService({ db: target, config: settings });
   expect((await service.rest("/readyz")).body).toEqual({ ok: true });
   expect((await service.register("newcomer")).name).toBe("newcomer");
-  // The serving account is enough to seal a recovery.
+  // The serving account sees the whole schema.
+  const serving = new Database({ address: settings.database, connections: 1 });
+  expect(await whyIncomplete(serving.reader(new AbortController().signal))).toBeUndefined();
+  await serving.close();
+  // It is enough to seal a recovery.
   const settled = { STOA_DATABASE_URL: urlOf(settings.database), STOA_DATA_DIR: join(folder, "data") };
   const statement = ["--abandon", `9:${"a".repeat(64)}`, "--note", "A verifier has it."];
   expect(await operateWith(settled, ["recover", ...statement])).toMatchObject({ status: 0, notes: [] });

@@ -48,9 +48,9 @@ async function define(db: Database, signal: AbortSignal, definition: string): Pr
 /**
  * Checks that a database has every table, column and index that requests need. Only some tables of a dump may have been
  * restored. Triggers are not checked, because each start restores them; nor are foreign keys, because no request needs them.
- * @throws Error with one line that names what is missing
+ * @returns one line that names what is missing; undefined if nothing is
  */
-export async function checkComplete(db: Queryable): Promise<void> {
+export async function whyIncomplete(db: Queryable): Promise<string | undefined> {
   const actual = parse(await describeSchema(db));
   const missing = [...(await recordedSchema())].flatMap(([table, lines]) => {
     const there = actual.get(table);
@@ -62,7 +62,7 @@ export async function checkComplete(db: Queryable): Promise<void> {
       return columns.has(nameOf(line)) ? [] : [`the column ${table}.${nameOf(line)}`];
     });
   });
-  if (missing.length > 0) throw new Error(incompleteReason(missing));
+  return missing.length === 0 ? undefined : incompleteReason(missing);
 }
 
 /** A migration creates it again. */
