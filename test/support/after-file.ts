@@ -16,7 +16,7 @@ afterAll(async () => {
   if (failures.length > 0) throw new AggregateError(failures, `not everything ended: ${failures.join("; ")}`);
 });
 
-/** Runs `step` after the file's last test. The newest step runs first. May be called at any time. */
+/** Runs `step` after the last test of the file. The newest step runs first. May be called at any time. */
 export function afterFile(step: () => unknown): void {
   steps.push(step);
 }

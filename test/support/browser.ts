@@ -3,15 +3,15 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { findChromium } from "../../scripts/lib/chromium.mjs";
 import { afterFile } from "./after-file.ts";
 
-/** A page of a browser, and what went wrong in it. */
+/** A page in a browser, and its problems. */
 export interface WatchedPage {
   page: Page;
-  /** Dialogs, errors, refusals of the content security policy, requests to elsewhere: a good page has none. */
+  /** Dialogs, errors, violations of the content security policy, requests to other hosts. A good page has none. */
   faults: string[];
   close(): Promise<void>;
 }
 
-/** Starts a Chromium that ends after the file's last test. `args` are added to its command line. */
+/** Starts Chromium, which ends after the last test of the file. `args` are added to its command line. */
 export async function startBrowser(args: string[] = []): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error("There is no Chromium; node scripts/setup.mjs test installs one.");
@@ -20,7 +20,7 @@ export async function startBrowser(args: string[] = []): Promise<Browser> {
   return browser;
 }
 
-/** Opens a page in a context of its own: nothing is cached or remembered from another. */
+/** Opens a page in a new context, which shares no cache and no storage with others. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
@@ -32,7 +32,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("console", (message) => {
     const { url } = message.location();
-    // What a navigation is answered with is for the test to look at.
+    // The test checks the response to the navigation itself.
     const isNavigation = message.text().startsWith("Failed to load resource") && url === page.url();
     if (["error", "warning"].includes(message.type()) && !isNavigation) faults.push(`console: ${message.text()}`);
   });

@@ -1,12 +1,12 @@
 import type { Queryable } from "../../src/store/database/queryable.ts";
 
-/** What the engine did for a query: rows that it read, by an index or by a scan, and rows that it sorted. */
+/** The work of the engine for a query: the rows that it read, by an index or a scan, and the rows that it sorted. */
 export interface Cost {
   reads: number;
   sorted: number;
 }
 
-/** Runs `query` and says what the engine did for it; `reader` must be of a Database with one connection. */
+/** Runs `query` and returns its cost. `reader` must belong to a Database with one connection. */
 export async function measure<Result>(
   reader: Queryable,
   query: () => Promise<Result>,

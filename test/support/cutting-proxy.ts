@@ -5,23 +5,23 @@ import { startRelay } from "./relay.ts";
 /** Where a connection is cut: before the command is forwarded, or before its outcome is sent back. */
 export type Cut = "before" | "after";
 
-/** What becomes of the connection: it is closed, or it stays open and no further byte goes through. */
+/** How the connection is cut: it is closed, or it stays open and no further byte passes. */
 export type Fault = "close" | "freeze";
 
 /** A proxy between the service and its database. It cuts the connection at a command that the test chooses. */
 export interface CuttingProxy {
   config: DatabaseConfig;
-  /** Cuts once, at the command of this number from now on, counted over all connections from 1. */
+  /** Cuts once, at the nth command from now on, counted from 1 over all connections. */
   cutAt(number: number, when: Cut, fault?: Fault): void;
-  /** Cuts once, at the next command that holds this text. */
+  /** Cuts once, at the next command that contains this text. */
   cutAtText(text: string, when: Cut, fault?: Fault): void;
-  /** Whether the cut has been made, and takes it back otherwise. */
+  /** Returns whether the cut has been made, and cancels it if not. */
   wasCut(): boolean;
   /** Whether the cut has been made. */
   isCut(): boolean;
 }
 
-/** Starts a proxy on a free port; it stops after the file's last test. */
+/** Starts a proxy on a free port. It stops after the last test of the file. */
 export async function startCuttingProxy(upstream: DatabaseConfig): Promise<CuttingProxy> {
   let isDue: (command: Buffer) => boolean = () => false;
   let when: Cut = "before";

@@ -3,10 +3,10 @@ import type { DatabaseConfig } from "../../src/config/config.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { type Relay, startRelay } from "./relay.ts";
 
-/** A database of the file's own behind a connection that can be cut or frozen. */
+/** A separate database for the test file, behind a connection that can be cut or frozen. */
 export interface LinkedDatabase extends TestDatabase {
   readonly relay: Relay;
-  /** The way past the relay. */
+  /** The direct address, without the relay. */
   readonly directConfig: DatabaseConfig;
   /** Ends every connection and refuses further ones, as if the database were down. */
   cut(): Promise<void>;
@@ -14,7 +14,7 @@ export interface LinkedDatabase extends TestDatabase {
   mend(): Promise<void>;
 }
 
-/** Makes the database and the way to it, both until the file's last test. */
+/** Creates the database and the relay. Both are removed after the last test of the file. */
 export async function createLinkedDatabase(): Promise<LinkedDatabase> {
   const direct = await createTestDatabase();
   const relay = await startRelay(serverOf(direct.config), (client, database) => {

@@ -6,7 +6,7 @@ import type { TestProject } from "vitest/node";
 import { type DatabaseConfig, readConfig } from "../../src/config/config.ts";
 import { startPrivateServer } from "../../src/private-database/server/private-server.ts";
 
-/** The server that all test files share; each makes a database of its own there. */
+/** The server that all test files share. Each creates its own databases there. */
 export type TestServer = Omit<DatabaseConfig, "database">;
 
 declare module "vitest" {
@@ -17,11 +17,11 @@ declare module "vitest" {
 
 const maxConnections = 1000;
 
-/** Starts a private server for the run, or takes the one that STOA_TEST_DATABASE_URL names. */
+/** Starts a private server for the run, or uses the one that STOA_TEST_DATABASE_URL names. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const url = process.env.STOA_TEST_DATABASE_URL;
   if (url !== undefined && url !== "") {
-    // The tests choose names of databases themselves; the address needs none.
+    // The tests choose the names of their databases, so the address needs none.
     const named = /^mysql:\/\/[^/?]+\/?(?=\?|$)/.test(url) ? url.replace(/\/?(?=\?|$)/, "/mysql") : url;
     const { database } = readConfig({ STOA_DATABASE_URL: named });
     const server = database as DatabaseConfig;
@@ -36,7 +36,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startPrivateServer({
     dataDir,
     log: (line) => log.push(line),
-    // Nothing here has to survive a power cut. Two files at a time start many services each.
+    // Nothing here has to survive a power cut. Several files run at a time, and each starts many services.
     extraArgs: ["--innodb-flush-log-at-trx-commit=0", `--max-connections=${maxConnections}`],
   });
   project.provide("server", { socketPath: server.socketPath, user: server.user });

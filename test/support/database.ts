@@ -4,14 +4,14 @@ import { inject } from "vitest";
 import type { DatabaseConfig } from "../../src/config/config.ts";
 import { afterFile } from "./after-file.ts";
 
-/** A database of the test file's own, on the shared server, with a bare driver for looking behind the service's back. */
+/** A separate database for the test file on the shared server, with a plain driver to read and change it directly. */
 export interface TestDatabase {
   config: DatabaseConfig;
   pool: Pool;
   rows<Row>(sql: string, params?: unknown[]): Promise<Row[]>;
 }
 
-/** Creates an empty database; it is dropped after the file's last test. */
+/** Creates an empty database, which is dropped after the last test of the file. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = inject("server");
   const database = `stoa_test_${randomBytes(8).toString("hex")}`;
@@ -20,7 +20,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const config: DatabaseConfig = { ...server, database };
   const pool = createPool({ ...config, connectionLimit: 4, supportBigNumbers: true, multipleStatements: false });
   afterFile(async () => {
-    // A test may have ended its connections in the server, which the goodbye to them finds out.
+    // A test may have ended its connections in the server, so closing them can fail.
     await pool.end().catch(() => {});
     await admin.query(`DROP DATABASE ${database}`);
     await admin.end();

@@ -34,8 +34,8 @@ const jsonValue = fc.jsonValue({ maxDepth: 3, stringUnit: "binary" }).map((value
 const jsonObject = fc.dictionary(fc.oneof(text, fc.constant("__proto__")), jsonValue, { maxKeys: 4 });
 
 /**
- * Any message of a type that survives the way through REST JSON: integers up to 2^53-1, times in whole milliseconds,
- * no enum at its zero value.
+ * Any message of a type that REST JSON preserves: integers up to 2^53-1, times in whole milliseconds, and no enum at its
+ * zero value.
  */
 export function anyMessage(desc: DescMessage, depth = 0): fc.Arbitrary<Message> {
   const special = wellKnown[desc.typeName];
@@ -104,7 +104,7 @@ const wellKnown: Record<string, (desc: DescMessage) => fc.Arbitrary<Message>> = 
   "google.protobuf.ListValue": (desc) => fc.array(jsonValue, { maxLength: 3 }).map((values) => fromJson(desc, values)),
 };
 
-/** For a message type that is known at run time only. */
+/** For a message type that is known only at run time. */
 function init(value: object): Record<string, unknown> {
   return value as Record<string, unknown>;
 }

@@ -17,13 +17,13 @@ export interface FixtureServer {
   url: string;
   /** The log lines so far, parsed. */
   log: Record<string, unknown>[];
-  /** What `authenticate` has been asked, in order. */
+  /** The calls of `authenticate`, in order. */
   credentials: (string | null)[];
   /** Resolves with the context of the next call of Wait, which then runs until its signal aborts. */
   nextWait(): Promise<HandlerContext>;
 }
 
-/** Our transport, with the fixture's service behind it, on a free port; it stops after the file's last test. */
+/** Starts our transport with the fixture's service on a free port. It stops after the last test of the file. */
 export async function startFixtureServer(): Promise<FixtureServer> {
   const log: Record<string, unknown>[] = [];
   const credentials: (string | null)[] = [];
@@ -106,7 +106,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   };
 }
 
-/** For a service that knows no API keys. */
+/** The keys of a service without API keys. */
 export const noKeys: ServiceTable["keys"] = {
   shown: () => undefined,
   agentOf: () => undefined,
@@ -114,7 +114,7 @@ export const noKeys: ServiceTable["keys"] = {
   find: async () => undefined,
 };
 
-/** No text in any encoding. */
+/** Bytes that are not text in any encoding. */
 export const rawBytes = Buffer.from([0, 255, 254, 10, 13, 0x7b, 0xc3, 0x28]);
 
 export interface RawReply {
@@ -124,7 +124,7 @@ export interface RawReply {
   body: string;
 }
 
-/** Sends bytes as they are, and reads until the server closes; for what fetch would not send. */
+/** Sends exactly these bytes, which fetch would not send, and reads until the server closes the connection. */
 export function sendRaw(port: number, ...chunks: (string | Buffer)[]): Promise<RawReply> {
   return new Promise((resolve, reject) => {
     const received: Buffer[] = [];

@@ -1,4 +1,4 @@
-// HTTP/2 as frames (RFC 9113), for what no client would send.
+// HTTP/2 frames (RFC 9113), for requests that no client library sends.
 import net from "node:net";
 
 export const frameType = {
@@ -69,7 +69,7 @@ export interface FrameConnection {
   closed: Promise<void>;
   /** Resolves with the first frame that has been or will be received and matches; undefined when the connection ends first. */
   received(matches: (frame: ReceivedFrame) => boolean): Promise<ReceivedFrame | undefined>;
-  /** What has been received so far, the payloads of DATA frames left out. */
+  /** The frames that have been received so far, without the payloads of DATA frames. */
   frames: ReceivedFrame[];
 }
 

@@ -6,7 +6,7 @@ import type { Param } from "../../src/store/database/queryable.ts";
 import type { TestDatabase } from "./database.ts";
 import { type Ask, type Reply, type Service, startService } from "./service.ts";
 
-/** A clock that the test sets, in milliseconds since 1970 (UTC); it is behind the database's, which nothing looks at. */
+/** A clock that the test sets, in milliseconds since 1970 (UTC). The database's clock is not used. */
 export class Clock {
   now = Date.parse("2026-06-01T12:00:00Z");
 
@@ -21,7 +21,7 @@ export interface Limited extends Service {
   from(address: string, path: string, ask?: Ask): Promise<Reply>;
 }
 
-/** The service with rate limits, the defaults but for `changes`; X-Forwarded-For is believed. */
+/** Starts the service with the default rate limits and `changes`. It trusts X-Forwarded-For. */
 export async function startLimited(
   changes: Partial<Record<LimitName, Quota>> = {},
   more: { clock?: Clock; db?: TestDatabase; config?: Partial<Config> } = {},
@@ -37,7 +37,7 @@ export async function startLimited(
   return { ...service, clock, from };
 }
 
-/** Makes calls one after the other until one is refused; returns how many were not, and the refusal. */
+/** Makes calls one after the other until one is refused. @returns how many were allowed, and the refusal */
 export async function untilRefused(
   call: () => Promise<Reply>,
   most = 1000,
@@ -50,7 +50,7 @@ export async function untilRefused(
   throw new Error(`${most} calls were allowed`);
 }
 
-/** The statements that look agents up by their keys from now on, through any Database of this process. */
+/** Collects the statements that look agents up by their keys from now on, through any Database of this process. */
 export function observeKeyLookUps(): string[] {
   const statements: string[] = [];
   const original = Database.prototype.reader;

@@ -1,7 +1,7 @@
 import type { TestDatabase } from "./database.ts";
 import { waitUntil } from "./wait.ts";
 
-/** Locks a post's row from outside, so that calls that need the row wait until `release`. */
+/** Locks the row of a post on another connection, so that calls that need the row wait until `release`. */
 export async function lockPost(db: TestDatabase, id: number): Promise<{ release(): Promise<void> }> {
   const connection = await db.pool.getConnection();
   await connection.beginTransaction();
@@ -18,7 +18,7 @@ export async function lockPost(db: TestDatabase, id: number): Promise<{ release(
 export async function someoneWaits(db: TestDatabase, table = "posts"): Promise<void> {
   const statement = new RegExp(`FROM ${table}.*FOR UPDATE$`, "s");
   await waitUntil("a statement that waits for the lock", async () => {
-    // SHOW, for MySQL's table of the same refuses to show statements that hold bytes.
+    // SHOW is used because MySQL's table of processes fails for statements with binary values.
     const running = await db.rows<{ db: string | null; Info: string | null }>("SHOW FULL PROCESSLIST");
     const waiting = running.filter((each) => each.db === db.config.database && statement.test(each.Info ?? ""));
     return waiting.length > 0;

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-/** What every Node.js process of the tests gets. The compiled code is kept, as npm start does: it starts in less time. */
+/** The environment of every Node.js process of the tests. Compiled code is cached, as with npm start, for faster starts. */
 export const nodeEnvironment = {
   PATH: process.env.PATH ?? "",
   NODE_COMPILE_CACHE: fileURLToPath(new URL("../../node_modules/.cache/stoa-tests", import.meta.url)),

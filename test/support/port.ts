@@ -1,4 +1,4 @@
-// What the tests of the port share: an application behind it, and raw connections.
+// Shared by the tests of the port: an application behind it, and raw connections.
 import { once } from "node:events";
 import http2 from "node:http2";
 import net from "node:net";
@@ -14,9 +14,9 @@ export const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 export const SETTINGS_ACK = "\0\0\0\x04\x01\0\0\0\0";
 /** The head of a GOAWAY frame, with which the server ends a session. */
 export const GOAWAY = "\0\0\x08\x07\0\0\0\0\0";
-/** Long enough never to be the limit under test. */
+/** A time limit that no test reaches. */
 export const NEVER = 60_000;
-/** Short enough to wait for. */
+/** A time limit that tests wait for. */
 export const SOON = 150;
 /** More than the sockets between two processes buffer. */
 export const LARGE = 20_000_000;

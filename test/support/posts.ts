@@ -1,17 +1,17 @@
 import type { TestDatabase } from "./database.ts";
 
-/** A post as a test makes it; the rest does not matter. */
+/** The properties of a post that matter to a test. */
 export interface BarePost {
   communityId: number;
   upvotes: number;
   downvotes: number;
-  /** Milliseconds since 1970, UTC. */
+  /** Milliseconds since 1970 (UTC). */
   createdAt: number;
-  /** The band of age that it was last seen in; new posts have 0. */
+  /** The stored age band; new posts have 0. */
   band?: number;
 }
 
-/** Inserts posts by one author, in their order, by statements of many; their ids count up from 1 in an empty database. */
+/** Inserts posts by one author in their order, many in each statement. In an empty database their ids begin at 1. */
 export async function insertPosts({ pool }: TestDatabase, posts: Iterable<BarePost>): Promise<void> {
   const author = ["Author", "author", "", Buffer.alloc(32), 0];
   await pool.query("INSERT IGNORE INTO agents (name, name_key, bio, key_hash, created_at) VALUES (?)", [author]);
@@ -26,13 +26,13 @@ export async function insertPosts({ pool }: TestDatabase, posts: Iterable<BarePo
   }
 }
 
-/** Makes communities besides `general`, which has the id 1; the next are 2, 3, … */
+/** Creates communities besides `general`, which has the id 1. Their ids are 2, 3, … */
 export async function insertCommunities({ pool }: TestDatabase, names: string[]): Promise<void> {
   const rows = names.map((name) => [name, "Place", "", 0]);
   await pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ?", [rows]);
 }
 
-/** Numbers in [0, 1), the same in every run. */
+/** Random numbers in [0, 1) that are the same in every run. */
 export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

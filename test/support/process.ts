@@ -9,7 +9,7 @@ import { waitUntil } from "./wait.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
-/** Stops a service whose test process is gone, however that ended; after a while the hard way. */
+/** Stops a service whose test process has ended for any reason. After a while it kills the service. */
 const endWithParent = `data:text/javascript,${encodeURIComponent(`
   process.once("disconnect", () => {
     process.kill(process.pid, "SIGTERM");
@@ -17,14 +17,14 @@ const endWithParent = `data:text/javascript,${encodeURIComponent(`
   });
   process.channel.unref();`)}`;
 
-/** The service as a child process, to be killed. It ends with this process at the latest. */
+/** The service as a child process that tests can kill. It ends with this process at the latest. */
 export class ServiceProcess {
   readonly #child: ChildProcess;
-  /** The exit code; null where a signal ended it. */
+  /** The exit code; null if a signal ended it. */
   readonly exited: Promise<number | null>;
   #output = "";
 
-  /** @param environment all that it gets besides PATH; the port is free to choose unless it says otherwise */
+  /** @param environment all its environment variables besides PATH. Without a port, it takes a free one */
   constructor(environment: Record<string, string>) {
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
     const env = { ...nodeEnvironment, STOA_PORT: "0", STOA_DATA_DIR: dataDir, ...environment };
@@ -49,12 +49,12 @@ export class ServiceProcess {
     return /Stoa answers at (\S+)/.exec(this.#output)?.[1] as string;
   }
 
-  /** What it has written so far, its log among it. */
+  /** Everything that it has written so far, with its log. */
   get output(): string {
     return this.#output;
   }
 
-  /** Reads no more of what it writes; with `close` its writes fail. */
+  /** Stops reading its output. With `close`, its writes fail. */
   leaveUnread({ close }: { close: boolean }): void {
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (close) stream?.destroy();

@@ -6,7 +6,7 @@ export interface RawReply {
   body: Buffer;
 }
 
-/** A bare HTTP/1.1 request without a body: what fetch would hide (compression, Connection) stays to be seen. */
+/** Makes an HTTP/1.1 request without a body, and shows what fetch hides, such as compression and Connection. */
 export function rawRequest(
   url: string,
   options: { method?: string; headers?: Record<string, string>; agent?: Agent } = {},

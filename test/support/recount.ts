@@ -62,7 +62,7 @@ export async function recount(db: TestDatabase): Promise<{ rule: string; rows: u
   return broken;
 }
 
-/** How many rows each table has: a refused write must leave this as it was. */
+/** The number of rows of each table. A refused write must not change it. */
 export async function rowCounts(db: TestDatabase): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of ["agents", "communities", "posts", "votes", "comments"]) {

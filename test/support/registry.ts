@@ -1,11 +1,11 @@
 import { create, createFileRegistry, type FileRegistry } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 
-/** A registry of these files, in whatever order they come. */
+/** A registry of these files, which may be in any order. */
 export function registryOf(files: readonly FileDescriptorProto[]): FileRegistry {
   const byName = new Map(files.map((file) => [file.name, file]));
   const ordered = new Set<FileDescriptorProto>();
-  // protobuf-es wants each file after those that it imports.
+  // protobuf-es needs each file after the files that it imports.
   const add = (file: FileDescriptorProto) => {
     for (const name of file.dependency) {
       const imported = byName.get(name);

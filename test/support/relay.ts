@@ -17,7 +17,7 @@ export interface Relay {
 }
 
 /**
- * Starts a relay, which ends after the file's last test. The two ends of a connection end together.
+ * Starts a relay, which stops after the last test of the file. The two ends of a connection close together.
  * @param pass gets both ends of each connection, the client's and the server's, and forwards the bytes
  */
 export async function startRelay(

@@ -1,6 +1,6 @@
-// What all processes of a run inherit: a temporary folder in memory and a cache of compiled code. Every service of the tests
-// keeps files of its own and makes tables, and would wait for the disk most of the time. A killed process loses nothing in
-// such a folder; only a power cut would show the difference.
+// The environment of all processes of a run: a temporary folder in memory and a cache of compiled code. Every service in the
+// tests writes files and creates tables, and would wait for the disk most of the time. A killed process loses nothing in
+// such a folder. Only a power cut would.
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { freemem } from "node:os";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { nodeEnvironment } from "./node-environment.ts";
 
 const memoryDisk = "/dev/shm";
-/** Some four times what a run uses; in bytes. */
+/** About four times the space that a run uses, in bytes. */
 const minFreeBytes = 8 * 2 ** 30;
 
 /** Changes the environment before the workers start. The temporary folder is removed after the run. */
@@ -23,11 +23,11 @@ export default function setup(): () => void {
   };
 }
 
-/** Makes a folder in memory; undefined where the machine has no room, or where TMPDIR names another place already. */
+/** Creates a folder in memory; undefined if the machine has no room, or if TMPDIR already names another place. */
 function makeFolder(): string | undefined {
   if (process.env.TMPDIR !== undefined || process.platform !== "linux" || !hasRoom()) return undefined;
   const folder = mkdtempSync(join(memoryDisk, "stoa-test-"));
-  // Services that root starts give their files to another account, which has to get there.
+  // Services that root starts give their files to another account, which must be able to reach them.
   chmodSync(folder, 0o1777);
   if (mayExecute(folder)) return folder;
   rmSync(folder, { recursive: true });
@@ -43,7 +43,7 @@ function hasRoom(): boolean {
   }
 }
 
-/** Tests run programs from temporary folders, which containers often forbid for this disk. */
+/** Whether programs may run there. Tests run programs from temporary folders, which containers often forbid. */
 function mayExecute(folder: string): boolean {
   const program = join(folder, "program");
   writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 });

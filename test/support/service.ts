@@ -50,11 +50,11 @@ export interface Service {
 export interface ServiceOptions {
   config?: Partial<Config>;
   overrides?: Overrides;
-  /** Share the database of another instance: a second replica. */
+  /** The database of another instance, to start a second replica. */
   db?: TestDatabase;
 }
 
-/** Starts the real service on a free port, with a database of its own; it stops after the file's last test. */
+/** Starts the real service on a free port, with a separate database. It stops after the last test of the file. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const db = options.db ?? (await createTestDatabase());
   const log: Record<string, unknown>[] = [];
@@ -63,12 +63,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   afterFile(() => rmSync(dataDir, { recursive: true, force: true }));
   const app = await startApp(testConfig(db, { dataDir, ...options.config }), {
     log: pino({ level: "info" }, stream),
-    // Tests change the chain behind the service's back, and ask at once what it finds.
+    // Tests change the chain in the database, and check at once what a verification finds.
     verificationAgeMs: 0,
     ...options.overrides,
   });
   afterFile(() => app.close());
-  // What a start does by itself is done: tests count queries, and lock what it reads.
+  // Wait for the work of the start: tests count queries, and lock rows that it reads.
   if (options.overrides?.log === undefined) {
     await waitUntil("the verification of the start", () => log.some(({ msg }) => msg === verifiedAtStart));
   }
@@ -114,7 +114,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     rateLimits: undefined,
     newAgentLimits: {},
     streams: defaultStreamLimits,
-    // The process of the tests is no service: its memory says nothing.
+    // The memory of the test process says nothing about a service.
     overload: { heapShare: undefined, residentBytes: undefined },
     trustProxy: [],
     metrics: { host: "127.0.0.1", port: undefined, token: undefined },

@@ -1,7 +1,7 @@
 import type { TestSpecification } from "vitest/node";
 import { BaseSequencer } from "vitest/node";
 
-/** The files that take longest, in the order in which they begin; the others follow. */
+/** The slowest files, in the order in which they begin. The others follow. */
 export const slowFiles = [
   "test/hammer/hammer.test.ts",
   "test/site/reader.test.ts",
@@ -26,7 +26,7 @@ export const slowFiles = [
   "test/http/streams/caps.test.ts",
 ];
 
-/** Begins with the slow files, such that no worker is left alone with one at the end. */
+/** Begins with the slow files, so that no worker runs one alone at the end. */
 export class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

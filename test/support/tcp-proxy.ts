@@ -4,13 +4,13 @@ export interface TcpProxy {
   url: string;
   /** The chunks that clients have sent, as text. */
   sent: string[];
-  /** How many of the next replies are lost: the connection is cut when the service has answered. */
+  /** How many of the next replies are lost. The connection is cut after the service has answered. */
   lose: number;
   /** How many of the next replies never arrive, on connections that stay open. */
   withhold: number;
 }
 
-/** Starts a proxy that can lose replies of a service. It stops after the file's last test. */
+/** Starts a proxy that can lose replies of a service. It stops after the last test of the file. */
 export async function startProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const proxy: TcpProxy = { url: "", sent: [], lose: 0, withhold: 0 };

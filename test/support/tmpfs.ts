@@ -3,18 +3,18 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A small disk of its own. */
+/** A small separate disk. */
 export interface SmallDisk {
   /** A folder on it that every account may enter. */
   folder: string;
-  /** Takes space until so many MiB are left; 0 takes the last block. What was taken before is given back first. */
+  /** Fills the disk until this many MiB are left; 0 takes the last block. It frees what it took before. */
   fillTo(freeMiB: number): void;
-  /** Gives back what `fillTo` has taken. */
+  /** Frees the space that `fillTo` took. */
   empty(): void;
   remove(): void;
 }
 
-/** Mounts a disk of memory. @throws Error where this account may not mount */
+/** Mounts a disk in memory. @throws Error if this account may not mount disks */
 export function mountSmallDisk(sizeMiB: number): SmallDisk {
   const folder = join(mkdtempSync(join(tmpdir(), "stoa-disk-")), "disk");
   mkdirSync(folder);
@@ -26,7 +26,7 @@ export function mountSmallDisk(sizeMiB: number): SmallDisk {
     folder,
     fillTo(freeMiB) {
       empty();
-      // Fill the disk first, then shrink the file: its size cannot be computed before, because other programs write meanwhile.
+      // Fill the disk first, then shrink the file. The size cannot be computed in advance, because other programs write too.
       spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=1M"], { stdio: "ignore" });
       if (freeMiB > 0) execFileSync("truncate", ["--size", `-${freeMiB}M`, ballast]);
     },

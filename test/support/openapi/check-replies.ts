@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { afterAll, afterEach } from "vitest";
 
-/** The comparison, which takes a while to load: a file that starts no service does without. */
+/** The comparison. It takes a while to load, so a file that starts no service does not load it. */
 let replies: typeof import("./replies.ts") | undefined;
 let loading: Promise<unknown> | undefined;
 type FaultOf = typeof import("./replies.ts").faultOf;
@@ -28,7 +28,7 @@ function observe(message: unknown): void {
   });
 }
 
-/** Notes what is written, at the end of the reply, whatever made it. */
+/** Records every reply when it ends, whatever wrote it. */
 function record(request: FastifyRequest, reply: FastifyReply, faultOf: FaultOf): void {
   const { raw } = reply;
   const chunks: Buffer[] = [];
@@ -41,7 +41,7 @@ function record(request: FastifyRequest, reply: FastifyReply, faultOf: FaultOf):
   for (const name of ["write", "end"] as const) {
     const send = raw[name].bind(raw) as (...args: unknown[]) => never;
     raw[name] = (...args: unknown[]) => {
-      // Over HTTP/2, the end writes its chunk in turn.
+      // Over HTTP/2, `end` calls `write` with its chunk.
       if (!ended && request.method !== "HEAD") keep(args[0], args[1]);
       ended ||= name === "end";
       return send(...args);
@@ -51,7 +51,7 @@ function record(request: FastifyRequest, reply: FastifyReply, faultOf: FaultOf):
     if (!raw.headersSent) return;
     const { method, originalUrl: target } = request;
     const { statusCode: status, writableFinished: isWhole } = raw;
-    // Fastify hands its own to Node as it writes them, which then does not list them.
+    // Fastify passes its headers directly to writeHead, and Node does not list those.
     const headers = { ...raw.getHeaders(), ...reply.getHeaders() };
     checked++;
     try {
@@ -68,7 +68,7 @@ function report(): void {
     throw new Error(`The API description does not tell the truth:\n${faults.splice(0).join("\n")}`);
 }
 
-/** How many replies have been compared so far, for the test that sees that they are. */
+/** How many replies have been compared so far, for the test of this check. */
 export function repliesChecked(): number {
   return checked;
 }

@@ -1,14 +1,14 @@
 import { faultOf, isDescribed } from "./replies.ts";
 
 /**
- * Compares a reply with the API description, as a client got it: of a service that runs in a process of its own, where
- * check-replies.ts does not see it go out.
- * @throws Error for what the description does not allow
+ * Compares a reply that a client received with the API description. This is for services in another process, whose replies
+ * check-replies.ts does not see.
+ * @throws Error if the description does not allow the reply
  */
 export function reportFault(method: string, response: Response, text: string): void {
   const { pathname } = new URL(response.url);
   if (!isDescribed(pathname)) return;
-  // The client has undone the compression.
+  // The client has decompressed the body.
   const headers = Object.fromEntries([...response.headers].filter(([name]) => name !== "content-encoding"));
   const body = Buffer.from(text);
   const fault = faultOf({ method, target: pathname, status: response.status, headers, body, isWhole: true });

@@ -3,7 +3,7 @@ import { documentPath } from "../../../src/api-docs/openapi/routes.ts";
 import { registrationHeader } from "../../../src/contract/registration.ts";
 import { description, descriptionWithToken, faultOfReply, type Operation, type Response } from "./schemas.ts";
 
-/** A reply as it went over the wire. */
+/** A reply as it was sent. */
 export interface SentReply {
   method: string;
   /** The target of the request. */
@@ -16,7 +16,7 @@ export interface SentReply {
   isWhole: boolean;
 }
 
-/** The concrete paths before those with variables. */
+/** The paths, those without variables first. */
 const paths = Object.entries(description.paths)
   .map(([template, operations]) => ({ operations, parts: template.split(/\{[^}]*\}/) }))
   .sort((a, b) => a.parts.length - b.parts.length)
@@ -25,24 +25,24 @@ const paths = Object.entries(description.paths)
     pattern: new RegExp(`^${parts.map((part) => part.replace(/[.*+?^$()[\]\\|]/g, "\\$&")).join("[^/]+")}$`),
   }));
 
-/** The operation that a request is for, by the description; undefined where it knows none. */
+/** The operation of a request by the description; undefined if there is none. */
 function findOperation(method: string, target: string): Operation | undefined {
   const [path = ""] = target.replace(/^https?:\/\/[^/]*/, "").split(/[?#]/, 1);
   const found = paths.find(({ pattern }) => pattern.test(path));
   return found?.operations[method === "HEAD" ? "get" : method.toLowerCase()];
 }
 
-/** Whether the description speaks for this address: the API, and what of it stands at the root. */
+/** Whether the description covers this address: the API, and its addresses at the root. */
 export function isDescribed(target: string): boolean {
   const path = target.replace(/^https?:\/\/[^/]*/, "").split(/[?#]/, 1)[0] ?? "";
   if (path === documentPath.json || path === documentPath.yaml) return false;
   return path.startsWith("/api/") || findOperation("GET", path) !== undefined;
 }
 
-/** What the description does not allow of a reply; undefined when it tells the truth. */
+/** What the description does not allow in a reply; undefined if it allows the reply. */
 export function faultOf(reply: SentReply): string | undefined {
   const { method, target, status } = reply;
-  // What browsers ask before they call is no operation.
+  // The preflight request of a browser is not an operation.
   if (method === "OPTIONS" && status === 204) return undefined;
   const found = findOperation(method, target);
   const operation = found && needsToken(found, reply) ? registrationWithToken : found;
@@ -52,12 +52,12 @@ export function faultOf(reply: SentReply): string | undefined {
 
 const registrationWithToken = descriptionWithToken.paths["/api/v1/agents/register"]?.post;
 
-/** Whether the reply is a registration's, of a service that needs a registration token. No other names this scheme. */
+/** Whether this is the reply to a registration at a service with a registration token. Only those name this scheme. */
 function needsToken({ operationId }: Operation, { headers }: SentReply): boolean {
   return operationId === registrationWithToken?.operationId && headers["www-authenticate"] === registrationHeader;
 }
 
-/** Where there is no operation, the answer is an Error. */
+/** The reply to a request without an operation must be an Error. */
 function faultWithout({ status, body, method }: SentReply): string | undefined {
   if (status < 400) return "the description knows no such operation";
   const schema = description.components.schemas.Error ?? {};
@@ -86,7 +86,7 @@ function faultWithin(operation: Operation, reply: SentReply): string | undefined
   for (const item of itemsOf(type, reply)) {
     const fault = faultOfReply(schema, item);
     if (fault !== undefined) return fault;
-    // The content of a string is an annotation, which the validator leaves alone.
+    // The content of a string is an annotation, which the validator ignores.
     const data = (schema.properties as Record<string, { contentSchema?: object }> | undefined)?.data;
     const within =
       data?.contentSchema && faultOfReply(data.contentSchema as never, JSON.parse((item as { data: string }).data));
@@ -104,7 +104,7 @@ function requiredHeaders({ headers = {} }: Response): string[] {
   return Object.keys(headers).filter((name) => description.components.headers[name]?.required === true);
 }
 
-/** The values that the schema is about: one, or each line or event of a stream. */
+/** The values that the schema describes: one, or each line or event of a stream. */
 function itemsOf(type: string, reply: SentReply): unknown[] {
   const text = decompress(reply).toString("utf8");
   if (type === "application/x-ndjson") {
@@ -116,7 +116,7 @@ function itemsOf(type: string, reply: SentReply): unknown[] {
   return events.map((event) => Object.fromEntries(event.split("\n").map((line) => line.split(/: (.*)/s, 2))));
 }
 
-/** What the client did not wait for may end in the midst of a line. */
+/** A reply that the client did not read to its end may end in the middle of a line. */
 function wholeParts(text: string, end: string, { isWhole }: SentReply): string[] {
   const parts = text.split(end);
   const last = parts.pop();

@@ -4,7 +4,7 @@ import { contractServices } from "../../../scripts/lib/contract.ts";
 import { describeApi } from "../../../src/api-docs/openapi/document.ts";
 import type { Schema } from "../../../src/api-docs/openapi/schema.ts";
 
-/** The description of the whole contract, as the service publishes it, with the address still open. */
+/** The published description of the whole contract, without an address. */
 export const description = describeApi(await contractServices()) as unknown as Description;
 
 /** The description that a service publishes if registrations need a token. */
@@ -34,7 +34,7 @@ interface Description {
 
 const prefix = "#/components/schemas/";
 
-/** Looks at values by schemas that refer to each other by name, as those of a description do. */
+/** Validates values by the schemas of a description, which refer to each other by name. */
 export class SchemaChecks {
   readonly #closed = newAjv();
   readonly #open = newAjv();
@@ -47,12 +47,12 @@ export class SchemaChecks {
     }
   }
 
-  /** What is wrong with a reply by its schema, members that it does not describe included; undefined when nothing is. */
+  /** What is wrong with a reply by its schema, also members that it does not describe; undefined if nothing is wrong. */
   faultOfReply(schema: Schema, value: unknown): string | undefined {
     return this.#fault(this.#closed, schema, value);
   }
 
-  /** The same for what a request holds, which may have further members. */
+  /** The same for a request, which may have further members. */
   faultOfRequest(schema: Schema, value: unknown): string | undefined {
     return this.#fault(this.#open, schema, value);
   }
@@ -75,7 +75,7 @@ function idOf(name: string): string {
   return `https://stoa.invalid/${name}`;
 }
 
-/** References lead to the schemas by name; closed, an object has no members but those that are described. */
+/** References lead to the schemas by name. In a closed schema, an object has only the described members. */
 function adapt(schema: unknown, close: boolean): unknown {
   if (Array.isArray(schema)) return schema.map((each) => adapt(each, close));
   if (typeof schema !== "object" || schema === null) return schema;
