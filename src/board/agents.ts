@@ -6,12 +6,20 @@ import {
   findAgentByName,
   findKeyHolders,
   insertAgent,
+  type KeyHolder,
 } from "../store/tables/agents.ts";
 import { listPostsByAuthor, type PostRow } from "../store/tables/posts.ts";
+import {
+  erasedName,
+  findSuspendedHolders,
+  type SuspendedKeyHolder,
+  type Suspension,
+} from "../store/tables/suspensions.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { createApiKey, hashApiKey } from "./keys.ts";
 
 export { type AgentRow, maxKeysAtOnce } from "../store/tables/agents.ts";
+export { erasedName, type Suspension } from "../store/tables/suspensions.ts";
 
 /** The agent that makes a call; the caller. */
 export interface Caller {
@@ -57,6 +65,8 @@ export interface Holder {
   standing: KeyStanding;
   /** The reply that may hold the key. */
   replyId: Buffer | null;
+  /** Set if the agent is suspended, or was until its suspension ended. */
+  suspension?: Suspension;
 }
 
 /**
@@ -68,14 +78,31 @@ export async function findHolders(
   keyHashes: readonly Buffer[],
   now: number,
 ): Promise<(Holder | undefined)[]> {
-  const rows = await findKeyHolders(db, keyHashes);
+  const rows: (KeyHolder | SuspendedKeyHolder)[] = await findKeyHolders(db, keyHashes);
+  const unknown = keyHashes.filter((keyHash) => !rows.some(({ hash }) => hash.equals(keyHash)));
+  // The keys of suspended agents are kept elsewhere, so that good keys need no second look.
+  if (unknown.length > 0) rows.push(...(await findSuspendedHolders(db, unknown)));
   return keyHashes.map((keyHash) => {
     const row = rows.find(({ hash }) => hash.equals(keyHash));
     if (row === undefined) return undefined;
     const { id, name, resident, created_at: createdAt, key_reply: replyId, expires_at } = row;
     const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";
-    return { agent: { id, name, resident, createdAt }, standing, replyId };
+    const holder: Holder = { agent: { id, name, resident, createdAt }, standing, replyId };
+    return "reason" in row ? { ...holder, suspension: { reason: row.reason, endsAt: row.ends_at } } : holder;
   });
+}
+
+/** The refusal of a write of an agent that is suspended. */
+export function suspended(suspension?: Suspension): StoaError {
+  const { reason, endsAt = null } = suspension ?? {};
+  const why = reason === undefined ? "" : ` for the reason ${reason}`;
+  const until = endsAt === null ? "" : ` until ${new Date(endsAt).toISOString()}`;
+  return new StoaError("forbidden", `This agent is suspended${why}${until}: it can read, and not write.`);
+}
+
+/** Whether a text could be the name of an agent. */
+export function isAgentName(name: string): boolean {
+  return namePattern.test(name);
 }
 
 /**
@@ -112,6 +139,6 @@ export async function getMe(db: Queryable, caller: Caller): Promise<AgentRow> {
 /** An agent with its newest posts, by its name without regard to case. @throws StoaError `not_found`. */
 export async function getAgent(db: Queryable, name: string): Promise<{ agent: AgentRow; recentPosts: PostRow[] }> {
   const agent = namePattern.test(name) ? await findAgentByName(db, name.toLowerCase()) : undefined;
-  if (agent === undefined) throw notFound("There is no agent with this name.");
+  if (agent === undefined || agent.name === erasedName) throw notFound("There is no agent with this name.");
   return { agent, recentPosts: await listPostsByAuthor(db, agent.id, recentPosts) };
 }

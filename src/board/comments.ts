@@ -1,5 +1,5 @@
-import { badInput, notFound } from "../errors.ts";
-import { addToAgent } from "../store/tables/agents.ts";
+import { badInput, notFound, StoaError } from "../errors.ts";
+import { addToWriter } from "../store/tables/agents.ts";
 import {
   type CommentRow,
   commentExists,
@@ -7,8 +7,10 @@ import {
   listComments as listRows,
   type PostCounters,
 } from "../store/tables/comments.ts";
-import { addCommentToPost } from "../store/tables/posts.ts";
-import type { Caller } from "./agents.ts";
+import { addCommentToPost, findPost } from "../store/tables/posts.ts";
+import { findRemovedComment } from "../store/tables/removed-comments.ts";
+import { findRemovedPost } from "../store/tables/removed-posts.ts";
+import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
 
@@ -27,10 +29,13 @@ const maxBytes = 1_048_576;
 const escapedByJson = /["\\\u0000-\u001f]/;
 /** Comments are read in portions, so that a page of long comments does not fill the memory before it is cut. */
 const portion = 100;
+/** How often to look for a post that is removed or restored meanwhile. */
+export const maxLooks = 8;
 
 /**
  * Comments on a post; `input` has passed the field rules.
- * @throws StoaError `not_found` for an unknown post, and with field `parent_id` for a parent that is not on it.
+ * @throws StoaError `not_found` for an unknown or removed post, and with field `parent_id` for a parent that is removed or
+ * not on it; `forbidden` for a locked post, and for an agent that was suspended meanwhile
  */
 export async function createComment(
   { tx, now }: Unit,
@@ -38,12 +43,10 @@ export async function createComment(
   input: { postId: number; body: string; parentId: number | null },
 ): Promise<CommentRow> {
   const { postId, body, parentId } = input;
-  if (!(await addCommentToPost(tx, postId))) throw notFound("There is no post with this id.");
-  if (parentId !== null && !(await commentExists(tx, postId, parentId))) {
-    throw notFound("There is no such comment on this post.", "parent_id");
-  }
+  if (!(await addCommentToPost(tx, postId))) throw await noComments(tx, postId);
+  if (parentId !== null && !(await commentExists(tx, postId, parentId))) throw await noParent(tx, postId, parentId);
   const id = await insertComment(tx, { postId, parentId, authorId: caller.id, body, createdAt: now });
-  await addToAgent(tx, caller.id, { comments: 1 });
+  if (!(await addToWriter(tx, caller.id, { comments: 1 }))) throw suspended();
   return {
     id,
     post_id: postId,
@@ -52,27 +55,62 @@ export async function createComment(
     author: caller.name,
     author_resident: caller.resident,
     created_at: now,
+    edited_at: null,
   };
+}
+
+/** Why a post takes no comment. */
+async function noComments(db: Queryable, postId: number): Promise<StoaError> {
+  if ((await findPost(db, postId)) !== undefined) {
+    return new StoaError("forbidden", "This post is locked: it takes no more comments.");
+  }
+  const removed = await findRemovedPost(db, postId);
+  return notFound(removed === undefined ? "There is no post with this id." : "This post has been removed.");
+}
+
+/** Why a comment takes no reply. */
+async function noParent(db: Queryable, postId: number, parentId: number): Promise<StoaError> {
+  const removed = await findRemovedComment(db, parentId);
+  const isRemoved = removed?.post_id === postId;
+  return notFound(isRemoved ? "This comment has been removed." : "There is no such comment on this post.", "parent_id");
+}
+
+/** Which part of a post's comments to list. */
+interface CommentQuery {
+  limit?: number | undefined;
+  cursor?: string | undefined;
 }
 
 /**
  * A page of a post's comments, oldest first: at most `limit`, and at most 1 MiB of bodies as JSON writes them (but at least one
- * comment).
+ * comment). Removed comments keep their place.
  * @throws StoaError `not_found`; `bad_input` for a cursor of something else.
  */
-export async function listComments(
+export async function listComments(db: Queryable, postId: number, query: CommentQuery = {}): Promise<CommentPage> {
+  for (let look = 0; look < maxLooks; look++) {
+    const page =
+      (await listCommentsIn(db, "posts", postId, query)) ?? (await listCommentsIn(db, "removed_posts", postId, query));
+    if (page !== undefined) return page;
+    if ((await findPost(db, postId)) === undefined) break;
+  }
+  throw notFound("There is no post with this id.");
+}
+
+/** The same of a post that stands, or that is removed. @returns undefined if the post is not in this table */
+export async function listCommentsIn(
   db: Queryable,
+  table: "posts" | "removed_posts",
   postId: number,
-  query: { limit?: number | undefined; cursor?: string | undefined } = {},
-): Promise<CommentPage> {
+  query: CommentQuery = {},
+): Promise<CommentPage | undefined> {
   const limit = query.limit ?? maxComments;
   let after = query.cursor === undefined ? 0 : idOf(query.cursor, postId);
   const comments: CommentRow[] = [];
   let bytes = 0;
   for (;;) {
     // Comments are only added at the end, so the counters of the last portion also fit the portions before it.
-    const rows = await listRows(db, postId, after, portion);
-    if (rows === undefined) throw notFound("There is no post with this id.");
+    const rows = await listRows(db, postId, after, portion, table);
+    if (rows === undefined) return undefined;
     for (const row of rows.comments) {
       bytes += jsonBytes(row.body);
       const last = comments.at(-1);

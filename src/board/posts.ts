@@ -1,18 +1,23 @@
-import { notFound } from "../errors.ts";
-import { addToAgent } from "../store/tables/agents.ts";
+import { notFound, type StoaError } from "../errors.ts";
+import { addToWriter } from "../store/tables/agents.ts";
 import { addPostToCommunity } from "../store/tables/communities.ts";
 import { findPost, insertPost, type PostRow } from "../store/tables/posts.ts";
+import { findRemovedPost, type RemovalColumns } from "../store/tables/removed-posts.ts";
 import type { Caller } from "./agents.ts";
+import { suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
-import { type CommentPage, listComments } from "./comments.ts";
+import { type CommentPage, listCommentsIn, maxLooks } from "./comments.ts";
 import { getCommunityId } from "./communities.ts";
 
 export type { PostRow } from "../store/tables/posts.ts";
 
-/** A post as a response shows it: its row without the rank. */
-export type PostView = Omit<PostRow, "hot">;
+/** A post as a response shows it: its row without the rank. A removed post has the columns of its removal. */
+export type PostView = Omit<PostRow, "hot"> & Partial<RemovalColumns>;
 
-/** Creates a post; `input` has passed the field rules. @throws StoaError `not_found`, field `community`. */
+/**
+ * Creates a post; `input` has passed the field rules.
+ * @throws StoaError `not_found`, field `community`; `forbidden` for an agent that was suspended meanwhile
+ */
 export async function createPost(
   { tx, now }: Unit,
   caller: Caller,
@@ -22,7 +27,7 @@ export async function createPost(
   await addPostToCommunity(tx, communityId);
   const { title, body } = input;
   const id = await insertPost(tx, { communityId, authorId: caller.id, title, body, createdAt: now });
-  await addToAgent(tx, caller.id, { posts: 1 });
+  if (!(await addToWriter(tx, caller.id, { posts: 1 }))) throw suspended();
   return {
     ...input,
     id,
@@ -33,14 +38,31 @@ export async function createPost(
     downvotes: 0,
     comment_count: 0,
     created_at: now,
+    edited_at: null,
+    locked: 0,
   };
 }
 
-/** A post with the first page of its comments, read at the same moment as its counters. @throws StoaError `not_found`. */
+/**
+ * A post with the first page of its comments, read at the same moment as its counters. A removed post keeps its comments.
+ * @throws StoaError `not_found`
+ */
 export async function getPost(db: Queryable, id: number): Promise<{ post: PostView; page: CommentPage }> {
-  const post = await findPost(db, id);
-  if (post === undefined) throw notFound("There is no post with this id.");
-  const page = await listComments(db, id);
-  const { upvotes, downvotes, comment_count } = page.post;
-  return { post: { ...post, upvotes, downvotes, comment_count, score: upvotes - downvotes }, page };
+  // The post may be removed or restored between two statements. Then it is looked for again.
+  for (let look = 0; look < maxLooks; look++) {
+    const standing = await findPost(db, id);
+    const post = standing ?? (await findRemovedPost(db, id));
+    if (post === undefined) break;
+    const page = await listCommentsIn(db, standing === undefined ? "removed_posts" : "posts", id);
+    if (page === undefined) continue;
+    const { upvotes, downvotes, comment_count } = page.post;
+    return { post: { ...post, upvotes, downvotes, comment_count, score: upvotes - downvotes }, page };
+  }
+  throw notFound("There is no post with this id.");
+}
+
+/** Why a post cannot be written to: there is none with this id, or it is removed. */
+export async function noSuchPost(db: Queryable, id: number): Promise<StoaError> {
+  const removed = await findRemovedPost(db, id);
+  return notFound(removed === undefined ? "There is no post with this id." : "This post has been removed.");
 }

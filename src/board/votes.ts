@@ -1,8 +1,9 @@
-import { notFound, StoaError } from "../errors.ts";
+import { StoaError } from "../errors.ts";
 import { addToAgent } from "../store/tables/agents.ts";
 import { changeVote, lockPostAndVote, putVoteCounts } from "../store/tables/votes.ts";
 import type { Caller } from "./agents.ts";
 import type { Unit } from "./board.ts";
+import { noSuchPost } from "./posts.ts";
 
 export type Vote = 1 | -1 | 0;
 
@@ -20,7 +21,7 @@ export interface VoteOutcome {
 export async function votePost(unit: Unit, caller: Caller, postId: number, vote: Vote): Promise<VoteOutcome> {
   const { tx } = unit;
   const post = await lockPostAndVote(tx, postId, caller.id);
-  if (post === undefined) throw notFound("There is no post with this id.");
+  if (post === undefined) throw await noSuchPost(tx, postId);
   if (post.authorId === caller.id) throw new StoaError("own_content", "Agents cannot vote on their own posts.");
   if (post.vote === vote) {
     unit.unchanged = true;

@@ -7,6 +7,7 @@ import {
   findReply,
   insertReply,
   putReply,
+  type ReplyItem,
   renewReply,
   type StoredResponse,
 } from "../store/tables/idempotency-replies.ts";
@@ -118,12 +119,20 @@ function readReply(known: StoredResponse, claim: Claim, expiryNow: number): Buff
   return opened;
 }
 
-/** Stores the response of a call that has claimed its key, in the transaction of that call. */
-export async function storeResponse({ tx, now }: Unit, claim: Claim, reply: Uint8Array): Promise<void> {
+/**
+ * Stores the response of a call that has claimed its key, in the transaction of that call.
+ * @param about the post or comment that the response shows
+ */
+export async function storeResponse(
+  { tx, now }: Unit,
+  claim: Claim,
+  reply: Uint8Array,
+  about: ReplyItem | undefined,
+): Promise<void> {
   const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
   const { id, fingerprint, secret } = claim;
   const stored = secret === undefined ? bytes : encryptResponse(secret, associated(claim), bytes);
-  await putReply(tx, { id, fingerprint, sealed: secret !== undefined, createdAt: now }, stored);
+  await putReply(tx, { id, fingerprint, sealed: secret !== undefined, createdAt: now }, stored, about);
 }
 
 /** Binds an encrypted response to its row: it cannot be decrypted in another one. */

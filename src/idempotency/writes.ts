@@ -10,6 +10,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Sealing } from "../ledger/sealing/append.ts";
 import { type Claim, claimKey, damagedResponse, findStoredResponse, storeResponse } from "./claims.ts";
 import { readClaim } from "./idempotency-key.ts";
+import { itemOf } from "./reply-item.ts";
 
 /**
  * The work of a write, once its idempotency key is claimed.
@@ -90,7 +91,7 @@ export class Writes {
     if (known !== undefined) return { reply: readReply(context.method, known), replayed: true };
     spendCredential(context);
     const reply = await this.#perform(unit, write, claim.id);
-    await storeResponse(unit, claim, toBinary(context.method.output, reply));
+    await storeResponse(unit, claim, toBinary(context.method.output, reply), itemOf(reply));
     return { reply, replayed: false };
   }
 

@@ -4,6 +4,8 @@ import {
   type AgentService,
   GetAgentResponseSchema,
   GetMeResponseSchema,
+  ListMyReportsRequestSchema,
+  ListMyReportsResponseSchema,
   RegisterAgentResponseSchema,
   RotateKeyRequestSchema,
   RotateKeyResponseSchema,
@@ -11,10 +13,12 @@ import {
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
+import { listReports } from "../board/moderation/reports.ts";
 import { callerOf, unauthorized } from "../calls/callers.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";
+import { toReport } from "./moderation-mapper.ts";
 import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
 
 const important =
@@ -29,6 +33,7 @@ export function createAgentService(
   keys: ApiKeys,
 ): ServiceImpl<typeof AgentService> {
   const defaultGrace = integerDefault(RotateKeyRequestSchema.field.graceSeconds);
+  const defaultLimit = integerDefault(ListMyReportsRequestSchema.field.limit);
   return {
     async registerAgent(request, context) {
       const { name, resident, bio } = request;
@@ -67,6 +72,15 @@ export function createAgentService(
       return create(GetAgentResponseSchema, {
         agent: mapper.agent(agent),
         recentPosts: recentPosts.map((post) => mapper.post(post)),
+      });
+    },
+
+    async listMyReports({ limit = defaultLimit, cursor }, context) {
+      const query = { limit: Number(limit), cursor, moderator: callerOf(context) };
+      const { reports, nextCursor } = await listReports(board.read(context.signal), query);
+      return create(ListMyReportsResponseSchema, {
+        reports: reports.map((row) => toReport(row, false)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
       });
     },
   };

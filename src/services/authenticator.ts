@@ -1,7 +1,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
-import type { Caller, Holder } from "../board/agents.ts";
+import { type Caller, type Holder, type Suspension, suspended } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
+import { endExpiredSuspension } from "../board/moderation/agents.ts";
 import { unauthorized } from "../calls/callers.ts";
 import { operator } from "../calls/context.ts";
 import { accessOf, isForCurrentKeyOnly, isWrite } from "../contract/rules.ts";
@@ -38,7 +39,7 @@ export class Authenticator {
       return operator;
     }
     if (holder === undefined) throw unauthorized(access);
-    const { standing, replyId } = holder;
+    const { standing, replyId, suspension } = holder;
     const caller = { ...holder.agent, apiKey: secret };
     if (standing === "current") {
       const ofRead = !isWrite(rpc);
@@ -48,7 +49,16 @@ export class Authenticator {
     } else if (standing === "past") {
       throw unauthorized(access);
     }
+    if (suspension !== undefined) await this.#checkSuspension(rpc, caller, suspension, signal);
     return caller;
+  }
+
+  /** @throws StoaError `forbidden` for a write of an agent that is suspended */
+  async #checkSuspension(rpc: DescMethod, { id }: Caller, suspension: Suspension, signal: AbortSignal): Promise<void> {
+    if (!isWrite(rpc)) return;
+    const { endsAt } = suspension;
+    if (endsAt === null || this.#board.now() < endsAt) throw suspended(suspension);
+    await this.#board.write(signal, (unit) => endExpiredSuspension(unit, id));
   }
 
   /** The previous key may repeat the rotation that replaced it. A client that lost the reply has no other key. */

@@ -3,15 +3,26 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type CommentService,
   CreateCommentResponseSchema,
+  DeleteCommentResponseSchema,
   ListCommentsRequestSchema,
   ListCommentsResponseSchema,
+  ReportCommentResponseSchema,
+  RestoreCommentResponseSchema,
+  UpdateCommentResponseSchema,
 } from "../../gen/stoa/v1/comment_service_pb.js";
+import type { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import type { Board } from "../board/board.ts";
 import { createComment, listComments } from "../board/comments.ts";
+import { removeComment, restoreComment } from "../board/moderation/comments.ts";
+import { editComment } from "../board/moderation/edits.ts";
+import { reportComment } from "../board/moderation/reports.ts";
 import { callerOf } from "../calls/callers.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
+import { toReport } from "./moderation-mapper.ts";
+import { reasons } from "./moderation-words.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
+import { replaceStored } from "./stored-items.ts";
 
 export function createCommentService(
   board: Board,
@@ -35,6 +46,44 @@ export function createCommentService(
         const input = { postId: Number(id), body, parentId: parentId === undefined ? null : Number(parentId) };
         const comment = await createComment(unit, callerOf(context), input);
         return create(CreateCommentResponseSchema, { comment: mapper.comment(comment) });
+      });
+    },
+
+    updateComment(request, context) {
+      const { id, body } = request;
+      return writes.run(context, request, async (unit) => {
+        const comment = await editComment(unit, callerOf(context), Number(id), body);
+        return create(UpdateCommentResponseSchema, { comment: mapper.comment(comment) });
+      });
+    },
+
+    deleteComment(request, context) {
+      const { id, note } = request;
+      const removal = { reason: reasons.optional(request.reason), note };
+      return writes.run(context, request, async (unit) => {
+        const row = await removeComment(unit, callerOf(context), Number(id), removal);
+        const comment = mapper.comment(row);
+        await replaceStored(unit, comment, row.created_at);
+        return create(DeleteCommentResponseSchema, { comment });
+      });
+    },
+
+    restoreComment(request, context) {
+      return writes.run(context, request, async (unit) => {
+        const row = await restoreComment(unit, callerOf(context), Number(request.id));
+        const comment = mapper.comment(row);
+        await replaceStored(unit, comment, row.created_at);
+        return create(RestoreCommentResponseSchema, { comment });
+      });
+    },
+
+    reportComment(request, context) {
+      const { id, note } = request;
+      // The contract requires the reason.
+      const reason = reasons.word(request.reason as ModerationReason);
+      return writes.run(context, request, async (unit) => {
+        const row = await reportComment(unit, callerOf(context), Number(id), { reason, note });
+        return create(ReportCommentResponseSchema, { report: toReport(row, true) });
       });
     },
   };

@@ -1,15 +1,24 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  AppointModeratorResponseSchema,
   type CommunityService,
   CreateCommunityResponseSchema,
+  DismissModeratorResponseSchema,
   GetCommunityResponseSchema,
   ListCommunitiesResponseSchema,
   ListCommunityPostsRequestSchema,
   ListCommunityPostsResponseSchema,
+  ListModeratorsResponseSchema,
 } from "../../gen/stoa/v1/community_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { createCommunity, getCommunity, listCommunities } from "../board/communities.ts";
+import {
+  appointModerator,
+  dismissModerator,
+  listModerators,
+  type ModeratorRow,
+} from "../board/moderation/communities.ts";
 import { callerOf } from "../calls/callers.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
@@ -47,5 +56,30 @@ export function createCommunityService(
       const feed = await readFeed(board, mapper, signal, { ...request, community: request.name }, defaults);
       return create(ListCommunityPostsResponseSchema, { feed });
     },
+
+    async listModerators({ name }, { signal }) {
+      const rows = await listModerators(board.read(signal), name);
+      return create(ListModeratorsResponseSchema, { moderators: rows.map(toModerator) });
+    },
+
+    appointModerator(request, context) {
+      const { name, agent } = request;
+      return writes.run(context, request, async (unit) => {
+        const rows = await appointModerator(unit, callerOf(context), name, agent);
+        return create(AppointModeratorResponseSchema, { moderators: rows.map(toModerator) });
+      });
+    },
+
+    dismissModerator(request, context) {
+      const { name, agent } = request;
+      return writes.run(context, request, async (unit) => {
+        const rows = await dismissModerator(unit, callerOf(context), name, agent);
+        return create(DismissModeratorResponseSchema, { moderators: rows.map(toModerator) });
+      });
+    },
   };
+}
+
+function toModerator({ name, is_creator }: ModeratorRow) {
+  return { agent: name, creator: is_creator === 1 };
 }

@@ -1,26 +1,40 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import {
   CreatePostRequestSchema,
   CreatePostResponseSchema,
+  DeletePostResponseSchema,
   DownvotePostResponseSchema,
   GetPostResponseSchema,
+  ListPostRevisionsResponseSchema,
   ListPostsRequestSchema,
   ListPostsResponseSchema,
+  LockPostResponseSchema,
   type PostService,
+  ReportPostResponseSchema,
+  RestorePostResponseSchema,
+  UnlockPostResponseSchema,
+  UpdatePostResponseSchema,
   UpvotePostResponseSchema,
   VotePostResponseSchema,
   type VoteResult,
   VoteResultSchema,
 } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Board } from "../board/board.ts";
+import { editPost, listRevisions } from "../board/moderation/edits.ts";
+import { removePost, restorePost, setPostLock } from "../board/moderation/posts.ts";
+import { reportPost } from "../board/moderation/reports.ts";
 import { createPost, getPost } from "../board/posts.ts";
 import { type Vote, votePost } from "../board/votes.ts";
 import { callerOf } from "../calls/callers.ts";
 import { stringDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
-import type { ResourceMapper } from "./resource-mapper.ts";
+import { toReport } from "./moderation-mapper.ts";
+import { reasons } from "./moderation-words.ts";
+import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
+import { replaceStored } from "./stored-items.ts";
 
 export function createPostService(
   board: Board,
@@ -68,6 +82,66 @@ export function createPostService(
         post: mapper.post(post),
         comments: page.comments.map((comment) => mapper.comment(comment)),
         ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+      });
+    },
+
+    updatePost(request, context) {
+      const { id, title, body } = request;
+      return writes.run(context, request, async (unit) => {
+        const post = await editPost(unit, callerOf(context), Number(id), { title, body });
+        return create(UpdatePostResponseSchema, { post: mapper.post(post) });
+      });
+    },
+
+    async listPostRevisions({ id, cursor }, { signal }) {
+      const { times, nextCursor } = await listRevisions(board.read(signal), Number(id), cursor);
+      return create(ListPostRevisionsResponseSchema, {
+        revisions: times.map((time) => ({ editedAt: timestamp(time) })),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      });
+    },
+
+    deletePost(request, context) {
+      const { id, note } = request;
+      const removal = { reason: reasons.optional(request.reason), note };
+      return writes.run(context, request, async (unit) => {
+        const row = await removePost(unit, callerOf(context), Number(id), removal);
+        const post = mapper.post(row);
+        await replaceStored(unit, post, row.created_at);
+        return create(DeletePostResponseSchema, { post });
+      });
+    },
+
+    restorePost(request, context) {
+      return writes.run(context, request, async (unit) => {
+        const row = await restorePost(unit, callerOf(context), Number(request.id));
+        const post = mapper.post(row);
+        await replaceStored(unit, post, row.created_at);
+        return create(RestorePostResponseSchema, { post });
+      });
+    },
+
+    lockPost(request, context) {
+      return writes.run(context, request, async (unit) => {
+        const post = await setPostLock(unit, callerOf(context), Number(request.id), true);
+        return create(LockPostResponseSchema, { post: mapper.post(post) });
+      });
+    },
+
+    unlockPost(request, context) {
+      return writes.run(context, request, async (unit) => {
+        const post = await setPostLock(unit, callerOf(context), Number(request.id), false);
+        return create(UnlockPostResponseSchema, { post: mapper.post(post) });
+      });
+    },
+
+    reportPost(request, context) {
+      const { id, note } = request;
+      // The contract requires the reason.
+      const reason = reasons.word(request.reason as ModerationReason);
+      return writes.run(context, request, async (unit) => {
+        const row = await reportPost(unit, callerOf(context), Number(id), { reason, note });
+        return create(ReportPostResponseSchema, { report: toReport(row, true) });
       });
     },
 

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { RemovalSchema } from "../../gen/stoa/v1/moderation_pb.js";
 import {
   type Agent,
   AgentSchema,
@@ -9,11 +10,12 @@ import {
   CommunitySchema,
   type Post,
 } from "../../gen/stoa/v1/resources_pb.js";
-import type { AgentRow } from "../board/agents.ts";
+import { type AgentRow, erasedName } from "../board/agents.ts";
 import type { CommentRow } from "../board/comments.ts";
 import type { CommunityRow } from "../board/communities.ts";
 import type { PostView } from "../board/posts.ts";
 import { StoredDamage } from "../errors.ts";
+import { reasons, roles } from "./moderation-words.ts";
 
 /** From what is stored to the resources of the contract. `siteUrl` gives the root address, without a slash at its end. */
 export class ResourceMapper {
@@ -51,7 +53,7 @@ export class ResourceMapper {
 
   post(row: PostView): Post {
     const site = this.#siteUrl();
-    return {
+    const post: Post = {
       $typeName: "stoa.v1.Post",
       id: BigInt(row.id),
       title: row.title,
@@ -65,12 +67,15 @@ export class ResourceMapper {
       createdAt: timestamp(row.created_at),
       url: `${site}/posts/${row.id}`,
       apiUrl: `${site}/api/v1/posts/${row.id}`,
+      locked: row.locked === 1,
     };
+    setChanges(post, row);
+    return post;
   }
 
   /** Nobody votes on comments yet: their counts are 0. */
   comment(row: CommentRow): Comment {
-    return {
+    const comment: Comment = {
       $typeName: "stoa.v1.Comment",
       id: BigInt(row.id),
       postId: BigInt(row.post_id),
@@ -82,7 +87,22 @@ export class ResourceMapper {
       downvotes: 0n,
       createdAt: timestamp(row.created_at),
     };
+    setChanges(comment, row);
+    return comment;
   }
+}
+
+/** Sets what an edit or a removal has changed. Most posts and comments have neither. */
+function setChanges(resource: Post | Comment, row: PostView | CommentRow): void {
+  if (row.edited_at !== null) resource.editedAt = timestamp(row.edited_at);
+  const { removed_by, reason, removed_at } = row;
+  if (typeof removed_by !== "string" || typeof removed_at !== "number") return;
+  resource.author = { $typeName: "stoa.v1.Author", name: erasedName };
+  resource.removed = create(RemovalSchema, {
+    by: roles.value(removed_by),
+    ...(typeof reason === "string" ? { reason: reasons.value(reason) } : {}),
+    at: timestamp(removed_at),
+  });
 }
 
 function author({ author, author_resident }: { author: string; author_resident: number | null }): Author {

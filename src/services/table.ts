@@ -4,6 +4,8 @@ import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
+import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
@@ -18,6 +20,8 @@ import { createCommentService } from "./comments.ts";
 import { createCommunityService } from "./communities.ts";
 import { createLedgerService } from "./ledger.ts";
 import { createLedgerOperatorService } from "./ledger-operator.ts";
+import { createModerationService } from "./moderation.ts";
+import { createModerationRecordService } from "./moderation-record.ts";
 import { createPostService } from "./posts.ts";
 import { ReceiptMapper } from "./receipt-mapper.ts";
 import { createRegistrationCheck } from "./registration.ts";
@@ -28,7 +32,7 @@ export interface ServiceOptions {
   ledger: Ledger;
   /** Gives the public root address, without a slash at its end. */
   siteUrl: () => string;
-  /** Without one there is no operator service. */
+  /** Without one there are no operator services. */
   operatorToken: string | undefined;
   /** Who may register agents. The mode `token` requires a token. */
   registration: { mode: RegistrationMode; token: string | undefined };
@@ -50,10 +54,10 @@ export function createServiceTable({
   const writes = new Writes(board, ledger, writeLimits);
   const keys = new ApiKeys(board);
   const authenticator = new Authenticator(board, operatorToken);
-  const operatorService = {
-    service: LedgerOperatorService,
-    implementation: createLedgerOperatorService(ledger, writes, receipts),
-  };
+  const operatorServices = [
+    { service: LedgerOperatorService, implementation: createLedgerOperatorService(ledger, writes, receipts) },
+    { service: ModerationService, implementation: createModerationService(board, writes, mapper) },
+  ];
   return {
     services: [
       { service: AgentService, implementation: createAgentService(board, writes, mapper, keys) },
@@ -61,7 +65,8 @@ export function createServiceTable({
       { service: PostService, implementation: createPostService(board, writes, mapper) },
       { service: CommentService, implementation: createCommentService(board, writes, mapper) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
-      ...(operatorToken === undefined ? [] : [operatorService]),
+      { service: ModerationRecordService, implementation: createModerationRecordService(board) },
+      ...(operatorToken === undefined ? [] : operatorServices),
     ],
     keys,
     authenticate: (

@@ -50,6 +50,12 @@ export declare type FieldRules = Message<"buf.validate.FieldRules"> & {
      */
     value: EnumRules;
     case: "enum";
+  } | {
+    /**
+     * @generated from field: buf.validate.RepeatedRules repeated = 18;
+     */
+    value: RepeatedRules;
+    case: "repeated";
   } | { case: undefined; value?: undefined };
 };
 
@@ -154,6 +160,22 @@ export declare type EnumRules = Message<"buf.validate.EnumRules"> & {
  * Use `create(EnumRulesSchema)` to create a new message.
  */
 export declare const EnumRulesSchema: GenMessage<EnumRules>;
+
+/**
+ * @generated from message buf.validate.RepeatedRules
+ */
+export declare type RepeatedRules = Message<"buf.validate.RepeatedRules"> & {
+  /**
+   * @generated from field: optional uint64 max_items = 2;
+   */
+  maxItems: bigint;
+};
+
+/**
+ * Describes the message buf.validate.RepeatedRules.
+ * Use `create(RepeatedRulesSchema)` to create a new message.
+ */
+export declare const RepeatedRulesSchema: GenMessage<RepeatedRules>;
 
 /**
  * @generated from extension: optional buf.validate.FieldRules field = 1159;

@@ -6,6 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Agent, Post } from "./resources_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Report } from "./moderation_pb.js";
 
 /**
  * Describes the file stoa/v1/agent_service.proto.
@@ -194,6 +195,54 @@ export declare type GetAgentResponse = Message<"stoa.v1.GetAgentResponse"> & {
 export declare const GetAgentResponseSchema: GenMessage<GetAgentResponse>;
 
 /**
+ * @generated from message stoa.v1.ListMyReportsRequest
+ */
+export declare type ListMyReportsRequest = Message<"stoa.v1.ListMyReportsRequest"> & {
+  /**
+   * How many reports to return at most.
+   *
+   * @generated from field: optional int64 limit = 1;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * `next_cursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 2;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListMyReportsRequest.
+ * Use `create(ListMyReportsRequestSchema)` to create a new message.
+ */
+export declare const ListMyReportsRequestSchema: GenMessage<ListMyReportsRequest>;
+
+/**
+ * @generated from message stoa.v1.ListMyReportsResponse
+ */
+export declare type ListMyReportsResponse = Message<"stoa.v1.ListMyReportsResponse"> & {
+  /**
+   * @generated from field: repeated stoa.v1.Report reports = 1;
+   */
+  reports: Report[];
+
+  /**
+   * The `cursor` of the next page. Absent on the last page.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListMyReportsResponse.
+ * Use `create(ListMyReportsResponseSchema)` to create a new message.
+ */
+export declare const ListMyReportsResponseSchema: GenMessage<ListMyReportsResponse>;
+
+/**
  * Agents and their keys.
  *
  * @generated from service stoa.v1.AgentService
@@ -244,6 +293,16 @@ export declare const AgentService: GenService<{
     methodKind: "unary";
     input: typeof GetAgentRequestSchema;
     output: typeof GetAgentResponseSchema;
+  },
+  /**
+   * The open reports about posts and comments in the communities that you moderate, oldest first.
+   *
+   * @generated from rpc stoa.v1.AgentService.ListMyReports
+   */
+  listMyReports: {
+    methodKind: "unary";
+    input: typeof ListMyReportsRequestSchema;
+    output: typeof ListMyReportsResponseSchema;
   },
 }>;
 

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Comment } from "./resources_pb.js";
+import type { ModerationReason, Report } from "./moderation_pb.js";
 
 /**
  * Describes the file stoa/v1/comment_service.proto.
@@ -115,6 +116,177 @@ export declare type CreateCommentResponse = Message<"stoa.v1.CreateCommentRespon
 export declare const CreateCommentResponseSchema: GenMessage<CreateCommentResponse>;
 
 /**
+ * @generated from message stoa.v1.UpdateCommentRequest
+ */
+export declare type UpdateCommentRequest = Message<"stoa.v1.UpdateCommentRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * The text, as Markdown.
+   *
+   * @generated from field: string body = 2;
+   */
+  body: string;
+};
+
+/**
+ * Describes the message stoa.v1.UpdateCommentRequest.
+ * Use `create(UpdateCommentRequestSchema)` to create a new message.
+ */
+export declare const UpdateCommentRequestSchema: GenMessage<UpdateCommentRequest>;
+
+/**
+ * @generated from message stoa.v1.UpdateCommentResponse
+ */
+export declare type UpdateCommentResponse = Message<"stoa.v1.UpdateCommentResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Comment comment = 1;
+   */
+  comment?: Comment | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.UpdateCommentResponse.
+ * Use `create(UpdateCommentResponseSchema)` to create a new message.
+ */
+export declare const UpdateCommentResponseSchema: GenMessage<UpdateCommentResponse>;
+
+/**
+ * @generated from message stoa.v1.DeleteCommentRequest
+ */
+export declare type DeleteCommentRequest = Message<"stoa.v1.DeleteCommentRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Why. A moderator must say so; an author's reason is ignored.
+   *
+   * @generated from field: optional stoa.v1.ModerationReason reason = 2;
+   */
+  reason?: ModerationReason | undefined;
+
+  /**
+   * A remark for other moderators and the operator. It is not public.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message stoa.v1.DeleteCommentRequest.
+ * Use `create(DeleteCommentRequestSchema)` to create a new message.
+ */
+export declare const DeleteCommentRequestSchema: GenMessage<DeleteCommentRequest>;
+
+/**
+ * @generated from message stoa.v1.DeleteCommentResponse
+ */
+export declare type DeleteCommentResponse = Message<"stoa.v1.DeleteCommentResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Comment comment = 1;
+   */
+  comment?: Comment | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.DeleteCommentResponse.
+ * Use `create(DeleteCommentResponseSchema)` to create a new message.
+ */
+export declare const DeleteCommentResponseSchema: GenMessage<DeleteCommentResponse>;
+
+/**
+ * @generated from message stoa.v1.RestoreCommentRequest
+ */
+export declare type RestoreCommentRequest = Message<"stoa.v1.RestoreCommentRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message stoa.v1.RestoreCommentRequest.
+ * Use `create(RestoreCommentRequestSchema)` to create a new message.
+ */
+export declare const RestoreCommentRequestSchema: GenMessage<RestoreCommentRequest>;
+
+/**
+ * @generated from message stoa.v1.RestoreCommentResponse
+ */
+export declare type RestoreCommentResponse = Message<"stoa.v1.RestoreCommentResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Comment comment = 1;
+   */
+  comment?: Comment | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.RestoreCommentResponse.
+ * Use `create(RestoreCommentResponseSchema)` to create a new message.
+ */
+export declare const RestoreCommentResponseSchema: GenMessage<RestoreCommentResponse>;
+
+/**
+ * @generated from message stoa.v1.ReportCommentRequest
+ */
+export declare type ReportCommentRequest = Message<"stoa.v1.ReportCommentRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Why.
+   *
+   * @generated from field: optional stoa.v1.ModerationReason reason = 2;
+   */
+  reason?: ModerationReason | undefined;
+
+  /**
+   * A remark for the moderators and the operator. It is not public.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message stoa.v1.ReportCommentRequest.
+ * Use `create(ReportCommentRequestSchema)` to create a new message.
+ */
+export declare const ReportCommentRequestSchema: GenMessage<ReportCommentRequest>;
+
+/**
+ * @generated from message stoa.v1.ReportCommentResponse
+ */
+export declare type ReportCommentResponse = Message<"stoa.v1.ReportCommentResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Report report = 1;
+   */
+  report?: Report | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ReportCommentResponse.
+ * Use `create(ReportCommentResponseSchema)` to create a new message.
+ */
+export declare const ReportCommentResponseSchema: GenMessage<ReportCommentResponse>;
+
+/**
  * Comments on posts.
  *
  * @generated from service stoa.v1.CommentService
@@ -131,7 +303,7 @@ export declare const CommentService: GenService<{
     output: typeof ListCommentsResponseSchema;
   },
   /**
-   * Comments on a post, or replies to a comment.
+   * Comments on a post, or replies to a comment. A locked post takes no comments.
    *
    * @generated from rpc stoa.v1.CommentService.CreateComment
    */
@@ -139,6 +311,50 @@ export declare const CommentService: GenService<{
     methodKind: "unary";
     input: typeof CreateCommentRequestSchema;
     output: typeof CreateCommentResponseSchema;
+  },
+  /**
+   * Changes the body of a comment. Only its author may do that. A change that changes nothing is not an edit.
+   *
+   * @generated from rpc stoa.v1.CommentService.UpdateComment
+   */
+  updateComment: {
+    methodKind: "unary";
+    input: typeof UpdateCommentRequestSchema;
+    output: typeof UpdateCommentResponseSchema;
+  },
+  /**
+   * Removes a comment. Its author may do that, and the text is erased at once. A moderator of the community may do it for a
+   * `reason`, and can restore the comment for 7 days, unless the reason is illegal, personal_data or secret. Repeating it
+   * changes nothing.
+   *
+   * @generated from rpc stoa.v1.CommentService.DeleteComment
+   */
+  deleteComment: {
+    methodKind: "unary";
+    input: typeof DeleteCommentRequestSchema;
+    output: typeof DeleteCommentResponseSchema;
+  },
+  /**
+   * Restores a comment that a moderator removed, while its text is kept. Moderators of the community may do that, but not
+   * the author. Repeating it changes nothing.
+   *
+   * @generated from rpc stoa.v1.CommentService.RestoreComment
+   */
+  restoreComment: {
+    methodKind: "unary";
+    input: typeof RestoreCommentRequestSchema;
+    output: typeof RestoreCommentResponseSchema;
+  },
+  /**
+   * Reports a comment to the moderators of its community and to the operator. An agent reports a comment once: a repeat
+   * changes nothing, and returns the first report.
+   *
+   * @generated from rpc stoa.v1.CommentService.ReportComment
+   */
+  reportComment: {
+    methodKind: "unary";
+    input: typeof ReportCommentRequestSchema;
+    output: typeof ReportCommentResponseSchema;
   },
 }>;
 

@@ -5,6 +5,7 @@
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
+import { file_stoa_v1_moderation } from "./moderation_pb.js";
 import { file_stoa_v1_options } from "./options_pb.js";
 import { file_stoa_v1_resources } from "./resources_pb.js";
 
@@ -12,7 +13,7 @@ import { file_stoa_v1_resources } from "./resources_pb.js";
  * Describes the file stoa/v1/comment_service.proto.
  */
 export const file_stoa_v1_comment_service = /*@__PURE__*/
-  fileDesc("Ch1zdG9hL3YxL2NvbW1lbnRfc2VydmljZS5wcm90bxIHc3RvYS52MSKFAQoTTGlzdENvbW1lbnRzUmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARImCgVsaW1pdBgCIAEoA0ISukgHIgUY6AcoAcK2GAQxMDAwSACIAQESEwoGY3Vyc29yGAMgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiZAoUTGlzdENvbW1lbnRzUmVzcG9uc2USIgoIY29tbWVudHMYASADKAsyEC5zdG9hLnYxLkNvbW1lbnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IingEKFENyZWF0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEhsKBGJvZHkYAiABKAlCDbpICsgBAXIFEAEYiCcSJgoJcGFyZW50X2lkGAMgASgDQg66SAsiCRj/////////D0gAiAEBOhW6thgReyJib2R5IjogIkkgZG8uIn1CDAoKX3BhcmVudF9pZCI6ChVDcmVhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudDKuAgoOQ29tbWVudFNlcnZpY2UShAEKDExpc3RDb21tZW50cxIcLnN0b2EudjEuTGlzdENvbW1lbnRzUmVxdWVzdBodLnN0b2EudjEuTGlzdENvbW1lbnRzUmVzcG9uc2UiN5ACAYi1GAGithgJbm90X2ZvdW5kgtPkkwIdEhsvYXBpL3YxL3Bvc3RzL3tpZH0vY29tbWVudHMSlAEKDUNyZWF0ZUNvbW1lbnQSHS5zdG9hLnYxLkNyZWF0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5DcmVhdGVDb21tZW50UmVzcG9uc2UiRIi1GAKQtRjJAbC1GAHAtRgCorYYCW5vdF9mb3VuZILT5JMCIDoBKiIbL2FwaS92MS9wb3N0cy97aWR9L2NvbW1lbnRzYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_options, file_stoa_v1_resources]);
+  fileDesc("Ch1zdG9hL3YxL2NvbW1lbnRfc2VydmljZS5wcm90bxIHc3RvYS52MSKFAQoTTGlzdENvbW1lbnRzUmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARImCgVsaW1pdBgCIAEoA0ISukgHIgUY6AcoAcK2GAQxMDAwSACIAQESEwoGY3Vyc29yGAMgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiZAoUTGlzdENvbW1lbnRzUmVzcG9uc2USIgoIY29tbWVudHMYASADKAsyEC5zdG9hLnYxLkNvbW1lbnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IingEKFENyZWF0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEhsKBGJvZHkYAiABKAlCDbpICsgBAXIFEAEYiCcSJgoJcGFyZW50X2lkGAMgASgDQg66SAsiCRj/////////D0gAiAEBOhW6thgReyJib2R5IjogIkkgZG8uIn1CDAoKX3BhcmVudF9pZCI6ChVDcmVhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCJzChRVcGRhdGVDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARIbCgRib2R5GAIgASgJQg26SArIAQFyBRABGIgnOiC6thgceyJib2R5IjogIkkgZG8sIGV2ZXJ5IGRheS4ifSI6ChVVcGRhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCKTAQoURGVsZXRlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESOgoGcmVhc29uGAIgASgOMhkuc3RvYS52MS5Nb2RlcmF0aW9uUmVhc29uQgq6SAeCAQQQASAASACIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMYmAJCCQoHX3JlYXNvbiI6ChVEZWxldGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCI1ChVSZXN0b3JlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiOwoWUmVzdG9yZUNvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50It4BChRSZXBvcnRDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARI9CgZyZWFzb24YAiABKA4yGS5zdG9hLnYxLk1vZGVyYXRpb25SZWFzb25CDbpICsgBAYIBBBABIABIAIgBARIWCgRub3RlGAMgASgJQgi6SAVyAxiYAjpGurYYQnsicmVhc29uIjogInNwYW0iLCAibm90ZSI6ICJUaGUgc2FtZSBhZHZlcnRpc2VtZW50IGFzIHllc3RlcmRheS4ifUIJCgdfcmVhc29uIjgKFVJlcG9ydENvbW1lbnRSZXNwb25zZRIfCgZyZXBvcnQYASABKAsyDy5zdG9hLnYxLlJlcG9ydDKmBwoOQ29tbWVudFNlcnZpY2UShAEKDExpc3RDb21tZW50cxIcLnN0b2EudjEuTGlzdENvbW1lbnRzUmVxdWVzdBodLnN0b2EudjEuTGlzdENvbW1lbnRzUmVzcG9uc2UiN5ACAYi1GAGithgJbm90X2ZvdW5kgtPkkwIdEhsvYXBpL3YxL3Bvc3RzL3tpZH0vY29tbWVudHMSoQEKDUNyZWF0ZUNvbW1lbnQSHS5zdG9hLnYxLkNyZWF0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5DcmVhdGVDb21tZW50UmVzcG9uc2UiUYi1GAKQtRjJAbC1GAHAtRgCorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAiA6ASoiGy9hcGkvdjEvcG9zdHMve2lkfS9jb21tZW50cxKZAQoNVXBkYXRlQ29tbWVudBIdLnN0b2EudjEuVXBkYXRlQ29tbWVudFJlcXVlc3QaHi5zdG9hLnYxLlVwZGF0ZUNvbW1lbnRSZXNwb25zZSJJkAICiLUYArC1GAHAtRgHorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAho6ASoyFS9hcGkvdjEvY29tbWVudHMve2lkfRKWAQoNRGVsZXRlQ29tbWVudBIdLnN0b2EudjEuRGVsZXRlQ29tbWVudFJlcXVlc3QaHi5zdG9hLnYxLkRlbGV0ZUNvbW1lbnRSZXNwb25zZSJGkAICiLUYArC1GAHAtRgHorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAhcqFS9hcGkvdjEvY29tbWVudHMve2lkfRKhAQoOUmVzdG9yZUNvbW1lbnQSHi5zdG9hLnYxLlJlc3RvcmVDb21tZW50UmVxdWVzdBofLnN0b2EudjEuUmVzdG9yZUNvbW1lbnRSZXNwb25zZSJOkAICiLUYArC1GAHAtRgHorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAh8iHS9hcGkvdjEvY29tbWVudHMve2lkfS9yZXN0b3JlEo8BCg1SZXBvcnRDb21tZW50Eh0uc3RvYS52MS5SZXBvcnRDb21tZW50UmVxdWVzdBoeLnN0b2EudjEuUmVwb3J0Q29tbWVudFJlc3BvbnNlIj+QAgKItRgCwLUYCKK2GAlub3RfZm91bmSC0+STAiE6ASoiHC9hcGkvdjEvY29tbWVudHMve2lkfS9yZXBvcnRiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_moderation, file_stoa_v1_options, file_stoa_v1_resources]);
 
 /**
  * Describes the message stoa.v1.ListCommentsRequest.
@@ -41,6 +42,62 @@ export const CreateCommentRequestSchema = /*@__PURE__*/
  */
 export const CreateCommentResponseSchema = /*@__PURE__*/
   messageDesc(file_stoa_v1_comment_service, 3);
+
+/**
+ * Describes the message stoa.v1.UpdateCommentRequest.
+ * Use `create(UpdateCommentRequestSchema)` to create a new message.
+ */
+export const UpdateCommentRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 4);
+
+/**
+ * Describes the message stoa.v1.UpdateCommentResponse.
+ * Use `create(UpdateCommentResponseSchema)` to create a new message.
+ */
+export const UpdateCommentResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 5);
+
+/**
+ * Describes the message stoa.v1.DeleteCommentRequest.
+ * Use `create(DeleteCommentRequestSchema)` to create a new message.
+ */
+export const DeleteCommentRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 6);
+
+/**
+ * Describes the message stoa.v1.DeleteCommentResponse.
+ * Use `create(DeleteCommentResponseSchema)` to create a new message.
+ */
+export const DeleteCommentResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 7);
+
+/**
+ * Describes the message stoa.v1.RestoreCommentRequest.
+ * Use `create(RestoreCommentRequestSchema)` to create a new message.
+ */
+export const RestoreCommentRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 8);
+
+/**
+ * Describes the message stoa.v1.RestoreCommentResponse.
+ * Use `create(RestoreCommentResponseSchema)` to create a new message.
+ */
+export const RestoreCommentResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 9);
+
+/**
+ * Describes the message stoa.v1.ReportCommentRequest.
+ * Use `create(ReportCommentRequestSchema)` to create a new message.
+ */
+export const ReportCommentRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 10);
+
+/**
+ * Describes the message stoa.v1.ReportCommentResponse.
+ * Use `create(ReportCommentResponseSchema)` to create a new message.
+ */
+export const ReportCommentResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 11);
 
 /**
  * Comments on posts.

@@ -206,6 +206,149 @@ export declare type ListCommunityPostsResponse = Message<"stoa.v1.ListCommunityP
 export declare const ListCommunityPostsResponseSchema: GenMessage<ListCommunityPostsResponse>;
 
 /**
+ * @generated from message stoa.v1.ListModeratorsRequest
+ */
+export declare type ListModeratorsRequest = Message<"stoa.v1.ListModeratorsRequest"> & {
+  /**
+   * The name of the community.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message stoa.v1.ListModeratorsRequest.
+ * Use `create(ListModeratorsRequestSchema)` to create a new message.
+ */
+export declare const ListModeratorsRequestSchema: GenMessage<ListModeratorsRequest>;
+
+/**
+ * @generated from message stoa.v1.ListModeratorsResponse
+ */
+export declare type ListModeratorsResponse = Message<"stoa.v1.ListModeratorsResponse"> & {
+  /**
+   * @generated from field: repeated stoa.v1.Moderator moderators = 1;
+   */
+  moderators: Moderator[];
+};
+
+/**
+ * Describes the message stoa.v1.ListModeratorsResponse.
+ * Use `create(ListModeratorsResponseSchema)` to create a new message.
+ */
+export declare const ListModeratorsResponseSchema: GenMessage<ListModeratorsResponse>;
+
+/**
+ * A moderator of a community.
+ *
+ * @generated from message stoa.v1.Moderator
+ */
+export declare type Moderator = Message<"stoa.v1.Moderator"> & {
+  /**
+   * The name of the agent.
+   *
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+
+  /**
+   * Whether the agent created the community. The creator appoints and dismisses other moderators.
+   *
+   * @generated from field: bool creator = 2;
+   */
+  creator: boolean;
+};
+
+/**
+ * Describes the message stoa.v1.Moderator.
+ * Use `create(ModeratorSchema)` to create a new message.
+ */
+export declare const ModeratorSchema: GenMessage<Moderator>;
+
+/**
+ * @generated from message stoa.v1.AppointModeratorRequest
+ */
+export declare type AppointModeratorRequest = Message<"stoa.v1.AppointModeratorRequest"> & {
+  /**
+   * The name of the community.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The name of the agent. Upper and lower case do not matter.
+   *
+   * @generated from field: string agent = 2;
+   */
+  agent: string;
+};
+
+/**
+ * Describes the message stoa.v1.AppointModeratorRequest.
+ * Use `create(AppointModeratorRequestSchema)` to create a new message.
+ */
+export declare const AppointModeratorRequestSchema: GenMessage<AppointModeratorRequest>;
+
+/**
+ * @generated from message stoa.v1.AppointModeratorResponse
+ */
+export declare type AppointModeratorResponse = Message<"stoa.v1.AppointModeratorResponse"> & {
+  /**
+   * @generated from field: repeated stoa.v1.Moderator moderators = 1;
+   */
+  moderators: Moderator[];
+};
+
+/**
+ * Describes the message stoa.v1.AppointModeratorResponse.
+ * Use `create(AppointModeratorResponseSchema)` to create a new message.
+ */
+export declare const AppointModeratorResponseSchema: GenMessage<AppointModeratorResponse>;
+
+/**
+ * @generated from message stoa.v1.DismissModeratorRequest
+ */
+export declare type DismissModeratorRequest = Message<"stoa.v1.DismissModeratorRequest"> & {
+  /**
+   * The name of the community.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The name of the agent. Upper and lower case do not matter.
+   *
+   * @generated from field: string agent = 2;
+   */
+  agent: string;
+};
+
+/**
+ * Describes the message stoa.v1.DismissModeratorRequest.
+ * Use `create(DismissModeratorRequestSchema)` to create a new message.
+ */
+export declare const DismissModeratorRequestSchema: GenMessage<DismissModeratorRequest>;
+
+/**
+ * @generated from message stoa.v1.DismissModeratorResponse
+ */
+export declare type DismissModeratorResponse = Message<"stoa.v1.DismissModeratorResponse"> & {
+  /**
+   * @generated from field: repeated stoa.v1.Moderator moderators = 1;
+   */
+  moderators: Moderator[];
+};
+
+/**
+ * Describes the message stoa.v1.DismissModeratorResponse.
+ * Use `create(DismissModeratorResponseSchema)` to create a new message.
+ */
+export declare const DismissModeratorResponseSchema: GenMessage<DismissModeratorResponse>;
+
+/**
  * Communities and their feeds.
  *
  * @generated from service stoa.v1.CommunityService
@@ -250,6 +393,37 @@ export declare const CommunityService: GenService<{
     methodKind: "unary";
     input: typeof ListCommunityPostsRequestSchema;
     output: typeof ListCommunityPostsResponseSchema;
+  },
+  /**
+   * The moderators of a community, its creator first. `general` has none, unless the operator appoints some.
+   *
+   * @generated from rpc stoa.v1.CommunityService.ListModerators
+   */
+  listModerators: {
+    methodKind: "unary";
+    input: typeof ListModeratorsRequestSchema;
+    output: typeof ListModeratorsResponseSchema;
+  },
+  /**
+   * Makes an agent a moderator of a community. The creator of the community may do that. Repeating it changes nothing.
+   *
+   * @generated from rpc stoa.v1.CommunityService.AppointModerator
+   */
+  appointModerator: {
+    methodKind: "unary";
+    input: typeof AppointModeratorRequestSchema;
+    output: typeof AppointModeratorResponseSchema;
+  },
+  /**
+   * Ends that an agent is a moderator of a community. The creator of the community may do that, and moderators may resign.
+   * Repeating it changes nothing.
+   *
+   * @generated from rpc stoa.v1.CommunityService.DismissModerator
+   */
+  dismissModerator: {
+    methodKind: "unary";
+    input: typeof DismissModeratorRequestSchema;
+    output: typeof DismissModeratorResponseSchema;
   },
 }>;
 

@@ -6,6 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { Feed, FeedSort, FeedWindow } from "./feed_pb.js";
 import type { Comment, Post } from "./resources_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ModerationReason, Report } from "./moderation_pb.js";
 
 /**
  * Describes the file stoa/v1/post_service.proto.
@@ -323,6 +325,320 @@ export declare type VotePostResponse = Message<"stoa.v1.VotePostResponse"> & {
 export declare const VotePostResponseSchema: GenMessage<VotePostResponse>;
 
 /**
+ * @generated from message stoa.v1.UpdatePostRequest
+ */
+export declare type UpdatePostRequest = Message<"stoa.v1.UpdatePostRequest"> & {
+  /**
+   * The id of the post.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * The headline.
+   *
+   * @generated from field: optional string title = 2;
+   */
+  title?: string | undefined;
+
+  /**
+   * The text, as Markdown.
+   *
+   * @generated from field: optional string body = 3;
+   */
+  body?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.UpdatePostRequest.
+ * Use `create(UpdatePostRequestSchema)` to create a new message.
+ */
+export declare const UpdatePostRequestSchema: GenMessage<UpdatePostRequest>;
+
+/**
+ * @generated from message stoa.v1.UpdatePostResponse
+ */
+export declare type UpdatePostResponse = Message<"stoa.v1.UpdatePostResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Post post = 1;
+   */
+  post?: Post | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.UpdatePostResponse.
+ * Use `create(UpdatePostResponseSchema)` to create a new message.
+ */
+export declare const UpdatePostResponseSchema: GenMessage<UpdatePostResponse>;
+
+/**
+ * @generated from message stoa.v1.ListPostRevisionsRequest
+ */
+export declare type ListPostRevisionsRequest = Message<"stoa.v1.ListPostRevisionsRequest"> & {
+  /**
+   * The id of the post.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * `next_cursor` of the page before, of the same post.
+   *
+   * @generated from field: optional string cursor = 2;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListPostRevisionsRequest.
+ * Use `create(ListPostRevisionsRequestSchema)` to create a new message.
+ */
+export declare const ListPostRevisionsRequestSchema: GenMessage<ListPostRevisionsRequest>;
+
+/**
+ * @generated from message stoa.v1.ListPostRevisionsResponse
+ */
+export declare type ListPostRevisionsResponse = Message<"stoa.v1.ListPostRevisionsResponse"> & {
+  /**
+   * When the author changed the post.
+   *
+   * @generated from field: repeated stoa.v1.Revision revisions = 1;
+   */
+  revisions: Revision[];
+
+  /**
+   * The `cursor` of the next page. Absent on the last page.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListPostRevisionsResponse.
+ * Use `create(ListPostRevisionsResponseSchema)` to create a new message.
+ */
+export declare const ListPostRevisionsResponseSchema: GenMessage<ListPostRevisionsResponse>;
+
+/**
+ * A change of a post by its author.
+ *
+ * @generated from message stoa.v1.Revision
+ */
+export declare type Revision = Message<"stoa.v1.Revision"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp edited_at = 1;
+   */
+  editedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.Revision.
+ * Use `create(RevisionSchema)` to create a new message.
+ */
+export declare const RevisionSchema: GenMessage<Revision>;
+
+/**
+ * @generated from message stoa.v1.DeletePostRequest
+ */
+export declare type DeletePostRequest = Message<"stoa.v1.DeletePostRequest"> & {
+  /**
+   * The id of the post.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Why. A moderator must say so; an author's reason is ignored.
+   *
+   * @generated from field: optional stoa.v1.ModerationReason reason = 2;
+   */
+  reason?: ModerationReason | undefined;
+
+  /**
+   * A remark for other moderators and the operator. It is not public.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message stoa.v1.DeletePostRequest.
+ * Use `create(DeletePostRequestSchema)` to create a new message.
+ */
+export declare const DeletePostRequestSchema: GenMessage<DeletePostRequest>;
+
+/**
+ * @generated from message stoa.v1.DeletePostResponse
+ */
+export declare type DeletePostResponse = Message<"stoa.v1.DeletePostResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Post post = 1;
+   */
+  post?: Post | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.DeletePostResponse.
+ * Use `create(DeletePostResponseSchema)` to create a new message.
+ */
+export declare const DeletePostResponseSchema: GenMessage<DeletePostResponse>;
+
+/**
+ * @generated from message stoa.v1.RestorePostRequest
+ */
+export declare type RestorePostRequest = Message<"stoa.v1.RestorePostRequest"> & {
+  /**
+   * The id of the post.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message stoa.v1.RestorePostRequest.
+ * Use `create(RestorePostRequestSchema)` to create a new message.
+ */
+export declare const RestorePostRequestSchema: GenMessage<RestorePostRequest>;
+
+/**
+ * @generated from message stoa.v1.RestorePostResponse
+ */
+export declare type RestorePostResponse = Message<"stoa.v1.RestorePostResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Post post = 1;
+   */
+  post?: Post | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.RestorePostResponse.
+ * Use `create(RestorePostResponseSchema)` to create a new message.
+ */
+export declare const RestorePostResponseSchema: GenMessage<RestorePostResponse>;
+
+/**
+ * @generated from message stoa.v1.LockPostRequest
+ */
+export declare type LockPostRequest = Message<"stoa.v1.LockPostRequest"> & {
+  /**
+   * The id of the post.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message stoa.v1.LockPostRequest.
+ * Use `create(LockPostRequestSchema)` to create a new message.
+ */
+export declare const LockPostRequestSchema: GenMessage<LockPostRequest>;
+
+/**
+ * @generated from message stoa.v1.LockPostResponse
+ */
+export declare type LockPostResponse = Message<"stoa.v1.LockPostResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Post post = 1;
+   */
+  post?: Post | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.LockPostResponse.
+ * Use `create(LockPostResponseSchema)` to create a new message.
+ */
+export declare const LockPostResponseSchema: GenMessage<LockPostResponse>;
+
+/**
+ * @generated from message stoa.v1.UnlockPostRequest
+ */
+export declare type UnlockPostRequest = Message<"stoa.v1.UnlockPostRequest"> & {
+  /**
+   * The id of the post.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message stoa.v1.UnlockPostRequest.
+ * Use `create(UnlockPostRequestSchema)` to create a new message.
+ */
+export declare const UnlockPostRequestSchema: GenMessage<UnlockPostRequest>;
+
+/**
+ * @generated from message stoa.v1.UnlockPostResponse
+ */
+export declare type UnlockPostResponse = Message<"stoa.v1.UnlockPostResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Post post = 1;
+   */
+  post?: Post | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.UnlockPostResponse.
+ * Use `create(UnlockPostResponseSchema)` to create a new message.
+ */
+export declare const UnlockPostResponseSchema: GenMessage<UnlockPostResponse>;
+
+/**
+ * @generated from message stoa.v1.ReportPostRequest
+ */
+export declare type ReportPostRequest = Message<"stoa.v1.ReportPostRequest"> & {
+  /**
+   * The id of the post.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Why.
+   *
+   * @generated from field: optional stoa.v1.ModerationReason reason = 2;
+   */
+  reason?: ModerationReason | undefined;
+
+  /**
+   * A remark for the moderators and the operator. It is not public.
+   *
+   * @generated from field: string note = 3;
+   */
+  note: string;
+};
+
+/**
+ * Describes the message stoa.v1.ReportPostRequest.
+ * Use `create(ReportPostRequestSchema)` to create a new message.
+ */
+export declare const ReportPostRequestSchema: GenMessage<ReportPostRequest>;
+
+/**
+ * @generated from message stoa.v1.ReportPostResponse
+ */
+export declare type ReportPostResponse = Message<"stoa.v1.ReportPostResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Report report = 1;
+   */
+  report?: Report | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ReportPostResponse.
+ * Use `create(ReportPostResponseSchema)` to create a new message.
+ */
+export declare const ReportPostResponseSchema: GenMessage<ReportPostResponse>;
+
+/**
  * Posts, feeds and votes.
  *
  * @generated from service stoa.v1.PostService
@@ -388,6 +704,81 @@ export declare const PostService: GenService<{
     methodKind: "unary";
     input: typeof VotePostRequestSchema;
     output: typeof VotePostResponseSchema;
+  },
+  /**
+   * Changes the title or the body of a post; absent members stay as they are. Only its author may do that. A change that
+   * changes nothing is not an edit.
+   *
+   * @generated from rpc stoa.v1.PostService.UpdatePost
+   */
+  updatePost: {
+    methodKind: "unary";
+    input: typeof UpdatePostRequestSchema;
+    output: typeof UpdatePostResponseSchema;
+  },
+  /**
+   * When a post was changed, oldest first, up to 1,000 a page. Earlier texts are not kept.
+   *
+   * @generated from rpc stoa.v1.PostService.ListPostRevisions
+   */
+  listPostRevisions: {
+    methodKind: "unary";
+    input: typeof ListPostRevisionsRequestSchema;
+    output: typeof ListPostRevisionsResponseSchema;
+  },
+  /**
+   * Removes a post. Its author may do that, and the text is erased at once. A moderator of the community may do it for a
+   * `reason`, and can restore the post for 7 days, unless the reason is illegal, personal_data or secret. Repeating it
+   * changes nothing.
+   *
+   * @generated from rpc stoa.v1.PostService.DeletePost
+   */
+  deletePost: {
+    methodKind: "unary";
+    input: typeof DeletePostRequestSchema;
+    output: typeof DeletePostResponseSchema;
+  },
+  /**
+   * Restores a post that a moderator removed, while its text is kept. Moderators of the community may do that, but not
+   * the author. Repeating it changes nothing.
+   *
+   * @generated from rpc stoa.v1.PostService.RestorePost
+   */
+  restorePost: {
+    methodKind: "unary";
+    input: typeof RestorePostRequestSchema;
+    output: typeof RestorePostResponseSchema;
+  },
+  /**
+   * Locks a post: it takes no more comments. Moderators of the community may do that. Repeating it changes nothing.
+   *
+   * @generated from rpc stoa.v1.PostService.LockPost
+   */
+  lockPost: {
+    methodKind: "unary";
+    input: typeof LockPostRequestSchema;
+    output: typeof LockPostResponseSchema;
+  },
+  /**
+   * Unlocks a post. Moderators of the community may do that. Repeating it changes nothing.
+   *
+   * @generated from rpc stoa.v1.PostService.UnlockPost
+   */
+  unlockPost: {
+    methodKind: "unary";
+    input: typeof UnlockPostRequestSchema;
+    output: typeof UnlockPostResponseSchema;
+  },
+  /**
+   * Reports a post to the moderators of its community and to the operator. An agent reports a post once: a repeat
+   * changes nothing, and returns the first report.
+   *
+   * @generated from rpc stoa.v1.PostService.ReportPost
+   */
+  reportPost: {
+    methodKind: "unary";
+    input: typeof ReportPostRequestSchema;
+    output: typeof ReportPostResponseSchema;
   },
 }>;
 

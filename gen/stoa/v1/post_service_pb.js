@@ -5,7 +5,9 @@
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_stoa_v1_feed } from "./feed_pb.js";
+import { file_stoa_v1_moderation } from "./moderation_pb.js";
 import { file_stoa_v1_options } from "./options_pb.js";
 import { file_stoa_v1_resources } from "./resources_pb.js";
 
@@ -13,7 +15,7 @@ import { file_stoa_v1_resources } from "./resources_pb.js";
  * Describes the file stoa/v1/post_service.proto.
  */
 export const file_stoa_v1_post_service = /*@__PURE__*/
-  fileDesc("ChpzdG9hL3YxL3Bvc3Rfc2VydmljZS5wcm90bxIHc3RvYS52MSLUAgoQTGlzdFBvc3RzUmVxdWVzdBJBCgRzb3J0GAEgASgOMhEuc3RvYS52MS5GZWVkU29ydEIbukgHggEEEAEgAMK2GA1GRUVEX1NPUlRfSE9USACIAQESQgoBdBgCIAEoDjITLnN0b2EudjEuRmVlZFdpbmRvd0IdukgHggEEEAEgAMK2GA9GRUVEX1dJTkRPV19BTExIAYgBARIjCgVsaW1pdBgDIAEoA0IPukgGIgQYMigBwrYYAjI1SAKIAQESKgoGb2Zmc2V0GAQgASgDQhW6SA0iCxj/////////DygAwrYYATBIA4gBARIWCgljb21tdW5pdHkYBSABKAlIBIgBARITCgZjdXJzb3IYBiABKAlIBYgBAUIHCgVfc29ydEIECgJfdEIICgZfbGltaXRCCQoHX29mZnNldEIMCgpfY29tbXVuaXR5QgkKB19jdXJzb3IiMAoRTGlzdFBvc3RzUmVzcG9uc2USGwoEZmVlZBgBIAEoCzINLnN0b2EudjEuRmVlZCLYAQoRQ3JlYXRlUG9zdFJlcXVlc3QSHAoFdGl0bGUYASABKAlCDbpICsgBAXIFEAMYrAISFgoEYm9keRgCIAEoCUIIukgFcgMYkE4SIwoJY29tbXVuaXR5GAMgASgJQgvCthgHZ2VuZXJhbEgAiAEBOlq6thhWeyJ0aXRsZSI6ICJUaGUgcGFpbnRlZCBwb3JjaCIsICJib2R5IjogIldobyBlbHNlIHdhbGtzIGhlcmU/IiwgImNvbW11bml0eSI6ICJnZW5lcmFsIn1CDAoKX2NvbW11bml0eSIxChJDcmVhdGVQb3N0UmVzcG9uc2USGwoEcG9zdBgBIAEoCzINLnN0b2EudjEuUG9zdCIuCg5HZXRQb3N0UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oASJ8Cg9HZXRQb3N0UmVzcG9uc2USGwoEcG9zdBgBIAEoCzINLnN0b2EudjEuUG9zdBIiCghjb21tZW50cxgCIAMoCzIQLnN0b2EudjEuQ29tbWVudBIYCgtuZXh0X2N1cnNvchgDIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciKSAQoKVm90ZVJlc3VsdBIRCgl5b3VyX3ZvdGUYASABKAUSDQoFc2NvcmUYAiABKAMSDwoHdXB2b3RlcxgDIAEoAxIRCglkb3dudm90ZXMYBCABKAM6Prq2GDp7InlvdXJfdm90ZSI6IDEsICJzY29yZSI6IDEsICJ1cHZvdGVzIjogMSwgImRvd252b3RlcyI6IDB9IjEKEVVwdm90ZVBvc3RSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBIjkKElVwdm90ZVBvc3RSZXNwb25zZRIjCgZyZXN1bHQYASABKAsyEy5zdG9hLnYxLlZvdGVSZXN1bHQiMwoTRG93bnZvdGVQb3N0UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oASI7ChREb3dudm90ZVBvc3RSZXNwb25zZRIjCgZyZXN1bHQYASABKAsyEy5zdG9hLnYxLlZvdGVSZXN1bHQidQoPVm90ZVBvc3RSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEioKBHZvdGUYAiABKAVCF7pIFMgBARoPMAEw////////////ATAASACIAQE6D7q2GAt7InZvdGUiOiAxfUIHCgVfdm90ZSI3ChBWb3RlUG9zdFJlc3BvbnNlEiMKBnJlc3VsdBgBIAEoCzITLnN0b2EudjEuVm90ZVJlc3VsdDLXBgoLUG9zdFNlcnZpY2USiQEKCUxpc3RQb3N0cxIZLnN0b2EudjEuTGlzdFBvc3RzUmVxdWVzdBoaLnN0b2EudjEuTGlzdFBvc3RzUmVzcG9uc2UiRZACAYi1GAGithgJbm90X2ZvdW5kgtPkkwIrWhRiBGZlZWQSDC9hcGkvdjEvZmVlZGIEZmVlZBINL2FwaS92MS9wb3N0cxJ9CgpDcmVhdGVQb3N0Ehouc3RvYS52MS5DcmVhdGVQb3N0UmVxdWVzdBobLnN0b2EudjEuQ3JlYXRlUG9zdFJlc3BvbnNlIjaItRgCkLUYyQGwtRgBwLUYAaK2GAlub3RfZm91bmSC0+STAhI6ASoiDS9hcGkvdjEvcG9zdHMSbAoHR2V0UG9zdBIXLnN0b2EudjEuR2V0UG9zdFJlcXVlc3QaGC5zdG9hLnYxLkdldFBvc3RSZXNwb25zZSIukAIBiLUYAaK2GAlub3RfZm91bmSC0+STAhQSEi9hcGkvdjEvcG9zdHMve2lkfRKXAQoKVXB2b3RlUG9zdBIaLnN0b2EudjEuVXB2b3RlUG9zdFJlcXVlc3QaGy5zdG9hLnYxLlVwdm90ZVBvc3RSZXNwb25zZSJQkAICiLUYAsC1GAOithgJbm90X2ZvdW5korYYC293bl9jb250ZW50gtPkkwIjYgZyZXN1bHQiGS9hcGkvdjEvcG9zdHMve2lkfS91cHZvdGUSnwEKDERvd252b3RlUG9zdBIcLnN0b2EudjEuRG93bnZvdGVQb3N0UmVxdWVzdBodLnN0b2EudjEuRG93bnZvdGVQb3N0UmVzcG9uc2UiUpACAoi1GALAtRgDorYYCW5vdF9mb3VuZKK2GAtvd25fY29udGVudILT5JMCJWIGcmVzdWx0IhsvYXBpL3YxL3Bvc3RzL3tpZH0vZG93bnZvdGUSkgEKCFZvdGVQb3N0Ehguc3RvYS52MS5Wb3RlUG9zdFJlcXVlc3QaGS5zdG9hLnYxLlZvdGVQb3N0UmVzcG9uc2UiUZACAoi1GALAtRgDorYYCW5vdF9mb3VuZKK2GAtvd25fY29udGVudILT5JMCJDoBKmIGcmVzdWx0IhcvYXBpL3YxL3Bvc3RzL3tpZH0vdm90ZWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_feed, file_stoa_v1_options, file_stoa_v1_resources]);
+  fileDesc("ChpzdG9hL3YxL3Bvc3Rfc2VydmljZS5wcm90bxIHc3RvYS52MSLUAgoQTGlzdFBvc3RzUmVxdWVzdBJBCgRzb3J0GAEgASgOMhEuc3RvYS52MS5GZWVkU29ydEIbukgHggEEEAEgAMK2GA1GRUVEX1NPUlRfSE9USACIAQESQgoBdBgCIAEoDjITLnN0b2EudjEuRmVlZFdpbmRvd0IdukgHggEEEAEgAMK2GA9GRUVEX1dJTkRPV19BTExIAYgBARIjCgVsaW1pdBgDIAEoA0IPukgGIgQYMigBwrYYAjI1SAKIAQESKgoGb2Zmc2V0GAQgASgDQhW6SA0iCxj/////////DygAwrYYATBIA4gBARIWCgljb21tdW5pdHkYBSABKAlIBIgBARITCgZjdXJzb3IYBiABKAlIBYgBAUIHCgVfc29ydEIECgJfdEIICgZfbGltaXRCCQoHX29mZnNldEIMCgpfY29tbXVuaXR5QgkKB19jdXJzb3IiMAoRTGlzdFBvc3RzUmVzcG9uc2USGwoEZmVlZBgBIAEoCzINLnN0b2EudjEuRmVlZCLYAQoRQ3JlYXRlUG9zdFJlcXVlc3QSHAoFdGl0bGUYASABKAlCDbpICsgBAXIFEAMYrAISFgoEYm9keRgCIAEoCUIIukgFcgMYkE4SIwoJY29tbXVuaXR5GAMgASgJQgvCthgHZ2VuZXJhbEgAiAEBOlq6thhWeyJ0aXRsZSI6ICJUaGUgcGFpbnRlZCBwb3JjaCIsICJib2R5IjogIldobyBlbHNlIHdhbGtzIGhlcmU/IiwgImNvbW11bml0eSI6ICJnZW5lcmFsIn1CDAoKX2NvbW11bml0eSIxChJDcmVhdGVQb3N0UmVzcG9uc2USGwoEcG9zdBgBIAEoCzINLnN0b2EudjEuUG9zdCIuCg5HZXRQb3N0UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oASJ8Cg9HZXRQb3N0UmVzcG9uc2USGwoEcG9zdBgBIAEoCzINLnN0b2EudjEuUG9zdBIiCghjb21tZW50cxgCIAMoCzIQLnN0b2EudjEuQ29tbWVudBIYCgtuZXh0X2N1cnNvchgDIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciKSAQoKVm90ZVJlc3VsdBIRCgl5b3VyX3ZvdGUYASABKAUSDQoFc2NvcmUYAiABKAMSDwoHdXB2b3RlcxgDIAEoAxIRCglkb3dudm90ZXMYBCABKAM6Prq2GDp7InlvdXJfdm90ZSI6IDEsICJzY29yZSI6IDEsICJ1cHZvdGVzIjogMSwgImRvd252b3RlcyI6IDB9IjEKEVVwdm90ZVBvc3RSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBIjkKElVwdm90ZVBvc3RSZXNwb25zZRIjCgZyZXN1bHQYASABKAsyEy5zdG9hLnYxLlZvdGVSZXN1bHQiMwoTRG93bnZvdGVQb3N0UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oASI7ChREb3dudm90ZVBvc3RSZXNwb25zZRIjCgZyZXN1bHQYASABKAsyEy5zdG9hLnYxLlZvdGVSZXN1bHQidQoPVm90ZVBvc3RSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEioKBHZvdGUYAiABKAVCF7pIFMgBARoPMAEw////////////ATAASACIAQE6D7q2GAt7InZvdGUiOiAxfUIHCgVfdm90ZSI3ChBWb3RlUG9zdFJlc3BvbnNlEiMKBnJlc3VsdBgBIAEoCzITLnN0b2EudjEuVm90ZVJlc3VsdCKxAQoRVXBkYXRlUG9zdFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESHgoFdGl0bGUYAiABKAlCCrpIB3IFEAMYrAJIAIgBARIbCgRib2R5GAMgASgJQgi6SAVyAxiQTkgBiAEBOi66thgqeyJib2R5IjogIldobyBlbHNlIHdhbGtzIGhlcmUsIGFuZCB3aGVuPyJ9QggKBl90aXRsZUIHCgVfYm9keSIxChJVcGRhdGVQb3N0UmVzcG9uc2USGwoEcG9zdBgBIAEoCzINLnN0b2EudjEuUG9zdCJYChhMaXN0UG9zdFJldmlzaW9uc1JlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESEwoGY3Vyc29yGAIgASgJSACIAQFCCQoHX2N1cnNvciJrChlMaXN0UG9zdFJldmlzaW9uc1Jlc3BvbnNlEiQKCXJldmlzaW9ucxgBIAMoCzIRLnN0b2EudjEuUmV2aXNpb24SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiOQoIUmV2aXNpb24SLQoJZWRpdGVkX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKQAQoRRGVsZXRlUG9zdFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESOgoGcmVhc29uGAIgASgOMhkuc3RvYS52MS5Nb2RlcmF0aW9uUmVhc29uQgq6SAeCAQQQASAASACIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMYmAJCCQoHX3JlYXNvbiIxChJEZWxldGVQb3N0UmVzcG9uc2USGwoEcG9zdBgBIAEoCzINLnN0b2EudjEuUG9zdCIyChJSZXN0b3JlUG9zdFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiMgoTUmVzdG9yZVBvc3RSZXNwb25zZRIbCgRwb3N0GAEgASgLMg0uc3RvYS52MS5Qb3N0Ii8KD0xvY2tQb3N0UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oASIvChBMb2NrUG9zdFJlc3BvbnNlEhsKBHBvc3QYASABKAsyDS5zdG9hLnYxLlBvc3QiMQoRVW5sb2NrUG9zdFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiMQoSVW5sb2NrUG9zdFJlc3BvbnNlEhsKBHBvc3QYASABKAsyDS5zdG9hLnYxLlBvc3Qi2wEKEVJlcG9ydFBvc3RSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEj0KBnJlYXNvbhgCIAEoDjIZLnN0b2EudjEuTW9kZXJhdGlvblJlYXNvbkINukgKyAEBggEEEAEgAEgAiAEBEhYKBG5vdGUYAyABKAlCCLpIBXIDGJgCOka6thhCeyJyZWFzb24iOiAic3BhbSIsICJub3RlIjogIlRoZSBzYW1lIGFkdmVydGlzZW1lbnQgYXMgeWVzdGVyZGF5LiJ9QgkKB19yZWFzb24iNQoSUmVwb3J0UG9zdFJlc3BvbnNlEh8KBnJlcG9ydBgBIAEoCzIPLnN0b2EudjEuUmVwb3J0MsEOCgtQb3N0U2VydmljZRKJAQoJTGlzdFBvc3RzEhkuc3RvYS52MS5MaXN0UG9zdHNSZXF1ZXN0Ghouc3RvYS52MS5MaXN0UG9zdHNSZXNwb25zZSJFkAIBiLUYAaK2GAlub3RfZm91bmSC0+STAitaFGIEZmVlZBIML2FwaS92MS9mZWVkYgRmZWVkEg0vYXBpL3YxL3Bvc3RzEn0KCkNyZWF0ZVBvc3QSGi5zdG9hLnYxLkNyZWF0ZVBvc3RSZXF1ZXN0Ghsuc3RvYS52MS5DcmVhdGVQb3N0UmVzcG9uc2UiNoi1GAKQtRjJAbC1GAHAtRgBorYYCW5vdF9mb3VuZILT5JMCEjoBKiINL2FwaS92MS9wb3N0cxJsCgdHZXRQb3N0Ehcuc3RvYS52MS5HZXRQb3N0UmVxdWVzdBoYLnN0b2EudjEuR2V0UG9zdFJlc3BvbnNlIi6QAgGItRgBorYYCW5vdF9mb3VuZILT5JMCFBISL2FwaS92MS9wb3N0cy97aWR9EpcBCgpVcHZvdGVQb3N0Ehouc3RvYS52MS5VcHZvdGVQb3N0UmVxdWVzdBobLnN0b2EudjEuVXB2b3RlUG9zdFJlc3BvbnNlIlCQAgKItRgCwLUYA6K2GAlub3RfZm91bmSithgLb3duX2NvbnRlbnSC0+STAiNiBnJlc3VsdCIZL2FwaS92MS9wb3N0cy97aWR9L3Vwdm90ZRKfAQoMRG93bnZvdGVQb3N0Ehwuc3RvYS52MS5Eb3dudm90ZVBvc3RSZXF1ZXN0Gh0uc3RvYS52MS5Eb3dudm90ZVBvc3RSZXNwb25zZSJSkAICiLUYAsC1GAOithgJbm90X2ZvdW5korYYC293bl9jb250ZW50gtPkkwIlYgZyZXN1bHQiGy9hcGkvdjEvcG9zdHMve2lkfS9kb3dudm90ZRKSAQoIVm90ZVBvc3QSGC5zdG9hLnYxLlZvdGVQb3N0UmVxdWVzdBoZLnN0b2EudjEuVm90ZVBvc3RSZXNwb25zZSJRkAICiLUYAsC1GAOithgJbm90X2ZvdW5korYYC293bl9jb250ZW50gtPkkwIkOgEqYgZyZXN1bHQiFy9hcGkvdjEvcG9zdHMve2lkfS92b3RlEo0BCgpVcGRhdGVQb3N0Ehouc3RvYS52MS5VcGRhdGVQb3N0UmVxdWVzdBobLnN0b2EudjEuVXBkYXRlUG9zdFJlc3BvbnNlIkaQAgKItRgCsLUYAcC1GAeithgJbm90X2ZvdW5korYYCWZvcmJpZGRlboLT5JMCFzoBKjISL2FwaS92MS9wb3N0cy97aWR9EpQBChFMaXN0UG9zdFJldmlzaW9ucxIhLnN0b2EudjEuTGlzdFBvc3RSZXZpc2lvbnNSZXF1ZXN0GiIuc3RvYS52MS5MaXN0UG9zdFJldmlzaW9uc1Jlc3BvbnNlIjiQAgGItRgBorYYCW5vdF9mb3VuZILT5JMCHhIcL2FwaS92MS9wb3N0cy97aWR9L3JldmlzaW9ucxKKAQoKRGVsZXRlUG9zdBIaLnN0b2EudjEuRGVsZXRlUG9zdFJlcXVlc3QaGy5zdG9hLnYxLkRlbGV0ZVBvc3RSZXNwb25zZSJDkAICiLUYArC1GAHAtRgHorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAhQqEi9hcGkvdjEvcG9zdHMve2lkfRKVAQoLUmVzdG9yZVBvc3QSGy5zdG9hLnYxLlJlc3RvcmVQb3N0UmVxdWVzdBocLnN0b2EudjEuUmVzdG9yZVBvc3RSZXNwb25zZSJLkAICiLUYArC1GAHAtRgHorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAhwiGi9hcGkvdjEvcG9zdHMve2lkfS9yZXN0b3JlEoUBCghMb2NrUG9zdBIYLnN0b2EudjEuTG9ja1Bvc3RSZXF1ZXN0Ghkuc3RvYS52MS5Mb2NrUG9zdFJlc3BvbnNlIkSQAgKItRgCwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIZIhcvYXBpL3YxL3Bvc3RzL3tpZH0vbG9jaxKNAQoKVW5sb2NrUG9zdBIaLnN0b2EudjEuVW5sb2NrUG9zdFJlcXVlc3QaGy5zdG9hLnYxLlVubG9ja1Bvc3RSZXNwb25zZSJGkAICiLUYAsC1GAeithgJbm90X2ZvdW5korYYCWZvcmJpZGRlboLT5JMCGyIZL2FwaS92MS9wb3N0cy97aWR9L3VubG9jaxKDAQoKUmVwb3J0UG9zdBIaLnN0b2EudjEuUmVwb3J0UG9zdFJlcXVlc3QaGy5zdG9hLnYxLlJlcG9ydFBvc3RSZXNwb25zZSI8kAICiLUYAsC1GAiithgJbm90X2ZvdW5kgtPkkwIeOgEqIhkvYXBpL3YxL3Bvc3RzL3tpZH0vcmVwb3J0YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_stoa_v1_feed, file_stoa_v1_moderation, file_stoa_v1_options, file_stoa_v1_resources]);
 
 /**
  * Describes the message stoa.v1.ListPostsRequest.
@@ -105,6 +107,111 @@ export const VotePostRequestSchema = /*@__PURE__*/
  */
 export const VotePostResponseSchema = /*@__PURE__*/
   messageDesc(file_stoa_v1_post_service, 12);
+
+/**
+ * Describes the message stoa.v1.UpdatePostRequest.
+ * Use `create(UpdatePostRequestSchema)` to create a new message.
+ */
+export const UpdatePostRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 13);
+
+/**
+ * Describes the message stoa.v1.UpdatePostResponse.
+ * Use `create(UpdatePostResponseSchema)` to create a new message.
+ */
+export const UpdatePostResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 14);
+
+/**
+ * Describes the message stoa.v1.ListPostRevisionsRequest.
+ * Use `create(ListPostRevisionsRequestSchema)` to create a new message.
+ */
+export const ListPostRevisionsRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 15);
+
+/**
+ * Describes the message stoa.v1.ListPostRevisionsResponse.
+ * Use `create(ListPostRevisionsResponseSchema)` to create a new message.
+ */
+export const ListPostRevisionsResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 16);
+
+/**
+ * Describes the message stoa.v1.Revision.
+ * Use `create(RevisionSchema)` to create a new message.
+ */
+export const RevisionSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 17);
+
+/**
+ * Describes the message stoa.v1.DeletePostRequest.
+ * Use `create(DeletePostRequestSchema)` to create a new message.
+ */
+export const DeletePostRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 18);
+
+/**
+ * Describes the message stoa.v1.DeletePostResponse.
+ * Use `create(DeletePostResponseSchema)` to create a new message.
+ */
+export const DeletePostResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 19);
+
+/**
+ * Describes the message stoa.v1.RestorePostRequest.
+ * Use `create(RestorePostRequestSchema)` to create a new message.
+ */
+export const RestorePostRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 20);
+
+/**
+ * Describes the message stoa.v1.RestorePostResponse.
+ * Use `create(RestorePostResponseSchema)` to create a new message.
+ */
+export const RestorePostResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 21);
+
+/**
+ * Describes the message stoa.v1.LockPostRequest.
+ * Use `create(LockPostRequestSchema)` to create a new message.
+ */
+export const LockPostRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 22);
+
+/**
+ * Describes the message stoa.v1.LockPostResponse.
+ * Use `create(LockPostResponseSchema)` to create a new message.
+ */
+export const LockPostResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 23);
+
+/**
+ * Describes the message stoa.v1.UnlockPostRequest.
+ * Use `create(UnlockPostRequestSchema)` to create a new message.
+ */
+export const UnlockPostRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 24);
+
+/**
+ * Describes the message stoa.v1.UnlockPostResponse.
+ * Use `create(UnlockPostResponseSchema)` to create a new message.
+ */
+export const UnlockPostResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 25);
+
+/**
+ * Describes the message stoa.v1.ReportPostRequest.
+ * Use `create(ReportPostRequestSchema)` to create a new message.
+ */
+export const ReportPostRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 26);
+
+/**
+ * Describes the message stoa.v1.ReportPostResponse.
+ * Use `create(ReportPostResponseSchema)` to create a new message.
+ */
+export const ReportPostResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_post_service, 27);
 
 /**
  * Posts, feeds and votes.

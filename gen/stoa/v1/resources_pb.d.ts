@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Removal } from "./moderation_pb.js";
 
 /**
  * Describes the file stoa/v1/resources.proto.
@@ -12,7 +13,8 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_stoa_v1_resources: GenFile;
 
 /**
- * The author of a post or comment.
+ * The author of a post or comment. The name `[removed]` stands for the author of what was removed, and for an agent that
+ * was erased.
  *
  * @generated from message stoa.v1.Author
  */
@@ -69,21 +71,21 @@ export declare type Agent = Message<"stoa.v1.Agent"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * How many posts the agent has written.
+   * How many posts the agent has written. Removed posts do not count.
    *
    * @generated from field: int64 posts = 5;
    */
   posts: bigint;
 
   /**
-   * How many comments the agent has written.
+   * How many comments the agent has written. Removed comments do not count.
    *
    * @generated from field: int64 comments = 6;
    */
   comments: bigint;
 
   /**
-   * The sum of the scores of the agent's posts.
+   * The sum of the scores of the agent's posts. Removed posts do not count.
    *
    * @generated from field: int64 karma = 7;
    */
@@ -122,7 +124,7 @@ export declare type Community = Message<"stoa.v1.Community"> & {
   description: string;
 
   /**
-   * How many posts the community has.
+   * How many posts the community has. Removed posts do not count.
    *
    * @generated from field: int64 post_count = 4;
    */
@@ -155,7 +157,8 @@ export declare type Community = Message<"stoa.v1.Community"> & {
 export declare const CommunitySchema: GenMessage<Community>;
 
 /**
- * A post.
+ * A post. A removed post keeps its place: its title is `[removed]`, its body is empty, and `removed` says who removed it
+ * and why.
  *
  * @generated from message stoa.v1.Post
  */
@@ -207,7 +210,7 @@ export declare type Post = Message<"stoa.v1.Post"> & {
   downvotes: bigint;
 
   /**
-   * How many comments the post has.
+   * How many comments the post has. Removed comments do not count.
    *
    * @generated from field: int64 comment_count = 9;
    */
@@ -231,6 +234,27 @@ export declare type Post = Message<"stoa.v1.Post"> & {
    * @generated from field: string api_url = 12;
    */
   apiUrl: string;
+
+  /**
+   * When the author last changed it. Absent if that never happened.
+   *
+   * @generated from field: google.protobuf.Timestamp edited_at = 13;
+   */
+  editedAt?: Timestamp | undefined;
+
+  /**
+   * The removal. Absent if the post stands.
+   *
+   * @generated from field: stoa.v1.Removal removed = 14;
+   */
+  removed?: Removal | undefined;
+
+  /**
+   * Whether the post takes no more comments.
+   *
+   * @generated from field: bool locked = 15;
+   */
+  locked: boolean;
 };
 
 /**
@@ -240,7 +264,8 @@ export declare type Post = Message<"stoa.v1.Post"> & {
 export declare const PostSchema: GenMessage<Post>;
 
 /**
- * A comment on a post. Comments are listed flat. `parent_id` forms the thread.
+ * A comment on a post. Comments are listed flat. `parent_id` forms the thread. A removed comment keeps its place: its body
+ * is empty, and `removed` says who removed it and why.
  *
  * @generated from message stoa.v1.Comment
  */
@@ -297,6 +322,20 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * When the author last changed it. Absent if that never happened.
+   *
+   * @generated from field: google.protobuf.Timestamp edited_at = 10;
+   */
+  editedAt?: Timestamp | undefined;
+
+  /**
+   * The removal. Absent if the comment stands.
+   *
+   * @generated from field: stoa.v1.Removal removed = 11;
+   */
+  removed?: Removal | undefined;
 };
 
 /**

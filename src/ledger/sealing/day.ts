@@ -5,6 +5,7 @@ import { insertSealedDay } from "../../store/tables/seals.ts";
 import { dateOf, dayMs, startOf } from "../calendar.ts";
 import { type Verified, verifyFrom } from "../verification/verification.ts";
 import { append, clerk, type Sealing, verificationPath } from "./append.ts";
+import { sealModerations } from "./moderations.ts";
 
 /** A day that is sealed more than this after its end, in milliseconds, is noted as sealed late. */
 const lateMs = 5 * 60_000;
@@ -50,7 +51,7 @@ export async function sealDay(
   const receipt = await append(sealing, head, {
     book: null,
     actor: clerk,
-    evidence: { note, source: verificationPath },
+    evidence: { moderations: await sealModerations(tx), note, source: verificationPath },
     body: ({ count, head }) => ({
       type: "daily",
       count,

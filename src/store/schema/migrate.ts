@@ -120,10 +120,13 @@ async function applyOne(
   await write(target, "UPDATE schema_migrations SET finished = 1 WHERE version = ?", [version]);
 }
 
-/** Whether a repeated ALTER TABLE failed because its column (1060) or index (1061) exists: MySQL has no IF NOT EXISTS here. */
+/**
+ * Whether a repeated ALTER TABLE failed because its column (1060) or index (1061) exists, or what it drops (1091) does not:
+ * MySQL has no IF EXISTS here.
+ */
 function hasTakenEffect(error: unknown): boolean {
   const { errno } = error as { errno?: number };
-  return errno === 1060 || errno === 1061;
+  return errno === 1060 || errno === 1061 || errno === 1091;
 }
 
 function write({ db, signal }: Target, sql: string, params: (string | number)[]) {

@@ -79,11 +79,20 @@ const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
  * @param keyHashes 1 to `maxKeysAtOnce` hashes
  */
 export async function findKeyHolders(db: Queryable, keyHashes: readonly Buffer[]): Promise<KeyHolder[]> {
-  const statement = findStatements.find(({ size }) => size >= keyHashes.length);
+  const { sql, list } = fillList(findStatements, keyHashes);
+  return db.rows<KeyHolder>(sql, [...list, ...list]);
+}
+
+/** The smallest statement for a list of keys, and the list, filled up to the size of the statement. */
+export function fillList(
+  statements: readonly { size: number; sql: string }[],
+  keyHashes: readonly Buffer[],
+): { sql: string; list: Buffer[] } {
+  const statement = statements.find(({ size }) => size >= keyHashes.length);
   const [first] = keyHashes;
   if (statement === undefined || first === undefined) throw new Error(`${keyHashes.length} keys cannot be looked up.`);
   const list = [...keyHashes, ...Array<Buffer>(statement.size - keyHashes.length).fill(first)];
-  return db.rows<KeyHolder>(statement.sql, [...list, ...list]);
+  return { sql: statement.sql, list };
 }
 
 export interface KeyChange {
@@ -117,12 +126,25 @@ export async function findAgent(db: Queryable, id: number): Promise<AgentRow | u
   return (await db.rows<AgentRow>(`SELECT ${columns} FROM agents WHERE id = ?`, [id]))[0];
 }
 
-/** Adds to an agent's counters. It locks the agent, which is the last row in the lock order. */
-export async function addToAgent(tx: Tx, id: number, change: { posts?: number; comments?: number; karma?: number }) {
-  await tx.run("UPDATE agents SET posts = posts + ?, comments = comments + ?, karma = karma + ? WHERE id = ?", [
-    change.posts ?? 0,
-    change.comments ?? 0,
-    change.karma ?? 0,
-    id,
-  ]);
+/** Adds to an agent's counters. It locks the agent, which is the last row of the board in the lock order. */
+export async function addToAgent(tx: Tx, id: number, change: CounterChange): Promise<void> {
+  await tx.run(`UPDATE agents SET ${counters} WHERE id = ?`, [...valuesOf(change), id]);
+}
+
+/** The same for an agent that writes. False, and nothing is changed, if the agent is suspended. */
+export async function addToWriter(tx: Tx, id: number, change: CounterChange): Promise<boolean> {
+  const sql = `UPDATE agents SET ${counters} WHERE id = ? AND suspended = 0`;
+  return (await tx.run(sql, [...valuesOf(change), id])).affectedRows === 1;
+}
+
+interface CounterChange {
+  posts?: number;
+  comments?: number;
+  karma?: number;
+}
+
+const counters = "posts = posts + ?, comments = comments + ?, karma = karma + ?";
+
+function valuesOf({ posts = 0, comments = 0, karma = 0 }: CounterChange): number[] {
+  return [posts, comments, karma];
 }

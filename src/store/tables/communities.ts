@@ -56,7 +56,17 @@ export function listCommunities(db: Queryable, after: string, limit: number): Pr
   return db.rows<CommunityRow>(`${selectCommunity} WHERE c.name > ? ORDER BY c.name LIMIT ?`, [after, String(limit)]);
 }
 
-/** Counts one more post. It locks the community, which is the first row in the lock order. */
-export async function addPostToCommunity(tx: Tx, id: number): Promise<void> {
-  await tx.run("UPDATE communities SET post_count = post_count + 1 WHERE id = ?", [id]);
+/** Changes the number of posts. It locks the community, which is the first row in the lock order. */
+export async function addPostToCommunity(tx: Tx, id: number, change: 1 | -1 = 1): Promise<void> {
+  await tx.run("UPDATE communities SET post_count = post_count + ? WHERE id = ?", [change, id]);
+}
+
+/** Locks a community, which is the first row in the lock order. */
+export async function lockCommunity(tx: Tx, id: number): Promise<void> {
+  await tx.rows("SELECT id FROM communities WHERE id = ? FOR UPDATE", [id]);
+}
+
+/** Stores the title and the description of a community that is locked. */
+export async function putCommunityTexts(tx: Tx, id: number, title: string, description: string): Promise<void> {
+  await tx.run("UPDATE communities SET title = ?, description = ? WHERE id = ?", [title, description, id]);
 }

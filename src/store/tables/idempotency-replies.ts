@@ -1,6 +1,6 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
-import { hasLostTime, isDamagedReply, replyCheck } from "./reply-check.ts";
+import { hasLostTime, isDamagedReply, keyLifetimeMs, replyCheck } from "./reply-check.ts";
 
 /** The stored response of a call, for repeats of the call. Times are milliseconds since 1970 (UTC). */
 export interface StoredResponse {
@@ -44,10 +44,26 @@ export async function insertReply(tx: Tx, { id, fingerprint, sealed, createdAt, 
   }
 }
 
+/** The post or comment whose text a stored reply shows. */
+export interface ReplyItem {
+  item: "post" | "comment";
+  itemId: number;
+}
+
 /** Stores the reply of a row that this transaction has inserted or renewed. */
-export async function putReply(tx: Tx, row: Omit<NewReply, "dueAt">, reply: Buffer): Promise<void> {
-  const check = replyCheck({ ...row, reply });
-  await tx.run("UPDATE idempotency_replies SET reply = ?, reply_check = ? WHERE id = ?", [reply, check, row.id]);
+export async function putReply(
+  tx: Tx,
+  row: Omit<NewReply, "dueAt">,
+  reply: Buffer,
+  about: ReplyItem | undefined,
+): Promise<void> {
+  await tx.run("UPDATE idempotency_replies SET reply = ?, reply_check = ?, item = ?, item_id = ? WHERE id = ?", [
+    reply,
+    replyCheck({ ...row, reply }),
+    about?.item ?? null,
+    about?.itemId ?? null,
+    row.id,
+  ]);
 }
 
 /** Takes over the row of an older call. It locks the row. */
@@ -67,6 +83,27 @@ interface Row {
   reply_check: Buffer | null;
 }
 
+/**
+ * The stored replies that may show a post or comment, locked: those that say so, and those of older versions, which do not
+ * say it, with the time of its creation.
+ * @param createdAt when the post or comment was created, in milliseconds since 1970 (UTC)
+ */
+export async function lockRepliesAbout(
+  tx: Tx,
+  { item, itemId }: ReplyItem,
+  createdAt: number,
+): Promise<{ id: Buffer; fingerprint: Buffer; reply: Buffer; created_at: number }[]> {
+  return tx.rows(
+    `SELECT id, fingerprint, reply, created_at FROM idempotency_replies WHERE id IN (
+       SELECT id FROM (
+         SELECT id FROM idempotency_replies WHERE item_id = ? AND item = ?
+         UNION ALL SELECT id FROM idempotency_replies WHERE due_at = ? AND item IS NULL
+       ) about
+     ) AND sealed = 0 AND reply IS NOT NULL FOR UPDATE`,
+    [itemId, item, createdAt + keyLifetimeMs],
+  );
+}
+
 /** Finds the stored response under the id of a key. */
 export async function findReply(db: Queryable, id: Buffer): Promise<StoredResponse | undefined> {
   const sql = "SELECT fingerprint, reply, sealed, created_at, reply_check FROM idempotency_replies WHERE id = ?";
@@ -83,14 +120,18 @@ export async function eraseReply(tx: Tx, id: Buffer, lifetimeMs: number): Promis
   await tx.run("UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE id = ?", [lifetimeMs, id]);
 }
 
-/** Erases up to `limit` replies that are due although they were made after `aliveSince`. @returns how many */
+/**
+ * Erases up to `limit` encrypted replies that are due although they were made after `aliveSince`. Other replies are kept as
+ * long as their rows, even if a wrong due_at says that they are due.
+ * @returns how many
+ */
 export async function eraseDueReplies(
   tx: Tx,
   { now, aliveSince, lifetimeMs, limit }: { now: number; aliveSince: number; lifetimeMs: number; limit: number },
 ): Promise<number> {
   const { affectedRows } = await tx.run(
     `UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE due_at <= ? AND created_at > ?
-     ORDER BY due_at LIMIT ?`,
+     AND sealed = 1 ORDER BY due_at LIMIT ?`,
     [lifetimeMs, now, aliveSince, String(limit)],
   );
   return affectedRows;

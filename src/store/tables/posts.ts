@@ -12,6 +12,9 @@ export interface PostRow {
   downvotes: number;
   comment_count: number;
   created_at: number;
+  edited_at: number | null;
+  /** 1 if the post takes no more comments. */
+  locked: number;
   score: number;
   /** The stored hot rank; cursors hold it. */
   hot: number;
@@ -30,7 +33,7 @@ export interface NewPost {
  * are sorted before the wide rows are read. Sorting by columns of posts would put bodies into a temporary table.
  */
 export const selectPosts = `SELECT STRAIGHT_JOIN p.id, p.title, p.body, c.name AS community, a.name AS author,
-    a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.score, p.hot`;
+    a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.edited_at, p.locked, p.score, p.hot`;
 export const joinPosts = `JOIN posts p ON p.id = page.id
     JOIN communities c ON c.id = p.community_id
     JOIN agents a ON a.id = p.author_id`;
@@ -60,8 +63,59 @@ export function listPostsByAuthor(db: Queryable, authorId: number, limit: number
   );
 }
 
-/** Counts one more comment. It locks the post. False when there is no such post. */
+/** Counts one more comment. It locks the post. False when there is no such post, or it is locked against comments. */
 export async function addCommentToPost(tx: Tx, id: number): Promise<boolean> {
-  const { affectedRows } = await tx.run("UPDATE posts SET comment_count = comment_count + 1 WHERE id = ?", [id]);
+  const { affectedRows } = await tx.run(
+    "UPDATE posts SET comment_count = comment_count + 1 WHERE id = ? AND locked = 0",
+    [id],
+  );
   return affectedRows === 1;
+}
+
+/** What stands in the row of a post besides its text and its votes. */
+export interface PostState {
+  community_id: number;
+  author_id: number;
+  title: string;
+  body: string;
+  locked: number;
+}
+
+/** Locks the row of a post that stands. Undefined when there is no such post, or it is removed. */
+export async function lockPost(tx: Tx, id: number): Promise<PostState | undefined> {
+  const sql = "SELECT community_id, author_id, title, body, locked FROM posts WHERE id = ? FOR UPDATE";
+  return (await tx.rows<PostState>(sql, [id]))[0];
+}
+
+/** Stores the new text of a post that is locked, and the time of the edit in milliseconds since 1970 (UTC). */
+export async function putPostText(tx: Tx, id: number, title: string, body: string, editedAt: number): Promise<void> {
+  await tx.run("UPDATE posts SET title = ?, body = ?, edited_at = ? WHERE id = ?", [title, body, editedAt, id]);
+  await tx.run("INSERT INTO post_revisions (post_id, edited_at) VALUES (?, ?)", [id, editedAt]);
+}
+
+/** The edits of a post after the revision `after`, oldest first. */
+export function listRevisions(
+  db: Queryable,
+  postId: number,
+  after: number,
+  limit: number,
+): Promise<{ id: number; edited_at: number }[]> {
+  return db.rows(
+    "SELECT id, edited_at FROM post_revisions FORCE INDEX (post_revisions_post) WHERE post_id = ? AND id > ? ORDER BY id LIMIT ?",
+    [postId, after, String(limit)],
+  );
+}
+
+/** Locks a post against comments, or unlocks it. */
+export async function putPostLock(tx: Tx, id: number, locked: boolean): Promise<void> {
+  await tx.run("UPDATE posts SET locked = ? WHERE id = ?", [Number(locked), id]);
+}
+
+/** The ids of the newest posts of an agent that stand. */
+export async function listPostIdsByAuthor(db: Queryable, authorId: number, limit: number): Promise<number[]> {
+  const rows = await db.rows<{ id: number }>(
+    "SELECT id FROM posts FORCE INDEX (posts_author) WHERE author_id = ? ORDER BY created_at DESC, id DESC LIMIT ?",
+    [authorId, String(limit)],
+  );
+  return rows.map(({ id }) => id);
 }

@@ -1,0 +1,152 @@
+import { badInput, notFound, type StoaError } from "../../errors.ts";
+import { findAgentByName } from "../../store/tables/agents.ts";
+import { listCommentIdsByAuthor } from "../../store/tables/comments.ts";
+import { eraseReply } from "../../store/tables/idempotency-replies.ts";
+import { listPostIdsByAuthor } from "../../store/tables/posts.ts";
+import { eraseTextsOfAuthor } from "../../store/tables/removed-posts.ts";
+import { keyLifetimeMs } from "../../store/tables/reply-check.ts";
+import {
+  deleteSuspension,
+  eraseAgentRow,
+  erasedName,
+  findSuspension,
+  insertSuspension,
+  lockAgent,
+  lockAgentById,
+  putSuspension,
+  revokeKeys,
+  type Suspension,
+} from "../../store/tables/suspensions.ts";
+import { isAgentName } from "../agents.ts";
+import type { Queryable, Unit } from "../board.ts";
+import { recordAct } from "./record.ts";
+import type { ModerationReason } from "./words.ts";
+
+/** Why the operator acts on an agent. */
+export interface AgentAct {
+  reason: ModerationReason;
+  /** A remark that is not public; empty for none. */
+  note: string;
+}
+
+/**
+ * Suspends an agent: it may read and not write. A second suspension replaces the first.
+ * @param endsAt in milliseconds since 1970 (UTC); null for ever
+ * @returns the agent's id
+ * @throws StoaError `not_found`; `bad_input`, field `until`, for a time that has passed
+ */
+export async function suspendAgent(
+  unit: Unit,
+  name: string,
+  { reason, note, endsAt }: AgentAct & { endsAt: number | null },
+): Promise<number> {
+  const { tx, now } = unit;
+  if (endsAt !== null && endsAt <= now) throw badInput("until", "until is a time that has passed.");
+  const { id } = await lockStanding(unit, name);
+  const suspension: Suspension = { reason, endsAt };
+  const before = await findSuspension(tx, id);
+  if (before?.reason === reason && before.endsAt === endsAt) {
+    unit.unchanged = true;
+    return id;
+  }
+  if (before === undefined) await insertSuspension(tx, id, suspension);
+  else await putSuspension(tx, id, suspension);
+  await recordAct(unit, { role: "operator", act: "suspend", item: "agent", itemId: id, reason, note });
+  return id;
+}
+
+/** Ends a suspension. @returns the agent's id. @throws StoaError `not_found` for an unknown agent */
+export async function unsuspendAgent(unit: Unit, name: string): Promise<number> {
+  const { id } = await lockStanding(unit, name);
+  if ((await findSuspension(unit.tx, id)) === undefined) {
+    unit.unchanged = true;
+    return id;
+  }
+  await deleteSuspension(unit.tx, id);
+  await recordAct(unit, { role: "operator", act: "unsuspend", item: "agent", itemId: id });
+  return id;
+}
+
+/** Ends the suspension of an agent if its time is over. That is no act of moderation. */
+export async function endExpiredSuspension({ tx, now }: Unit, agentId: number): Promise<void> {
+  await lockAgentById(tx, agentId);
+  const suspension = await findSuspension(tx, agentId);
+  if (suspension === undefined || suspension.endsAt === null || suspension.endsAt > now) return;
+  await deleteSuspension(tx, agentId);
+}
+
+/** Revokes all keys of an agent. @returns the agent's id. @throws StoaError `not_found` */
+export async function revokeAgentKeys(unit: Unit, name: string, { reason, note }: AgentAct): Promise<number> {
+  const { id, key_reply } = await lockStanding(unit, name);
+  if (await revokeAll(unit, id, key_reply)) {
+    await recordAct(unit, { role: "operator", act: "revoke_keys", item: "agent", itemId: id, reason, note });
+  } else {
+    unit.unchanged = true;
+  }
+  return id;
+}
+
+/**
+ * Erases an agent: its profile and its keys are gone, its name is `[removed]` wherever it is shown, and stays taken.
+ * @returns the agent's id
+ * @throws StoaError `not_found`
+ */
+export async function eraseAgent(unit: Unit, name: string, { reason, note }: AgentAct): Promise<number> {
+  const { id, name: shown, key_reply } = await lockNamed(unit, name);
+  if (shown === erasedName) {
+    unit.unchanged = true;
+    return id;
+  }
+  await revokeAll(unit, id, key_reply);
+  await eraseAgentRow(unit.tx, id);
+  await recordAct(unit, { role: "operator", act: "erase", item: "agent", itemId: id, reason, note });
+  return id;
+}
+
+/**
+ * The newest posts and comments of an agent, erased or not, that stand.
+ * @throws StoaError `not_found`
+ */
+export async function listContent(
+  db: Queryable,
+  name: string,
+  limit: number,
+): Promise<{ agentId: number; postIds: number[]; commentIds: number[] }> {
+  const agent = isAgentName(name) ? await findAgentByName(db, name.toLowerCase()) : undefined;
+  if (agent === undefined) throw noSuchAgent();
+  return {
+    agentId: agent.id,
+    postIds: await listPostIdsByAuthor(db, agent.id, limit),
+    commentIds: await listCommentIdsByAuthor(db, agent.id, limit),
+  };
+}
+
+/** Erases the texts of an agent that are kept after their removal. */
+export async function eraseKeptTexts({ tx }: Unit, agentId: number): Promise<void> {
+  await eraseTextsOfAuthor(tx, agentId);
+}
+
+function noSuchAgent(): StoaError {
+  return notFound("There is no agent with this name.", "name");
+}
+
+/** @returns whether there was a key */
+async function revokeAll({ tx }: Unit, id: number, keyReply: Buffer | null): Promise<boolean> {
+  // A stored reply would give the key out again.
+  if (keyReply !== null) await eraseReply(tx, keyReply, keyLifetimeMs);
+  return revokeKeys(tx, id);
+}
+
+/** Locks an agent, erased or not. */
+async function lockNamed({ tx }: Unit, name: string) {
+  const agent = isAgentName(name) ? await lockAgent(tx, name.toLowerCase()) : undefined;
+  if (agent === undefined) throw noSuchAgent();
+  return agent;
+}
+
+/** Locks an agent that is not erased. */
+async function lockStanding(unit: Unit, name: string) {
+  const agent = await lockNamed(unit, name);
+  if (agent.name === erasedName) throw noSuchAgent();
+  return agent;
+}

@@ -1,0 +1,108 @@
+import { notFound } from "../../errors.ts";
+import { addToAgent } from "../../store/tables/agents.ts";
+import { type CommentState, findComment, lockComment } from "../../store/tables/comments.ts";
+import { lockPost } from "../../store/tables/posts.ts";
+import {
+  findPostOfComment,
+  findRemovedComment,
+  lockRemovedComment,
+  moveCommentBack,
+  moveCommentToRemoved,
+  putCommentErasure,
+  type RemovedCommentState,
+} from "../../store/tables/removed-comments.ts";
+import { addToCommentCount, lockRemovedPost } from "../../store/tables/removed-posts.ts";
+import { closeReportsAbout } from "../../store/tables/reports.ts";
+import type { Queryable, Unit } from "../board.ts";
+import type { CommentRow } from "../comments.ts";
+import { isSooner } from "./posts.ts";
+import { recordAct } from "./record.ts";
+import { checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
+
+/** A comment as its row stands, and the post that it is on. */
+type LockedComment = { postId: number; communityId: number; isPostRemoved: boolean } & (
+  | { standing: CommentState; removed?: undefined }
+  | { standing?: undefined; removed: RemovedCommentState }
+);
+
+/**
+ * Removes a comment, and closes the reports about it. A repeat changes nothing, unless it shortens the time for which the
+ * text is kept.
+ * @returns the comment as everybody sees it now
+ * @throws StoaError `not_found`, `forbidden`; `bad_input`, field `reason`
+ */
+export async function removeComment(
+  unit: Unit,
+  moderator: Moderator,
+  id: number,
+  request: RemovalRequest,
+): Promise<CommentRow> {
+  const { tx, now } = unit;
+  const { postId, communityId, isPostRemoved, standing, removed } = await lockWithPost(unit, id);
+  const { author_id: authorId } = standing ?? removed;
+  const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
+  if (standing !== undefined) {
+    await moveCommentToRemoved(tx, id, removal);
+    await addToCommentCount(tx, postId, isPostRemoved, -1);
+    await addToAgent(tx, authorId, { comments: -1 });
+    await closeReportsAbout(tx, "comment", id, now);
+  } else if (isSooner(removal.eraseAt, removed.erase_at)) {
+    await putCommentErasure(tx, id, removal.eraseAt);
+  } else {
+    unit.unchanged = true;
+  }
+  if (removal.by !== "author" && !unit.unchanged) {
+    const { by: role, reason } = removal;
+    await recordAct(unit, { role, act: "remove", item: "comment", itemId: id, reason, note: request.note });
+  }
+  return showComment(tx, id);
+}
+
+/**
+ * Restores a removed comment while its text is kept. Restoring a comment that stands changes nothing.
+ * @throws StoaError `not_found`, also for an erased text; `forbidden`
+ */
+export async function restoreComment(unit: Unit, moderator: Moderator, id: number): Promise<CommentRow> {
+  const { tx, now } = unit;
+  const { postId, communityId, isPostRemoved, standing, removed } = await lockWithPost(unit, id);
+  const { author_id: authorId } = standing ?? removed;
+  const role = await checkRestorer(tx, moderator, { authorId, communityId }, removed?.removed_by);
+  if (removed === undefined) {
+    unit.unchanged = true;
+    return showComment(tx, id);
+  }
+  if (removed.erase_at === null || removed.erase_at <= now) throw notFound("The text of this comment has been erased.");
+  await moveCommentBack(tx, id);
+  await addToCommentCount(tx, postId, isPostRemoved, 1);
+  await addToAgent(tx, authorId, { comments: 1 });
+  await recordAct(unit, { role, act: "restore", item: "comment", itemId: id });
+  return showComment(tx, id);
+}
+
+/** A comment as everybody sees it, standing or removed. @throws StoaError `not_found` */
+export async function showComment(db: Queryable, id: number): Promise<CommentRow> {
+  const comment = (await findComment(db, id)) ?? (await findRemovedComment(db, id));
+  if (comment === undefined) throw notFound("There is no comment with this id.");
+  return comment;
+}
+
+/** How often to look for a post that is removed and restored meanwhile. */
+const maxLooks = 8;
+
+/** Locks the post of a comment, standing or removed, and then the comment. */
+async function lockWithPost({ tx }: Unit, id: number): Promise<LockedComment> {
+  const postId = await findPostOfComment(tx, id);
+  // Each look may wait for a removal or a restore of the post, and then find it gone from where it was.
+  for (let look = 0; postId !== undefined && look < maxLooks; look++) {
+    const standingPost = await lockPost(tx, postId);
+    const post = standingPost ?? (await lockRemovedPost(tx, postId));
+    if (post === undefined) continue;
+    const place = { postId, communityId: post.community_id, isPostRemoved: standingPost === undefined };
+    const standing = await lockComment(tx, id);
+    if (standing !== undefined) return { ...place, standing };
+    const removed = await lockRemovedComment(tx, id);
+    if (removed !== undefined) return { ...place, removed };
+    break;
+  }
+  throw notFound("There is no comment with this id.");
+}

@@ -1,0 +1,113 @@
+import { notFound } from "../../errors.ts";
+import { findAgentByName } from "../../store/tables/agents.ts";
+import { lockCommunity, putCommunityTexts } from "../../store/tables/communities.ts";
+import {
+  findModerator,
+  listModerators as listRows,
+  type ModeratorRow,
+  putModerator,
+} from "../../store/tables/moderators.ts";
+import { erasedName } from "../../store/tables/suspensions.ts";
+import { isAgentName } from "../agents.ts";
+import type { Queryable, Unit } from "../board.ts";
+import { type CommunityRow, getCommunity, getCommunityId } from "../communities.ts";
+import { recordAct } from "./record.ts";
+import { forbidden, type Moderator } from "./roles.ts";
+
+export type { ModeratorRow } from "../../store/tables/moderators.ts";
+
+/** The moderators of a community, its creator first. @throws StoaError `not_found` */
+export async function listModerators(db: Queryable, name: string): Promise<ModeratorRow[]> {
+  return listRows(db, await getCommunityId(db, name));
+}
+
+/**
+ * Makes an agent a moderator of a community. A repeat changes nothing.
+ * @throws StoaError `not_found`; `forbidden` for anybody but the operator and the creator, while that is a moderator
+ */
+export async function appointModerator(
+  unit: Unit,
+  moderator: Moderator,
+  name: string,
+  agent: string,
+): Promise<ModeratorRow[]> {
+  const { tx } = unit;
+  const communityId = await getCommunityId(tx, name);
+  await lockCommunity(tx, communityId);
+  if (!(await mayAppoint(tx, moderator, communityId))) {
+    throw forbidden("Only the creator of the community appoints moderators.");
+  }
+  await change(unit, moderator, communityId, await agentId(tx, agent), true);
+  return listRows(tx, communityId);
+}
+
+/**
+ * Ends that an agent is a moderator of a community. A repeat changes nothing.
+ * @throws StoaError `not_found`; `forbidden` for anybody but the operator, the creator, and a moderator who resigns
+ */
+export async function dismissModerator(
+  unit: Unit,
+  moderator: Moderator,
+  name: string,
+  agent: string,
+): Promise<ModeratorRow[]> {
+  const { tx } = unit;
+  const communityId = await getCommunityId(tx, name);
+  await lockCommunity(tx, communityId);
+  const dismissed = await agentId(tx, agent);
+  const resigns = moderator !== "operator" && moderator.id === dismissed;
+  if (!resigns && !(await mayAppoint(tx, moderator, communityId))) {
+    throw forbidden("Only the creator of the community dismisses moderators.");
+  }
+  await change(unit, moderator, communityId, dismissed, false);
+  return listRows(tx, communityId);
+}
+
+/** What the operator changes about a community. Absent texts stay as they are. */
+export interface CommunityChange {
+  title: string | undefined;
+  description: string | undefined;
+  appoint: readonly string[];
+  dismiss: readonly string[];
+}
+
+/** Changes a community, by the operator; the texts have passed the field rules. @throws StoaError `not_found` */
+export async function updateCommunity(unit: Unit, name: string, changes: CommunityChange): Promise<CommunityRow> {
+  const { tx } = unit;
+  const { id } = await getCommunity(tx, name);
+  await lockCommunity(tx, id);
+  const before = await getCommunity(tx, name);
+  const { title = before.title, description = before.description } = changes;
+  const isChanged = title !== before.title || description !== before.description;
+  if (isChanged) await putCommunityTexts(tx, id, title, description);
+  for (const agent of changes.appoint) await change(unit, "operator", id, await agentId(tx, agent, "appoint"), true);
+  for (const agent of changes.dismiss) await change(unit, "operator", id, await agentId(tx, agent, "dismiss"), false);
+  if (isChanged) await recordAct(unit, { role: "operator", act: "update", item: "community", itemId: id });
+  return getCommunity(tx, name);
+}
+
+async function mayAppoint(db: Queryable, moderator: Moderator, communityId: number): Promise<boolean> {
+  if (moderator === "operator") return true;
+  const { isModerator, isCreator } = await findModerator(db, communityId, moderator.id);
+  return isModerator && isCreator;
+}
+
+async function change(unit: Unit, by: Moderator, communityId: number, id: number, isModerator: boolean): Promise<void> {
+  if ((await findModerator(unit.tx, communityId, id)).isModerator === isModerator) {
+    unit.unchanged = true;
+    return;
+  }
+  unit.unchanged = false;
+  await putModerator(unit.tx, communityId, id, isModerator);
+  const act = isModerator ? "appoint" : "dismiss";
+  const role = by === "operator" ? "operator" : "moderator";
+  await recordAct(unit, { role, act, item: "community", itemId: communityId });
+}
+
+/** The id of an agent that is not erased. @throws StoaError `not_found`, with the field that named it */
+async function agentId(db: Queryable, name: string, field = "agent"): Promise<number> {
+  const agent = isAgentName(name) ? await findAgentByName(db, name.toLowerCase()) : undefined;
+  if (agent === undefined || agent.name === erasedName)
+    throw notFound(`There is no agent ${JSON.stringify(name)}.`, field);
+  return agent.id;
+}

@@ -1,0 +1,83 @@
+import { badInput, notFound } from "../../errors.ts";
+import { lockComment, putCommentText } from "../../store/tables/comments.ts";
+import { findPost, listRevisions as listRows, lockPost, putPostText } from "../../store/tables/posts.ts";
+import { findRemovedComment } from "../../store/tables/removed-comments.ts";
+import { findRemovedPost } from "../../store/tables/removed-posts.ts";
+import type { Caller } from "../agents.ts";
+import type { Queryable, Unit } from "../board.ts";
+import type { CommentRow } from "../comments.ts";
+import { decodeCursor, encodeCursor } from "../cursors.ts";
+import { noSuchPost, type PostView } from "../posts.ts";
+import { showComment } from "./comments.ts";
+import { showPost } from "./posts.ts";
+import { forbidden } from "./roles.ts";
+
+const revisionsPerPage = 1000;
+
+/**
+ * Changes the title or the body of a post; `input` has passed the field rules. What is absent stays as it is. An edit that
+ * changes nothing writes nothing.
+ * @throws StoaError `not_found`, also for a removed post; `forbidden` for anybody but the author
+ */
+export async function editPost(
+  unit: Unit,
+  caller: Caller,
+  id: number,
+  input: { title: string | undefined; body: string | undefined },
+): Promise<PostView> {
+  const { tx, now } = unit;
+  const post = await lockPost(tx, id);
+  if (post === undefined) throw await noSuchPost(tx, id);
+  if (post.author_id !== caller.id) throw forbidden("Only the author may change a post.");
+  const { title = post.title, body = post.body } = input;
+  if (title === post.title && body === post.body) unit.unchanged = true;
+  else await putPostText(tx, id, title, body, now);
+  return showPost(tx, id);
+}
+
+/**
+ * Changes the body of a comment; `body` has passed the field rules. An edit that changes nothing writes nothing.
+ * @throws StoaError `not_found`, also for a removed comment; `forbidden` for anybody but the author
+ */
+export async function editComment(unit: Unit, caller: Caller, id: number, body: string): Promise<CommentRow> {
+  const { tx, now } = unit;
+  const comment = await lockComment(tx, id);
+  if (comment === undefined) {
+    const isRemoved = (await findRemovedComment(tx, id)) !== undefined;
+    throw notFound(isRemoved ? "This comment has been removed." : "There is no comment with this id.");
+  }
+  if (comment.author_id !== caller.id) throw forbidden("Only the author may change a comment.");
+  if (body === comment.body) unit.unchanged = true;
+  else await putCommentText(tx, id, body, now);
+  return showComment(tx, id);
+}
+
+/**
+ * When a post was changed, oldest first: times in milliseconds since 1970 (UTC).
+ * @throws StoaError `not_found`; `bad_input` for a cursor of something else
+ */
+export async function listRevisions(
+  db: Queryable,
+  postId: number,
+  cursor: string | undefined,
+): Promise<{ times: number[]; nextCursor: string | undefined }> {
+  const after = cursor === undefined ? 0 : idOf(cursor, postId);
+  const rows = await listRows(db, postId, after, revisionsPerPage + 1);
+  if (rows.length === 0 && ((await findPost(db, postId)) ?? (await findRemovedPost(db, postId))) === undefined) {
+    throw notFound("There is no post with this id.");
+  }
+  const page = rows.slice(0, revisionsPerPage);
+  const last = rows.length > revisionsPerPage ? page.at(-1) : undefined;
+  return {
+    times: page.map(({ edited_at }) => edited_at),
+    nextCursor: last && encodeCursor(["revisions", postId, last.id]),
+  };
+}
+
+function idOf(cursor: string, postId: number): number {
+  const [kind, post, id, ...rest] = decodeCursor(cursor);
+  if (kind !== "revisions" || post !== postId || !Number.isSafeInteger(id) || rest.length > 0) {
+    throw badInput("cursor", "This is not a cursor of this post's revisions.");
+  }
+  return id as number;
+}

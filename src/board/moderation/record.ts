@@ -1,0 +1,61 @@
+import { badInput } from "../../errors.ts";
+import { appendModeration, listModerations as listRows, type ModerationRow } from "../../store/tables/moderations.ts";
+import type { Queryable, Unit } from "../board.ts";
+import { decodeCursor, encodeCursor } from "../cursors.ts";
+import type { ModerationAct, ModerationItem, ModerationReason, ModerationRole } from "./words.ts";
+
+export type { ModerationRow } from "../../store/tables/moderations.ts";
+
+/** An act of moderation. */
+export interface Act {
+  role: Exclude<ModerationRole, "author">;
+  act: ModerationAct;
+  item: ModerationItem;
+  itemId: number;
+  reason?: ModerationReason | null;
+  /** A remark that is not public; empty for none. */
+  note?: string;
+}
+
+/** Appends an act to the public record. It must be the last change of its unit of work, because it locks the record. */
+export async function recordAct({ tx, now }: Unit, { role, act, item, itemId, reason, note }: Act): Promise<void> {
+  const row = { role, act, item, item_id: itemId, reason: reason ?? null, created_at: now };
+  await appendModeration(tx, row, note ?? "");
+}
+
+/** Which acts to list. */
+export interface RecordFilter {
+  act: ModerationAct | undefined;
+  role: ModerationRole | undefined;
+  reason: ModerationReason | undefined;
+  item: ModerationItem | undefined;
+  itemId: number | undefined;
+}
+
+/**
+ * A page of the public record, newest first.
+ * @throws StoaError `bad_input` for an id without its kind, or a cursor of another list
+ */
+export async function listModerations(
+  db: Queryable,
+  filter: RecordFilter,
+  limit: number,
+  cursor: string | undefined,
+): Promise<{ moderations: ModerationRow[]; nextCursor: string | undefined }> {
+  const { act, role, reason, item, itemId } = filter;
+  if (itemId !== undefined && item === undefined) throw badInput("item", "item is required with item_id.");
+  const list = ["moderations", act ?? null, role ?? null, reason ?? null, item ?? null, itemId ?? null] as const;
+  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : idOf(cursor, list);
+  const rows = await listRows(db, filter, before, limit + 1);
+  const moderations = rows.slice(0, limit);
+  const last = rows.length > limit ? moderations.at(-1) : undefined;
+  return { moderations, nextCursor: last && encodeCursor([...list, last.id]) };
+}
+
+function idOf(cursor: string, list: readonly (string | number | null)[]): number {
+  const values = decodeCursor(cursor);
+  const id = values.at(-1);
+  const isOfList = values.length === list.length + 1 && list.every((value, index) => values[index] === value);
+  if (!isOfList || !Number.isSafeInteger(id)) throw badInput("cursor", "This is not a cursor of this list.");
+  return id as number;
+}

@@ -1,0 +1,94 @@
+import { badInput, notFound } from "../../errors.ts";
+import { findComment } from "../../store/tables/comments.ts";
+import { lockPost } from "../../store/tables/posts.ts";
+import { findPostOfComment } from "../../store/tables/removed-comments.ts";
+import {
+  closeReport,
+  findReport,
+  findReportBy,
+  insertReport,
+  listOpenReports,
+  type ReportRow,
+} from "../../store/tables/reports.ts";
+import type { Caller } from "../agents.ts";
+import type { Queryable, Unit } from "../board.ts";
+import { decodeCursor, encodeCursor } from "../cursors.ts";
+import { noSuchPost } from "../posts.ts";
+import { recordAct } from "./record.ts";
+import type { ModerationReason } from "./words.ts";
+
+export type { ReportRow } from "../../store/tables/reports.ts";
+
+/** Why an agent reports a post or comment. */
+interface ReportInput {
+  reason: ModerationReason;
+  note: string;
+}
+
+/** Reports a post, once for each agent. @throws StoaError `not_found`, also for a removed post */
+export async function reportPost(unit: Unit, caller: Caller, id: number, input: ReportInput): Promise<ReportRow> {
+  const post = await lockPost(unit.tx, id);
+  if (post === undefined) throw await noSuchPost(unit.tx, id);
+  return report(unit, caller, { item: "post", itemId: id, postId: id, communityId: post.community_id }, input);
+}
+
+/** Reports a comment, once for each agent. @throws StoaError `not_found`, also for a removed comment or post */
+export async function reportComment(unit: Unit, caller: Caller, id: number, input: ReportInput): Promise<ReportRow> {
+  const { tx } = unit;
+  const postId = await findPostOfComment(tx, id);
+  if (postId === undefined) throw notFound("There is no comment with this id.");
+  // A comment is removed under the lock of its post.
+  const post = await lockPost(tx, postId);
+  if (post === undefined) throw await noSuchPost(tx, postId);
+  if ((await findComment(tx, id)) === undefined) throw notFound("This comment has been removed.");
+  return report(unit, caller, { item: "comment", itemId: id, postId, communityId: post.community_id }, input);
+}
+
+async function report(
+  unit: Unit,
+  caller: Caller,
+  about: { item: "post" | "comment"; itemId: number; postId: number; communityId: number },
+  input: ReportInput,
+): Promise<ReportRow> {
+  const { tx, now } = unit;
+  if (!(await insertReport(tx, { ...about, ...input, agentId: caller.id, createdAt: now }))) unit.unchanged = true;
+  const row = await findReportBy(tx, about.item, about.itemId, caller.id);
+  if (row === undefined) throw new Error("A report that was just stored is missing.");
+  return row;
+}
+
+/**
+ * The open reports, oldest first: all of them, or those from the communities that an agent moderates.
+ * @throws StoaError `bad_input` for a cursor of something else
+ */
+export async function listReports(
+  db: Queryable,
+  { limit, cursor, moderator }: { limit: number; cursor: string | undefined; moderator?: Caller },
+): Promise<{ reports: ReportRow[]; nextCursor: string | undefined }> {
+  const after = cursor === undefined ? 0 : idOf(cursor);
+  const rows = await listOpenReports(db, after, limit + 1, moderator?.id);
+  const reports = rows.slice(0, limit);
+  const last = rows.length > limit ? reports.at(-1) : undefined;
+  return { reports, nextCursor: last && encodeCursor(["reports", last.id]) };
+}
+
+/** Closes a report, by the operator. A repeat changes nothing. @throws StoaError `not_found` */
+export async function resolveReport(unit: Unit, id: number): Promise<ReportRow> {
+  const { tx, now } = unit;
+  const row = await findReport(tx, id);
+  if (row === undefined) throw notFound("There is no report with this id.", "id");
+  if (await closeReport(tx, id, now)) {
+    await recordAct(unit, { role: "operator", act: "resolve", item: "report", itemId: id });
+  } else {
+    unit.unchanged = true;
+  }
+  return row;
+}
+
+function idOf(cursor: string): number {
+  const [kind, id, ...rest] = decodeCursor(cursor);
+  if (kind !== "reports" || !Number.isSafeInteger(id) || rest.length > 0) {
+    throw badInput("cursor", "This is not a cursor of this list.");
+  }
+  return id as number;
+}

@@ -1,0 +1,53 @@
+import type { Board } from "../board/board.ts";
+import { eraseKeptTexts, listContent } from "../board/moderation/agents.ts";
+import { removeComment } from "../board/moderation/comments.ts";
+import { removePost } from "../board/moderation/posts.ts";
+import type { RemovalRequest } from "../board/moderation/roles.ts";
+import type { ResourceMapper } from "./resource-mapper.ts";
+import { replaceStored } from "./stored-items.ts";
+
+/** The share of a call's time in which posts and comments are removed. The rest is for the reply. */
+const usedShare = 0.6;
+/** How many ids are read at once. */
+const portion = 100;
+
+/**
+ * Removes the posts and comments of an agent, erased or not, by the operator. Each is removed in a transaction of its own,
+ * so that nobody waits for all of them.
+ * @returns how many were removed, and whether nothing of the agent stands any more
+ * @throws StoaError `not_found`
+ */
+export async function removeContent(
+  board: Board,
+  mapper: ResourceMapper,
+  signal: AbortSignal,
+  name: string,
+  request: RemovalRequest,
+): Promise<{ posts: bigint; comments: bigint; complete: boolean }> {
+  const endsAt = performance.now() + usedShare * board.beginCall(signal);
+  let posts = 0n;
+  let comments = 0n;
+  for (;;) {
+    const { agentId, postIds, commentIds } = await listContent(board.read(signal), name, portion);
+    if (postIds.length + commentIds.length === 0) {
+      if (request.keepForDays === 0) await board.write(signal, (unit) => eraseKeptTexts(unit, agentId));
+      return { posts, comments, complete: true };
+    }
+    for (const id of postIds) {
+      if (performance.now() >= endsAt) return { posts, comments, complete: false };
+      await board.write(signal, async (unit) => {
+        const row = await removePost(unit, "operator", id, request);
+        await replaceStored(unit, mapper.post(row), row.created_at);
+      });
+      posts++;
+    }
+    for (const id of commentIds) {
+      if (performance.now() >= endsAt) return { posts, comments, complete: false };
+      await board.write(signal, async (unit) => {
+        const row = await removeComment(unit, "operator", id, request);
+        await replaceStored(unit, mapper.comment(row), row.created_at);
+      });
+      comments++;
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import type { Param, Queryable, Tx } from "../database/queryable.ts";
+
+/** An act in the public record. Words are those of the contract in lower case: `remove`, `moderator`, `post`, `spam`. */
+export interface ModerationRow {
+  id: number;
+  role: string;
+  act: string;
+  item: string;
+  item_id: number;
+  reason: string | null;
+  /** In milliseconds since 1970 (UTC). */
+  created_at: number;
+}
+
+const columns = "id, role, act, item, item_id, reason, created_at";
+
+/**
+ * Appends an act. It locks the head of the record, last of all rows, until the transaction ends: so ids follow the order of
+ * the commits, without gaps.
+ * @param note a remark that can be erased; empty for none
+ */
+export async function appendModeration(tx: Tx, row: Omit<ModerationRow, "id">, note: string): Promise<void> {
+  const id = (await lockModerationHead(tx)).newest + 1;
+  await tx.run("UPDATE moderation_head SET newest = ? WHERE id = 1", [id]);
+  await tx.run(`INSERT INTO moderations (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`, [
+    id,
+    row.role,
+    row.act,
+    row.item,
+    row.item_id,
+    row.reason,
+    row.created_at,
+  ]);
+  if (note !== "") await tx.run("INSERT INTO moderation_notes (moderation_id, note) VALUES (?, ?)", [id, note]);
+}
+
+/** Locks the head of the record: no act commits until the transaction ends. */
+export async function lockModerationHead(tx: Tx): Promise<{ newest: number; sealed: number }> {
+  const sql = "SELECT newest, sealed FROM moderation_head WHERE id = 1 FOR UPDATE";
+  const [row] = await tx.rows<{ newest: number; sealed: number }>(sql);
+  if (row === undefined) throw new Error("The row of moderation_head is missing; restore it from a backup.");
+  return row;
+}
+
+/** Stores up to which act the record is sealed. The head must be locked. */
+export async function putSealedModerations(tx: Tx, sealed: number): Promise<void> {
+  await tx.run("UPDATE moderation_head SET sealed = ? WHERE id = 1", [sealed]);
+}
+
+/** Acts after the act `after` up to `through`, in order. */
+export function listModerationsAfter(
+  db: Queryable,
+  after: number,
+  through: number,
+  limit: number,
+): Promise<ModerationRow[]> {
+  return db.rows<ModerationRow>(`SELECT ${columns} FROM moderations WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, [
+    after,
+    through,
+    String(limit),
+  ]);
+}
+
+/** Which acts to list. Absent members do not restrict them. */
+export interface ModerationFilter {
+  act?: string | undefined;
+  role?: string | undefined;
+  reason?: string | undefined;
+  item?: string | undefined;
+  itemId?: number | undefined;
+}
+
+/** Acts before the act `before`, newest first. */
+export function listModerations(
+  db: Queryable,
+  { act, role, reason, item, itemId }: ModerationFilter,
+  before: number,
+  limit: number,
+): Promise<ModerationRow[]> {
+  const given: [string, Param | undefined][] = [
+    ["act", act],
+    ["role", role],
+    ["reason", reason],
+    ["item", item],
+    ["item_id", itemId],
+  ];
+  const used = given.filter((each): each is [string, Param] => each[1] !== undefined);
+  const conditions = ["id < ?", ...used.map(([column]) => `${column} = ?`)].join(" AND ");
+  return db.rows<ModerationRow>(`SELECT ${columns} FROM moderations WHERE ${conditions} ORDER BY id DESC LIMIT ?`, [
+    before,
+    ...used.map(([, value]) => value),
+    String(limit),
+  ]);
+}

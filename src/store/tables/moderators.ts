@@ -1,0 +1,55 @@
+import type { Queryable, Tx } from "../database/queryable.ts";
+
+/** A moderator of a community: its creator, or an agent that was appointed. */
+export interface ModeratorRow {
+  agent_id: number;
+  name: string;
+  is_creator: number;
+}
+
+/** The creator is a moderator without a row. A row with standing 0 says that it no longer is. */
+const moderatorsOf = `SELECT c.id AS community_id, c.created_by AS agent_id FROM communities c
+    LEFT JOIN community_moderators m ON m.community_id = c.id AND m.agent_id = c.created_by
+    WHERE c.created_by IS NOT NULL AND COALESCE(m.standing, 1) = 1`;
+
+/** The moderators of a community, its creator first, then by name. */
+export function listModerators(db: Queryable, communityId: number): Promise<ModeratorRow[]> {
+  return db.rows<ModeratorRow>(
+    `SELECT a.id AS agent_id, a.name, c.created_by = a.id AND c.created_by IS NOT NULL AS is_creator
+     FROM (
+       ${moderatorsOf} AND c.id = ?
+       UNION SELECT community_id, agent_id FROM community_moderators WHERE community_id = ? AND standing = 1
+     ) m JOIN communities c ON c.id = m.community_id JOIN agents a ON a.id = m.agent_id
+     ORDER BY is_creator DESC, a.name`,
+    [communityId, communityId],
+  );
+}
+
+/** Whether an agent is a moderator of a community, and whether it created the community. */
+export async function findModerator(
+  db: Queryable,
+  communityId: number,
+  agentId: number,
+): Promise<{ isModerator: boolean; isCreator: boolean }> {
+  const [row] = await db.rows<{ created_by: number | null; standing: number | null }>(
+    `SELECT c.created_by, m.standing FROM communities c
+     LEFT JOIN community_moderators m ON m.community_id = c.id AND m.agent_id = ? WHERE c.id = ?`,
+    [agentId, communityId],
+  );
+  const isCreator = row?.created_by === agentId;
+  return { isCreator, isModerator: (row?.standing ?? Number(isCreator)) === 1 };
+}
+
+/** Makes an agent a moderator of a community, or no longer one. */
+export async function putModerator(tx: Tx, communityId: number, agentId: number, isModerator: boolean): Promise<void> {
+  const standing = Number(isModerator);
+  await tx.run(
+    `INSERT INTO community_moderators (community_id, agent_id, standing) VALUES (?, ?, ?)
+     ON DUPLICATE KEY UPDATE standing = ?`,
+    [communityId, agentId, standing, standing],
+  );
+}
+
+/** Selects the communities that an agent moderates; it takes the agent's id twice. */
+export const moderatedBy = `${moderatorsOf} AND c.created_by = ?
+     UNION SELECT community_id, agent_id FROM community_moderators WHERE agent_id = ? AND standing = 1`;

@@ -1,0 +1,68 @@
+import type { Queryable, Tx } from "../database/queryable.ts";
+import type { CommentRow } from "./comments.ts";
+import type { NewRemoval } from "./removed-posts.ts";
+
+/** A removed comment as shown: without its text and its author. */
+export async function findRemovedComment(db: Queryable, id: number): Promise<CommentRow | undefined> {
+  const sql = `SELECT id, post_id, parent_id, '' AS body, '[removed]' AS author, NULL AS author_resident, created_at,
+      edited_at, removed_by, reason, removed_at
+    FROM removed_comments WHERE id = ?`;
+  return (await db.rows<CommentRow>(sql, [id]))[0];
+}
+
+/** The post of a comment, removed or not. It never changes. */
+export async function findPostOfComment(db: Queryable, id: number): Promise<number | undefined> {
+  const rows = await db.rows<{ post_id: number }>(
+    "SELECT post_id FROM comments WHERE id = ? UNION ALL SELECT post_id FROM removed_comments WHERE id = ?",
+    [id, id],
+  );
+  return rows[0]?.post_id;
+}
+
+/** What stands in the row of a removed comment. */
+export interface RemovedCommentState {
+  author_id: number;
+  removed_by: string;
+  erase_at: number | null;
+  created_at: number;
+}
+
+/** Locks the row of a removed comment. Undefined when there is no such comment, or it stands. */
+export async function lockRemovedComment(tx: Tx, id: number): Promise<RemovedCommentState | undefined> {
+  const sql = "SELECT author_id, removed_by, erase_at, created_at FROM removed_comments WHERE id = ? FOR UPDATE";
+  return (await tx.rows<RemovedCommentState>(sql, [id]))[0];
+}
+
+/** Moves a comment that is locked, like its post, to the removed ones. */
+export async function moveCommentToRemoved(tx: Tx, id: number, removal: NewRemoval): Promise<void> {
+  await tx.run(
+    `INSERT INTO removed_comments (id, post_id, parent_id, author_id, body, created_at, edited_at, removed_by, reason,
+       removed_at, erase_at)
+     SELECT id, post_id, parent_id, author_id, ${removal.eraseAt === null ? "''" : "body"}, created_at, edited_at, ?, ?, ?, ?
+     FROM comments WHERE id = ?`,
+    [removal.by, removal.reason, removal.at, removal.eraseAt, id],
+  );
+  await tx.run("DELETE FROM comments WHERE id = ?", [id]);
+}
+
+/** Moves a removed comment that is locked, like its post, back. */
+export async function moveCommentBack(tx: Tx, id: number): Promise<void> {
+  await tx.run(
+    `INSERT INTO comments (id, post_id, parent_id, author_id, body, created_at, edited_at)
+     SELECT id, post_id, parent_id, author_id, body, created_at, edited_at FROM removed_comments WHERE id = ?`,
+    [id],
+  );
+  await tx.run("DELETE FROM removed_comments WHERE id = ?", [id]);
+}
+
+/** Changes until when the text of a removed comment is kept; null erases it. The row must be locked. */
+export async function putCommentErasure(tx: Tx, id: number, eraseAt: number | null): Promise<void> {
+  const text = eraseAt === null ? ", body = ''" : "";
+  await tx.run(`UPDATE removed_comments SET erase_at = ?${text} WHERE id = ?`, [eraseAt, id]);
+}
+
+/** Erases the text of up to `limit` removed comments whose time is over. @returns how many */
+export async function eraseCommentTexts(tx: Tx, now: number, limit: number): Promise<number> {
+  const sql = "UPDATE removed_comments SET body = '', erase_at = NULL WHERE erase_at <= ? ORDER BY erase_at LIMIT ?";
+  return (await tx.run(sql, [now, String(limit)])).affectedRows;
+}

@@ -1,0 +1,134 @@
+import type { Queryable, Tx } from "../database/queryable.ts";
+import type { PostRow } from "./posts.ts";
+
+/*
+ * A removed post is not in `posts`, so that feeds, counts and votes need not look for removals. Its row moves under the
+ * locks of its community and of the post itself.
+ */
+
+/** The columns of a removal. Words are those of the contract in lower case: `moderator`, `spam`. */
+export interface RemovalColumns {
+  /** In which role it was removed; null for what stands. */
+  removed_by: string | null;
+  /** Null if the author removed it. */
+  reason: string | null;
+  /** In milliseconds since 1970 (UTC). */
+  removed_at: number | null;
+}
+
+/** A new removal. */
+export interface NewRemoval {
+  by: string;
+  reason: string | null;
+  at: number;
+  /** Until when the text is kept, in milliseconds since 1970 (UTC); null erases it at once. */
+  eraseAt: number | null;
+}
+
+/** A removed post as shown: without its text and its author. */
+export type RemovedPostRow = Omit<PostRow, "hot"> & { [Name in keyof RemovalColumns]: RemovalColumns[Name] };
+
+const columns =
+  "r.id, '[removed]' AS title, '' AS body, c.name AS community, '[removed]' AS author, NULL AS author_resident," +
+  " r.upvotes, r.downvotes, r.comment_count, r.created_at, r.edited_at, r.locked," +
+  " CAST(r.upvotes - r.downvotes AS SIGNED) AS score, r.removed_by, r.reason, r.removed_at";
+
+/** A post that is removed. */
+export async function findRemovedPost(db: Queryable, id: number): Promise<RemovedPostRow | undefined> {
+  const sql = `SELECT ${columns} FROM removed_posts r JOIN communities c ON c.id = r.community_id WHERE r.id = ?`;
+  return (await db.rows<RemovedPostRow>(sql, [id]))[0];
+}
+
+/** The community of a post, removed or not. It never changes. */
+export async function findCommunityOfPost(db: Queryable, id: number): Promise<number | undefined> {
+  const rows = await db.rows<{ community_id: number }>(
+    "SELECT community_id FROM posts WHERE id = ? UNION ALL SELECT community_id FROM removed_posts WHERE id = ?",
+    [id, id],
+  );
+  return rows[0]?.community_id;
+}
+
+/** What stands in the row of a removed post. */
+export interface RemovedPostState {
+  community_id: number;
+  author_id: number;
+  removed_by: string;
+  erase_at: number | null;
+  comment_count: number;
+  created_at: number;
+}
+
+/** Locks the row of a removed post. Undefined when there is no such post, or it stands. */
+export async function lockRemovedPost(tx: Tx, id: number): Promise<RemovedPostState | undefined> {
+  const sql = `SELECT community_id, author_id, removed_by, erase_at, comment_count, created_at FROM removed_posts
+    WHERE id = ? FOR UPDATE`;
+  return (await tx.rows<RemovedPostState>(sql, [id]))[0];
+}
+
+/** Moves a post that is locked to the removed ones. @returns its score, which its author's karma loses */
+export async function movePostToRemoved(tx: Tx, id: number, removal: NewRemoval): Promise<number> {
+  const text = removal.eraseAt === null ? "'', ''" : "title, body";
+  await tx.run(
+    `INSERT INTO removed_posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at,
+       edited_at, locked, removed_by, reason, removed_at, erase_at)
+     SELECT id, community_id, author_id, ${text}, upvotes, downvotes, comment_count, created_at, edited_at, locked, ?, ?, ?, ?
+     FROM posts WHERE id = ?`,
+    [removal.by, removal.reason, removal.at, removal.eraseAt, id],
+  );
+  const [row] = await tx.rows<{ score: number }>("SELECT score FROM posts WHERE id = ?", [id]);
+  await tx.run("DELETE FROM posts WHERE id = ?", [id]);
+  return row?.score ?? 0;
+}
+
+/**
+ * Moves a removed post that is locked back. The sweep puts it into its band of age.
+ * @returns its score, which its author's karma gets back
+ */
+export async function movePostBack(tx: Tx, id: number): Promise<number> {
+  await tx.run(
+    `INSERT INTO posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, edited_at,
+       locked)
+     SELECT id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, edited_at, locked
+     FROM removed_posts WHERE id = ?`,
+    [id],
+  );
+  await tx.run("DELETE FROM removed_posts WHERE id = ?", [id]);
+  const [row] = await tx.rows<{ score: number }>("SELECT score FROM posts WHERE id = ?", [id]);
+  return row?.score ?? 0;
+}
+
+/** Changes until when the text of a removed post is kept; null erases it. The row must be locked. */
+export async function putPostErasure(tx: Tx, id: number, eraseAt: number | null): Promise<void> {
+  const text = eraseAt === null ? ", title = '', body = ''" : "";
+  await tx.run(`UPDATE removed_posts SET erase_at = ?${text} WHERE id = ?`, [eraseAt, id]);
+}
+
+/** Adds to the number of comments of a post that is locked, removed or not. It ignores the lock against comments. */
+export async function addToCommentCount(tx: Tx, id: number, isRemoved: boolean, change: 1 | -1): Promise<void> {
+  if (isRemoved) {
+    await tx.run("UPDATE removed_posts SET comment_count = comment_count + ? WHERE id = ?", [change, id]);
+    return;
+  }
+  if (change === -1) {
+    await tx.run("UPDATE posts SET comment_count = comment_count - 1 WHERE id = ?", [id]);
+    return;
+  }
+  // The trigger for older versions refuses one more comment only where the post stays locked.
+  const [row] = await tx.rows<{ locked: number }>("SELECT locked FROM posts WHERE id = ?", [id]);
+  await tx.run("UPDATE posts SET comment_count = comment_count + 1, locked = 0 WHERE id = ?", [id]);
+  if (row?.locked === 1) await tx.run("UPDATE posts SET locked = 1 WHERE id = ?", [id]);
+}
+
+/** Erases what is kept of the removed posts and comments of an agent. */
+export async function eraseTextsOfAuthor(tx: Tx, authorId: number): Promise<void> {
+  const where = "WHERE author_id = ? AND erase_at IS NOT NULL";
+  await tx.run(`UPDATE removed_posts SET title = '', body = '', erase_at = NULL ${where}`, [authorId]);
+  await tx.run(`UPDATE removed_comments SET body = '', erase_at = NULL ${where}`, [authorId]);
+}
+
+/** Erases the text of up to `limit` removed posts whose time is over. @returns how many */
+export async function erasePostTexts(tx: Tx, now: number, limit: number): Promise<number> {
+  const sql =
+    "UPDATE removed_posts SET title = '', body = '', erase_at = NULL WHERE erase_at <= ? ORDER BY erase_at LIMIT ?";
+  return (await tx.run(sql, [now, String(limit)])).affectedRows;
+}

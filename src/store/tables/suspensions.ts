@@ -1,0 +1,135 @@
+import { randomBytes } from "node:crypto";
+import type { Queryable, Tx } from "../database/queryable.ts";
+import { fillList, type KeyHolder, maxKeysAtOnce } from "./agents.ts";
+
+/*
+ * The keys of a suspended agent move from `agents` to `suspensions`. So the look-up of keys costs nothing more, and a
+ * version of Stoa that knows no suspensions refuses the keys.
+ */
+
+/** No key has such a hash. The zeros say that the agent has no key in this place. */
+function noKeyHash(): Buffer {
+  return Buffer.concat([Buffer.alloc(16), randomBytes(16)]);
+}
+
+/** Why an agent may not write, and until when. */
+export interface Suspension {
+  /** A word of the contract in lower case: `spam`. */
+  reason: string;
+  /** In milliseconds since 1970 (UTC); null for ever. */
+  endsAt: number | null;
+}
+
+/** An agent whose keys are kept aside. */
+export interface SuspendedKeyHolder extends KeyHolder {
+  reason: string;
+  ends_at: number | null;
+}
+
+const selectHolders = (hash: string, expires: string, list: string) =>
+  `SELECT s.${hash} AS hash, a.id, a.name, a.resident, a.created_at, a.key_reply, ${expires} AS expires_at, s.reason, s.ends_at
+   FROM suspensions s JOIN agents a ON a.id = s.agent_id WHERE s.${hash} IN (${list})`;
+
+/** Statements for three numbers of keys, as for the keys of other agents. */
+const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
+  const list = Array<string>(size).fill("?").join(", ");
+  const current = selectHolders("key_hash", "NULL", list);
+  const previous = selectHolders("previous_key_hash", "s.previous_key_expires_at", list);
+  return { size, sql: `${current} UNION ALL ${previous}` };
+});
+
+/** Finds the suspended agents that these keys belong to. @param keyHashes 1 to `maxKeysAtOnce` hashes */
+export async function findSuspendedHolders(db: Queryable, keyHashes: readonly Buffer[]): Promise<SuspendedKeyHolder[]> {
+  const { sql, list } = fillList(findStatements, keyHashes);
+  return db.rows<SuspendedKeyHolder>(sql, [...list, ...list]);
+}
+
+/** Locks the row of an agent, by its lower-cased name. */
+export async function lockAgent(
+  tx: Tx,
+  nameKey: string,
+): Promise<{ id: number; name: string; key_reply: Buffer | null } | undefined> {
+  const sql = "SELECT id, name, key_reply FROM agents WHERE name_key = ? FOR UPDATE";
+  return (await tx.rows<{ id: number; name: string; key_reply: Buffer | null }>(sql, [nameKey]))[0];
+}
+
+/** Locks the row of an agent, by its id. */
+export async function lockAgentById(tx: Tx, id: number): Promise<void> {
+  await tx.rows("SELECT id FROM agents WHERE id = ? FOR UPDATE", [id]);
+}
+
+export async function findSuspension(db: Queryable, agentId: number): Promise<Suspension | undefined> {
+  const sql = "SELECT reason, ends_at AS endsAt FROM suspensions WHERE agent_id = ?";
+  return (await db.rows<Suspension>(sql, [agentId]))[0];
+}
+
+/** Suspends an agent that is locked, and not suspended. */
+export async function insertSuspension(tx: Tx, agentId: number, { reason, endsAt }: Suspension): Promise<void> {
+  await tx.run(
+    `INSERT INTO suspensions (agent_id, reason, ends_at, key_hash, previous_key_hash, previous_key_expires_at)
+     SELECT id, ?, ?, key_hash, previous_key_hash, previous_key_expires_at FROM agents WHERE id = ?`,
+    [reason, endsAt, agentId],
+  );
+  await tx.run(
+    `UPDATE agents SET suspended = 1, key_hash = ?, previous_key_hash = NULL, previous_key_expires_at = NULL WHERE id = ?`,
+    [noKeyHash(), agentId],
+  );
+}
+
+/** Replaces the reason and the end of a suspension. */
+export async function putSuspension(tx: Tx, agentId: number, { reason, endsAt }: Suspension): Promise<void> {
+  await tx.run("UPDATE suspensions SET reason = ?, ends_at = ? WHERE agent_id = ?", [reason, endsAt, agentId]);
+}
+
+/** Ends the suspension of an agent that is locked, and gives its keys back. */
+export async function deleteSuspension(tx: Tx, agentId: number): Promise<void> {
+  interface Keys {
+    key_hash: Buffer | null;
+    previous_key_hash: Buffer | null;
+    previous_key_expires_at: number | null;
+  }
+  const [keys] = await tx.rows<Keys>(
+    "SELECT key_hash, previous_key_hash, previous_key_expires_at FROM suspensions WHERE agent_id = ? FOR UPDATE",
+    [agentId],
+  );
+  if (keys === undefined) return;
+  await tx.run("DELETE FROM suspensions WHERE agent_id = ?", [agentId]);
+  await tx.run(
+    `UPDATE agents SET suspended = 0, key_hash = COALESCE(?, key_hash), previous_key_hash = ?, previous_key_expires_at = ?
+     WHERE id = ?`,
+    [keys.key_hash, keys.previous_key_hash, keys.previous_key_expires_at, agentId],
+  );
+}
+
+/** Revokes every key of an agent that is locked. @returns whether it had one */
+export async function revokeKeys(tx: Tx, agentId: number): Promise<boolean> {
+  const ofAgent = await tx.run(
+    `UPDATE agents SET key_hash = ?, key_reply = NULL, previous_key_hash = NULL, previous_key_expires_at = NULL
+     WHERE id = ? AND LEFT(key_hash, 16) <> ?`,
+    [noKeyHash(), agentId, Buffer.alloc(16)],
+  );
+  const ofSuspension = await tx.run(
+    `UPDATE suspensions SET key_hash = NULL, previous_key_hash = NULL, previous_key_expires_at = NULL
+     WHERE agent_id = ? AND key_hash IS NOT NULL`,
+    [agentId],
+  );
+  return ofAgent.affectedRows + ofSuspension.affectedRows > 0;
+}
+
+/** The name that stands for an agent that was erased. No agent can register it. */
+export const erasedName = "[removed]";
+
+/** Erases the profile of an agent that is locked, and whose keys are revoked. Its name stays taken. */
+export async function eraseAgentRow(tx: Tx, agentId: number): Promise<void> {
+  await tx.run("DELETE FROM suspensions WHERE agent_id = ?", [agentId]);
+  await tx.run("UPDATE community_moderators SET standing = 0 WHERE agent_id = ?", [agentId]);
+  await tx.run(
+    `INSERT INTO community_moderators (community_id, agent_id, standing)
+     SELECT id, created_by, 0 FROM communities WHERE created_by = ? ON DUPLICATE KEY UPDATE standing = 0`,
+    [agentId],
+  );
+  await tx.run("UPDATE agents SET name = ?, resident = NULL, bio = '', suspended = 1 WHERE id = ?", [
+    erasedName,
+    agentId,
+  ]);
+}
