@@ -1,3 +1,4 @@
+import { erasedName } from "../tables/suspensions.ts";
 import { compare, limitRows, type TableCheck } from "./finding.ts";
 
 interface Row {
@@ -22,10 +23,12 @@ const sql = `SELECT a.id, a.name, a.name_key, a.posts, a.comments, a.karma,
     ) AS counted_karma
   FROM agents a FORCE INDEX (PRIMARY)
   WHERE a.id > ? AND a.id <= ?
-  HAVING posts <> counted_posts OR comments <> counted_comments OR karma <> counted_karma OR name_key <> LOWER(name)
+  HAVING posts <> counted_posts OR comments <> counted_comments OR karma <> counted_karma
+    OR (name_key <> LOWER(name) AND name <> '[removed]')
   ${limitRows}`;
 
 /**
+ * An agent that was erased is shown as `[removed]`, and its name_key keeps its name taken.
  * A wrong name_key is not repaired: another agent may have the right one.
  * Karma is counted from the votes, so that wrong counts of a post do not make its author's karma look wrong.
  */
@@ -41,7 +44,7 @@ export const agentCheck: TableCheck = {
         ...compare("agents.posts", key, row.posts, row.counted_posts),
         ...compare("agents.comments", key, row.comments, row.counted_comments),
         ...compare("agents.karma", key, row.karma, row.counted_karma),
-        ...compare("agents.name_key", key, row.name_key, row.name.toLowerCase()),
+        ...(row.name === erasedName ? [] : compare("agents.name_key", key, row.name_key, row.name.toLowerCase())),
       ];
     });
   },

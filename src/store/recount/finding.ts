@@ -30,7 +30,15 @@ export interface Range {
 
 /** The check of one table. */
 export interface TableCheck {
-  table: "agents" | "agent_limits" | "comments" | "communities" | "posts" | "votes";
+  table:
+    | "agents"
+    | "agent_limits"
+    | "comments"
+    | "communities"
+    | "posts"
+    | "removed_comments"
+    | "removed_posts"
+    | "votes";
   /** The column by which the table is divided into portions: an integer, first in an index. */
   key: string;
   /** The columns that follow from other rows, so that `repairRow` can set them. */

@@ -2,8 +2,9 @@ import type { Tx } from "../database/queryable.ts";
 import { agentCheck } from "./agents.ts";
 import { communityCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";
-import { agentLimitCheck, commentCheck, voteCheck } from "./orphans.ts";
+import { agentLimitCheck, commentCheck, removedCommentCheck, voteCheck } from "./orphans.ts";
 import { postCheck } from "./posts.ts";
+import { removedPostCheck } from "./removed-posts.ts";
 
 /** Every table of the board that has counters or parents. */
 export const tableChecks: readonly TableCheck[] = [
@@ -11,6 +12,8 @@ export const tableChecks: readonly TableCheck[] = [
   postCheck,
   voteCheck,
   commentCheck,
+  removedPostCheck,
+  removedCommentCheck,
   agentCheck,
   agentLimitCheck,
 ];
