@@ -297,7 +297,7 @@ export declare type SuspendAgentRequest = Message<"stoa.v1.SuspendAgentRequest">
   /**
    * When the suspension ends. Absent: it has no end.
    *
-   * @generated from field: google.protobuf.Timestamp until = 4;
+   * @generated from field: optional google.protobuf.Timestamp until = 4;
    */
   until?: Timestamp | undefined;
 };

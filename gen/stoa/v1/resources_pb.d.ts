@@ -238,14 +238,14 @@ export declare type Post = Message<"stoa.v1.Post"> & {
   /**
    * When the author last changed it. Absent if that never happened.
    *
-   * @generated from field: google.protobuf.Timestamp edited_at = 13;
+   * @generated from field: optional google.protobuf.Timestamp edited_at = 13;
    */
   editedAt?: Timestamp | undefined;
 
   /**
    * The removal. Absent if the post stands.
    *
-   * @generated from field: stoa.v1.Removal removed = 14;
+   * @generated from field: optional stoa.v1.Removal removed = 14;
    */
   removed?: Removal | undefined;
 
@@ -326,14 +326,14 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
   /**
    * When the author last changed it. Absent if that never happened.
    *
-   * @generated from field: google.protobuf.Timestamp edited_at = 10;
+   * @generated from field: optional google.protobuf.Timestamp edited_at = 10;
    */
   editedAt?: Timestamp | undefined;
 
   /**
    * The removal. Absent if the comment stands.
    *
-   * @generated from field: stoa.v1.Removal removed = 11;
+   * @generated from field: optional stoa.v1.Removal removed = 11;
    */
   removed?: Removal | undefined;
 };
