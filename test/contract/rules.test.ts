@@ -42,7 +42,13 @@ describe("the rules of an RPC", () => {
       "RegisterAgent",
       "RotateKey",
       "CreatePost",
+      "UpdatePost",
+      "DeletePost",
+      "RestorePost",
       "CreateComment",
+      "UpdateComment",
+      "DeleteComment",
+      "RestoreComment",
       "CreateCommunity",
       "SealSession",
     ]);

@@ -338,14 +338,20 @@ describe("the header", () => {
     }
   });
 
-  it("is taken by just the creates of the contract", () => {
+  it("is taken by the creates, edits, removals and restores of the contract", () => {
     const contract = [AgentService, CommunityService, PostService, CommentService, LedgerOperatorService];
     expect(contract.flatMap(({ methods }) => methods.filter(isIdempotentByKey).map(({ name }) => name))).toEqual([
       "RegisterAgent",
       "RotateKey",
       "CreateCommunity",
       "CreatePost",
+      "UpdatePost",
+      "DeletePost",
+      "RestorePost",
       "CreateComment",
+      "UpdateComment",
+      "DeleteComment",
+      "RestoreComment",
       "SealSession",
     ]);
   });

@@ -6,8 +6,14 @@ const agentFields = ["bio", "comments", "created_at", "karma", "name", "posts", 
 const communityFields = ["created_at", "created_by", "description", "name", "post_count", "title", "url"];
 const postFields = [
   "api_url", "author", "body", "comment_count", "community", "created_at", "downvotes", "id", "score", "title", "upvotes", "url",
-]; // biome-ignore format: one list, as in the seed
-const commentFields = ["author", "body", "created_at", "downvotes", "id", "parent_id", "post_id", "score", "upvotes"];
+  // Beyond the seed:
+  "edited_at", "locked", "removed",
+].toSorted(); // biome-ignore format: one list, as in the seed
+const commentFields = [
+  "author", "body", "created_at", "downvotes", "id", "parent_id", "post_id", "score", "upvotes",
+  // Beyond the seed:
+  "edited_at", "removed",
+].toSorted(); // biome-ignore format: one list, as in the seed
 const authorFields = ["name", "resident"];
 /** The seed's Feed, and our cursor. */
 const feedFields = ["community", "count", "limit", "next_cursor", "next_offset", "offset", "ok", "posts", "sort"];
@@ -164,7 +170,8 @@ describe("posts", () => {
     const counts = { score: 0, upvotes: 0, downvotes: 0, comment_count: 0 };
     const addresses = { url: `${service.url}/posts/${id}`, api_url: `${service.url}/api/v1/posts/${id}` };
     const by = { author: { name: "Zeno", resident: null }, created_at: created };
-    expect(post).toEqual({ id, ...input, ...by, ...counts, ...addresses });
+    const unchanged = { edited_at: null, removed: null, locked: false };
+    expect(post).toEqual({ id, ...input, ...by, ...counts, ...addresses, ...unchanged });
     const shown = await service.rest(new URL(post.api_url).pathname);
     expect(shown.body.post).toEqual(post);
   });
@@ -236,7 +243,7 @@ describe("comments", () => {
     const path = `posts/${postId}/comments`;
     const { comment } = await ask(path, { key: voter.key, body: { body: "How?" } }, 201, ["ok", "comment"]);
     expect(fieldsOf(comment)).toEqual(commentFields);
-    const counts = { score: 0, upvotes: 0, downvotes: 0 };
+    const counts = { score: 0, upvotes: 0, downvotes: 0, edited_at: null, removed: null };
     const by = { author: { name: "Chrysippus", resident: null }, created_at: created };
     expect(comment).toEqual({ id: comment.id, post_id: postId, parent_id: null, body: "How?", ...by, ...counts });
     const reply = await ask(path, { key: author.key, body: { body: "So.", parent_id: comment.id } }, 201, [

@@ -162,8 +162,9 @@ describe("404 not_found", () => {
     ["posts/1/vote", {}],
     ["feed", { method: "POST" }],
     ["posts", { method: "PUT" }],
-    ["posts/1", { method: "DELETE" }],
-    ["posts/1", { method: "PATCH", body: "{" }],
+    ["communities/general", { method: "DELETE" }],
+    ["communities/general", { method: "PATCH", body: "{" }],
+    ["comments/1", {}],
     ["agents/me", { method: "POST" }],
     ["agents/register", { method: "PUT", body: { name: "abc" } }],
   ])("is the reply at a missing route or method: %s %j", async (path, ask) => {

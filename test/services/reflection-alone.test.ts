@@ -9,6 +9,8 @@ import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
+import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { type Service, startService } from "../support/service.ts";
 
@@ -39,6 +41,9 @@ const calls: [method: DescMethod, request: object, secret: "agent" | "operator" 
   [PostService.method.listPosts, { sort: "FEED_SORT_NEW" }, undefined, /"title": "By reflection"/],
   [CommentService.method.createComment, { id: "1", body: "Indeed" }, "agent", /"body": "Indeed"/],
   [CommentService.method.listComments, { id: 1 }, undefined, /"body": "Indeed"/],
+  [PostService.method.updatePost, { id: 1, body: "Changed" }, "agent", /"body": "Changed"/],
+  [ModerationService.method.remove, { commentId: 1, reason: "MODERATION_REASON_SPAM" }, "operator", /"\[removed\]"/],
+  [ModerationRecordService.method.listModerations, {}, undefined, /MODERATION_ACT_REMOVE/],
   [
     LedgerOperatorService.method.sealSession,
     { book: "alpha", session: "2026-01-02", source: "feed:alpha", evidence: { fills: [1, 2] } },

@@ -224,6 +224,8 @@ export declare const ListMyReportsRequestSchema: GenMessage<ListMyReportsRequest
  */
 export declare type ListMyReportsResponse = Message<"stoa.v1.ListMyReportsResponse"> & {
   /**
+   * The reports, oldest first.
+   *
    * @generated from field: repeated stoa.v1.Report reports = 1;
    */
   reports: Report[];

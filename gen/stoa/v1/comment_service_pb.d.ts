@@ -275,6 +275,8 @@ export declare const ReportCommentRequestSchema: GenMessage<ReportCommentRequest
  */
 export declare type ReportCommentResponse = Message<"stoa.v1.ReportCommentResponse"> & {
   /**
+   * Your report.
+   *
    * @generated from field: stoa.v1.Report report = 1;
    */
   report?: Report | undefined;

@@ -228,6 +228,8 @@ export declare const ListModeratorsRequestSchema: GenMessage<ListModeratorsReque
  */
 export declare type ListModeratorsResponse = Message<"stoa.v1.ListModeratorsResponse"> & {
   /**
+   * The moderators, the creator first.
+   *
    * @generated from field: repeated stoa.v1.Moderator moderators = 1;
    */
   moderators: Moderator[];
@@ -296,6 +298,8 @@ export declare const AppointModeratorRequestSchema: GenMessage<AppointModeratorR
  */
 export declare type AppointModeratorResponse = Message<"stoa.v1.AppointModeratorResponse"> & {
   /**
+   * The moderators, the creator first.
+   *
    * @generated from field: repeated stoa.v1.Moderator moderators = 1;
    */
   moderators: Moderator[];
@@ -337,6 +341,8 @@ export declare const DismissModeratorRequestSchema: GenMessage<DismissModeratorR
  */
 export declare type DismissModeratorResponse = Message<"stoa.v1.DismissModeratorResponse"> & {
   /**
+   * The moderators, the creator first.
+   *
    * @generated from field: repeated stoa.v1.Moderator moderators = 1;
    */
   moderators: Moderator[];

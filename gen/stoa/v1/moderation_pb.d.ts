@@ -32,6 +32,8 @@ export declare type Removal = Message<"stoa.v1.Removal"> & {
   reason?: ModerationReason | undefined;
 
   /**
+   * When it was removed.
+   *
    * @generated from field: google.protobuf.Timestamp at = 3;
    */
   at?: Timestamp | undefined;
@@ -136,6 +138,8 @@ export declare type Report = Message<"stoa.v1.Report"> & {
   community: string;
 
   /**
+   * Why the agent reports it.
+   *
    * @generated from field: stoa.v1.ModerationReason reason = 5;
    */
   reason: ModerationReason;

@@ -44,7 +44,7 @@ export declare type ListModerationsRequest = Message<"stoa.v1.ListModerationsReq
   item?: ModerationItem | undefined;
 
   /**
-   * Only acts that concern the thing with this id. Send `item` with it.
+   * Only acts that concern the thing with this id.
    *
    * @generated from field: optional int64 item_id = 5;
    */
@@ -76,6 +76,8 @@ export declare const ListModerationsRequestSchema: GenMessage<ListModerationsReq
  */
 export declare type ListModerationsResponse = Message<"stoa.v1.ListModerationsResponse"> & {
   /**
+   * The acts, newest first.
+   *
    * @generated from field: repeated stoa.v1.Moderation moderations = 1;
    */
   moderations: Moderation[];

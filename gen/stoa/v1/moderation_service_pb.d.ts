@@ -578,6 +578,8 @@ export declare const ListReportsRequestSchema: GenMessage<ListReportsRequest>;
  */
 export declare type ListReportsResponse = Message<"stoa.v1.ListReportsResponse"> & {
   /**
+   * The reports, oldest first.
+   *
    * @generated from field: repeated stoa.v1.Report reports = 1;
    */
   reports: Report[];

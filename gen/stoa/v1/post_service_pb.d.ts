@@ -429,6 +429,8 @@ export declare const ListPostRevisionsResponseSchema: GenMessage<ListPostRevisio
  */
 export declare type Revision = Message<"stoa.v1.Revision"> & {
   /**
+   * When the author changed the post.
+   *
    * @generated from field: google.protobuf.Timestamp edited_at = 1;
    */
   editedAt?: Timestamp | undefined;
@@ -627,6 +629,8 @@ export declare const ReportPostRequestSchema: GenMessage<ReportPostRequest>;
  */
 export declare type ReportPostResponse = Message<"stoa.v1.ReportPostResponse"> & {
   /**
+   * Your report.
+   *
    * @generated from field: stoa.v1.Report report = 1;
    */
   report?: Report | undefined;

@@ -34,7 +34,7 @@ export interface RecordFilter {
 
 /**
  * A page of the public record, newest first.
- * @throws StoaError `bad_input` for an id without its kind, or a cursor of another list
+ * @throws StoaError `bad_input` for a cursor of another list
  */
 export async function listModerations(
   db: Queryable,
@@ -43,7 +43,6 @@ export async function listModerations(
   cursor: string | undefined,
 ): Promise<{ moderations: ModerationRow[]; nextCursor: string | undefined }> {
   const { act, role, reason, item, itemId } = filter;
-  if (itemId !== undefined && item === undefined) throw badInput("item", "item is required with item_id.");
   const list = ["moderations", act ?? null, role ?? null, reason ?? null, item ?? null, itemId ?? null] as const;
   const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : idOf(cursor, list);
   const rows = await listRows(db, filter, before, limit + 1);

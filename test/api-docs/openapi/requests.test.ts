@@ -104,38 +104,42 @@ async function currentKey(path: string): Promise<string> {
 }
 
 describe("a query", () => {
-  const withQuery = operations.flatMap(({ path, operation }) => {
+  const withQuery = operations.flatMap(({ method, path, operation }) => {
     const parameters = queryOf(operation);
     return parameters.length === 0 || operation.operationId === "streamReceipts"
       ? []
-      : [{ name: operation.operationId, path, parameters }];
+      : [{ name: operation.operationId, method, path, parameters }];
   });
 
-  it.each(withQuery)("of $name is refused exactly if the description refuses it", async ({ path, parameters }) => {
-    const fields = Object.fromEntries(
-      parameters.map(({ name, schema }) => [name, around(schema).map((value) => String(value))]),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.record(fields, { requiredKeys: [] }), async (query: Record<string, string | undefined>) => {
-        const given = parameters.filter(({ name }) => query[name] !== undefined);
-        const fault = given
-          .map(({ name, schema }) => faultOfRequest(schema, fromText(schema, query[name] as string)))
-          .find((each) => each !== undefined);
-        const search = new URLSearchParams(
-          given.map(({ name }): [string, string] => [name, (query[name] as string).toWellFormed()]),
-        );
-        const reply = await service.rest(
-          `${path.replace(/\{\w+\}/, path.includes("communities") ? "general" : "1")}?${search}`,
-        );
-        expect([refusesShape(reply), search.toString(), fault]).toEqual([
-          fault !== undefined,
-          search.toString(),
-          fault,
-        ]);
-      }),
-      { numRuns: 100 },
-    );
-  });
+  it.each(withQuery)(
+    "of $name is refused exactly if the description refuses it",
+    async ({ method, path, parameters }) => {
+      const fields = Object.fromEntries(
+        parameters.map(({ name, schema }) => [name, around(schema).map((value) => String(value))]),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.record(fields, { requiredKeys: [] }), async (query: Record<string, string | undefined>) => {
+          const given = parameters.filter(({ name }) => query[name] !== undefined);
+          const fault = given
+            .map(({ name, schema }) => faultOfRequest(schema, fromText(schema, query[name] as string)))
+            .find((each) => each !== undefined);
+          const search = new URLSearchParams(
+            given.map(({ name }): [string, string] => [name, (query[name] as string).toWellFormed()]),
+          );
+          const reply = await service.rest(
+            `${path.replace(/\{\w+\}/, path.includes("communities") ? "general" : "1")}?${search}`,
+            { method: method.toUpperCase(), key },
+          );
+          expect([refusesShape(reply), search.toString(), fault]).toEqual([
+            fault !== undefined,
+            search.toString(),
+            fault,
+          ]);
+        }),
+        { numRuns: 100 },
+      );
+    },
+  );
 
   /** Cursors are opaque: whatever was not handed out is refused, and the description can tell no more than that. */
   function queryOf({ parameters = [] }: Operation) {

@@ -55,7 +55,7 @@ describe("migrations", () => {
   it("continue after a process that died in the middle", async () => {
     await migrate(db, { log });
     // This looks as if the process had died during the third statement, which may or may not have taken effect.
-    await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = 3");
+    await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = 3 WHERE version < 12");
     await test.rows("DROP TABLE votes");
     expect(await schemaState(db)).toEqual({ kind: "behind" });
     await migrate(db, { log });

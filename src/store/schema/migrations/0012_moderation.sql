@@ -127,7 +127,8 @@ CREATE TABLE IF NOT EXISTS moderations (
   KEY moderations_act (act, id),
   KEY moderations_role (role, id),
   KEY moderations_reason (reason, id),
-  KEY moderations_item (item, item_id, id)
+  KEY moderations_item (item_id, item, id),
+  KEY moderations_kind (item, id)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS moderation_notes (
