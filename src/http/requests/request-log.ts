@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { LogAddresses } from "../../config/config.ts";
 import { truncatedAddress } from "../admission/client-address.ts";
@@ -28,14 +29,18 @@ export class RequestLog {
 
   /** To be called when a reply is sent. */
   finished(request: FastifyRequest, reply: FastifyReply): void {
-    if (!this.#isWritten) return;
+    // Over HTTP/2, Fastify also calls this for a request whose client has disconnected.
+    if (!this.#isWritten || request.raw.aborted) return;
     const { statusCode: status, elapsedTime: ms } = reply;
-    request.log.info({ ...this.#describe(request), status, ms, bytes: bytesOf(request, reply) }, "request");
+    request.log.info({ ...this.#describe(request), status, ms, bytes: bytesOf(request) }, "request");
   }
 
-  /** To be called when the client disconnects before it has its reply. */
+  /** To be called when the client disconnects before it has its reply. The status is known if the reply has begun. */
   aborted(request: FastifyRequest): void {
-    if (this.#isWritten) request.log.info(this.#describe(request), "request aborted");
+    if (!this.#isWritten) return;
+    const { headersSent, statusCode } = request.context.response;
+    const status = headersSent ? statusCode : undefined;
+    request.log.info({ ...this.#describe(request), status, bytes: bytesOf(request) }, "request aborted");
   }
 
   #describe(request: FastifyRequest): Record<string, unknown> {
@@ -64,10 +69,12 @@ export class RequestLog {
 }
 
 /** The size of a reply in bytes: over HTTP/1.1 with its head; over HTTP/2 without it, if its length was known beforehand. */
-function bytesOf({ raw, context }: FastifyRequest, reply: FastifyReply): number | undefined {
-  if (raw.httpVersionMajor === 1) return raw.socket.bytesWritten - context.sentBefore;
-  const length = reply.raw.getHeader("content-length");
-  return length === undefined ? undefined : Number(length);
+function bytesOf({ raw, context }: FastifyRequest): number | undefined {
+  // Node detaches the socket from some requests whose client has disconnected.
+  const socket = raw.socket as Socket | null;
+  if (raw.httpVersionMajor === 1) return socket === null ? undefined : socket.bytesWritten - context.sentBefore;
+  const length = context.response.getHeader("content-length");
+  return length === undefined || raw.aborted ? undefined : Number(length);
 }
 
 /** Shortens a client's text, and removes what could be the secret part of a key. */

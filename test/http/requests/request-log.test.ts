@@ -1,5 +1,7 @@
 // What the log has of each request: enough to find out who abuses the service, and no secret.
+import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:http2";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
@@ -121,9 +123,32 @@ describe("a request's line", () => {
       address: "127.0.0.1",
       userAgent: "probe/1",
       agent: expect.any(Number),
+      bytes: 0,
     });
+    expect(await lineOf("gone")).not.toHaveProperty("status");
     await lock.release();
   });
+
+  it.each(["http/1.1", "http/2"])(
+    "has the status if the client goes while it reads the reply: %s",
+    async (protocol) => {
+      const id = `left-${protocol.at(-1)}`;
+      const path = "/api/v1/house/receipts/stream?follow=true";
+      if (protocol === "http/2") {
+        const session = connect(service.url);
+        const stream = session.request({ ":path": path, ...withId(id) });
+        await once(stream, "response");
+        session.destroy();
+      } else {
+        const call = request(service.url + path, { headers: withId(id) }).on("error", () => {});
+        call.end();
+        await once(call, "response");
+        call.destroy();
+      }
+      expect(await lineOf(id)).toMatchObject({ msg: "request aborted", status: 200 });
+      expect(service.log.filter(({ reqId, msg }) => reqId === id && String(msg).startsWith("request"))).toHaveLength(1);
+    },
+  );
 
   it("has no key that somebody puts where none belongs, and no long text", async () => {
     await service.rest(`agents/${key}`, {
