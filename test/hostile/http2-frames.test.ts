@@ -102,6 +102,29 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
     });
   });
 
+  it.each([
+    ["PING", () => frame(frameType.ping, 0, 0, Buffer.alloc(8))],
+    ["SETTINGS", () => settings({ 4: 65_535 })],
+  ])("of %s whose answers nobody reads end the connection", async (_name, make) => {
+    const impatient = await startVictim({ STOA_SEND_TIMEOUT_SECONDS: "1" });
+    const batch = repeat(10_000, make);
+    const before = impatient.residentMiB();
+    await impatient.during(async () => {
+      const { socket, closed } = connectFrames(impatient.port);
+      socket.pause();
+      let ended = false;
+      closed.then(() => {
+        ended = true;
+      });
+      // The service reads no more while it cannot send, so that this ends with the connection.
+      while (!ended) {
+        const drained = socket.write(batch) || new Promise((resolve) => socket.once("drain", resolve));
+        await Promise.race([drained, closed]);
+      }
+    });
+    expect(impatient.residentMiB() - before).toBeLessThan(64);
+  });
+
   it("of windows that open byte by byte do not harm the service", async () => {
     await victim.during(async () => {
       const connection = connectFrames(victim.port, { [INITIAL_WINDOW_SIZE]: 0 });

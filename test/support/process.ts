@@ -24,12 +24,17 @@ export class ServiceProcess {
   readonly exited: Promise<number | null>;
   #output = "";
 
-  /** @param environment all its environment variables besides PATH. Without a port, it takes a free one */
-  constructor(environment: Record<string, string>) {
+  /**
+   * @param environment all its environment variables besides PATH. Without a port, it takes a free one
+   * @param maxFiles how many files it may open
+   */
+  constructor(environment: Record<string, string>, { maxFiles }: { maxFiles?: number } = {}) {
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
     const env = { ...nodeEnvironment, STOA_PORT: "0", STOA_DATA_DIR: dataDir, ...environment };
     const args = ["--disable-warning=ExperimentalWarning", `--import=${endWithParent}`, main];
-    this.#child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+    const limit = maxFiles === undefined ? "" : `ulimit -n ${maxFiles} && `;
+    const command = ["-c", `${limit}exec "$0" "$@"`, process.execPath, ...args];
+    this.#child = spawn("/bin/sh", command, { env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text) => {
         this.#output += text;
