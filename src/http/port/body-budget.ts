@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { type Intercept, interceptPush } from "./intercept-push.ts";
+import { interceptPush } from "./intercept-push.ts";
 import { cutSocket } from "./transport.ts";
 
 /** The maximum number of bytes of incomplete request bodies. */
@@ -9,7 +9,7 @@ export interface BodyLimits {
   maxTotal: number;
 }
 
-/** Enough for 256 concurrent calls of a connection with 24 KiB each. */
+/** Enough for 128 concurrent calls of a connection with 56 KiB each. */
 const DEFAULT_LIMITS: BodyLimits = { maxPerConnection: 8 * 1024 * 1024, maxTotal: 32 * 1024 * 1024 };
 /** The bytes counted for each request besides its body: its head and its handler. */
 const REQUEST_OVERHEAD = 8 * 1024;
@@ -17,6 +17,8 @@ const REQUEST_OVERHEAD = 8 * 1024;
 const CHUNK_OVERHEAD = 256;
 /** How much of a compressed body is buffered until it is complete. A longer body is refused as it arrives. */
 const MAX_WAITING = 256 * 1024;
+/** How much of another body is buffered. It must fit into the initial window of an HTTP/2 stream, which is 64 KiB. */
+const MAX_HELD = 48 * 1024;
 /** When a budget is exceeded, holders are cut until they hold at most this fraction of it. */
 const RELIEVED = 7 / 8;
 /** Added to the age of each holder, in milliseconds, when choosing which to cut. So size decides between new holders. */
@@ -27,17 +29,22 @@ class Account {
   readonly #limit: number;
   readonly #parent: Account | undefined;
   readonly #cut: () => void;
+  readonly #drop: (() => void) | undefined;
   /** The child accounts that hold bytes. The account of a body has no children. */
   #holders: Set<Account> | undefined;
   #held = 0;
   /** When it last began to hold bytes, by `performance.now()`. */
   #since = 0;
 
-  /** @param cut ends the request or the connection of this account, which then holds nothing */
-  constructor(limit: number, parent?: Account, cut: () => void = () => {}) {
+  /**
+   * @param cut ends the request or the connection of this account, which then holds nothing
+   * @param drop lets go of the bytes
+   */
+  constructor(limit: number, parent?: Account, cut: () => void = () => {}, drop?: () => void) {
     this.#limit = limit;
     this.#parent = parent;
     this.#cut = cut;
+    this.#drop = drop;
   }
 
   /** Counts bytes here and in all parents. If a budget is exceeded, the largest and oldest holders are cut. */
@@ -52,6 +59,7 @@ class Account {
   release(): void {
     for (const holder of this.#holders ?? []) holder.release();
     this.#remove(this.#held);
+    this.#drop?.();
   }
 
   #count(bytes: number): void {
@@ -88,7 +96,7 @@ class Account {
   }
 }
 
-/** Bounds the memory of incomplete request bodies. Handlers hold them while they wait for the rest. */
+/** Bounds the memory of incomplete request bodies. */
 export class BodyBudget {
   readonly #limits: BodyLimits;
   readonly #total: Account;
@@ -117,41 +125,51 @@ export class ConnectionBodies {
    * @param body Node pushes the chunks to it, and null at the end
    * @param encoding the content encoding of the body, if any
    * @param cut ends the request
+   * @param onPassed called when the body may be read: when it is complete, or too long to be buffered. Without it, only
+   * a compressed body is buffered, and the handler waits for the body itself.
    * @returns a function to call when the request is over and nobody holds its bytes any longer
    */
-  follow(body: Readable, encoding: string | undefined, cut: () => void): () => void {
+  follow(body: Readable, encoding: string | undefined, cut: () => void, onPassed?: () => void): () => void {
     let isOpen = true;
-    const release = () => {
-      isOpen = false;
-      account.release();
-    };
-    const account = new Account(Number.POSITIVE_INFINITY, this.#account, () => {
-      isOpen = false;
-      cut();
-    });
     // A decompressor and its output take many times the memory of its input. So it gets the whole body at once.
-    let waiting: Buffer[] | undefined = encoding === undefined ? undefined : [];
+    let waiting: Buffer[] | undefined = encoding === undefined && onPassed === undefined ? undefined : [];
     let waitingBytes = 0;
+    const maxWaiting = encoding === undefined ? MAX_HELD : MAX_WAITING;
+    const release = () => account.release();
+    const account = new Account(Number.POSITIVE_INFINITY, this.#account, cut, () => {
+      isOpen = false;
+      waiting &&= [];
+    });
     account.add(REQUEST_OVERHEAD + body.readableLength);
-    // With HTTP/2, the bytes that came with the head are in the body already.
-    const begin: Buffer | null = waiting && body.readableLength > 0 ? body.read() : null;
-    if (begin !== null) waiting?.push(begin);
-    const passWaiting = (push: Intercept) => {
-      for (const chunk of waiting ?? []) push(chunk);
-      waiting = undefined;
-    };
+    // With HTTP/2, the bytes that came with the head are in the body already. Reading also opens the stream's window.
+    const begin: Buffer | null = onPassed !== undefined || (waiting && body.readableLength > 0) ? body.read() : null;
+    if (begin !== null) {
+      waiting?.push(compact(begin));
+      waitingBytes += begin.length;
+    }
     interceptPush(body, (push) => (chunk, encoding) => {
       if (chunk === null) {
+        const isWhole = isOpen && !body.destroyed;
+        // Nobody needs the parts of a body that will never be complete.
+        const rest = isWhole ? waiting : undefined;
+        waiting = undefined;
         release();
-        passWaiting(push);
-        return push(chunk);
+        for (const each of rest ?? []) push(each);
+        const result = push(chunk);
+        if (rest !== undefined) onPassed?.();
+        return result;
       }
       if (isOpen) account.add(chunk.length + CHUNK_OVERHEAD);
       const own = compact(chunk);
       if (waiting === undefined) return push(own, encoding);
+      if (!isOpen) return true;
       waiting.push(own);
       waitingBytes += own.length;
-      if (waitingBytes > MAX_WAITING) passWaiting(push);
+      if (waitingBytes <= maxWaiting) return true;
+      const begun = waiting;
+      waiting = undefined;
+      for (const each of begun) push(each);
+      onPassed?.();
       return true;
     });
     return release;

@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import type { BodyBudget, ConnectionBodies } from "./body-budget.ts";
-import { ChunkScheduler } from "./chunk-scheduler.ts";
 import { Http1Sender } from "./http1-sender.ts";
 import { PausableParser } from "./pausable-parser.ts";
 import type { SendWatch } from "./send-watch.ts";
 import { cutSocket, transportOf } from "./transport.ts";
+
+/** How many slices of chunked bodies are parsed in one turn of the event loop, over all connections. */
+const MAX_SLICES_A_TURN = 8;
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -18,7 +21,7 @@ interface Exchange {
 interface ConnectionOptions {
   requestTimeoutMs: number;
   bodies: BodyBudget;
-  chunkScheduler: ChunkScheduler;
+  chunkScheduler: TurnScheduler;
 }
 
 /** An HTTP/1.1 connection. It handles one request at a time, however many requests a client pipelines. */
@@ -160,7 +163,7 @@ export class Http1Connections {
 
   constructor(sendWatch: SendWatch, bodies: BodyBudget, { requestTimeoutMs }: { requestTimeoutMs: number }) {
     this.#sendWatch = sendWatch;
-    this.#options = { requestTimeoutMs, bodies, chunkScheduler: new ChunkScheduler() };
+    this.#options = { requestTimeoutMs, bodies, chunkScheduler: new TurnScheduler(MAX_SLICES_A_TURN) };
   }
 
   /** Serves a new connection with Node's own listener. */

@@ -1,5 +1,6 @@
 import http2 from "node:http2";
 import type { Socket } from "node:net";
+import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import { replyLength } from "./reply-lengths.ts";
 import { Progress, type Sender, type SendWatch } from "./send-watch.ts";
 import { cutSocket, sentBytes, waitingBytes } from "./transport.ts";
@@ -27,6 +28,11 @@ interface StartedReply {
   progress: Progress;
 }
 
+interface WaitingRequest {
+  stream: Stream;
+  work(): void;
+}
+
 /** The unsent bytes of an HTTP/2 session, by stream. */
 export class Http2Sender implements Sender {
   readonly #socket: Socket;
@@ -38,16 +44,22 @@ export class Http2Sender implements Sender {
   #added = 0;
   readonly #progress = new Progress();
   readonly #socketProgress = new Progress();
-  /** Requests that wait until more bytes have been sent. */
-  #waiting: (() => void)[] = [];
+  readonly #turns: TurnScheduler;
+  /** Requests that wait until more bytes have been sent, or for their turn. */
+  #waiting: WaitingRequest[] = [];
+  #waitsForTurn = false;
   /** Running requests that have written nothing yet, with the time at which they began. */
   readonly #working = new Map<Stream, number>();
   #expectedBytes = FIRST_EXPECTED_BYTES;
 
-  /** @param socket the TCP socket */
-  constructor(socket: Socket, watch: SendWatch) {
+  /**
+   * @param socket the TCP socket
+   * @param turns says how many requests begin in one turn of the event loop; shared by all sessions
+   */
+  constructor(socket: Socket, watch: SendWatch, turns: TurnScheduler) {
     this.#socket = socket;
     this.#watch = watch;
+    this.#turns = turns;
     watch.add(this);
     socket.once("close", () => {
       watch.remove(this);
@@ -81,15 +93,10 @@ export class Http2Sender implements Sender {
     });
   }
 
-  /** Handles a request now, or when enough bytes of the replies before it have been sent. */
+  /** Handles a request now, or when its turn comes and enough bytes of the replies before it have been sent. */
   take(stream: Stream, work: () => void): void {
-    const start = () => {
-      if (stream.destroyed) return;
-      this.#working.set(stream, performance.now());
-      work();
-    };
-    if (this.#waiting.length > 0 || this.#isFull()) this.#waiting.push(start);
-    else start();
+    this.#waiting.push({ stream, work });
+    if (this.#waiting.length === 1) this.#goOn();
   }
 
   unsent(): number {
@@ -157,7 +164,25 @@ export class Http2Sender implements Sender {
   }
 
   #goOn(): void {
-    while (this.#waiting.length > 0 && !this.#isFull()) this.#waiting.shift()?.();
+    while (this.#waiting.length > 0 && !this.#waitsForTurn && !this.#isFull()) {
+      if (!this.#turns.take()) {
+        this.#waitsForTurn = true;
+        this.#turns.wait(this.#takeTurn);
+      } else this.#startNext();
+    }
+  }
+
+  readonly #takeTurn = () => {
+    this.#waitsForTurn = false;
+    if (!this.#isFull()) this.#startNext();
+    this.#goOn();
+  };
+
+  #startNext(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined || next.stream.destroyed) return;
+    this.#working.set(next.stream, performance.now());
+    next.work();
   }
 }
 

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import http2 from "node:http2";
 import type { Socket } from "node:net";
+import { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { Http2Sender } from "./http2-sender.ts";
 import type { SendWatch } from "./send-watch.ts";
+import { SessionEnding } from "./session-ending.ts";
 import { transportOf } from "./transport.ts";
 
 export interface Http2Limits {
@@ -13,17 +15,27 @@ export interface Http2Limits {
 }
 
 /** The maximum number of concurrent calls of a session. */
-const MAX_CONCURRENT_STREAMS = 256;
+const MAX_CONCURRENT_STREAMS = 128;
 /** In MB, including unsent replies. With Node's default of 10, large replies on many streams would block further streams. */
 const MAX_SESSION_MEMORY = 64;
+/** How many requests begin in one turn of the event loop, over all sessions. Sessions take turns. */
+const MAX_REQUESTS_A_TURN = 16;
+/** How many streams end in one turn of the event loop, over all sessions. A stream that the server cuts counts twice. */
+const MAX_ENDS_A_TURN = 32;
 /** How many streams a session may reset in a burst, and per second in the long run. Clients do cancel calls. */
 const RESET_BURST = 500;
 const RESETS_A_SECOND = 50;
 /** How long a peer may take to close its side after we ended the session, in milliseconds. */
 const LINGER_MS = 1000;
 
+/** The content types of calls that may be answered before their requests are complete. */
+const STREAM_TYPES = /^application\/(?:grpc|connect\+)/i;
+
+type Stream = http2.ServerHttp2Stream;
+
 interface Session {
-  sender: Http2Sender;
+  /** Handles a request when its body has arrived, when its turn comes and when the replies before it have been sent. */
+  take(stream: Stream, work: () => void): void;
   /** Ends the session gracefully. */
   end(): void;
 }
@@ -33,9 +45,11 @@ export class Http2Sessions {
   readonly #limits: Http2Limits;
   readonly #sendWatch: SendWatch;
   readonly #bodies: BodyBudget;
+  readonly #requestTurns = new TurnScheduler(MAX_REQUESTS_A_TURN);
+  readonly #endTurns = new TurnScheduler(MAX_ENDS_A_TURN);
   readonly #sessions = new Map<http2.ServerHttp2Session, Session>();
-  /** How many streams are open on each connection. */
-  readonly #openStreams = new Map<Socket, number>();
+  /** The open streams of each connection. */
+  readonly #openStreams = new Map<Socket, ReadonlySet<Stream>>();
   #draining = false;
 
   constructor(limits: Http2Limits, sendWatch: SendWatch, bodies: BodyBudget) {
@@ -51,7 +65,7 @@ export class Http2Sessions {
   /** Whether a connection has no open stream; undefined for an unknown connection. */
   isIdle(socket: Socket): boolean | undefined {
     const open = this.#openStreams.get(socket);
-    return open === undefined ? undefined : open === 0;
+    return open === undefined ? undefined : open.size === 0;
   }
 
   /** Creates a server for `serve`. It does not listen. */
@@ -62,7 +76,7 @@ export class Http2Sessions {
         const { stream } = request;
         const session = stream.session && this.#sessions.get(stream.session as http2.ServerHttp2Session);
         // Fastify and Connect use only what the requests of both protocols have in common.
-        session?.sender.take(stream, () => handler(request as never, response as never));
+        session?.take(stream, () => handler(request as never, response as never));
       },
     );
   }
@@ -84,11 +98,9 @@ export class Http2Sessions {
   #watch(session: http2.ServerHttp2Session, socket: Socket): void {
     const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs } = this.#limits;
     const transport = transportOf(socket);
-    let openStreams = 0;
-    const count = (change: number) => {
-      openStreams += change;
-      this.#openStreams.set(transport, openStreams);
-    };
+    const streams = new Set<Stream>();
+    this.#openStreams.set(transport, streams);
+    const ending = new SessionEnding(session, { socket, transport }, streams, this.#endTurns);
     // Runs only while no stream is open, because a long silent call is not idle.
     let timer: NodeJS.Timeout | undefined;
     const after = (ms: number, action: () => void) => {
@@ -98,13 +110,19 @@ export class Http2Sessions {
     const end = () => {
       session.close();
       // Node would wait without limit until the peer closes its side.
-      if (openStreams === 0) after(LINGER_MS, () => socket.destroy());
+      if (streams.size === 0) after(LINGER_MS, () => socket.destroy());
     };
 
-    const sender = new Http2Sender(transport, this.#sendWatch);
+    const sender = new Http2Sender(transport, this.#sendWatch, this.#requestTurns);
     const bodies = this.#bodies.connection(transport);
-    count(0);
-    this.#sessions.set(session, { sender, end });
+    /** Requests whose bodies have not arrived, with what begins to handle them. */
+    const arriving = new Map<Stream, (() => void) | undefined>();
+    const take = (stream: Stream, work: () => void) => {
+      const begin = () => sender.take(stream, work);
+      if (arriving.has(stream)) arriving.set(stream, begin);
+      else begin();
+    };
+    this.#sessions.set(session, { take, end });
     let resets = 0;
     let resetAt = performance.now();
     /** Resetting requests at once makes work that no other limit counts. */
@@ -112,7 +130,7 @@ export class Http2Sessions {
       const now = performance.now();
       resets = Math.max(0, resets - ((now - resetAt) / 1000) * RESETS_A_SECOND) + 1;
       resetAt = now;
-      if (resets <= RESET_BURST || session.destroyed) return;
+      if (resets <= RESET_BURST || ending.isPending || session.destroyed) return;
       session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
       session.destroy();
     };
@@ -124,21 +142,36 @@ export class Http2Sessions {
     // This must run before the listener that passes the request to the application.
     session.prependListener("stream", (stream, headers, flags) => {
       sender.follow(stream);
-      count(1);
+      streams.add(stream);
+      ending.followStream(stream);
       clearTimeout(timer);
       const requestEnded = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       const stalled = requestEnded ? undefined : setTimeout(cutUnlessRequestEnded, requestTimeoutMs, stream);
       const calm = () => stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
       const hasArrived = requestEnded || stream.state.remoteClose === 1;
-      const release = hasArrived ? undefined : bodies.follow(stream, headers["content-encoding"], calm);
+      const mayStream = STREAM_TYPES.test(headers["content-type"] ?? "");
+      const onPassed = () => {
+        const begin = arriving.get(stream);
+        arriving.delete(stream);
+        begin?.();
+      };
+      if (!hasArrived && !mayStream) arriving.set(stream, undefined);
+      const release = hasArrived
+        ? undefined
+        : bodies.follow(stream, headers["content-encoding"], calm, mayStream ? undefined : onPassed);
+      // Drops what a client still sends once the reply is complete. Without this, a client that sends its whole body
+      // before it reads the reply would wait for flow control until the request times out.
+      if (!requestEnded) stream.once("finish", () => stream.removeAllListeners("data").resume());
       // Without one of these fields, Fastify assumes that the request has no body.
       if (!requestEnded && headers["content-length"] === undefined) headers["transfer-encoding"] = "chunked";
       stream.once("close", () => {
         clearTimeout(stalled);
         release?.();
-        count(-1);
+        arriving.delete(stream);
+        streams.delete(stream);
+        ending.continue();
         if (stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR) countReset();
-        if (openStreams > 0) return;
+        if (streams.size > 0) return;
         if (session.closed) end();
         else after(idleTimeoutMs, end);
       });
@@ -149,6 +182,6 @@ export class Http2Sessions {
 }
 
 /** Uses the state of the stream: its `end` event may never come, because the handler need not read the body. */
-function cutUnlessRequestEnded(stream: http2.ServerHttp2Stream): void {
+function cutUnlessRequestEnded(stream: Stream): void {
   if (!stream.destroyed && stream.state.remoteClose !== 1) stream.close(http2.constants.NGHTTP2_CANCEL);
 }

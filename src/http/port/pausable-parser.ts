@@ -1,6 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { type ChunkScheduler, SLICE_BYTES } from "./chunk-scheduler.ts";
+import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
+
+/**
+ * How much of a chunked body is parsed at a time, in bytes. Each chunk costs some calls whatever its size, and one read of
+ * a socket may bring ten thousand chunks of one byte.
+ */
+const SLICE_BYTES = 4 * 1024;
 
 /** The parts of Node's HTTP/1.1 server that its types leave out. */
 interface ServedSocket extends Socket {
@@ -26,7 +32,8 @@ const PAUSE = 21;
  * Node's parser, which pauses before the body of a request that has to wait. Nothing is parsed ahead, so a client gains
  * nothing by pipelining thousands of requests. Node reports the pause as a client error.
  *
- * It also pauses before a chunked body, which is then parsed slice by slice; see `ChunkScheduler`.
+ * It also pauses before a chunked body, which is then parsed slice by slice: connections take turns, so that these bodies
+ * take a bounded time in each turn of the event loop.
  *
  * After the first pause, this class reads the socket and feeds the parser. Before that, Node reads in native code, which is
  * faster.
@@ -40,7 +47,7 @@ export class PausableParser {
   /** The bytes that have arrived but have not been parsed. */
   readonly #unparsed: Buffer[] = [];
   #ended = false;
-  readonly #scheduler: ChunkScheduler;
+  readonly #scheduler: TurnScheduler;
   /** Whether the last request whose head was parsed has a chunked body. */
   #isChunked = false;
   #waitsForTurn = false;
@@ -50,7 +57,7 @@ export class PausableParser {
    * @param scheduler shared by all connections
    * @param mustWait whether the request whose head was just parsed has to wait
    */
-  constructor(socket: Socket, scheduler: ChunkScheduler, mustWait: () => boolean) {
+  constructor(socket: Socket, scheduler: TurnScheduler, mustWait: () => boolean) {
     this.#socket = socket as ServedSocket;
     this.#scheduler = scheduler;
     this.#parse = socket.listeners("data").at(-1) as (chunk: Buffer) => void;

@@ -4,6 +4,9 @@ import type { Socket } from "node:net";
 interface Handle {
   bytesWritten: number;
   writeQueueSize: number;
+  /** Whether `net.Socket` reads; kept by it. */
+  reading: boolean;
+  readStop(): void;
 }
 
 /** The bytes that the operating system has taken. */
@@ -20,6 +23,14 @@ export function waitingBytes(socket: Socket): number {
 /** Resets a connection, so that the operating system drops its unsent bytes, too. */
 export function cutSocket(socket: Socket): void {
   if (!socket.destroyed) socket.resetAndDestroy();
+}
+
+/** Stops reading a socket, also where an HTTP/2 session or TLS reads it in native code. */
+export function stopReading(socket: Socket): void {
+  const handle = handleOf(socket);
+  if (!handle) return;
+  handle.reading = false;
+  handle.readStop();
 }
 
 /** The TCP socket of a connection: the one under TLS, or the socket itself. */

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from "node:http";
-import type { ServerHttp2Stream } from "node:http2";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { createHandlerContext, HandlerContext, Interceptor } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
@@ -40,10 +38,6 @@ export async function addRpcRoutes(
     // Connect would answer 405 without a body.
     await admitVisit(admission, request);
     throw nothingHere(request, reply, isRead ? ["GET", "POST"] : ["POST"]);
-  });
-  app.addHook("onRequest", (request, _reply, done) => {
-    dropRestOfRequest(request.raw);
-    done();
   });
   // Connect's own responses do not pass this hook; see `RpcResponse`.
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -115,13 +109,4 @@ function pathsOfReads(services: ServiceTable["services"]): ReadonlySet<string> {
     .flatMap(({ service }) => service.methods)
     .filter((rpc) => rpc.methodKind === "unary" && rpc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS);
   return new Set(reads.map(({ parent, name }) => `/${parent.typeName}/${name}`));
-}
-
-/**
- * Drops what a client still sends once the response is complete. Connect stops reading a message that it refuses. An HTTP/2
- * client that sends the whole message before it reads the response would wait for flow control until the request times out.
- */
-function dropRestOfRequest(request: IncomingMessage & { stream?: ServerHttp2Stream }): void {
-  const { stream } = request;
-  stream?.once("finish", () => stream.removeAllListeners("data").resume());
 }

@@ -3,7 +3,7 @@ import http2 from "node:http2";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it } from "vitest";
 import { countTurns } from "../../support/event-loop.ts";
-import { connect, connectHttp2, readStream, start } from "../../support/port.ts";
+import { connect, connectHttp2, connectSplitting, readStream, start } from "../../support/port.ts";
 
 const { NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
 const KIB = 1024;
@@ -94,21 +94,57 @@ describe("incomplete bodies", { timeout: 10_000 }, () => {
 
   it("are passed on only when they are complete if they are compressed", async () => {
     const pieces: number[] = [];
+    const { app, number } = await start({}, (each) => {
+      takeBytes(each);
+      each.addHook("preParsing", async ({ raw }) => void raw.on("data", ({ length }) => pieces.push(length)));
+    });
+    const { seen, sendAlone } = await connectSplitting(app, number);
+    await sendAlone("POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\nhalf");
+    expect(pieces).toEqual([]);
+    await sendAlone("rest");
+    await seen('{"length":');
+    expect(pieces).toEqual([4, 4]);
+  });
+
+  it("over HTTP/2 are handled only when they are complete, or long, or those of a stream", async () => {
+    const types: string[] = [];
     const { number } = await start({}, (app) => {
       takeBytes(app);
-      app.post(
-        "/pieces",
-        { onRequest: async ({ raw }) => void raw.on("data", ({ length }) => pieces.push(length)) },
-        () => "",
-      );
+      app.addHook("onRequest", async ({ headers }) => void types.push(String(headers["content-type"])));
     });
     const session = connectHttp2(number);
-    const stream = post(session, { ":path": "/pieces", "content-encoding": "gzip" });
-    stream.write("half");
+    const begin = (type: string, part: string, fields = {}) => {
+      const stream = post(session, { "content-type": type, ...fields });
+      stream.write(part);
+      return stream;
+    };
+    /** Resolves when the server has read everything before it. */
+    const settle = () => readStream(post(session, { "content-type": "text/whole" }).end("y"));
+    const short = begin("text/short", "half");
+    const compressed = begin("text/compressed", "x".repeat(100 * KIB), { "content-encoding": "gzip" });
+    const long = begin("text/long", "x".repeat(60 * KIB));
+    const call = begin("application/grpc", "half");
+    while (types.length < 2) await settle();
+    expect(types.filter((type) => type !== "text/whole").sort()).toEqual(["application/grpc", "text/long"]);
+    for (const stream of [short, compressed, long, call]) {
+      expect(await readStream(stream.end("rest"))).toMatch(/^\{"length":\d+\}$/);
+    }
+    expect(types).toContain("text/compressed");
+  });
+
+  it("are not handled if the client resets them", async () => {
+    const lengths: number[] = [];
+    const { number } = await start({}, (app) => {
+      takeBytes(app);
+      app.addHook("onRequest", async ({ headers }) => void lengths.push(Number(headers["content-length"])));
+    });
+    const session = connectHttp2(number);
+    const half = post(session, { "content-length": 8 });
+    half.write("half");
     await readStream(post(session).end("y"));
-    expect(pieces).toEqual([]);
-    await readStream(stream.end("rest"));
-    expect(pieces.length).toBeGreaterThan(0);
+    half.close(http2.constants.NGHTTP2_CANCEL);
+    await readStream(post(session).end("y"));
+    expect(lengths).not.toContain(8);
   });
 
   it("yield to the event loop if they come in thousands of chunks, and are then served", async () => {

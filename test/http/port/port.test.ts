@@ -41,7 +41,7 @@ describe("protocols", () => {
     const { number } = await start();
     const session = connectHttp2(number);
     expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
-    expect(session.remoteSettings.maxConcurrentStreams).toBe(256);
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(128);
     expect(await (await fetch(`http://127.0.0.1:${number}/version`)).json()).toEqual({ version: "1.1" });
   });
 

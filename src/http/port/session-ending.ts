@@ -1,0 +1,95 @@
+import http2 from "node:http2";
+import type { Socket } from "node:net";
+import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
+import { stopReading } from "./transport.ts";
+
+/** How long a peer may take to close its side after the session has ended, in milliseconds. */
+const LINGER_MS = 1000;
+
+type Done = (error?: Error | null) => void;
+
+/** What Node calls to end a stream or a socket, for whatever reason. */
+interface Destroyable {
+  _destroy(error: Error | null, done: Done): void;
+}
+
+/**
+ * The end of an HTTP/2 session and of its streams, divided among turns of the event loop. Each stream may have a call to
+ * end. Node ends all streams of a session at once when its connection closes, and those that a client resets in one go, so
+ * a client with thousands of streams would hold up the event loop for most of a second.
+ */
+export class SessionEnding {
+  readonly #turns: TurnScheduler;
+  readonly #streams: ReadonlySet<http2.ServerHttp2Stream>;
+  readonly #socket: Socket;
+  readonly #transport: Socket;
+  /** What ends the session and its connection. It waits until the streams have ended. */
+  #waiting: (() => void)[] = [];
+
+  /**
+   * From now on, the session ends after its streams.
+   * @param socket what carries the session
+   * @param transport the TCP socket: the same one, or the one under TLS
+   * @param streams the open streams of the session; call `continue` when one has closed
+   * @param turns says how many streams end in one turn; shared by all sessions
+   */
+  constructor(
+    session: http2.ServerHttp2Session,
+    { socket, transport }: { socket: Socket; transport: Socket },
+    streams: ReadonlySet<http2.ServerHttp2Stream>,
+    turns: TurnScheduler,
+  ) {
+    this.#turns = turns;
+    this.#streams = streams;
+    this.#socket = socket;
+    this.#transport = transport;
+    const { destroy } = session;
+    session.destroy = (error, code) => this.#endThen(() => destroy.call(session, error, code));
+    for (const each of new Set([socket, transport]) as Iterable<unknown> as Iterable<Destroyable>) {
+      const { _destroy } = each;
+      each._destroy = (error, done) => this.#endThen(() => _destroy.call(each, error, done));
+    }
+  }
+
+  /** Whether the session waits for the end of its streams. */
+  get isPending(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Ends a stream when its turn comes. */
+  followStream(stream: http2.ServerHttp2Stream): void {
+    const ended = stream as unknown as Destroyable;
+    const { _destroy } = ended;
+    ended._destroy = (error, done) => this.#turns.run(() => _destroy.call(stream, error, done));
+    // The head of a request may have arrived before the session began to end.
+    if (this.isPending) this.#turns.wait(() => cutStream(stream));
+  }
+
+  /** To be called when a stream has closed. */
+  continue(): void {
+    if (this.#streams.size > 0 || this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const end of waiting) end();
+    // Node would wait until it reads that the peer has closed its side.
+    const timer = setTimeout(() => this.#socket.destroy(), LINGER_MS);
+    this.#socket.once("close", () => clearTimeout(timer));
+  }
+
+  #endThen(end: () => void): void {
+    if (this.#streams.size === 0) {
+      end();
+      return;
+    }
+    this.#waiting.push(end);
+    if (this.#waiting.length > 1) return;
+    stopReading(this.#transport);
+    for (const stream of this.#streams) this.#turns.run(() => cutStream(stream));
+  }
+}
+
+function cutStream(stream: http2.ServerHttp2Stream): void {
+  if (stream.destroyed) return;
+  stream.close(http2.constants.NGHTTP2_CANCEL);
+  stream.destroy();
+}

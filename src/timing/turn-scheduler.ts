@@ -1,0 +1,49 @@
+/** Divides work among turns of the event loop, so that much work of one kind does not hold up all other work. */
+export class TurnScheduler {
+  readonly #maxPortions: number;
+  #taken = 0;
+  #isScheduled = false;
+  readonly #waiting: (() => void)[] = [];
+
+  /** @param maxPortions how many portions of work are done in one turn */
+  constructor(maxPortions: number) {
+    this.#maxPortions = maxPortions;
+  }
+
+  /** @returns true if the caller may do a portion now; otherwise it must call `wait` */
+  take(): boolean {
+    if (this.#waiting.length > 0 || this.#taken >= this.#maxPortions) return false;
+    this.#count();
+    return true;
+  }
+
+  /** Does one portion: now where the turn allows it, otherwise in a later turn of the event loop. */
+  run(work: () => void): void {
+    if (this.take()) work();
+    else this.wait(work);
+  }
+
+  /** Calls `work`, which does one portion, in a later turn of the event loop; first come, first served. */
+  wait(work: () => void): void {
+    this.#waiting.push(work);
+    this.#schedule();
+  }
+
+  #count(): void {
+    this.#taken += 1;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#taken = 0;
+      while (this.#waiting.length > 0 && this.#taken < this.#maxPortions) {
+        this.#count();
+        this.#waiting.shift()?.();
+      }
+    });
+  }
+}
