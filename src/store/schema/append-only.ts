@@ -4,8 +4,8 @@ import { explainDdlError } from "./migrate.ts";
 import { triggerStatements } from "./migration-files.ts";
 
 /*
- * Triggers refuse to change or delete receipts. A dump restores them only if it contains them and if the account may create
- * them. Without them everything works, and nothing else shows that receipts are no longer protected.
+ * Triggers refuse to change or delete receipts and acts of moderation. A dump restores them only if it contains them and if the account may create
+ * them. Without them everything works, and nothing else shows that these rows are no longer protected.
  */
 
 /**
@@ -47,7 +47,7 @@ export async function restoreTriggers(
 /** The warning for the operator. */
 export function warningOf(missing: readonly string[]): string {
   return (
-    `The database does not prevent changes to receipts: the triggers ${missing.join(" and ")} are missing, as after a` +
+    `The database does not prevent changes to receipts or to the record of moderation: the triggers ${missing.join(" and ")} are missing, as after a` +
     " restore without triggers. A start with an account that may create triggers (STOA_MIGRATION_DATABASE_URL) restores them."
   );
 }

@@ -52,6 +52,11 @@ export function createdTables(migrations: readonly Migration[]): string[] {
   return names.filter((name) => name !== undefined);
 }
 
+/** The table of the trigger that a statement creates. */
+export function tableOfTrigger(statement: string): string {
+  return /^CREATE TRIGGER .*? ON (\w+) /.exec(statement)?.[1] ?? "";
+}
+
 /** The statements that create triggers, by the name of the trigger. They are safe to repeat. */
 export async function triggerStatements(): Promise<Map<string, string>> {
   const all = (await readMigrations()).flatMap(({ statements }) => statements);

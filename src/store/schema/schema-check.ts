@@ -5,7 +5,7 @@ import type { Queryable } from "../database/queryable.ts";
 import type { Finding, Outcome } from "../recount/finding.ts";
 import { missingTriggers } from "./append-only.ts";
 import { generatedColumns } from "./generated-columns.ts";
-import { triggerStatements } from "./migration-files.ts";
+import { tableOfTrigger, triggerStatements } from "./migration-files.ts";
 import { incompleteReason } from "./migration-records.ts";
 import { describeSchema } from "./schema-dump.ts";
 
@@ -101,7 +101,10 @@ async function triggersToMake(db: Queryable, note: (line: string) => void): Prom
     return [];
   }
   const statements = await triggerStatements();
-  return names.map((name) => missing("receipts", `the trigger ${name} is missing`, statements.get(name)));
+  return names.map((name) => {
+    const statement = statements.get(name) as string;
+    return missing(tableOfTrigger(statement), `the trigger ${name} is missing`, statement);
+  });
 }
 
 function missing(table: string, problem: string, definition?: string): Missing {
