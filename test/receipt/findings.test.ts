@@ -1,5 +1,5 @@
 // What a finding says, besides its code: the seq of the receipt, what was found, and what was expected.
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { chainStart, type Fault, type UntrustedReceipt, verifyEnd, verifyNext } from "../../src/receipt/verify.ts";
 import { buildChain, type Change, documentAt, otherHash, type Receipt } from "./chain.ts";
 
@@ -94,6 +94,16 @@ it.each<[Fault, string, UntrustedReceipt]>([
   ],
 ])("%s: %s", (fault, message, receipt) => {
   expect(verifyNext(previous, receipt)).toEqual({ ok: false, finding: { seq: 3, fault, message } });
+});
+
+it("a parser that gives up has found a document that is nested too deep", () => {
+  const parse = vi.spyOn(JSON, "parse").mockImplementation(() => {
+    throw new RangeError("Maximum call stack size exceeded.");
+  });
+  const verdict = verifyNext(previous, untrusted(third));
+  parse.mockRestore();
+  const message = "the document is nested deeper than this engine reads";
+  expect(verdict).toEqual({ ok: false, finding: { seq: 3, fault: "not_canonical", message } });
 });
 
 it("a receipt may have the time of the one before, and any time if that is unknown", () => {

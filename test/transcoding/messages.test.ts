@@ -32,6 +32,7 @@ it.each<[string, string, string | undefined, string]>([
   ["Strict", '{"second":{"odd":1}}', "second.odd", "There is no property odd."],
   ["Strict", '{"odd":1}', "odd", "There is no property odd."],
   ["WellKnown", '{"time":"today"}', "time", "time must be a date and time as in RFC 3339."],
+  ["WellKnown", '{"time":["2026-01-01T00:00:00Z"]}', "time", "time must be a date and time as in RFC 3339."],
   ["WellKnown", '{"duration":"1"}', "duration", "duration is not a Duration."],
   ["WellKnown", '{"struct":[]}', "struct", "struct must be an object."],
   ["WellKnown", '{"struct":{"a":[1e400]}}', "struct", "struct holds a number that is out of range."],
@@ -61,6 +62,14 @@ it("a text of the URL is refused with the same words as JSON", () => {
   expect(() => read("Scalars", "a_double", "0x1")).toThrow("a_double must be a number.");
   expect(() => read("Scalars", "a_bool", "true", "true")).toThrow("a_bool is given more than once.");
   expect(() => read("WellKnown", "duration", "1")).toThrow("duration is not a Duration.");
+});
+
+it("NaN and the infinities are texts, also in the URL", () => {
+  for (const word of ["NaN", "Infinity", "-Infinity"]) {
+    const json = decodeMessage(fixtureMessage("Scalars"), new Map([["a_double", word]]));
+    const url = decodeMessage(fixtureMessage("Scalars"), new Map([["a_double", new UrlText([word])]]));
+    for (const message of [json, url]) expect(message).toMatchObject({ aDouble: Number(word) });
+  }
 });
 
 it("a value without a JSON form is not encoded, and the error says why", () => {
