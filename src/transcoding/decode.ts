@@ -4,7 +4,6 @@ import {
   type DescMessage,
   fromJson,
   getOption,
-  hasOption,
   type Message,
   type MessageShape,
   type JsonValue as PlainJson,
@@ -60,7 +59,7 @@ function shapeOf(desc: DescMessage): Shape {
   if (shape === undefined) {
     shape = {
       fields: desc.fields.toSorted((a, b) => a.number - b.number),
-      refusesUnknown: hasOption(desc, refuse_unknown_properties) && getOption(desc, refuse_unknown_properties),
+      refusesUnknown: getOption(desc, refuse_unknown_properties),
     };
     shapes.set(desc, shape);
   }

@@ -7,6 +7,14 @@ import { type Input, UrlText } from "../../src/transcoding/input.ts";
 import { parseJson } from "../../src/transcoding/json.ts";
 import { fixtureMessage } from "../support/fixture.ts";
 
+// First, because what a message looks like is found out once.
+it("the lowest field number is reported first, and unknown properties last or not at all", () => {
+  const read = (name: string, text: string) => () => decodeMessage(fixtureMessage(name), parseJson(text) as Input);
+  expect(read("Strict", '{"odd":1,"third":1,"first":1}')).toThrow(expect.objectContaining({ field: "first" }));
+  expect(read("Strict", '{"odd":1,"third":"x"}')).toThrow(expect.objectContaining({ field: "odd" }));
+  expect(read("Scalars", '{"odd":1,"a_bool":true}')()).toMatchObject({ aBool: true });
+});
+
 const nested = (levels: number) => `${'{"child":'.repeat(levels)}{}${"}".repeat(levels)}`;
 
 it.each<[string, string, string | undefined, string]>([
