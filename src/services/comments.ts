@@ -4,6 +4,7 @@ import {
   type CommentService,
   CreateCommentResponseSchema,
   DeleteCommentResponseSchema,
+  GetCommentResponseSchema,
   ListCommentsRequestSchema,
   ListCommentsResponseSchema,
   ReportCommentResponseSchema,
@@ -13,7 +14,7 @@ import {
 import type { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import type { Board } from "../board/board.ts";
 import { createComment, listComments } from "../board/comments.ts";
-import { removeComment, restoreComment } from "../board/moderation/comments.ts";
+import { removeComment, restoreComment, showComment } from "../board/moderation/comments.ts";
 import { editComment } from "../board/moderation/edits.ts";
 import { reportComment } from "../board/moderation/reports.ts";
 import { callerOf } from "../calls/callers.ts";
@@ -38,6 +39,11 @@ export function createCommentService(
         comments: comments.map((comment) => mapper.comment(comment)),
         ...(nextCursor === undefined ? {} : { nextCursor }),
       });
+    },
+
+    async getComment({ id }, { signal }) {
+      const comment = await showComment(board.read(signal), Number(id));
+      return create(GetCommentResponseSchema, { comment: mapper.comment(comment) });
     },
 
     createComment(request, context) {

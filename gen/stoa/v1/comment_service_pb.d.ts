@@ -68,6 +68,40 @@ export declare type ListCommentsResponse = Message<"stoa.v1.ListCommentsResponse
 export declare const ListCommentsResponseSchema: GenMessage<ListCommentsResponse>;
 
 /**
+ * @generated from message stoa.v1.GetCommentRequest
+ */
+export declare type GetCommentRequest = Message<"stoa.v1.GetCommentRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message stoa.v1.GetCommentRequest.
+ * Use `create(GetCommentRequestSchema)` to create a new message.
+ */
+export declare const GetCommentRequestSchema: GenMessage<GetCommentRequest>;
+
+/**
+ * @generated from message stoa.v1.GetCommentResponse
+ */
+export declare type GetCommentResponse = Message<"stoa.v1.GetCommentResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Comment comment = 1;
+   */
+  comment?: Comment | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.GetCommentResponse.
+ * Use `create(GetCommentResponseSchema)` to create a new message.
+ */
+export declare const GetCommentResponseSchema: GenMessage<GetCommentResponse>;
+
+/**
  * @generated from message stoa.v1.CreateCommentRequest
  */
 export declare type CreateCommentRequest = Message<"stoa.v1.CreateCommentRequest"> & {
@@ -303,6 +337,16 @@ export declare const CommentService: GenService<{
     methodKind: "unary";
     input: typeof ListCommentsRequestSchema;
     output: typeof ListCommentsResponseSchema;
+  },
+  /**
+   * A comment by its id.
+   *
+   * @generated from rpc stoa.v1.CommentService.GetComment
+   */
+  getComment: {
+    methodKind: "unary";
+    input: typeof GetCommentRequestSchema;
+    output: typeof GetCommentResponseSchema;
   },
   /**
    * Comments on a post, or replies to a comment. A locked post takes no comments.

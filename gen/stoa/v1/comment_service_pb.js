@@ -13,7 +13,7 @@ import { file_stoa_v1_resources } from "./resources_pb.js";
  * Describes the file stoa/v1/comment_service.proto.
  */
 export const file_stoa_v1_comment_service = /*@__PURE__*/
-  fileDesc("Ch1zdG9hL3YxL2NvbW1lbnRfc2VydmljZS5wcm90bxIHc3RvYS52MSKFAQoTTGlzdENvbW1lbnRzUmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARImCgVsaW1pdBgCIAEoA0ISukgHIgUY6AcoAcK2GAQxMDAwSACIAQESEwoGY3Vyc29yGAMgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiZAoUTGlzdENvbW1lbnRzUmVzcG9uc2USIgoIY29tbWVudHMYASADKAsyEC5zdG9hLnYxLkNvbW1lbnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IingEKFENyZWF0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEhsKBGJvZHkYAiABKAlCDbpICsgBAXIFEAEYiCcSJgoJcGFyZW50X2lkGAMgASgDQg66SAsiCRj/////////D0gAiAEBOhW6thgReyJib2R5IjogIkkgZG8uIn1CDAoKX3BhcmVudF9pZCI6ChVDcmVhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCJzChRVcGRhdGVDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARIbCgRib2R5GAIgASgJQg26SArIAQFyBRABGIgnOiC6thgceyJib2R5IjogIkkgZG8sIGV2ZXJ5IGRheS4ifSI6ChVVcGRhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCKTAQoURGVsZXRlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESOgoGcmVhc29uGAIgASgOMhkuc3RvYS52MS5Nb2RlcmF0aW9uUmVhc29uQgq6SAeCAQQQASAASACIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMYmAJCCQoHX3JlYXNvbiI6ChVEZWxldGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCI1ChVSZXN0b3JlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiOwoWUmVzdG9yZUNvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50It4BChRSZXBvcnRDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARI9CgZyZWFzb24YAiABKA4yGS5zdG9hLnYxLk1vZGVyYXRpb25SZWFzb25CDbpICsgBAYIBBBABIABIAIgBARIWCgRub3RlGAMgASgJQgi6SAVyAxiYAjpGurYYQnsicmVhc29uIjogInNwYW0iLCAibm90ZSI6ICJUaGUgc2FtZSBhZHZlcnRpc2VtZW50IGFzIHllc3RlcmRheS4ifUIJCgdfcmVhc29uIjgKFVJlcG9ydENvbW1lbnRSZXNwb25zZRIfCgZyZXBvcnQYASABKAsyDy5zdG9hLnYxLlJlcG9ydDKmBwoOQ29tbWVudFNlcnZpY2UShAEKDExpc3RDb21tZW50cxIcLnN0b2EudjEuTGlzdENvbW1lbnRzUmVxdWVzdBodLnN0b2EudjEuTGlzdENvbW1lbnRzUmVzcG9uc2UiN5ACAYi1GAGithgJbm90X2ZvdW5kgtPkkwIdEhsvYXBpL3YxL3Bvc3RzL3tpZH0vY29tbWVudHMSoQEKDUNyZWF0ZUNvbW1lbnQSHS5zdG9hLnYxLkNyZWF0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5DcmVhdGVDb21tZW50UmVzcG9uc2UiUYi1GAKQtRjJAbC1GAHAtRgCorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAiA6ASoiGy9hcGkvdjEvcG9zdHMve2lkfS9jb21tZW50cxKZAQoNVXBkYXRlQ29tbWVudBIdLnN0b2EudjEuVXBkYXRlQ29tbWVudFJlcXVlc3QaHi5zdG9hLnYxLlVwZGF0ZUNvbW1lbnRSZXNwb25zZSJJkAICiLUYArC1GAHAtRgHorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAho6ASoyFS9hcGkvdjEvY29tbWVudHMve2lkfRKWAQoNRGVsZXRlQ29tbWVudBIdLnN0b2EudjEuRGVsZXRlQ29tbWVudFJlcXVlc3QaHi5zdG9hLnYxLkRlbGV0ZUNvbW1lbnRSZXNwb25zZSJGkAICiLUYArC1GAHAtRgHorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAhcqFS9hcGkvdjEvY29tbWVudHMve2lkfRKhAQoOUmVzdG9yZUNvbW1lbnQSHi5zdG9hLnYxLlJlc3RvcmVDb21tZW50UmVxdWVzdBofLnN0b2EudjEuUmVzdG9yZUNvbW1lbnRSZXNwb25zZSJOkAICiLUYArC1GAHAtRgHorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAh8iHS9hcGkvdjEvY29tbWVudHMve2lkfS9yZXN0b3JlEo8BCg1SZXBvcnRDb21tZW50Eh0uc3RvYS52MS5SZXBvcnRDb21tZW50UmVxdWVzdBoeLnN0b2EudjEuUmVwb3J0Q29tbWVudFJlc3BvbnNlIj+QAgKItRgCwLUYCKK2GAlub3RfZm91bmSC0+STAiE6ASoiHC9hcGkvdjEvY29tbWVudHMve2lkfS9yZXBvcnRiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_moderation, file_stoa_v1_options, file_stoa_v1_resources]);
+  fileDesc("Ch1zdG9hL3YxL2NvbW1lbnRfc2VydmljZS5wcm90bxIHc3RvYS52MSKFAQoTTGlzdENvbW1lbnRzUmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARImCgVsaW1pdBgCIAEoA0ISukgHIgUY6AcoAcK2GAQxMDAwSACIAQESEwoGY3Vyc29yGAMgASgJSAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiZAoUTGlzdENvbW1lbnRzUmVzcG9uc2USIgoIY29tbWVudHMYASADKAsyEC5zdG9hLnYxLkNvbW1lbnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiMQoRR2V0Q29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiNwoSR2V0Q29tbWVudFJlc3BvbnNlEiEKB2NvbW1lbnQYASABKAsyEC5zdG9hLnYxLkNvbW1lbnQingEKFENyZWF0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEhsKBGJvZHkYAiABKAlCDbpICsgBAXIFEAEYiCcSJgoJcGFyZW50X2lkGAMgASgDQg66SAsiCRj/////////D0gAiAEBOhW6thgReyJib2R5IjogIkkgZG8uIn1CDAoKX3BhcmVudF9pZCI6ChVDcmVhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCJzChRVcGRhdGVDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARIbCgRib2R5GAIgASgJQg26SArIAQFyBRABGIgnOiC6thgceyJib2R5IjogIkkgZG8sIGV2ZXJ5IGRheS4ifSI6ChVVcGRhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCKTAQoURGVsZXRlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESOgoGcmVhc29uGAIgASgOMhkuc3RvYS52MS5Nb2RlcmF0aW9uUmVhc29uQgq6SAeCAQQQASAASACIAQESFgoEbm90ZRgDIAEoCUIIukgFcgMYmAJCCQoHX3JlYXNvbiI6ChVEZWxldGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCI1ChVSZXN0b3JlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiOwoWUmVzdG9yZUNvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50It4BChRSZXBvcnRDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARI9CgZyZWFzb24YAiABKA4yGS5zdG9hLnYxLk1vZGVyYXRpb25SZWFzb25CDbpICsgBAYIBBBABIABIAIgBARIWCgRub3RlGAMgASgJQgi6SAVyAxiYAjpGurYYQnsicmVhc29uIjogInNwYW0iLCAibm90ZSI6ICJUaGUgc2FtZSBhZHZlcnRpc2VtZW50IGFzIHllc3RlcmRheS4ifUIJCgdfcmVhc29uIjgKFVJlcG9ydENvbW1lbnRSZXNwb25zZRIfCgZyZXBvcnQYASABKAsyDy5zdG9hLnYxLlJlcG9ydDKgCAoOQ29tbWVudFNlcnZpY2UShAEKDExpc3RDb21tZW50cxIcLnN0b2EudjEuTGlzdENvbW1lbnRzUmVxdWVzdBodLnN0b2EudjEuTGlzdENvbW1lbnRzUmVzcG9uc2UiN5ACAYi1GAGithgJbm90X2ZvdW5kgtPkkwIdEhsvYXBpL3YxL3Bvc3RzL3tpZH0vY29tbWVudHMSeAoKR2V0Q29tbWVudBIaLnN0b2EudjEuR2V0Q29tbWVudFJlcXVlc3QaGy5zdG9hLnYxLkdldENvbW1lbnRSZXNwb25zZSIxkAIBiLUYAaK2GAlub3RfZm91bmSC0+STAhcSFS9hcGkvdjEvY29tbWVudHMve2lkfRKhAQoNQ3JlYXRlQ29tbWVudBIdLnN0b2EudjEuQ3JlYXRlQ29tbWVudFJlcXVlc3QaHi5zdG9hLnYxLkNyZWF0ZUNvbW1lbnRSZXNwb25zZSJRiLUYApC1GMkBsLUYAcC1GAKithgJbm90X2ZvdW5korYYCWZvcmJpZGRlboLT5JMCIDoBKiIbL2FwaS92MS9wb3N0cy97aWR9L2NvbW1lbnRzEpkBCg1VcGRhdGVDb21tZW50Eh0uc3RvYS52MS5VcGRhdGVDb21tZW50UmVxdWVzdBoeLnN0b2EudjEuVXBkYXRlQ29tbWVudFJlc3BvbnNlIkmQAgKItRgCsLUYAcC1GAeithgJbm90X2ZvdW5korYYCWZvcmJpZGRlboLT5JMCGjoBKjIVL2FwaS92MS9jb21tZW50cy97aWR9EpYBCg1EZWxldGVDb21tZW50Eh0uc3RvYS52MS5EZWxldGVDb21tZW50UmVxdWVzdBoeLnN0b2EudjEuRGVsZXRlQ29tbWVudFJlc3BvbnNlIkaQAgKItRgCsLUYAcC1GAeithgJbm90X2ZvdW5korYYCWZvcmJpZGRlboLT5JMCFyoVL2FwaS92MS9jb21tZW50cy97aWR9EqEBCg5SZXN0b3JlQ29tbWVudBIeLnN0b2EudjEuUmVzdG9yZUNvbW1lbnRSZXF1ZXN0Gh8uc3RvYS52MS5SZXN0b3JlQ29tbWVudFJlc3BvbnNlIk6QAgKItRgCsLUYAcC1GAeithgJbm90X2ZvdW5korYYCWZvcmJpZGRlboLT5JMCHyIdL2FwaS92MS9jb21tZW50cy97aWR9L3Jlc3RvcmUSjwEKDVJlcG9ydENvbW1lbnQSHS5zdG9hLnYxLlJlcG9ydENvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5SZXBvcnRDb21tZW50UmVzcG9uc2UiP5ACAoi1GALAtRgIorYYCW5vdF9mb3VuZILT5JMCIToBKiIcL2FwaS92MS9jb21tZW50cy97aWR9L3JlcG9ydGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_moderation, file_stoa_v1_options, file_stoa_v1_resources]);
 
 /**
  * Describes the message stoa.v1.ListCommentsRequest.
@@ -30,74 +30,88 @@ export const ListCommentsResponseSchema = /*@__PURE__*/
   messageDesc(file_stoa_v1_comment_service, 1);
 
 /**
+ * Describes the message stoa.v1.GetCommentRequest.
+ * Use `create(GetCommentRequestSchema)` to create a new message.
+ */
+export const GetCommentRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 2);
+
+/**
+ * Describes the message stoa.v1.GetCommentResponse.
+ * Use `create(GetCommentResponseSchema)` to create a new message.
+ */
+export const GetCommentResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 3);
+
+/**
  * Describes the message stoa.v1.CreateCommentRequest.
  * Use `create(CreateCommentRequestSchema)` to create a new message.
  */
 export const CreateCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 2);
+  messageDesc(file_stoa_v1_comment_service, 4);
 
 /**
  * Describes the message stoa.v1.CreateCommentResponse.
  * Use `create(CreateCommentResponseSchema)` to create a new message.
  */
 export const CreateCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 3);
+  messageDesc(file_stoa_v1_comment_service, 5);
 
 /**
  * Describes the message stoa.v1.UpdateCommentRequest.
  * Use `create(UpdateCommentRequestSchema)` to create a new message.
  */
 export const UpdateCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 4);
+  messageDesc(file_stoa_v1_comment_service, 6);
 
 /**
  * Describes the message stoa.v1.UpdateCommentResponse.
  * Use `create(UpdateCommentResponseSchema)` to create a new message.
  */
 export const UpdateCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 5);
+  messageDesc(file_stoa_v1_comment_service, 7);
 
 /**
  * Describes the message stoa.v1.DeleteCommentRequest.
  * Use `create(DeleteCommentRequestSchema)` to create a new message.
  */
 export const DeleteCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 6);
+  messageDesc(file_stoa_v1_comment_service, 8);
 
 /**
  * Describes the message stoa.v1.DeleteCommentResponse.
  * Use `create(DeleteCommentResponseSchema)` to create a new message.
  */
 export const DeleteCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 7);
+  messageDesc(file_stoa_v1_comment_service, 9);
 
 /**
  * Describes the message stoa.v1.RestoreCommentRequest.
  * Use `create(RestoreCommentRequestSchema)` to create a new message.
  */
 export const RestoreCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 8);
+  messageDesc(file_stoa_v1_comment_service, 10);
 
 /**
  * Describes the message stoa.v1.RestoreCommentResponse.
  * Use `create(RestoreCommentResponseSchema)` to create a new message.
  */
 export const RestoreCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 9);
+  messageDesc(file_stoa_v1_comment_service, 11);
 
 /**
  * Describes the message stoa.v1.ReportCommentRequest.
  * Use `create(ReportCommentRequestSchema)` to create a new message.
  */
 export const ReportCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 10);
+  messageDesc(file_stoa_v1_comment_service, 12);
 
 /**
  * Describes the message stoa.v1.ReportCommentResponse.
  * Use `create(ReportCommentResponseSchema)` to create a new message.
  */
 export const ReportCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 11);
+  messageDesc(file_stoa_v1_comment_service, 13);
 
 /**
  * Comments on posts.
