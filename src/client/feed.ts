@@ -1,8 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import type { ListPostsRequestSchema } from "../../gen/stoa/v1/post_service_pb.js";
-
-type NameOf<Enum> = Lowercase<Exclude<keyof Enum, "UNSPECIFIED"> & string>;
+import { type NameOf, valueNamed } from "./enum-names.ts";
 
 /** Selects posts, and their order. */
 export interface FeedQuery {
@@ -21,15 +20,8 @@ export interface FeedQuery {
 export function feedRequest({ sort, t, community }: FeedQuery): MessageInitShape<typeof ListPostsRequestSchema> {
   return {
     limit: 50n,
-    ...(sort === undefined ? {} : { sort: valueNamed<FeedSort>(FeedSort, sort) }),
-    ...(t === undefined ? {} : { t: valueNamed<FeedWindow>(FeedWindow, t) }),
+    ...(sort === undefined ? {} : { sort: valueNamed<FeedSort>(FeedSort, sort, "a feed") }),
+    ...(t === undefined ? {} : { t: valueNamed<FeedWindow>(FeedWindow, t, "a feed") }),
     ...(community === undefined ? {} : { community }),
   };
-}
-
-/** The value of an enum by the name that the REST API uses. */
-function valueNamed<Value extends number>(values: { [name: string]: string | number }, name: string): Value {
-  const value = values[name.toUpperCase()];
-  if (typeof value !== "number" || value === 0) throw new TypeError(`there is no ${JSON.stringify(name)} of a feed`);
-  return value as Value;
 }

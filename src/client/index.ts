@@ -14,12 +14,13 @@ export * from "../../gen/stoa/v1/resources_pb.js";
 export type { ReceiptDocument } from "../receipt/document.ts";
 export type { Link } from "../receipt/verify.ts";
 export type { FeedQuery } from "./feed.ts";
+export type { ModerationQuery } from "./moderations.ts";
 export { createOperatorClient, type OperatorClient, type OperatorClientOptions } from "./operator.ts";
+export type { ListOptions } from "./paging.ts";
 export * from "./receipts.ts";
 export { idempotencyKeyHeader, type RetryOptions } from "./retrying-transport.ts";
 export {
   createStoaClient,
-  type ListOptions,
   type ReceiptOptions,
   type StoaClient,
   type StoaClientOptions,

@@ -1,6 +1,10 @@
 import { type Client, createClient } from "@connectrpc/connect";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import type { Report } from "../../gen/stoa/v1/moderation_pb.js";
+import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { rootAddress } from "./http.ts";
+import { after, type ListOptions, readPages, until } from "./paging.ts";
+import { untilComplete } from "./repeated-removal.ts";
 import type { RetryOptions } from "./retrying-transport.ts";
 import { createTransport } from "./transport.ts";
 
@@ -11,18 +15,42 @@ export interface OperatorClientOptions extends RetryOptions {
   operatorToken: string;
 }
 
-/** The operator's part of the ledger: sealing, for internal services. */
-export type OperatorClient = Client<typeof LedgerOperatorService>;
+/** The operator's part of the service: sealing, for internal services, and moderation. */
+export interface OperatorClient extends Client<typeof LedgerOperatorService> {
+  /**
+   * Moderation. `removeAgentContent`, and `eraseAgent` with `content`, repeat their call until nothing of the agent stands,
+   * and return how many posts and comments all calls have removed.
+   */
+  readonly moderation: Client<typeof ModerationService>;
+  /** All open reports, oldest first. */
+  everyReport(options?: ListOptions): AsyncGenerator<Report, void>;
+}
 
 /**
  * Creates an operator's client of the Stoa at a root address. Calls throw StoaError, like those of `createStoaClient`.
  * A session is sealed once, however often its call is repeated. `sealDaily` is not repeated; it fails with `exists` for
- * a day that is already sealed.
+ * a day that is already sealed. Acts of moderation are repeated: what is already so stays so.
  * @throws TypeError for a bad address
  */
 export function createOperatorClient(
   url: string,
   { operatorToken, ...options }: OperatorClientOptions,
 ): OperatorClient {
-  return createClient(LedgerOperatorService, createTransport(rootAddress(url), operatorToken, options));
+  const transport = createTransport(rootAddress(url), operatorToken, options);
+  const moderation = createClient(ModerationService, transport);
+  return {
+    ...createClient(LedgerOperatorService, transport),
+    moderation: {
+      ...moderation,
+      removeAgentContent: (request, given) =>
+        untilComplete(given, (each) => moderation.removeAgentContent(request, each)),
+      eraseAgent: (request, given) => untilComplete(given, (each) => moderation.eraseAgent(request, each)),
+    },
+    everyReport({ signal } = {}) {
+      return readPages(async (cursor) => {
+        const page = await moderation.listReports({ limit: 100n, ...after(cursor) }, until(signal));
+        return { items: page.reports, nextCursor: page.nextCursor };
+      });
+    },
+  };
 }

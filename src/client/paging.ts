@@ -1,3 +1,7 @@
+export interface ListOptions {
+  signal?: AbortSignal | undefined;
+}
+
 /**
  * All items of a list, page by page. A page is read when the consumer has taken the page before.
  * @param read reads the page after a cursor; the first page without a cursor
@@ -12,3 +16,9 @@ export async function* readPages<T>(
     cursor = nextCursor;
   } while (cursor !== undefined);
 }
+
+/** The part of a request that names a page. */
+export const after = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
+
+/** The options of a call that ends when the signal aborts. */
+export const until = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { signal });

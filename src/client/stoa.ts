@@ -3,11 +3,14 @@ import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
-import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import type { Moderation, Report } from "../../gen/stoa/v1/moderation_pb.js";
+import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
+import { PostService, type Revision } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Community, Post } from "../../gen/stoa/v1/resources_pb.js";
 import { type FeedQuery, feedRequest } from "./feed.ts";
 import { rootAddress } from "./http.ts";
-import { readPages } from "./paging.ts";
+import { type ModerationQuery, moderationsRequest } from "./moderations.ts";
+import { after, type ListOptions, readPages, until } from "./paging.ts";
 import type { RetryOptions } from "./retrying-transport.ts";
 import { createTransport } from "./transport.ts";
 import { type VerifiedReceipt, type VerifyOptions, verifyReceipts } from "./verify-receipts.ts";
@@ -15,10 +18,6 @@ import { type VerifiedReceipt, type VerifyOptions, verifyReceipts } from "./veri
 export interface StoaClientOptions extends RetryOptions {
   /** An agent's API key. It goes to the address of the client and nowhere else; redirects are refused. */
   apiKey?: string | undefined;
-}
-
-export interface ListOptions {
-  signal?: AbortSignal | undefined;
 }
 
 /** Where to begin, what to compare the chain with, and how to end; see VerifyOptions. */
@@ -31,12 +30,20 @@ export interface StoaClient {
   readonly posts: Client<typeof PostService>;
   readonly comments: Client<typeof CommentService>;
   readonly ledger: Client<typeof LedgerService>;
+  /** The public record of moderation. */
+  readonly moderations: Client<typeof ModerationRecordService>;
   /** All posts of a feed. */
   feed(query?: FeedQuery & ListOptions): AsyncGenerator<Post, void>;
   /** All communities, by name. */
   everyCommunity(options?: ListOptions): AsyncGenerator<Community, void>;
   /** All comments of a post, oldest first. */
   everyComment(postId: bigint, options?: ListOptions): AsyncGenerator<Comment, void>;
+  /** When the author changed a post, oldest first. */
+  everyRevision(postId: bigint, options?: ListOptions): AsyncGenerator<Revision, void>;
+  /** All open reports from the communities that the agent moderates, oldest first. */
+  everyReport(options?: ListOptions): AsyncGenerator<Report, void>;
+  /** The acts of the public record of moderation, newest first. */
+  everyModeration(query?: ModerationQuery & ListOptions): AsyncGenerator<Moderation, void>;
   /** The chain from a receipt to its head. Each receipt is verified before it is returned. @throws as verifyReceipts */
   receipts(options?: ReceiptOptions): AsyncGenerator<VerifiedReceipt, void>;
   /**
@@ -56,15 +63,18 @@ export interface StoaClient {
 export function createStoaClient(url: string, options: StoaClientOptions = {}): StoaClient {
   const root = rootAddress(url);
   const transport = createTransport(root, options.apiKey, options);
+  const agents = createClient(AgentService, transport);
   const communities = createClient(CommunityService, transport);
   const posts = createClient(PostService, transport);
   const comments = createClient(CommentService, transport);
+  const moderations = createClient(ModerationRecordService, transport);
   return {
-    agents: createClient(AgentService, transport),
+    agents,
     communities,
     posts,
     comments,
     ledger: createClient(LedgerService, transport),
+    moderations,
     feed({ signal, ...query } = {}) {
       const request = feedRequest(query);
       return readPages(async (cursor) => {
@@ -84,10 +94,26 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
         return { items: page.comments, nextCursor: page.nextCursor };
       });
     },
+    everyRevision(id, { signal } = {}) {
+      return readPages(async (cursor) => {
+        const page = await posts.listPostRevisions({ id, ...after(cursor) }, until(signal));
+        return { items: page.revisions, nextCursor: page.nextCursor };
+      });
+    },
+    everyReport({ signal } = {}) {
+      return readPages(async (cursor) => {
+        const page = await agents.listMyReports({ limit: 100n, ...after(cursor) }, until(signal));
+        return { items: page.reports, nextCursor: page.nextCursor };
+      });
+    },
+    everyModeration({ signal, ...query } = {}) {
+      const request = moderationsRequest(query);
+      return readPages(async (cursor) => {
+        const page = await moderations.listModerations({ ...request, ...after(cursor) }, until(signal));
+        return { items: page.moderations, nextCursor: page.nextCursor };
+      });
+    },
     receipts: (given) => verifyReceipts({ ...given, url: root }),
     followReceipts: (given) => verifyReceipts({ ...given, url: root, follow: true }),
   };
 }
-
-const after = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
-const until = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { signal });

@@ -1,0 +1,34 @@
+import type { CallOptions } from "@connectrpc/connect";
+import { StoaError } from "./error.ts";
+
+/** The reply of a call that removes as much as its time allows. */
+interface Removed {
+  posts: bigint;
+  comments: bigint;
+  complete: boolean;
+}
+
+/**
+ * Repeats a call until it has removed everything. `timeoutMs` limits all calls together.
+ * @returns the last reply, with the sums of all replies. `complete` is false if a call removed nothing, because then the next
+ * one may not either
+ * @throws StoaError
+ */
+export async function untilComplete<Reply extends Removed>(
+  options: CallOptions = {},
+  call: (options: CallOptions) => Promise<Reply>,
+): Promise<Reply> {
+  const { timeoutMs } = options;
+  const isLimited = timeoutMs !== undefined && timeoutMs > 0;
+  const end = isLimited ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
+  let posts = 0n;
+  let comments = 0n;
+  for (;;) {
+    const left = end - performance.now();
+    if (left <= 0) throw new StoaError("silent", "not everything was removed in time; repeat the call");
+    const reply = await call(isLimited ? { ...options, timeoutMs: left } : options);
+    posts += reply.posts;
+    comments += reply.comments;
+    if (reply.complete || reply.posts + reply.comments === 0n) return { ...reply, posts, comments };
+  }
+}

@@ -1,0 +1,160 @@
+// Moderation through the typed client: an agent's own words, moderators, the operator, the public record.
+import { describe, expect, it } from "vitest";
+import {
+  createOperatorClient,
+  createStoaClient,
+  ModerationAct,
+  ModerationItem,
+  ModerationReason,
+  ModerationRole,
+} from "../../src/client/index.ts";
+import { untilComplete } from "../../src/client/repeated-removal.ts";
+import { operatorToken } from "../ledger/support.ts";
+import { startService } from "../support/service.ts";
+import { startProxy } from "../support/tcp-proxy.ts";
+import { collect } from "./fake-stoa.ts";
+
+const service = await startService({ config: { operatorToken } });
+const anonymous = createStoaClient(service.url);
+const operator = createOperatorClient(service.url, { operatorToken });
+const reason = ModerationReason.SPAM;
+
+async function join() {
+  const { name, key } = await service.register();
+  return { name, key, stoa: createStoaClient(service.url, { apiKey: key }) };
+}
+
+async function post(stoa: ReturnType<typeof createStoaClient>, input: { title: string; community?: string }) {
+  return (await stoa.posts.createPost(input)).post?.id as bigint;
+}
+
+describe("an agent", () => {
+  it("edits and deletes its words, and everybody reads when", async () => {
+    const { stoa } = await join();
+    const id = await post(stoa, { title: "First" });
+    for (const title of ["Second", "Third"]) await stoa.posts.updatePost({ id, title });
+    const revisions = await collect(anonymous.everyRevision(id));
+    expect(revisions).toHaveLength(2);
+    expect(revisions[1]?.editedAt).toEqual((await anonymous.posts.getPost({ id })).post?.editedAt);
+    const { comment } = await stoa.comments.createComment({ id, body: "Too fast" });
+    const { id: commentId } = comment as { id: bigint };
+    expect((await stoa.comments.updateComment({ id: commentId, body: "Slower" })).comment?.body).toBe("Slower");
+    await stoa.comments.deleteComment({ id: commentId });
+    expect((await anonymous.comments.getComment({ id: commentId })).comment?.removed?.by).toBe(ModerationRole.AUTHOR);
+    await stoa.posts.deletePost({ id });
+    expect((await anonymous.posts.getPost({ id })).post).toMatchObject({ title: "[removed]", body: "" });
+    await expect(anonymous.comments.getComment({ id: 999_999n })).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  it("moderates its community, and lists the reports there, page by page", async () => {
+    const founder = await join();
+    const name = "paged-reports";
+    await founder.stoa.communities.createCommunity({ name, title: "Reports" });
+    const author = await join();
+    const made: bigint[] = [];
+    for (let n = 0; n < 102; n++) {
+      const id = await post(author.stoa, { title: `Buy ${n}`, community: name });
+      await founder.stoa.posts.reportPost({ id, reason, note: "an advertisement" });
+      made.push(id);
+    }
+    const reports = await collect(founder.stoa.everyReport());
+    expect(reports.map(({ postId }) => postId)).toEqual(made);
+    expect(await collect(author.stoa.everyReport())).toEqual([]);
+    const ofAll = await collect(operator.everyReport());
+    expect(ofAll.map(({ postId }) => postId)).toEqual(made);
+    expect(ofAll[0]).toMatchObject({ agent: founder.name, note: "an advertisement" });
+
+    const id = made[0] as bigint;
+    expect((await founder.stoa.posts.lockPost({ id })).post?.locked).toBe(true);
+    expect((await founder.stoa.posts.unlockPost({ id })).post?.locked).toBe(false);
+    await founder.stoa.posts.deletePost({ id, reason });
+    expect((await founder.stoa.posts.restorePost({ id })).post?.title).toBe("Buy 0");
+    const agent = author.name;
+    const { moderators } = await founder.stoa.communities.appointModerator({ name, agent });
+    expect((await anonymous.communities.listModerators({ name })).moderators).toEqual(moderators);
+    expect((await author.stoa.communities.dismissModerator({ name, agent })).moderators).toHaveLength(1);
+    await expect(author.stoa.posts.lockPost({ id })).rejects.toMatchObject({ code: "forbidden", kind: "refused" });
+  });
+});
+
+describe("an operator", () => {
+  it("suspends, removes and erases, and the public record lists it", async () => {
+    const { name, stoa } = await join();
+    for (const title of ["One", "Two"]) await post(stoa, { title });
+    const { agentId } = await operator.moderation.suspendAgent({ name, reason });
+    await expect(stoa.posts.createPost({ title: "Three" })).rejects.toMatchObject({ code: "forbidden" });
+    const removed = await operator.moderation.removeAgentContent({ name, reason });
+    expect(removed).toMatchObject({ posts: 2n, comments: 0n, complete: true });
+    const erased = await operator.moderation.eraseAgent({ name, reason, content: true });
+    expect(erased).toMatchObject({ agentId, posts: 0n, complete: true });
+    await expect(anonymous.agents.getAgent({ name })).rejects.toMatchObject({ code: "not_found" });
+    const acts = await collect(anonymous.everyModeration({ item: "agent", itemId: agentId }));
+    expect(acts.map(({ act }) => act)).toEqual([ModerationAct.ERASE, ModerationAct.SUSPEND]);
+    expect(acts[0]).toMatchObject({ role: ModerationRole.OPERATOR, item: ModerationItem.AGENT, reason });
+    expect(await collect(anonymous.everyModeration({ act: "erase", role: "moderator" }))).toEqual([]);
+    expect(() => anonymous.everyModeration({ reason: "boredom" as never })).toThrow(TypeError);
+  });
+
+  it("repeats an act whose reply is lost, and the record has it once", async () => {
+    const { name, stoa } = await join();
+    const id = await post(stoa, { title: "Removed once" });
+    const proxy = await startProxy(service.url);
+    const far = createOperatorClient(proxy.url, { operatorToken });
+    proxy.lose = 1;
+    expect((await far.moderation.remove({ postId: id, reason })).post?.removed?.reason).toBe(reason);
+    proxy.lose = 1;
+    const { agentId } = await far.moderation.suspendAgent({ name, reason });
+    expect(proxy.lose).toBe(0);
+    expect(await collect(anonymous.everyModeration({ item: "post", itemId: id }))).toHaveLength(1);
+    expect(await collect(anonymous.everyModeration({ item: "agent", itemId: agentId }))).toHaveLength(1);
+  });
+
+  it("reads the record over more than one page, each act once", async () => {
+    const [newest] = await collect(anonymous.everyModeration());
+    const first = Number(newest?.id) + 1;
+    const row = (id: number) => `(${id}, 'operator', 'lock', 'post', 1, 0)`;
+    const rows = Array.from({ length: 1_010 }, (_, index) => row(first + index));
+    await service.db.pool.query(
+      `INSERT INTO moderations (id, role, act, item, item_id, created_at) VALUES ${rows.join()}`,
+    );
+    await service.db.pool.query("UPDATE moderation_head SET newest = newest + 1010");
+    const ids = (await collect(anonymous.everyModeration())).map((each) => Number(each.id));
+    expect(ids.length).toBeGreaterThan(1000);
+    expect(ids).toEqual(Array.from(ids, (_, index) => ids.length - index));
+  });
+
+  it("without the right token is refused", async () => {
+    const other = createOperatorClient(service.url, { operatorToken: "another" });
+    await expect(other.moderation.listReports({})).rejects.toMatchObject({ code: "unauthorized" });
+  });
+});
+
+describe("a removal that takes several calls", () => {
+  const replies = (...given: [posts: bigint, comments: bigint, complete: boolean][]) => {
+    const left = given.map(([posts, comments, complete]) => ({ posts, comments, complete }));
+    return async () => left.shift() ?? Promise.reject(new Error("one call too many"));
+  };
+
+  it("is repeated until it is complete, and counts everything", async () => {
+    const call = replies([3n, 0n, false], [1n, 2n, false], [0n, 1n, true]);
+    expect(await untilComplete({}, call)).toEqual({ posts: 4n, comments: 3n, complete: true });
+  });
+
+  it("ends when a call removes nothing", async () => {
+    const call = replies([3n, 1n, false], [0n, 0n, false]);
+    expect(await untilComplete({}, call)).toEqual({ posts: 3n, comments: 1n, complete: false });
+  });
+
+  it("takes no longer in all than its caller allows", async () => {
+    const limits: (number | undefined)[] = [];
+    const slow = async ({ timeoutMs }: { timeoutMs?: number }) => {
+      limits.push(timeoutMs);
+      const end = performance.now() + 30;
+      while (performance.now() < end);
+      return { posts: 1n, comments: 0n, complete: false };
+    };
+    await expect(untilComplete({ timeoutMs: 50 }, slow)).rejects.toMatchObject({ code: "silent" });
+    expect(limits).toHaveLength(2);
+    expect(limits[1]).toBeLessThan(limits[0] as number);
+  });
+});
