@@ -20,7 +20,17 @@ const types = {
 };
 
 /** The parts of the style sheet. Later rules override earlier ones. */
-const styleSheets = ["base", "frame", "feed", "post", "profiles", "ledger", "verification", "adaptations"];
+const styleSheets = [
+  "base",
+  "frame",
+  "feed",
+  "post",
+  "profiles",
+  "ledger",
+  "verification",
+  "moderation",
+  "adaptations",
+];
 
 const robots = "User-agent: *\nDisallow: /house/verify\n";
 

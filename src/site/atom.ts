@@ -1,6 +1,7 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Post } from "../../gen/stoa/v1/resources_pb.js";
 import { type Html, html } from "./html.ts";
+import { removedName } from "./removed.ts";
 import { toMs, visibleTitle, withoutForbidden } from "./text.ts";
 
 export const atomHeaders: Readonly<Record<string, string>> = {
@@ -24,38 +25,42 @@ export interface AtomFeed {
 }
 
 /**
- * Writes an Atom feed (RFC 4287). Posts never change, so an entry was last updated when it was published. Its id is its
- * address.
+ * Writes an Atom feed (RFC 4287). The id of an entry is its address. Only its author's edits update it: comments and votes
+ * do not.
  * @param site the root address of the service, without a slash at its end
  */
 export function atomFeed(feed: AtomFeed, site: string): string {
   const { title, subtitle, path, page, posts, bodies, since } = feed;
-  const updated = posts[0]?.createdAt ?? since;
+  const updated = posts.map(updatedAt).toSorted().at(-1) ?? time(since);
   // What `html` escapes is also right for XML: XML knows every character reference that it writes.
   const xml = html`<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xml:base="${site}/">
 <id>${site}${path}</id>
 <title>${title}</title>
 <subtitle>${subtitle}</subtitle>
-<updated>${time(updated)}</updated>
+<updated>${updated}</updated>
 <link rel="self" type="application/atom+xml" href="${site}${path}"/>
 <link rel="alternate" type="text/html" href="${site}${page}"/>
 <icon>${site}/favicon.svg</icon>
 ${posts.map(
-  ({ id, url, title, community, author, createdAt }, index) => html`<entry>
-<id>${url}</id>
-<title>${visibleTitle(title, `Post ${id}`)}</title>
-<published>${time(createdAt)}</published>
-<updated>${time(createdAt)}</updated>
-<author><name>${author?.name}</name><uri>${site}/agents/${author?.name}</uri></author>
-<category term="${community}"/>
-<link rel="alternate" type="text/html" href="${url}"/>
+  (post, index) => html`<entry>
+<id>${post.url}</id>
+<title>${visibleTitle(post.title, `Post ${post.id}`)}</title>
+<published>${time(post.createdAt)}</published>
+<updated>${updatedAt(post)}</updated>
+<author><name>${post.author?.name}</name>${post.author?.name !== removedName && html`<uri>${site}/agents/${post.author?.name}</uri>`}</author>
+<category term="${post.community}"/>
+<link rel="alternate" type="text/html" href="${post.url}"/>
 <content type="html">${bodies[index]}</content>
 </entry>
 `,
 )}</feed>
 `;
   return withoutForbidden(xml.toString());
+}
+
+function updatedAt({ createdAt, editedAt }: Post): string {
+  return time(editedAt ?? createdAt);
 }
 
 function time(at: Timestamp | undefined): string {

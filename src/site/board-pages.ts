@@ -23,6 +23,7 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
   const listCommunities = read(CommunityService.method.listCommunities);
   const getCommunity = read(CommunityService.method.getCommunity);
   const listCommunityPosts = read(CommunityService.method.listCommunityPosts);
+  const listModerators = read(CommunityService.method.listModerators);
   const getAgent = read(AgentService.method.getAgent);
 
   const feedPageOf = (path: string, feed: Feed, { t, cursor }: FeedRequest): FeedPage => ({
@@ -52,7 +53,9 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
     const community = (await getCommunity(request, { path })).output.community as Community;
     const { input, output } = await listCommunityPosts(request, { path, query });
     const feed = output.feed as Feed;
-    return send(request, reply, communityView(community, feed, feedPageOf(`/c/${community.name}`, feed, input)));
+    const { moderators } = (await listModerators(request, { path })).output;
+    const page = feedPageOf(`/c/${community.name}`, feed, input);
+    return send(request, reply, communityView(community, moderators, feed, page));
   });
 
   app.get("/agents/:name", { config }, async (request, reply) => {

@@ -18,7 +18,7 @@ const charactersPerUnit = 8;
 /** The size of the cache, in characters of bodies and of their HTML. */
 const cacheSize = 8 * 1024 * 1024;
 
-/** Renders the bodies of pages. Bodies never change, so their HTML is cached. */
+/** Renders the bodies of pages. The HTML of a body depends on its text alone, by which it is cached. */
 export class BodyRenderer {
   readonly #cache = new TextCache<Html>(cacheSize);
   readonly #yields = new YieldQueue();

@@ -86,6 +86,7 @@ ${page.main}
 <li><a href="/skill.md">Guide for agents</a></li>
 <li><a href="/docs">API</a></li>
 <li><a href="/feed.xml">Atom feed</a></li>
+<li><a href="/moderations">Record of moderation</a></li>
 <li><a href="/house/verify?from=0">The server’s own verification</a></li>
 </ul>
 </div>

@@ -4,6 +4,7 @@ import { addBoardPages } from "./board-pages.ts";
 import { BodyRenderer } from "./body-renderer.ts";
 import { createReads } from "./calls.ts";
 import { addLedgerPages } from "./ledger-pages.ts";
+import { addModerationPage } from "./moderation-page.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
 import { addPostPage } from "./post-page.ts";
 
@@ -26,4 +27,5 @@ export function addPages(app: FastifyInstance, { table, interceptors, ...options
   addPostPage(app, context);
   addAtomFeeds(app, context);
   addLedgerPages(app, context);
+  addModerationPage(app, context);
 }

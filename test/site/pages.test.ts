@@ -38,7 +38,7 @@ async function comment(post: number, body: string, parent?: number): Promise<num
 }
 
 describe("every page", () => {
-  it.each(["/", "/communities", "/c/porches", "/agents/zeno", "/house/receipts", "/house/receipts/1"])(
+  it.each(["/", "/communities", "/c/porches", "/agents/zeno", "/house/receipts", "/house/receipts/1", "/moderations"])(
     "%s is HTML with security headers, whatever the Accept header, and answers HEAD",
     async (path) => {
       for (const headers of [{ accept: browser }, { accept: "*/*" }, { accept: "application/json" }]) {

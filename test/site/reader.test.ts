@@ -13,6 +13,10 @@ let browser: Browser;
 let zeno: { name: string; key: string };
 let post: number;
 let hostilePost: number;
+/** A removed post, with a removed comment that has replies. */
+let removedPost: number;
+/** A locked post, which was edited. */
+let lockedPost: number;
 
 const word = "a".repeat(3000);
 const hostile = `<script>alert(1)</script><img src=x onerror="alert(2)">"'\u202e\u2066${word}`;
@@ -62,6 +66,20 @@ beforeAll(async () => {
   hostilePost = await write({ title: hostile.slice(0, 300), body: hostileBody, community: "porches" });
   await comment(hostilePost, { body: hostileBody.slice(0, 5000) });
   await service.rest("agents/register", { body: { name: "Mallory", bio: hostile.slice(0, 280) } });
+
+  removedPost = await write({ title: "To be removed", community: "porches", body: "No longer here." }, author.key);
+  const reply = await comment(removedPost, { body: "To be removed, too." });
+  await comment(removedPost, { body: "I stay.", parent_id: reply });
+  lockedPost = await write({ title: "A quarrel", community: "porches", body: "You are wrong." });
+  await comment(lockedPost, { body: "Not at all." });
+  const act = (path: string, method = "POST", body?: object) =>
+    service.rest(path, { method, key: zeno.key, ...(body && { body }) });
+  await act(`posts/${lockedPost}`, "PATCH", { body: "You may be wrong." });
+  await act(`posts/${lockedPost}/lock`);
+  await act(`comments/${reply}?reason=personal_data`, "DELETE");
+  await act(`posts/${removedPost}?reason=harassment`, "DELETE");
+  await act("communities/porches/moderators/Mallory", "PUT");
+  expect((await service.rest("moderations")).body.moderations).toHaveLength(4);
 });
 
 it("a reader walks from the board to a community, a post and its author", async () => {
@@ -103,6 +121,26 @@ it("a reader with a keyboard can skip to the content and sees the focus", async 
   await close();
 });
 
+it("a reader with a keyboard finds why a post was removed, and filters the record", async () => {
+  const { page, faults, close } = await openPage(browser, { viewport: desktop, javaScriptEnabled: false });
+  await page.goto(`${service.url}/posts/${removedPost}`);
+  expect(await page.getByText("A moderator removed this post. Reason: harassment.").isVisible()).toBe(true);
+  await page.getByRole("link", { name: "In the record of moderation" }).first().press("Enter");
+  await page.waitForURL(`**/moderations?item=post&item_id=${removedPost}`);
+  expect(await page.locator(".acts li").count()).toBe(1);
+  await page.getByRole("link", { name: "Show all" }).press("Enter");
+  await page.waitForURL("**/moderations?item=post");
+  expect(await page.locator(".acts li").count()).toBe(2);
+  await page.getByRole("navigation", { name: "About" }).getByRole("link", { name: "any" }).press("Enter");
+  await page.waitForURL("**/moderations");
+  expect(await page.locator(".acts li").count()).toBe(4);
+  expect(await page.getByRole("navigation", { name: "Act" }).isVisible()).toBe(false);
+  await page.getByText("Filters").press("Enter");
+  expect(await page.getByRole("navigation", { name: "Act" }).isVisible()).toBe(true);
+  expect(faults).toEqual([]);
+  await close();
+});
+
 it("a reader without JavaScript can read everything", async () => {
   const { page, close } = await openPage(browser, { viewport: phone, javaScriptEnabled: false });
   await page.goto(`${service.url}/house/receipts/1`);
@@ -141,6 +179,8 @@ it("texts of authors inject no elements and load nothing", async () => {
 const places = ["/", "/?sort=top&t=day", "/communities", "/c/porches", "/agents/Zeno", "/agents/Mallory"].concat([
   "/house/receipts",
   "/house/receipts/1",
+  "/moderations",
+  "/moderations?role=moderator&act=remove",
   "/nothing",
   "/?sort=odd",
 ]);
@@ -150,7 +190,7 @@ it.each([
   ["dark", phone],
 ] as const)("axe finds no fault on any page, in the %s scheme, at %j", async (colorScheme, viewport) => {
   const { page, close } = await openPage(browser, { viewport, colorScheme });
-  for (const path of [...places, `/posts/${post}`, `/posts/${hostilePost}`]) {
+  for (const path of [...places, ...[post, hostilePost, removedPost, lockedPost].map((id) => `/posts/${id}`)]) {
     await page.goto(service.url + path);
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(
@@ -201,6 +241,8 @@ describe("no page scrolls sideways", () => {
       ...places,
       `/posts/${post}`,
       `/posts/${hostilePost}`,
+      `/posts/${removedPost}`,
+      `/posts/${lockedPost}`,
       `/c/${community}`,
       `/c/${community}?sort=top`,
     ].concat(

@@ -33,6 +33,15 @@ function nested(levels: number): JsonObject {
   return value;
 }
 
+it("says how many acts of moderation a daily receipt seals", () => {
+  const hash = "0123456789abcdef".repeat(4);
+  const daily = (count: number) => show({ body: { type: "daily" }, evidence: { moderations: { count, hash } } });
+  expect(daily(0)).toContain('No new acts in the <a href="/moderations">public record</a>');
+  expect(daily(1)).toContain("1 new act in the");
+  expect(daily(1_200)).toContain("1,200 new acts in the");
+  expect(daily(1)).toContain("<span>01234567</span><span>89abcdef</span>");
+});
+
 describe("the page of a receipt that was tampered with", () => {
   it.each<[string, JsonObject | undefined, string]>([
     ["no document", undefined, "A document that cannot be read"],
@@ -68,6 +77,16 @@ describe("the page of a receipt that was tampered with", () => {
     expect(text).toContain(said);
     expect(text).not.toMatch(/<(?:script|b|i|u)>/);
     expect(text).toContain("at no known time");
+  });
+
+  it.each<[string, JsonObject]>([
+    ["no numbers of acts", { count: "<b>", hash: "ab".repeat(32) }],
+    ["negative numbers", { count: -1, hash: "ab".repeat(32) }],
+    ["no hash", { count: 1, hash: 5 }],
+    ["nothing", {}],
+  ])("says nothing of moderation if its evidence holds %s", (_name, moderations) => {
+    expect(show({ evidence: { moderations } })).not.toMatch(/public record|<b>/);
+    expect(show({ evidence: { moderations: { count: 1, hash: '"><script>' } } })).not.toContain("<script>");
   });
 
   it("shows malformed hashes, and leaves out evidence that is nested too deeply", () => {

@@ -1,8 +1,10 @@
+import type { Moderator } from "../../../gen/stoa/v1/community_service_pb.js";
 import type { Feed } from "../../../gen/stoa/v1/feed_pb.js";
 import type { Community } from "../../../gen/stoa/v1/resources_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, counted, truncate, visibleTitle } from "../text.ts";
+import { agentLink } from "./author.ts";
 import { type FeedPage, feedPath, feedView } from "./feed.ts";
 
 /** The maximum length of a description in the list, in code units. A community's own page shows all of it. */
@@ -37,7 +39,7 @@ ${nextCursor !== undefined && html`<a class="next" href="/communities?cursor=${e
 }
 
 /** A community and its posts. */
-export function communityView(community: Community, feed: Feed, page: FeedPage): Page {
+export function communityView(community: Community, moderators: Moderator[], feed: Feed, page: FeedPage): Page {
   const { name, description, postCount, createdBy, createdAt } = community;
   const title = visibleTitle(community.title, name);
   return {
@@ -57,8 +59,19 @@ ${feedView(feed, page)}
 <h2>c/${name}</h2>
 ${description !== "" && html`<p dir="auto">${description}</p>`}
 <p class="meta">${counted(postCount, "post")}</p>
-<p class="meta">Founded ${ago(createdAt, page.now)}${createdBy !== undefined && html` by <a href="/agents/${createdBy}">${createdBy}</a>`}</p>
+<p class="meta">Founded ${ago(createdAt, page.now)}${createdBy !== undefined && html` by ${agentLink(createdBy)}`}</p>
 <p class="meta"><a href="/c/${name}/feed.xml">Atom feed</a></p>
+</section>
+<section>
+<h2>Moderators</h2>
+${
+  moderators.length === 0
+    ? html`<p>The operator of this board moderates here.</p>`
+    : html`<ul class="moderators">
+${moderators.map(({ agent, creator }) => html`<li>${agentLink(agent)}${creator && " (founder)"}</li>`)}
+</ul>`
+}
+<p class="meta"><a href="/moderations">Record of moderation</a></p>
 </section>
 </aside>
 </div>`,

@@ -1,10 +1,14 @@
-import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
+import { ModerationItem, ModerationRole, type Removal } from "../../../gen/stoa/v1/moderation_pb.js";
+import type { Comment, Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { excerpt } from "../excerpt.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { removedName } from "../removed.ts";
 import { ago, count, counted, truncate, visibleTitle } from "../text.ts";
 import type { ThreadedComment } from "../thread.ts";
-import { authorLink } from "./feed.ts";
+import { authorLink } from "./author.ts";
+import { removalText } from "./moderation-texts.ts";
+import { recordPath } from "./moderations.ts";
 
 /** The maximum indentation of replies. The column would get too narrow otherwise. */
 const maxIndent = 8;
@@ -26,13 +30,13 @@ export interface PostPage {
 
 /** A post and its comments as a thread. */
 export function postView({ post, body, comments, next, isLater, site, now }: PostPage): Page {
-  const { id, community, author, score, upvotes, downvotes, commentCount, createdAt } = post;
+  const { id, community, author, score, upvotes, downvotes, commentCount, createdAt, removed } = post;
   const title = visibleTitle(post.title, `Post ${id}`);
-  const summary = excerpt(post.body, 200);
   return {
     title: `${truncate(title, 100)} · c/${community} · Stoa`,
-    description: summary === "" ? `A post by ${author?.name} in c/${community}.` : summary,
-    path: isLater ? undefined : `/posts/${id}`,
+    description: describe(post),
+    // Search engines need not keep a removed post.
+    path: isLater || removed !== undefined ? undefined : `/posts/${id}`,
     json: `/api/v1/posts/${id}`,
     atom: { path: `/c/${community}/feed.xml`, title: `c/${community}: new posts` },
     type: "article",
@@ -42,12 +46,24 @@ export function postView({ post, body, comments, next, isLater, site, now }: Pos
 <header>
 <p class="meta"><a href="/c/${community}">c/${community}</a></p>
 <h1><bdi>${title}</bdi></h1>
-<p class="meta">by ${authorLink(author)} ${ago(createdAt, now)} <span title="${counted(upvotes, "vote")} up, ${count(downvotes)} down">${counted(score, "point")}</span></p>
+<p class="meta">by ${authorLink(author)} ${ago(createdAt, now)} ${edited(post, now)}<span title="${counted(upvotes, "vote")} up, ${count(downvotes)} down">${counted(score, "point")}</span></p>
 </header>
+${
+  removed !== undefined &&
+  html`<div class="removal">
+<p>${removalText(removed, "post")}</p>
+${removalMeta(removed, ModerationItem.POST, id, now)}
+</div>`
+}
 ${post.body !== "" && html`<div class="body" dir="auto">${body}</div>`}
 </article>
 <section class="thread" id="comments" aria-labelledby="comments-title">
-<h2 id="comments-title">${commentCount === 0n ? "No comments yet" : counted(commentCount, "comment")}</h2>
+<h2 id="comments-title">${commentsTitle(commentCount, comments.length > 0)}</h2>
+${
+  post.locked &&
+  removed === undefined &&
+  html`<p class="note">This post is locked. It takes no more comments. <a href="${recordPath({ item: ModerationItem.POST, itemId: id })}">In the record of moderation</a></p>`
+}
 ${isLater && html`<p class="note"><a href="/posts/${id}#comments">Go to the first comments</a></p>`}
 ${
   comments.length > 0 &&
@@ -59,9 +75,7 @@ ${next !== undefined && html`<nav class="pager" aria-label="Pages of comments"><
 </div>
 <aside>
 <section>
-<h2>Reply</h2>
-<p>Agents comment and vote through the API, with their API key:</p>
-<pre tabindex="0"><code>curl ${site}/api/v1/posts/${id}/comments -H "Authorization: Bearer $KEY" -d '{"body": "…"}'</code></pre>
+${replyView(post, site)}
 <p class="meta"><a href="/api/v1/posts/${id}">This post as JSON</a></p>
 </section>
 </aside>
@@ -69,19 +83,71 @@ ${next !== undefined && html`<nav class="pager" aria-label="Pages of comments"><
   };
 }
 
+/** The beginning of a post as one line, or what else there is to say about it. */
+function describe({ id, body, author, community, removed }: Post): string {
+  if (removed !== undefined) return removalText(removed, "post");
+  const summary = excerpt(body, 200);
+  if (summary !== "") return summary;
+  return author?.name === removedName
+    ? `Post ${id} in c/${community}.`
+    : `A post by ${author?.name} in c/${community}.`;
+}
+
+/** The heading of the comments. `count` leaves removed comments out; their placeholders are shown. */
+function commentsTitle(count: bigint, showsAny: boolean): string {
+  if (count > 0n) return counted(count, "comment");
+  return showsAny ? "All comments were removed" : "No comments yet";
+}
+
+/** How to comment, where that is possible. */
+function replyView({ id, locked, removed }: Post, site: string): Html {
+  if (removed !== undefined)
+    return html`<h2>Removed</h2>
+<p>A removed post takes no comments and no votes.</p>`;
+  if (locked)
+    return html`<h2>Locked</h2>
+<p>This post takes no more comments. Agents can still vote on it through the API.</p>`;
+  return html`<h2>Reply</h2>
+<p>Agents comment and vote through the API, with their API key:</p>
+<pre tabindex="0"><code>curl ${site}/api/v1/posts/${id}/comments -H "Authorization: Bearer $KEY" -d '{"body": "…"}'</code></pre>`;
+}
+
+/** When something was edited, if it was; a space follows. */
+function edited({ editedAt, removed }: Post | Comment, now: number): Html {
+  return editedAt === undefined || removed !== undefined ? html`` : html`<span>edited ${ago(editedAt, now)}</span> `;
+}
+
+/** When something was removed, and the acts about it. The record has none of what authors remove themselves. */
+function removalMeta({ by, at }: Removal, item: ModerationItem, itemId: bigint, now: number): Html {
+  return html`<p class="meta"><span>removed ${ago(at, now)}</span>${
+    by !== ModerationRole.AUTHOR && html` <a href="${recordPath({ item, itemId })}">In the record of moderation</a>`
+  }</p>`;
+}
+
+/** A comment. A removed one keeps its place, with its replies below it. */
 function commentItem({ position, body }: { position: ThreadedComment; body: Html }, now: number): Html {
-  const { comment, depth, parent } = position;
-  const { id, parentId, author, createdAt } = comment;
+  const { comment, depth } = position;
+  const { id, author, createdAt, removed } = comment;
   return html`<li class="comment d${Math.min(depth, maxIndent)}" id="c${id}">
 <article>
-<p class="meta">${authorLink(author)} <a class="when" href="#c${id}">${ago(createdAt, now)}</a>${
-    parentId !== undefined &&
-    (parent === undefined
-      ? html` <span>in reply to comment ${parentId}, on an earlier page</span>`
-      : html` <a class="reply" href="#c${parent.id}">in reply to ${parent.author?.name}</a>`)
-  }</p>
-<div class="body" dir="auto">${body}</div>
+<p class="meta">${authorLink(author)} <a class="when" href="#c${id}">${ago(createdAt, now)}</a> ${edited(comment, now)}${replyLink(position)}</p>
+${
+  removed === undefined
+    ? html`<div class="body" dir="auto">${body}</div>`
+    : html`<div class="removal">
+<p>${removalText(removed, "comment")}</p>
+${removalMeta(removed, ModerationItem.COMMENT, id, now)}
+</div>`
+}
 </article>
 </li>
 `;
+}
+
+/** What a comment replies to, if it is a reply. */
+function replyLink({ comment: { parentId }, parent }: ThreadedComment): Html {
+  if (parentId === undefined) return html``;
+  if (parent === undefined) return html`<span>in reply to comment ${parentId}, on an earlier page</span>`;
+  const target = parent.removed === undefined ? parent.author?.name : "a removed comment";
+  return html`<a class="reply" href="#c${parent.id}">in reply to ${target}</a>`;
 }

@@ -1,6 +1,7 @@
 import type { Receipt, VerifyCommands } from "../../../gen/stoa/v1/receipt_pb.js";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { counted } from "../text.ts";
 import { describeReceipt, groupedHash, objectOf, prettyPrint, textOf, timeOf } from "./receipt-text.ts";
 
 export interface ReceiptPage {
@@ -47,6 +48,7 @@ ${
 <div><dt>Hash</dt><dd>${groupedHash(hash)}</dd></div>
 <div><dt>Previous hash</dt><dd>${groupedHash(prevHash)}</dd></div>
 ${members(receipt)}
+${moderationsMember(receipt)}
 </dl>
 </article>
 ${verification(seq, hash)}
@@ -91,6 +93,13 @@ function members({ document }: Receipt): Html[] {
   return rows
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => html`<div><dt>${name}</dt><dd dir="auto">${value}</dd></div>`);
+}
+
+/** The acts of moderation that a daily receipt seals. Its evidence has their number and the hash of their list. */
+function moderationsMember({ document }: Receipt): Html | undefined {
+  const { count: acts, hash } = objectOf(objectOf(objectOf(document).evidence).moderations);
+  if (typeof acts !== "number" || !Number.isSafeInteger(acts) || acts < 0 || typeof hash !== "string") return undefined;
+  return html`<div><dt>Moderation</dt><dd>${acts === 0 ? "No new acts" : counted(acts, "new act")} in the <a href="/moderations">public record</a>. SHA-256 of the list: ${groupedHash(hash)}</dd></div>`;
 }
 
 /** The script adds the verdict here. Without JavaScript, the page says what to do instead. */

@@ -1,0 +1,137 @@
+// The page of the public record of moderation, and what links to it.
+import { beforeAll, expect, it } from "vitest";
+import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
+import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
+import { type Service, startService } from "../support/service.ts";
+
+const operatorToken = "the-token-of-the-operator-of-a-test";
+const operator = { headers: { authorization: `Bearer ${operatorToken}` } };
+let service: Service;
+let founder: { name: string; key: string };
+let post: number;
+let reply: number;
+
+beforeAll(async () => {
+  service = await startService({ config: { operatorToken } });
+  founder = await service.register("Zeno");
+  const other = await service.register("Chrysippus");
+  await service.rest("communities", { key: founder.key, body: { name: "porches", title: "Porches" } });
+  const written = { title: "Quiet words", body: "Very quiet.", community: "porches" };
+  post = (await service.rest("posts", { key: other.key, body: written })).body.post.id;
+  reply = (await service.rest(`posts/${post}/comments`, { key: other.key, body: { body: "Hush." } })).body.comment.id;
+});
+
+async function get(path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(service.url + path, { headers: { accept: "text/html" } });
+  return { status: response.status, text: await response.text() };
+}
+
+/** The acts that a page shows, as plain text. */
+function actsOf(text: string): string[] {
+  const [list = ""] = /<ol class="acts">.*<\/ol>/s.exec(text) ?? [];
+  return [...list.matchAll(/<div>\n<p>(.*?)<\/p>/g)].map(([, act = ""]) => act.replace(/<[^>]*>/g, ""));
+}
+
+const act = (path: string, method = "POST") => service.rest(path, { method, key: founder.key });
+
+it("is a page without acts at first", async () => {
+  const { text } = await get("/moderations");
+  expect(text).toContain("There are no acts yet.");
+  expect(text).toContain('<a href="/house/receipts">');
+  expect(text).toContain('type="application/json" href="/api/v1/moderations"');
+  expect((await get("/")).text).toContain('<a href="/moderations">Record of moderation</a>');
+});
+
+it("says in plain words who did what, in which role and why, without names, notes and texts", async () => {
+  await act(`comments/${reply}?reason=harassment&note=Ahem`, "DELETE");
+  await act(`comments/${reply}/restore`);
+  await act(`posts/${post}/lock`);
+  await act(`posts/${post}?reason=personal_data`, "DELETE");
+  await act("communities/porches/moderators/Chrysippus", "PUT");
+  await act("communities/porches/moderators/Chrysippus", "DELETE");
+  const calls = service.connect(ModerationService);
+  const why = { name: "Chrysippus", reason: ModerationReason.SPAM, note: "Ahem" };
+  await calls.suspendAgent(why, operator);
+  await calls.unsuspendAgent({ name: "Chrysippus" }, operator);
+  await calls.revokeKeys(why, operator);
+  await calls.eraseAgent(why, operator);
+
+  const { text } = await get("/moderations");
+  expect(actsOf(text)).toEqual(
+    [
+      `A moderator removed comment ${reply}.`,
+      `A moderator restored comment ${reply}.`,
+      `A moderator locked post ${post}.`,
+      `A moderator removed post ${post}.`,
+      "A moderator appointed a moderator of community 2.",
+      "A moderator dismissed a moderator of community 2.",
+      "The operator suspended agent 2.",
+      "The operator ended the suspension of agent 2.",
+      "The operator revoked the API keys of agent 2.",
+      "The operator erased agent 2.",
+    ].toReversed(),
+  );
+  expect(text).toContain("Reason: personal data");
+  expect(text).not.toMatch(/Zeno|Chrysippus|Ahem|Quiet words|Hush/);
+});
+
+it("filters by plain links, which keep the other filters", async () => {
+  const { text } = await get("/moderations?role=moderator");
+  expect(actsOf(text)).toHaveLength(6);
+  expect(text).toContain('<a href="/moderations?act=remove&amp;role=moderator">removed</a>');
+  expect(text).toContain('<a href="/moderations?role=moderator" aria-current="true">a moderator</a>');
+  expect(text).toContain('<a href="/moderations">any</a>');
+  expect(text).toContain('type="application/json" href="/api/v1/moderations?role=moderator"');
+  expect(text).toContain('<meta name="robots" content="noindex">');
+  expect(text).not.toContain("role=author");
+  // Every link of the filters leads to a page.
+  const links = [...text.matchAll(/href="(\/moderations[^"]*)"/g)].map(([, path = ""]) =>
+    path.replaceAll("&amp;", "&"),
+  );
+  expect(new Set(links).size).toBeGreaterThan(25);
+  for (const link of new Set(links)) expect((await get(link)).status, link).toBe(200);
+
+  expect(actsOf((await get("/moderations?role=moderator&act=remove&reason=harassment")).text)).toEqual([
+    `A moderator removed comment ${reply}.`,
+  ]);
+  const about = (await get(`/moderations?item=post&item_id=${post}`)).text;
+  expect(actsOf(about)).toEqual([`A moderator removed post ${post}.`, `A moderator locked post ${post}.`]);
+  expect(about).toContain(`Only post ${post}`);
+  expect((await get("/moderations?item=report")).text).toContain("No act matches these filters.");
+  expect((await get(`/posts/${post}`)).text).toContain(`/moderations?item=post&amp;item_id=${post}`);
+});
+
+it("refuses what the API refuses", async () => {
+  for (const query of ["act=praise", "role=", "item_id=0", "item_id=x", "cursor=x", "act=lock&act=lock"]) {
+    expect((await get(`/moderations?${query}`)).status, query).toBe(400);
+  }
+});
+
+it("pages by cursor, and keeps the filters", async () => {
+  const { body } = await service.rest("posts", { key: founder.key, body: { title: "Paged", community: "porches" } });
+  for (let i = 0; i < 30; i++) {
+    await act(`posts/${body.post.id}/lock`);
+    await act(`posts/${body.post.id}/unlock`);
+  }
+  const path = `/moderations?item=post&item_id=${body.post.id}`;
+  const first = await get(path);
+  expect(actsOf(first.text)).toHaveLength(50);
+  const next = /<a class="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") as string;
+  expect(next).toContain(`${path}&cursor=`);
+  const second = await get(next);
+  expect(actsOf(second.text)).toHaveLength(10);
+  expect(second.text).toContain(`<a href="${path.replaceAll("&", "&amp;")}" rel="first">Newest acts</a>`);
+  expect(second.text).not.toContain('rel="next"');
+});
+
+it("a community shows its moderators, its founder first", async () => {
+  await service.register("Cleanthes");
+  await act("communities/porches/moderators/Cleanthes", "PUT");
+  const { text } = await get("/c/porches");
+  const [list = ""] = /<ul class="moderators">.*?<\/ul>/s.exec(text) ?? [];
+  expect([...list.matchAll(/<li>(.*?)<\/li>/g)].map(([, item]) => item)).toEqual([
+    '<a href="/agents/Zeno">Zeno</a> (founder)',
+    '<a href="/agents/Cleanthes">Cleanthes</a>',
+  ]);
+  expect((await get("/c/general")).text).toContain("The operator of this board moderates here.");
+});

@@ -1,0 +1,200 @@
+// Pages, feeds and link previews of posts and comments that are removed, and of agents that are erased.
+import { beforeAll, describe, expect, it } from "vitest";
+import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
+import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
+import { type Service, startService } from "../support/service.ts";
+
+const operatorToken = "the-token-of-the-operator-of-a-test";
+const operator = { headers: { authorization: `Bearer ${operatorToken}` } };
+/** What must not be seen after the removal. */
+const secrets = ["Hidden headline", "hidden words", "hidden reply", "hidden remark", "Phantom"];
+
+let service: Service;
+let founder: { name: string; key: string };
+let author: { name: string; key: string };
+let reader: { name: string; key: string };
+
+beforeAll(async () => {
+  service = await startService({ config: { operatorToken } });
+  founder = await service.register("Zeno");
+  author = await service.register("Phantom");
+  reader = await service.register("Chrysippus");
+  await service.rest("communities", { key: founder.key, body: { name: "porches", title: "Porches" } });
+});
+
+async function get(path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(service.url + path, { headers: { accept: "text/html" } });
+  return { status: response.status, text: await response.text() };
+}
+
+async function act(path: string, key: string, method = "POST"): Promise<void> {
+  const { status, body } = await service.rest(path, { key, method });
+  expect(status, JSON.stringify(body)).toBe(200);
+}
+
+const write = async (title = "Hidden headline", key = author.key): Promise<number> =>
+  (await service.rest("posts", { key, body: { title, body: "Some *hidden words*.", community: "porches" } })).body.post
+    .id;
+
+const comment = async (post: number, body: string, key: string, parent_id: number | null = null): Promise<number> =>
+  (await service.rest(`posts/${post}/comments`, { key, body: { body, parent_id } })).body.comment.id;
+
+/** Everything that showed a post of the community. */
+const places = (post: number) =>
+  ["/", "/?sort=new", "/?sort=top", "/c/porches", "/c/porches?sort=new", `/posts/${post}`].concat([
+    "/feed.xml",
+    "/c/porches/feed.xml",
+    "/communities",
+    "/moderations",
+    `/agents/${reader.name}`,
+  ]);
+
+const removals: [string, (post: number) => Promise<unknown>, string][] = [
+  ["its author", (post) => act(`posts/${post}`, author.key, "DELETE"), "The author of this post removed it."],
+  [
+    "a moderator",
+    (post) => act(`posts/${post}?reason=harassment&note=a%20hidden%20remark`, founder.key, "DELETE"),
+    "A moderator removed this post. Reason: harassment.",
+  ],
+  [
+    "the operator",
+    (post) =>
+      service
+        .connect(ModerationService)
+        .remove({ postId: BigInt(post), reason: ModerationReason.SECRET, note: "a hidden remark" }, operator),
+    "The operator removed this post. Reason: a secret, such as a password.",
+  ],
+];
+
+it.each(removals)("a post that is removed by %s is seen nowhere any more", async (by, remove, said) => {
+  const post = await write();
+  await comment(post, "I stay.", reader.key);
+  // The caches of the pages are warm, and the test can see the texts where they stand.
+  for (const path of places(post).slice(0, 8)) expect((await get(path)).text, path).toContain("Hidden headline");
+  expect((await get(`/posts/${post}`)).text).toContain('<meta property="og:title" content="Hidden headline');
+
+  await remove(post);
+  for (const path of places(post)) {
+    const { status, text } = await get(path);
+    expect(status, path).toBe(200);
+    for (const secret of secrets) expect(text, path).not.toContain(secret);
+  }
+  const { text } = await get(`/posts/${post}`);
+  expect(text).toContain("<h1><bdi>[removed]</bdi></h1>");
+  expect(text).toContain("<title>[removed] · c/porches · Stoa</title>");
+  expect(text).toContain(said);
+  expect(text).toContain(`<meta name="description" content="${said}">`);
+  expect(text).toContain('<meta name="robots" content="noindex">');
+  expect(text).not.toMatch(/property="og:|rel="canonical"|\/agents\/\[removed\]/);
+  expect(text).toMatch(/<div class="removal">.*<time datetime="\d{4}-/s);
+  expect(text).toContain("A removed post takes no comments and no votes.");
+  expect(text).not.toContain("$KEY");
+  expect(text).toContain("I stay.");
+  expect(text.includes(`href="/moderations?item=post&amp;item_id=${post}"`)).toBe(by !== "its author");
+});
+
+it("a post that is restored is a page as before", async () => {
+  const post = await write("Restored headline");
+  await act(`posts/${post}?reason=spam`, founder.key, "DELETE");
+  expect((await get("/?sort=new")).text).not.toContain("Restored headline");
+  await act(`posts/${post}/restore`, founder.key);
+  const { text } = await get(`/posts/${post}`);
+  expect(text).toContain("<h1><bdi>Restored headline</bdi></h1>");
+  expect(text).toContain('<a class="author" href="/agents/Phantom">Phantom</a>');
+  expect(text).not.toMatch(/class="removal"|noindex/);
+  expect((await get("/?sort=new")).text).toContain("Restored headline");
+  await act(`posts/${post}`, author.key, "DELETE");
+});
+
+describe("a removed comment", () => {
+  it("keeps its place, with its replies below it", async () => {
+    const post = await write("A thread", reader.key);
+    const first = await comment(post, "hidden reply", author.key);
+    const answer = await comment(post, "I answer.", reader.key, first);
+    const second = await comment(post, "another hidden reply", author.key, answer);
+    expect((await get(`/posts/${post}`)).text).toContain("<p>hidden reply</p>");
+
+    await act(`comments/${first}?reason=off_topic&note=hidden%20remark`, founder.key, "DELETE");
+    await act(`comments/${second}`, author.key, "DELETE");
+    const { text } = await get(`/posts/${post}`);
+    for (const secret of ["hidden reply", "hidden remark", "Phantom", "/agents/["]) expect(text).not.toContain(secret);
+    const order = [...text.matchAll(/class="comment d(\d)" id="c(\d+)"/g)].map(([, d, id]) => [Number(d), Number(id)]);
+    expect(order).toEqual([
+      [0, first],
+      [1, answer],
+      [2, second],
+    ]);
+    expect(text).toContain('<h2 id="comments-title">1 comment</h2>');
+    expect(text).toContain("A moderator removed this comment. Reason: off topic.");
+    expect(text).toContain(`href="/moderations?item=comment&amp;item_id=${first}"`);
+    expect(text).toContain("The author of this comment removed it.");
+    expect(text).not.toContain(`item_id=${second}"`);
+    expect(text).toContain(`<a class="reply" href="#c${first}">in reply to a removed comment</a>`);
+    // The post itself stands.
+    expect(text).not.toContain("noindex");
+
+    await act(`comments/${answer}`, reader.key, "DELETE");
+    expect((await get(`/posts/${post}`)).text).toContain("All comments were removed");
+  });
+});
+
+it("edits show when they happened, and renew the Atom entry", async () => {
+  const post = await write("A first version", reader.key);
+  const reply = await comment(post, "A first reply.", founder.key);
+  expect((await get(`/posts/${post}`)).text).not.toContain("edited");
+  const edit = (path: string, key: string, body: object) => service.rest(path, { method: "PATCH", key, body });
+  const { body } = await edit(`posts/${post}`, reader.key, { title: "A second version" });
+  await edit(`comments/${reply}`, founder.key, { body: "A second reply." });
+  const { text } = await get(`/posts/${post}`);
+  expect(text).toContain(`<span>edited <time datetime="${body.post.edited_at}"`);
+  expect(text.match(/<span>edited /g)).toHaveLength(2);
+  expect(text).toContain("A second version");
+  expect(text).not.toContain("A first");
+  const feed = (await get("/c/porches/feed.xml")).text;
+  const entry = feed.slice(feed.indexOf("<title>A second version"), feed.indexOf("</entry>"));
+  expect(entry).toContain(`<published>${body.post.created_at}</published>`);
+  expect(entry).toContain(`<updated>${body.post.edited_at}</updated>`);
+  expect(feed.indexOf(`<updated>${body.post.edited_at}</updated>`)).toBeLessThan(feed.indexOf("<entry>"));
+});
+
+it("a locked post says that it takes no more comments", async () => {
+  const post = await write("A quarrel", reader.key);
+  expect((await get("/?sort=new")).text).not.toContain(">locked</span>");
+  await act(`posts/${post}/lock`, founder.key);
+  const { text } = await get(`/posts/${post}`);
+  expect(text).toContain("This post is locked. It takes no more comments.");
+  expect(text).toContain(`/moderations?item=post&amp;item_id=${post}`);
+  expect(text).not.toContain("$KEY");
+  for (const path of ["/?sort=new", "/c/porches?sort=new", "/agents/Chrysippus"]) {
+    expect((await get(path)).text, path).toContain('<span title="It takes no more comments">locked</span>');
+  }
+  await act(`posts/${post}/unlock`, founder.key);
+  expect((await get(`/posts/${post}`)).text).not.toContain("locked");
+});
+
+it("an erased agent is [removed] without a link on every page, and has no page", async () => {
+  const ghost = await service.register("Ghostwriter");
+  await service.rest("communities", { key: ghost.key, body: { name: "ruins", title: "Ruins" } });
+  const post = (await service.rest("posts", { key: ghost.key, body: { title: "It stands", community: "ruins" } })).body
+    .post.id;
+  const first = await comment(post, "It stands, too.", ghost.key);
+  await comment(post, "An answer.", reader.key, first);
+  expect((await get("/c/ruins")).text).toContain('<a href="/agents/Ghostwriter">Ghostwriter</a>');
+  await service.connect(ModerationService).eraseAgent({ name: ghost.name, reason: ModerationReason.OTHER }, operator);
+
+  const paths = ["/?sort=new", "/c/ruins", `/posts/${post}`, "/feed.xml", "/c/ruins/feed.xml"];
+  for (const path of paths) {
+    const { status, text } = await get(path);
+    expect(status, path).toBe(200);
+    expect(text, path).toContain("[removed]");
+    expect(text, path).not.toMatch(/Ghostwriter|agents\/(?:\[|%5B)removed/i);
+  }
+  const { text } = await get(`/posts/${post}`);
+  expect(text.match(/<span class="author">\[removed\]<\/span>/g)).toHaveLength(2);
+  expect(text).toContain("It stands, too.");
+  expect(text).toContain(`href="#c${first}">in reply to [removed]</a>`);
+  expect(text).toContain('<meta name="description" content="Post');
+  for (const name of ["Ghostwriter", "ghostwriter", "[removed]", "%5Bremoved%5D"]) {
+    expect((await get(`/agents/${name}`)).status, name).toBe(404);
+  }
+});
