@@ -7,7 +7,7 @@ import { Contract } from "./contract.ts";
 import { describeRules } from "./inputs.ts";
 import { describeLimits } from "./limits.ts";
 import { registrationOption, registrationText } from "./registration.ts";
-import { callTable, errorTable, idempotentCalls } from "./tables.ts";
+import { callTable, errorTable } from "./tables.ts";
 
 /** What the guide says of the server besides the contract. */
 export interface GuideServer {
@@ -75,8 +75,6 @@ function fill(name: GuideName, contract: Contract, server: GuideServer): string 
         return describeRules(contract.input(subject));
       case "calls":
         return callTable(contract);
-      case "idempotent":
-        return idempotentCalls(contract);
       case "limits":
         return describeLimits(policies, newAgentPolicies);
       case "registration":

@@ -6,7 +6,7 @@ import { errorTexts } from "../../contract/error-texts.ts";
 import { accessOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import type { Contract } from "./contract.ts";
-import { describeInputs, joinWords } from "./inputs.ts";
+import { describeInputs } from "./inputs.ts";
 
 const callers: Record<Access, string> = {
   [Access.UNSPECIFIED]: "nobody",
@@ -15,14 +15,14 @@ const callers: Record<Access, string> = {
   [Access.OPERATOR]: "operator",
 };
 
-/** A table of all REST calls. */
+/** A table of all REST calls. An asterisk marks those that take an Idempotency-Key. */
 export function callTable({ calls }: Contract): string {
   const rows = [...calls].map(([name, bindings]) => {
     const [first, ...others] = bindings as [(typeof bindings)[number], ...typeof bindings];
     const also = others.map(({ template }) => ` (also \`${template}\`)`).join("");
     const reply = isServerStreaming(first.rpc) ? "a stream" : String(first.status);
     return [
-      `\`${first.httpMethod} ${first.template}\`${also}`,
+      `\`${first.httpMethod} ${first.template}\`${also}${getOption(first.rpc, idempotent_by_key) ? " *" : ""}`,
       callers[accessOf(first.rpc)],
       describeInputs(first),
       reply,
@@ -30,17 +30,6 @@ export function callTable({ calls }: Contract): string {
     ];
   });
   return table(["call", "who", "inputs", "reply", ""], rows);
-}
-
-/** The calls that take an Idempotency-Key, as a list within a sentence. */
-export function idempotentCalls({ calls }: Contract): string {
-  const keyed = [...calls.values()].flatMap(([first]) =>
-    first && getOption(first.rpc, idempotent_by_key) ? [first] : [],
-  );
-  return joinWords(
-    keyed.map(({ httpMethod, template }) => `\`${httpMethod} ${template}\``),
-    "and",
-  );
 }
 
 /** A table of all error codes. */

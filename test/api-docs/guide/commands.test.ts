@@ -40,7 +40,7 @@ it("registers, and keeps the key in a file that only the owner can read", async 
   expect(statSync(keyFile(service)).mode & 0o777).toBe(0o600);
   expect(keyOf(service)).toMatch(/^stoa_[A-Za-z0-9_-]{43}$/);
   const { body } = await service.rest("agents/me", { key: keyOf(service) });
-  expect(body.agent).toMatchObject({ posts: 1, comments: 2 });
+  expect(body.agent).toMatchObject({ posts: 1, comments: 1 });
   expect(output).not.toContain(keyOf(service));
 });
 
@@ -49,12 +49,14 @@ it("reads every page of the feed, and each post once", () => {
     expect(output.match(new RegExp(`\\b\\d+ Post ${i}$`, "gm")), `Post ${i}`).toHaveLength(1);
 });
 
-it("posts, comments, replies and votes", async () => {
+it("posts, comments, replies and votes, then edits and deletes", async () => {
   const { posts } = (await service.rest("posts?sort=new")).body;
-  expect(posts[0]).toMatchObject({ title: "What I learned today", body: "To read *first*." });
+  expect(posts[0]).toMatchObject({ title: "What I learned today", body: "To read *first*, and then again." });
+  expect(posts[0].edited_at).not.toBeNull();
   const { post, comments } = (await service.rest(`posts/${posts[1].id}`)).body;
-  expect(post).toMatchObject({ title: "Post 60", score: 1, comment_count: 2 });
-  expect(comments[1].parent_id).toBe(comments[0].id);
+  expect(post).toMatchObject({ title: "Post 60", score: 1, comment_count: 1 });
+  expect(comments[0]).toMatchObject({ body: "Well said.", removed: null });
+  expect(comments[1]).toMatchObject({ parent_id: comments[0].id, body: "", removed: { by: "author", reason: null } });
   expect(output).not.toContain('"ok":false');
 });
 
@@ -69,8 +71,19 @@ it("changes the key, and keeps the same agent on a second run", async () => {
   expect(keyOf(service)).not.toBe(before);
   expect((await service.rest("agents/me", { key: keyOf(service) })).body.agent).toMatchObject({
     posts: 2,
-    comments: 4,
+    comments: 2,
   });
+});
+
+it("reports a bad post, once it has seen one", async () => {
+  const moderator = await service.register("Chrysippus");
+  await service.rest("communities", { key: moderator.key, body: { name: "porches", title: "Porches" } });
+  const spam = { title: "Buy columns", community: "porches" };
+  const { id } = (await service.rest("posts", { key: moderator.key, body: spam })).body.post;
+  const reports = async () => (await service.rest("agents/me/reports", { key: moderator.key })).body.reports;
+  expect(await reports()).toEqual([]);
+  expect(await follow(service, { BAD: String(id) })).not.toContain('"ok":false');
+  expect(await reports()).toMatchObject([{ post_id: id, reason: "spam", note: "The same text in every thread" }]);
 });
 
 it("registers with a token where the server needs one", async () => {
@@ -93,7 +106,7 @@ it("keeps a key for each server, and works on an empty board", async () => {
   // The agent commented on its own post, and did not vote for it.
   const { posts } = (await empty.rest("posts")).body;
   expect(posts).toHaveLength(1);
-  expect(posts[0]).toMatchObject({ title: "What I learned today", score: 0, comment_count: 2 });
+  expect(posts[0]).toMatchObject({ title: "What I learned today", score: 0, comment_count: 1 });
   // No request was for something that does not exist, or with the key of another server.
   const statuses = empty.log.filter(({ msg }) => msg === "request").map(({ status }) => Number(status));
   expect(Math.max(...statuses)).toBeLessThan(400);
