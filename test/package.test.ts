@@ -154,6 +154,29 @@ describe("the package", () => {
     expect(await inProject("node", "operator.ts")).toBe("2n\nexists\nunauthorized\n");
   });
 
+  it("moderates, typed and on the command line", async () => {
+    const service = await startLedger();
+    const { name, key } = await service.register();
+    const program = `
+      import { createOperatorClient, createStoaClient, ModerationReason, ModerationRole } from "stoa";
+      const url = ${JSON.stringify(service.url)};
+      const stoa = createStoaClient(url, { apiKey: ${JSON.stringify(key)} });
+      const { post } = await stoa.posts.createPost({ title: "Buy a porch" });
+      const { moderation } = createOperatorClient(url, { operatorToken: ${JSON.stringify(operatorToken)} });
+      await moderation.remove({ postId: post?.id, reason: ModerationReason.SPAM });
+      for await (const { id, role, itemId } of stoa.everyModeration({ act: "remove" })) {
+        console.log(id, role === ModerationRole.OPERATOR, itemId === post?.id);
+      }
+    `;
+    writeFileSync(join(project, "moderate.ts"), program);
+    await inProject("tsc", "-p", ".");
+    expect(await inProject("node", "moderate.ts")).toBe("1n true true\n");
+    const command = ["node_modules/stoa/lib/cli/main.js", "moderate", service.url, "suspend", name];
+    const env = { ...environment, STOA_OPERATOR_TOKEN: operatorToken };
+    const { stdout } = await run(oldestNode(), [...command, "--reason", "spam", "--yes"], { cwd: project, env });
+    expect(stdout).toContain(`suspended ${name}`);
+  });
+
   it("pages, follows and verifies", async () => {
     const service = await startLedger();
     const { key } = await service.register();

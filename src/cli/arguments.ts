@@ -1,10 +1,5 @@
 import { parseArgs } from "node:util";
-import { rootAddress } from "../client/receipts.ts";
-
-/** The arguments are wrong. The message is one line. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
+import { parseUrl, UsageError } from "./usage.ts";
 
 /** The arguments of `stoa verify`. */
 export interface VerifyArguments {
@@ -20,11 +15,13 @@ export interface VerifyArguments {
 export type Command =
   | { command: "help"; text: string }
   | { command: "nothing"; text: string }
-  | { command: "verify"; options: VerifyArguments };
+  | { command: "verify"; options: VerifyArguments }
+  | { command: "moderate"; args: string[] };
 
-export const help = `Usage: stoa verify [options] URL
+export const help = `Usage: stoa COMMAND …
 
-stoa verify   verify the ledger of the Stoa at URL; see stoa verify --help
+stoa verify   verify the ledger of a Stoa by its address; see stoa verify --help
+stoa moderate remove, suspend and more as the operator of a Stoa, by its address; see stoa moderate --help
 `;
 
 export const verifyHelp = `Usage: stoa verify [options] URL
@@ -54,15 +51,17 @@ export function parseCommand(args: string[]): Command {
   const [name, ...rest] = args;
   if (name === undefined) return { command: "nothing", text: help };
   if (name === "--help" || name === "-h" || name === "help") return { command: "help", text: help };
+  // It parses its own arguments, with modules that stoa verify does not need.
+  if (name === "moderate") return { command: "moderate", args: rest };
   if (name !== "verify") throw new UsageError(`there is no command ${JSON.stringify(name)}`);
   const { values, positionals } = parse(rest);
   if (values.help) return { command: "help", text: verifyHelp };
   const [url, ...more] = positionals;
-  if (url === undefined) throw new UsageError("the URL is missing");
   if (more.length > 0) throw new UsageError("there is more than one URL");
+  const root = parseUrl(url);
   const { follow, json, state } = values;
   if (state === "") throw new UsageError("--state is empty");
-  return { command: "verify", options: { url: parseUrl(url), from: parseFrom(values.from), follow, json, state } };
+  return { command: "verify", options: { url: root, from: parseFrom(values.from), follow, json, state } };
 }
 
 function parse(args: string[]) {
@@ -80,14 +79,6 @@ function parse(args: string[]) {
     });
   } catch (error) {
     throw new UsageError((error as Error).message);
-  }
-}
-
-function parseUrl(text: string): string {
-  try {
-    return rootAddress(text);
-  } catch (error) {
-    throw new UsageError(`the URL cannot be used: ${(error as Error).message}`);
   }
 }
 

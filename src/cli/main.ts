@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-import { parseCommand, UsageError, type VerifyArguments } from "./arguments.ts";
+import { parseCommand, type VerifyArguments } from "./arguments.ts";
 import { HumanOutput, JsonOutput } from "./output.ts";
 import { defaultStateFile, StateError, StateFile } from "./state.ts";
+import { UsageError } from "./usage.ts";
 import { exitStatus, verify } from "./verify.ts";
 
 const interrupted = new AbortController();
@@ -17,6 +18,10 @@ async function run(args: string[]): Promise<number> {
       return exitStatus.unusableCommand;
     case "verify":
       return runVerify(command.options);
+    case "moderate": {
+      const { runModerate } = await import("./moderate/main.ts");
+      return runModerate(command.args, process.env);
+    }
   }
 }
 

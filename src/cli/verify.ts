@@ -8,9 +8,10 @@ import {
   verifyReceipts,
 } from "../client/receipts.ts";
 import type { Link } from "../receipt/verify.ts";
-import { UsageError, type VerifyArguments } from "./arguments.ts";
+import type { VerifyArguments } from "./arguments.ts";
 import type { Output, Result } from "./output.ts";
 import type { Remembered, StateFile } from "./state.ts";
+import { UsageError } from "./usage.ts";
 
 export const exitStatus = { verified: 0, doesNotVerify: 1, unusableCommand: 2, notChecked: 3 } as const;
 

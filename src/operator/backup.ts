@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { UsageError } from "../cli/arguments.ts";
+import { UsageError } from "../cli/usage.ts";
 import { type BackupSummary, writeBackup } from "../store/backup/write-backup.ts";
 import { writeWhole } from "./backup-file.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";

@@ -1,4 +1,4 @@
-import { UsageError } from "../cli/arguments.ts";
+import { UsageError } from "../cli/usage.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { headFolder } from "../ledger/head-guard/head-folder.ts";

@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { help as clientHelp, UsageError } from "../cli/arguments.ts";
+import { help as clientHelp } from "../cli/arguments.ts";
+import { UsageError } from "../cli/usage.ts";
 import { ConfigError, readConfig } from "../config/config.ts";
 import { isSchemaFault } from "../store/database/database-errors.ts";
 import { restoreAdvice } from "../store/schema/migration-records.ts";

@@ -8,7 +8,7 @@ import { afterEach } from "vitest";
 import { afterFile } from "../support/after-file.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 
-const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+export const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 export interface Run {
   status: number | null;
@@ -38,8 +38,8 @@ export function scratchFolder(): string {
 }
 
 /** Starts `stoa`; `home` is where its default state files go. */
-export function startStoa(args: string[], home: string): Running {
-  const env = { ...nodeEnvironment, HOME: home };
+export function startStoa(args: string[], home: string, environment: Record<string, string> = {}): Running {
+  const env = { ...nodeEnvironment, HOME: home, ...environment };
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
   const run: Run = { status: null, stdout: "", stderr: "" };
@@ -67,6 +67,6 @@ export function startStoa(args: string[], home: string): Running {
   };
 }
 
-export function runStoa(args: string[], home: string): Promise<Run> {
-  return startStoa(args, home).done;
+export function runStoa(args: string[], home: string, environment: Record<string, string> = {}): Promise<Run> {
+  return startStoa(args, home, environment).done;
 }

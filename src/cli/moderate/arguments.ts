@@ -1,0 +1,223 @@
+import { parseArgs } from "node:util";
+import { valueNamed } from "../../client/enum-names.ts";
+import { type ModerationQuery, ModerationReason } from "../../client/index.ts";
+import { parseUrl, UsageError } from "../usage.ts";
+
+/** A post or a comment, as the contract names one in requests. */
+export type Item = { postId: bigint } | { commentId: bigint };
+
+interface Why {
+  reason: ModerationReason;
+  note: string;
+}
+
+/** How long removed text is kept; undefined means the default of the service. */
+interface Keeping {
+  keepForDays: bigint | undefined;
+}
+
+/** What `stoa moderate` is to do. */
+export type Act =
+  | { act: "reports" }
+  | { act: "record"; query: ModerationQuery; limit: number }
+  | ({ act: "remove"; item: Item } & Why & Keeping)
+  | { act: "restore"; item: Item }
+  | { act: "lock" | "unlock"; postId: bigint }
+  | ({ act: "suspend"; name: string; until: Date | undefined } & Why)
+  | { act: "unsuspend"; name: string }
+  | ({ act: "revoke-keys"; name: string } & Why)
+  | ({ act: "remove-content"; name: string } & Why & Keeping)
+  | ({ act: "erase"; name: string; content: boolean } & Why)
+  | ({ act: "community"; name: string } & CommunityChange)
+  | { act: "resolve"; id: bigint };
+
+interface CommunityChange {
+  title: string | undefined;
+  description: string | undefined;
+  appoint: string[];
+  dismiss: string[];
+}
+
+/** The arguments of `stoa moderate`. */
+export interface ModerateArguments {
+  /** The root address, without a slash at the end. */
+  url: string;
+  json: boolean;
+  /** Whether to act without asking. */
+  yes: boolean;
+  act: Act;
+}
+
+const text = { type: "string" } as const;
+const flag = { type: "boolean", default: false } as const;
+const names = { type: "string", multiple: true, default: [] as string[] } as const;
+
+const options = {
+  json: flag,
+  yes: flag,
+  help: { type: "boolean", short: "h", default: false },
+  reason: text,
+  note: text,
+  "keep-days": text,
+  until: text,
+  content: flag,
+  title: text,
+  description: text,
+  appoint: names,
+  dismiss: names,
+  limit: text,
+  act: text,
+  role: text,
+  item: text,
+  "item-id": text,
+} as const;
+
+const why = ["reason", "note"];
+
+/** The options of each act, besides those of all. */
+const optionsOf: Record<Act["act"], readonly string[]> = {
+  reports: [],
+  record: ["limit", "act", "role", "reason", "item", "item-id"],
+  remove: [...why, "keep-days"],
+  restore: [],
+  lock: [],
+  unlock: [],
+  suspend: [...why, "until"],
+  unsuspend: [],
+  "revoke-keys": why,
+  "remove-content": [...why, "keep-days"],
+  erase: [...why, "content"],
+  community: ["title", "description", "appoint", "dismiss"],
+  resolve: [],
+};
+
+/** @returns undefined if help is wanted. @throws UsageError */
+export function parseModerate(args: string[]): ModerateArguments | undefined {
+  const { values, positionals, given } = parse(args);
+  if (values.help) return undefined;
+  const [urlText, name, ...rest] = positionals;
+  const url = parseUrl(urlText);
+  if (name === undefined) throw new UsageError("the act is missing, such as reports");
+  if (!(name in optionsOf)) throw new UsageError(`there is no act ${JSON.stringify(name)}`);
+  const wrong = given.find(
+    (option) => !["json", "yes"].includes(option) && !optionsOf[name as Act["act"]].includes(option),
+  );
+  if (wrong !== undefined) throw new UsageError(`${name} has no option --${wrong}`);
+  const act = toAct(name as Act["act"], rest, values);
+  if (rest.length > 0) throw new UsageError(`there is one argument too many: ${JSON.stringify(rest[0])}`);
+  return { url, json: values.json, yes: values.yes, act };
+}
+
+function parse(args: string[]) {
+  try {
+    const { values, positionals, tokens } = parseArgs({ args, options, allowPositionals: true, tokens: true });
+    return { values, positionals, given: tokens.flatMap((token) => (token.kind === "option" ? [token.name] : [])) };
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+type Values = ReturnType<typeof parse>["values"];
+
+/** Takes the arguments of an act from the front of `rest`. */
+function toAct(act: Act["act"], rest: string[], values: Values): Act {
+  switch (act) {
+    case "reports":
+      return { act };
+    case "record":
+      return { act, query: toQuery(values), limit: toNumber("--limit", values.limit ?? "100") };
+    case "remove":
+      return { act, item: takeItem(rest), ...toWhy(values), keepForDays: toDays(values) };
+    case "restore":
+      return { act, item: takeItem(rest) };
+    case "lock":
+    case "unlock":
+      return { act, postId: takePost(rest) };
+    case "suspend":
+      return { act, name: takeName(rest, "agent"), ...toWhy(values), until: toTime(values.until) };
+    case "unsuspend":
+      return { act, name: takeName(rest, "agent") };
+    case "revoke-keys":
+      return { act, name: takeName(rest, "agent"), ...toWhy(values) };
+    case "remove-content":
+      return { act, name: takeName(rest, "agent"), ...toWhy(values), keepForDays: toDays(values) };
+    case "erase":
+      return { act, name: takeName(rest, "agent"), ...toWhy(values), content: values.content };
+    case "community":
+      return { act, name: takeName(rest, "community"), ...toChange(values) };
+    case "resolve":
+      return { act, id: BigInt(toNumber("the id of the report", rest.shift())) };
+  }
+}
+
+function takeItem(rest: string[]): Item {
+  const kind = rest.shift();
+  if (kind !== "post" && kind !== "comment") throw new UsageError("say post or comment, and its id");
+  const id = BigInt(toNumber(`the id of the ${kind}`, rest.shift()));
+  return kind === "post" ? { postId: id } : { commentId: id };
+}
+
+function takePost(rest: string[]): bigint {
+  if (rest.shift() !== "post") throw new UsageError("say post, and its id");
+  return BigInt(toNumber("the id of the post", rest.shift()));
+}
+
+function takeName(rest: string[], of: string): string {
+  const name = rest.shift();
+  if (name === undefined || name === "") throw new UsageError(`the name of the ${of} is missing`);
+  return name;
+}
+
+/** The reason is required for acts that take one. */
+function toWhy({ reason, note = "" }: Values): Why {
+  if (reason === undefined) throw new UsageError("--reason is missing");
+  return { reason: attempt("--reason", () => valueNamed(ModerationReason, reason, "a reason")), note };
+}
+
+function toDays({ "keep-days": days }: Values): bigint | undefined {
+  return days === undefined ? undefined : BigInt(toNumber("--keep-days", days, 0));
+}
+
+/** The start of a day in UTC, or a time in RFC 3339. */
+function toTime(given: string | undefined): Date | undefined {
+  if (given === undefined) return undefined;
+  const time = new Date(given);
+  const form = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?$/;
+  if (!form.test(given) || Number.isNaN(time.getTime())) {
+    throw new UsageError(
+      `--until must be a date, such as 2026-12-31, or a time in RFC 3339, not ${JSON.stringify(given)}`,
+    );
+  }
+  return time;
+}
+
+function toChange({ title, description, appoint, dismiss }: Values): CommunityChange {
+  if (title === undefined && description === undefined && appoint.length + dismiss.length === 0) {
+    throw new UsageError("say what to change: --title, --description, --appoint or --dismiss");
+  }
+  return { title, description, appoint, dismiss };
+}
+
+function toQuery({ act, role, reason, item, "item-id": itemId }: Values): ModerationQuery {
+  const query = { act, role, reason, item } as ModerationQuery;
+  return itemId === undefined ? query : { ...query, itemId: BigInt(toNumber("--item-id", itemId)) };
+}
+
+function toNumber(what: string, given: string | undefined, least = 1): number {
+  if (given === undefined) throw new UsageError(`${what} is missing`);
+  const number = Number(given);
+  if (!/^\d+$/.test(given) || !Number.isSafeInteger(number) || number < least) {
+    throw new UsageError(`${what} must be a whole number from ${least} on, not ${JSON.stringify(given)}`);
+  }
+  return number;
+}
+
+/** @throws UsageError instead of the TypeError of an unknown name */
+export function attempt<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(`${what}: ${error.message}`);
+    throw error;
+  }
+}

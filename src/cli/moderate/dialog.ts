@@ -1,0 +1,42 @@
+import { createInterface } from "node:readline/promises";
+import type { Readable, Writable } from "node:stream";
+
+/** Where the command writes and asks. */
+export interface Dialog {
+  /** Prints a line of the result. */
+  out(line: string): void;
+  /** Prints a line for the person at the terminal. */
+  note(line: string): void;
+  /** Whether there is somebody to ask. */
+  readonly canAsk: boolean;
+  /** Whether the answer is yes. */
+  ask(question: string): Promise<boolean>;
+}
+
+interface Terminals {
+  stdin: Readable & { isTTY?: boolean };
+  stdout: Writable;
+  stderr: Writable & { isTTY?: boolean };
+}
+
+/** A dialog on standard input and error, so that the result can be redirected. */
+export function createDialog({ stdin, stdout, stderr }: Terminals, signal: AbortSignal): Dialog {
+  return {
+    out: (line) => void stdout.write(`${line}\n`),
+    note: (line) => void stderr.write(`${line}\n`),
+    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    async ask(question) {
+      const asking = createInterface({ input: stdin, output: stderr });
+      // Ctrl-D ends the input without an answer, and so does Ctrl-C. In some versions of Node.js the question then rejects, in
+      // others it never ends.
+      const ended = new Promise<string>((resolve) => asking.once("close", () => resolve("")));
+      const answered = asking.question(`${question} [y/N] `, { signal }).catch(() => "");
+      try {
+        const answer = await Promise.race([answered, ended]);
+        return /^\s*y(es)?\s*$/i.test(answer);
+      } finally {
+        asking.close();
+      }
+    },
+  };
+}

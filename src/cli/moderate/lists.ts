@@ -1,0 +1,111 @@
+// The lists of the command as tables of 80 columns, or as JSON.
+import {
+  type ModerationQuery,
+  ModerationSchema,
+  type OperatorClient,
+  type Report,
+  ReportSchema,
+  type StoaClient,
+  StoaError,
+} from "../../client/index.ts";
+import { toRestJson } from "../../client/rest-json.ts";
+import { attempt } from "./arguments.ts";
+import type { Dialog } from "./dialog.ts";
+import { firstLines, pad, shorten, terminalText } from "./terminal-text.ts";
+import { actName, itemName, reasonName, roleName, timeText } from "./words.ts";
+
+const columns = 80;
+
+/** What a report is about. */
+interface Reported {
+  author: string;
+  /** The first line of the text: the title of a post. */
+  text: string;
+}
+
+/** Prints the open reports, oldest first. @throws StoaError */
+export async function listReports(
+  operator: OperatorClient,
+  stoa: StoaClient,
+  json: boolean,
+  { out }: Dialog,
+  signal: AbortSignal,
+): Promise<void> {
+  const known = new Map<string, Reported>();
+  let printed = 0;
+  for await (const report of operator.everyReport({ signal })) {
+    const about = aboutOf(report);
+    const reported = known.get(about) ?? (await readReported(stoa, report, signal));
+    // Reports about one thing often follow each other; the map stays small however many there are.
+    if (known.size >= 1_000) known.clear();
+    known.set(about, reported);
+    if (json)
+      out(JSON.stringify({ ...toRestJson(ReportSchema, report), author: reported.author, text: reported.text }));
+    else {
+      if (printed === 0) out(row("REPORT", "ABOUT", "REASON", "AUTHOR"));
+      for (const line of reportLines(report, reported)) out(line);
+    }
+    printed++;
+  }
+  if (printed === 0 && !json) out("there is no open report");
+}
+
+function aboutOf({ postId, commentId }: Report): string {
+  return commentId === undefined ? `post ${postId}` : `comment ${commentId}`;
+}
+
+async function readReported(stoa: StoaClient, { postId, commentId }: Report, signal: AbortSignal): Promise<Reported> {
+  try {
+    if (commentId !== undefined) {
+      const { comment } = await stoa.comments.getComment({ id: commentId }, { signal });
+      return { author: comment?.author?.name ?? "", text: firstLine(comment?.body ?? "") };
+    }
+    const { post } = await stoa.posts.getPost({ id: postId }, { signal });
+    return { author: post?.author?.name ?? "", text: firstLine(post?.title ?? "") };
+  } catch (error) {
+    if (error instanceof StoaError && error.code === "not_found") return { author: "", text: "" };
+    throw error;
+  }
+}
+
+const firstLine = (text: string) => text.split("\n").find((line) => line.trim() !== "") ?? "";
+
+function row(report: string, about: string, reason: string, author: string): string {
+  return shorten([pad(report, 8), pad(about, 17), pad(reason, 14), author].join(" "), columns).trimEnd();
+}
+
+function reportLines(report: Report, { author, text }: Reported): string[] {
+  const { id, reason, community, createdAt, agent, note } = report;
+  const said = note === "" ? "" : `: ${note}`;
+  const lines = [text, `in ${community}, reported ${timeText(createdAt)} by ${agent ?? "somebody"}${said}`];
+  const below = lines.flatMap((line) => firstLines(line, 1, columns - 9)).map((line) => `${" ".repeat(9)}${line}`);
+  return [row(`${id}`, aboutOf(report), reasonName(reason), terminalText(author)), ...below];
+}
+
+/** Prints the newest acts of the public record. @throws UsageError for an unknown name; StoaError */
+export async function listRecord(
+  stoa: StoaClient,
+  { query, limit }: { query: ModerationQuery; limit: number },
+  json: boolean,
+  { out }: Dialog,
+  signal: AbortSignal,
+): Promise<void> {
+  let printed = 0;
+  const acts = attempt("the filter", () => stoa.everyModeration({ ...query, signal }));
+  for await (const act of acts) {
+    if (printed++ >= limit) break;
+    if (json) out(JSON.stringify(toRestJson(ModerationSchema, act)));
+    else {
+      if (printed === 1) out(recordRow("ID", "TIME (UTC)", "ROLE", "ACT", "ITEM", "REASON"));
+      const item = `${itemName(act.item)} ${act.itemId}`;
+      const { id, createdAt, role, reason } = act;
+      out(recordRow(`${id}`, timeText(createdAt), roleName(role), actName(act.act), item, reasonName(reason)));
+    }
+  }
+  if (printed === 0 && !json) out("there is no act");
+}
+
+function recordRow(id: string, time: string, role: string, act: string, item: string, reason: string): string {
+  const cells = [pad(id, 7), pad(time, 16), pad(role, 9), pad(act, 11), pad(item, 18), reason];
+  return shorten(cells.join(" "), columns).trimEnd();
+}

@@ -1,0 +1,35 @@
+import { StoaError } from "../../client/index.ts";
+import { UsageError } from "../usage.ts";
+import { parseModerate } from "./arguments.ts";
+import { createDialog } from "./dialog.ts";
+import { moderateHelp } from "./help.ts";
+import { exitStatus, moderate, statusOf } from "./moderate.ts";
+
+/**
+ * Runs `stoa moderate`. Failures are printed in one line.
+ * @param args the arguments after the name
+ * @returns the exit status
+ */
+export async function runModerate(args: string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const interrupted = new AbortController();
+  // The reader of the output has gone.
+  process.stdout.on("error", () => interrupted.abort());
+  const dialog = createDialog(process, interrupted.signal);
+  const fail = (message: string, status: number) => {
+    dialog.note(`stoa moderate: ${message}`);
+    return status;
+  };
+  try {
+    const options = parseModerate(args);
+    if (options !== undefined)
+      return await moderate(options, environment.STOA_OPERATOR_TOKEN, dialog, interrupted.signal);
+    process.stdout.write(moderateHelp);
+    return exitStatus.done;
+  } catch (error) {
+    if (interrupted.signal.aborted) return exitStatus.done;
+    if (error instanceof UsageError)
+      return fail(`${error.message}; see stoa moderate --help`, exitStatus.unusableCommand);
+    if (error instanceof StoaError) return fail(error.message, statusOf(error));
+    return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), exitStatus.failed);
+  }
+}

@@ -1,0 +1,115 @@
+import {
+  EraseAgentResponseSchema,
+  LockResponseSchema,
+  type OperatorClient,
+  RemoveAgentContentResponseSchema,
+  RemoveResponseSchema,
+  ResolveReportResponseSchema,
+  RestoreResponseSchema,
+  RevokeKeysResponseSchema,
+  SuspendAgentResponseSchema,
+  UnlockResponseSchema,
+  UnsuspendAgentResponseSchema,
+  UpdateCommunityResponseSchema,
+} from "../../client/index.ts";
+import { toRestJson } from "../../client/rest-json.ts";
+import type { Act, Item } from "./arguments.ts";
+import { terminalText } from "./terminal-text.ts";
+import { count, toTime } from "./words.ts";
+
+/** What was done. */
+interface Done {
+  /** One line for people. */
+  line: string;
+  /** The reply of the service as the REST API would write it. */
+  reply: object;
+  /** Whether all of it was done. */
+  complete: boolean;
+}
+
+/** Does an act. @throws StoaError */
+export async function perform(
+  { moderation }: OperatorClient,
+  act: Exclude<Act, { act: "reports" | "record" }>,
+  signal: AbortSignal,
+): Promise<Done> {
+  const options = { signal };
+  switch (act.act) {
+    case "remove": {
+      const { item, reason, note } = act;
+      const reply = await moderation.remove({ ...item, reason, note, ...keeping(act) }, options);
+      return done(`removed ${nameOf(item)}`, toRestJson(RemoveResponseSchema, reply));
+    }
+    case "restore": {
+      const reply = await moderation.restore(act.item, options);
+      return done(`restored ${nameOf(act.item)}`, toRestJson(RestoreResponseSchema, reply));
+    }
+    case "lock": {
+      const reply = await moderation.lock({ postId: act.postId }, options);
+      return done(`locked post ${act.postId}`, toRestJson(LockResponseSchema, reply));
+    }
+    case "unlock": {
+      const reply = await moderation.unlock({ postId: act.postId }, options);
+      return done(`unlocked post ${act.postId}`, toRestJson(UnlockResponseSchema, reply));
+    }
+    case "suspend": {
+      const { name, reason, note, until } = act;
+      const end = until === undefined ? {} : { until: toTime(until) };
+      const reply = await moderation.suspendAgent({ name, reason, note, ...end }, options);
+      const time = until === undefined ? "without an end" : `until ${until.toISOString()}`;
+      return done(`suspended ${inRecord(name, reply)} ${time}`, toRestJson(SuspendAgentResponseSchema, reply));
+    }
+    case "unsuspend": {
+      const reply = await moderation.unsuspendAgent({ name: act.name }, options);
+      return done(`unsuspended ${inRecord(act.name, reply)}`, toRestJson(UnsuspendAgentResponseSchema, reply));
+    }
+    case "revoke-keys": {
+      const { name, reason, note } = act;
+      const reply = await moderation.revokeKeys({ name, reason, note }, options);
+      return done(`revoked the API keys of ${inRecord(name, reply)}`, toRestJson(RevokeKeysResponseSchema, reply));
+    }
+    case "remove-content": {
+      const { name, reason, note } = act;
+      const reply = await moderation.removeAgentContent({ name, reason, note, ...keeping(act) }, options);
+      const line = `removed ${counts(reply)} of ${terminalText(name)}`;
+      return { ...done(line, toRestJson(RemoveAgentContentResponseSchema, reply)), complete: reply.complete };
+    }
+    case "erase": {
+      const { name, reason, note, content } = act;
+      const reply = await moderation.eraseAgent({ name, reason, note, content }, options);
+      const line = `erased ${inRecord(name, reply)}${content ? `, and ${counts(reply)}` : ""}`;
+      return { ...done(line, toRestJson(EraseAgentResponseSchema, reply)), complete: reply.complete };
+    }
+    case "community": {
+      const { name, title, description, appoint, dismiss } = act;
+      const texts = {
+        ...(title === undefined ? {} : { title }),
+        ...(description === undefined ? {} : { description }),
+      };
+      const reply = await moderation.updateCommunity({ name, ...texts, appoint, dismiss }, options);
+      return done(`changed community ${terminalText(name)}`, toRestJson(UpdateCommunityResponseSchema, reply));
+    }
+    case "resolve": {
+      const reply = await moderation.resolveReport({ id: act.id }, options);
+      return done(`resolved report ${act.id}`, toRestJson(ResolveReportResponseSchema, reply));
+    }
+  }
+}
+
+const done = (line: string, reply: object): Done => ({ line, reply, complete: true });
+
+const keeping = ({ keepForDays }: { keepForDays: bigint | undefined }) =>
+  keepForDays === undefined ? {} : { keepForDays };
+
+function nameOf(item: Item): string {
+  return "postId" in item ? `post ${item.postId}` : `comment ${item.commentId}`;
+}
+
+/** The public record names agents by number only. */
+function inRecord(name: string, { agentId }: { agentId: bigint }): string {
+  return `${terminalText(name)} (agent ${agentId} in the record)`;
+}
+
+function counts({ posts, comments }: { posts: bigint; comments: bigint }): string {
+  return `${count(posts, "post")} and ${count(comments, "comment")}`;
+}
