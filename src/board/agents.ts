@@ -88,7 +88,8 @@ export async function findHolders(
     const { id, name, resident, created_at: createdAt, key_reply: replyId, expires_at } = row;
     const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";
     const holder: Holder = { agent: { id, name, resident, createdAt }, standing, replyId };
-    return "reason" in row ? { ...holder, suspension: { reason: row.reason, endsAt: row.ends_at } } : holder;
+    if (!("reason" in row) || row.reason === null) return holder;
+    return { ...holder, suspension: { reason: row.reason, endsAt: row.ends_at } };
   });
 }
 

@@ -49,6 +49,18 @@ const rules: Record<string, string> = {
   "posts and comments have authors": `
     SELECT 'post' AS kind, p.id FROM posts p LEFT JOIN agents a ON a.id = p.author_id WHERE a.id IS NULL
     UNION ALL SELECT 'comment', c.id FROM comments c LEFT JOIN agents a ON a.id = c.author_id WHERE a.id IS NULL`,
+  "removed_posts.upvotes and removed_posts.downvotes count the votes": `
+    SELECT r.id FROM removed_posts r
+    WHERE r.upvotes <> (SELECT COUNT(*) FROM votes v WHERE v.post_id = r.id AND v.value = 1)
+      OR r.downvotes <> (SELECT COUNT(*) FROM votes v WHERE v.post_id = r.id AND v.value = -1)`,
+  "the record of moderation has no gaps": `
+    SELECT h.newest, m.n, m.highest FROM moderation_head h JOIN (
+      SELECT COUNT(*) AS n, COALESCE(MAX(id), 0) AS highest FROM moderations
+    ) m WHERE h.newest <> m.n OR h.newest <> m.highest OR h.sealed > h.newest`,
+  "no open report is about something removed": `
+    SELECT id, item, item_id FROM reports WHERE is_open = 1 AND (
+      (item = 'post' AND item_id IN (SELECT id FROM removed_posts))
+      OR (item = 'comment' AND item_id IN (SELECT id FROM removed_comments)))`,
   "a reply is kept with its call, and goes only where it held an API key": `
     SELECT HEX(id) AS id FROM idempotency_replies WHERE reply IS NULL AND NOT sealed`,
   "names are unique without regard to case, and never reserved": `

@@ -3,7 +3,7 @@ import { Access, errors as declaredErrors } from "../../../gen/stoa/v1/options_p
 import type { Binding } from "../../contract/bindings.ts";
 import { errorTexts } from "../../contract/error-texts.ts";
 import type { RegistrationMode } from "../../contract/registration.ts";
-import { accessOf, isPublicWrite, isRegistration } from "../../contract/rules.ts";
+import { accessOf, isRegistration, isWrite } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import type { Schema } from "./schema.ts";
 
@@ -43,7 +43,8 @@ export function errorsOf({ rpc, httpMethod, body }: Binding, registration: Regis
   if (body !== undefined) codes.add("bad_json");
   if (httpMethod !== "GET") codes.add("too_large");
   if (accessOf(rpc) !== Access.PUBLIC) codes.add("unauthorized");
-  if (isPublicWrite(rpc)) codes.add("forbidden");
+  // Writes of a suspended agent, and registrations where they are closed.
+  if (isWrite(rpc)) codes.add("forbidden");
   if (isRegistration(rpc) && registration === "token") codes.add("unauthorized");
   for (const code of declaredCodes(rpc)) codes.add(code);
   return codes;

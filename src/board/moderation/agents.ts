@@ -22,6 +22,9 @@ import type { Queryable, Unit } from "../board.ts";
 import { recordAct } from "./record.ts";
 import type { ModerationReason } from "./words.ts";
 
+/** The last time that RFC 3339 can write, in milliseconds since 1970 (UTC). */
+const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
+
 /** Why the operator acts on an agent. */
 export interface AgentAct {
   reason: ModerationReason;
@@ -33,7 +36,7 @@ export interface AgentAct {
  * Suspends an agent: it may read and not write. A second suspension replaces the first.
  * @param endsAt in milliseconds since 1970 (UTC); null for ever
  * @returns the agent's id
- * @throws StoaError `not_found`; `bad_input`, field `until`, for a time that has passed
+ * @throws StoaError `not_found`; `bad_input`, field `until`, for a time that has passed or cannot be shown
  */
 export async function suspendAgent(
   unit: Unit,
@@ -42,6 +45,7 @@ export async function suspendAgent(
 ): Promise<number> {
   const { tx, now } = unit;
   if (endsAt !== null && endsAt <= now) throw badInput("until", "until is a time that has passed.");
+  if (endsAt !== null && endsAt > latestMs) throw badInput("until", "until is after the year 9999.");
   const { id } = await lockStanding(unit, name);
   const suspension: Suspension = { reason, endsAt };
   const before = await findSuspension(tx, id);

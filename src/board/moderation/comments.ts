@@ -1,7 +1,6 @@
 import { notFound } from "../../errors.ts";
 import { addToAgent } from "../../store/tables/agents.ts";
 import { type CommentState, findComment, lockComment } from "../../store/tables/comments.ts";
-import { lockPost } from "../../store/tables/posts.ts";
 import {
   findPostOfComment,
   findRemovedComment,
@@ -11,11 +10,11 @@ import {
   putCommentErasure,
   type RemovedCommentState,
 } from "../../store/tables/removed-comments.ts";
-import { addToCommentCount, lockRemovedPost } from "../../store/tables/removed-posts.ts";
+import { addToCommentCount } from "../../store/tables/removed-posts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
-import { isSooner } from "./posts.ts";
+import { lockAnywhere, shortens } from "./posts.ts";
 import { recordAct } from "./record.ts";
 import { checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
 
@@ -46,7 +45,7 @@ export async function removeComment(
     await addToCommentCount(tx, postId, isPostRemoved, -1);
     await addToAgent(tx, authorId, { comments: -1 });
     await closeReportsAbout(tx, "comment", id, now);
-  } else if (isSooner(removal.eraseAt, removed.erase_at)) {
+  } else if (shortens(removal, removed)) {
     await putCommentErasure(tx, id, removal.eraseAt);
   } else {
     unit.unchanged = true;
@@ -72,9 +71,10 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
     return showComment(tx, id);
   }
   if (removed.erase_at === null || removed.erase_at <= now) throw notFound("The text of this comment has been erased.");
-  await moveCommentBack(tx, id);
   await addToCommentCount(tx, postId, isPostRemoved, 1);
+  // The new row locks its author for reading. So the author is locked for writing before.
   await addToAgent(tx, authorId, { comments: 1 });
+  await moveCommentBack(tx, id);
   await recordAct(unit, { role, act: "restore", item: "comment", itemId: id });
   return showComment(tx, id);
 }
@@ -86,23 +86,16 @@ export async function showComment(db: Queryable, id: number): Promise<CommentRow
   return comment;
 }
 
-/** How often to look for a post that is removed and restored meanwhile. */
-const maxLooks = 8;
-
 /** Locks the post of a comment, standing or removed, and then the comment. */
 async function lockWithPost({ tx }: Unit, id: number): Promise<LockedComment> {
   const postId = await findPostOfComment(tx, id);
-  // Each look may wait for a removal or a restore of the post, and then find it gone from where it was.
-  for (let look = 0; postId !== undefined && look < maxLooks; look++) {
-    const standingPost = await lockPost(tx, postId);
-    const post = standingPost ?? (await lockRemovedPost(tx, postId));
-    if (post === undefined) continue;
-    const place = { postId, communityId: post.community_id, isPostRemoved: standingPost === undefined };
+  const post = postId === undefined ? undefined : await lockAnywhere(tx, postId);
+  if (postId !== undefined && post !== undefined) {
+    const place = { postId, communityId: post.communityId, isPostRemoved: post.standing === undefined };
     const standing = await lockComment(tx, id);
     if (standing !== undefined) return { ...place, standing };
     const removed = await lockRemovedComment(tx, id);
     if (removed !== undefined) return { ...place, removed };
-    break;
   }
   throw notFound("There is no comment with this id.");
 }

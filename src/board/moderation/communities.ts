@@ -1,5 +1,5 @@
 import { notFound } from "../../errors.ts";
-import { findAgentByName } from "../../store/tables/agents.ts";
+import type { Tx } from "../../store/database/queryable.ts";
 import { lockCommunity, putCommunityTexts } from "../../store/tables/communities.ts";
 import {
   findModerator,
@@ -7,7 +7,7 @@ import {
   type ModeratorRow,
   putModerator,
 } from "../../store/tables/moderators.ts";
-import { erasedName } from "../../store/tables/suspensions.ts";
+import { erasedName, lockAgent } from "../../store/tables/suspensions.ts";
 import { isAgentName } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { type CommunityRow, getCommunity, getCommunityId } from "../communities.ts";
@@ -80,8 +80,13 @@ export async function updateCommunity(unit: Unit, name: string, changes: Communi
   const { title = before.title, description = before.description } = changes;
   const isChanged = title !== before.title || description !== before.description;
   if (isChanged) await putCommunityTexts(tx, id, title, description);
-  for (const agent of changes.appoint) await change(unit, "operator", id, await agentId(tx, agent, "appoint"), true);
-  for (const agent of changes.dismiss) await change(unit, "operator", id, await agentId(tx, agent, "dismiss"), false);
+  // All agents are locked before the record is.
+  const appointed: number[] = [];
+  for (const agent of changes.appoint) appointed.push(await agentId(tx, agent, "appoint"));
+  const dismissed: number[] = [];
+  for (const agent of changes.dismiss) dismissed.push(await agentId(tx, agent, "dismiss"));
+  for (const agent of appointed) await change(unit, "operator", id, agent, true);
+  for (const agent of dismissed) await change(unit, "operator", id, agent, false);
   if (isChanged) await recordAct(unit, { role: "operator", act: "update", item: "community", itemId: id });
   return getCommunity(tx, name);
 }
@@ -104,9 +109,12 @@ async function change(unit: Unit, by: Moderator, communityId: number, id: number
   await recordAct(unit, { role, act, item: "community", itemId: communityId });
 }
 
-/** The id of an agent that is not erased. @throws StoaError `not_found`, with the field that named it */
-async function agentId(db: Queryable, name: string, field = "agent"): Promise<number> {
-  const agent = isAgentName(name) ? await findAgentByName(db, name.toLowerCase()) : undefined;
+/**
+ * Locks an agent that is not erased, so that it is not erased meanwhile. @returns its id
+ * @throws StoaError `not_found`, with the field that named it
+ */
+async function agentId(tx: Tx, name: string, field = "agent"): Promise<number> {
+  const agent = isAgentName(name) ? await lockAgent(tx, name.toLowerCase()) : undefined;
   if (agent === undefined || agent.name === erasedName)
     throw notFound(`There is no agent ${JSON.stringify(name)}.`, field);
   return agent.id;

@@ -1,13 +1,15 @@
 import { notFound } from "../../errors.ts";
+import { RowMoved } from "../../store/database/database-errors.ts";
+import type { Tx } from "../../store/database/queryable.ts";
 import { addToAgent } from "../../store/tables/agents.ts";
-import { addPostToCommunity, lockCommunity } from "../../store/tables/communities.ts";
-import { findPost, lockPost, type PostState, putPostLock } from "../../store/tables/posts.ts";
+import { addPostToCommunity } from "../../store/tables/communities.ts";
+import { findPost, lockPost, type PostState, postStands, putPostLock } from "../../store/tables/posts.ts";
 import {
-  findCommunityOfPost,
   findRemovedPost,
   lockRemovedPost,
   movePostBack,
   movePostToRemoved,
+  type NewRemoval,
   putPostErasure,
   type RemovedPostState,
 } from "../../store/tables/removed-posts.ts";
@@ -36,7 +38,7 @@ export async function removePost(
   request: RemovalRequest,
 ): Promise<PostView> {
   const { tx, now } = unit;
-  const { communityId, standing, removed } = await lockWithCommunity(unit, id);
+  const { communityId, standing, removed } = await lockExisting(unit, id);
   const { author_id: authorId } = standing ?? removed;
   const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
   if (standing !== undefined) {
@@ -44,7 +46,7 @@ export async function removePost(
     await addPostToCommunity(tx, communityId, -1);
     await addToAgent(tx, authorId, { posts: -1, karma: -score });
     await closeReportsAbout(tx, "post", id, now);
-  } else if (isSooner(removal.eraseAt, removed.erase_at)) {
+  } else if (shortens(removal, removed)) {
     await putPostErasure(tx, id, removal.eraseAt);
   } else {
     unit.unchanged = true;
@@ -62,7 +64,7 @@ export async function removePost(
  */
 export async function restorePost(unit: Unit, moderator: Moderator, id: number): Promise<PostView> {
   const { tx, now } = unit;
-  const { communityId, standing, removed } = await lockWithCommunity(unit, id);
+  const { communityId, standing, removed } = await lockExisting(unit, id);
   const { author_id: authorId } = standing ?? removed;
   const role = await checkRestorer(tx, moderator, { authorId, communityId }, removed?.removed_by);
   if (removed === undefined) {
@@ -70,9 +72,10 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
     return showPost(tx, id);
   }
   if (removed.erase_at === null || removed.erase_at <= now) throw notFound("The text of this post has been erased.");
-  const score = await movePostBack(tx, id);
+  // The new row locks its community and its author for reading. So they are locked for writing before.
   await addPostToCommunity(tx, communityId, 1);
-  await addToAgent(tx, authorId, { posts: 1, karma: score });
+  await addToAgent(tx, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
+  await movePostBack(tx, id);
   await recordAct(unit, { role, act: "restore", item: "post", itemId: id });
   return showPost(tx, id);
 }
@@ -99,19 +102,37 @@ export async function showPost(db: Queryable, id: number): Promise<PostView> {
   return post;
 }
 
-/** Whether the text would be erased sooner than now planned. Null means that it is erased already. */
-export function isSooner(eraseAt: number | null, planned: number | null): boolean {
+/**
+ * Whether a second removal shortens the time for which the text is kept. A moderator does not shorten the operator's time.
+ */
+export function shortens(
+  { by, eraseAt }: Pick<NewRemoval, "by" | "eraseAt">,
+  { removed_by, erase_at: planned }: Pick<RemovedPostState, "removed_by" | "erase_at">,
+): boolean {
+  if (by === "moderator" && removed_by === "operator") return false;
   return planned !== null && (eraseAt === null || eraseAt < planned);
 }
 
-/** Locks the community of a post, and then the post. A post is removed and restored under both locks. */
-async function lockWithCommunity({ tx }: Unit, id: number): Promise<LockedPost> {
-  const communityId = await findCommunityOfPost(tx, id);
-  if (communityId === undefined) throw notFound("There is no post with this id.");
-  await lockCommunity(tx, communityId);
-  const standing = await lockPost(tx, id);
-  if (standing !== undefined) return { communityId, standing };
+async function lockExisting({ tx }: Unit, id: number): Promise<LockedPost> {
+  const post = await lockAnywhere(tx, id);
+  if (post === undefined) throw notFound("There is no post with this id.");
+  return post;
+}
+
+/**
+ * Locks a post where it is, standing or removed. Its community follows later: the engines lock that, too, when a vote
+ * changes an index of the foreign key.
+ * @returns undefined when there is no such post
+ * @throws RowMoved if the post is removed or restored meanwhile; the transaction is run again
+ */
+export async function lockAnywhere(tx: Tx, id: number): Promise<LockedPost | undefined> {
+  if (await postStands(tx, id)) {
+    const standing = await lockPost(tx, id);
+    if (standing === undefined) throw new RowMoved("The post has been removed meanwhile.");
+    return { communityId: standing.community_id, standing };
+  }
   const removed = await lockRemovedPost(tx, id);
-  if (removed === undefined) throw notFound("There is no post with this id.");
-  return { communityId, removed };
+  if (removed !== undefined) return { communityId: removed.community_id, removed };
+  if (await postStands(tx, id)) throw new RowMoved("The post has been restored meanwhile.");
+  return undefined;
 }

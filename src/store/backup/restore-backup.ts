@@ -66,7 +66,18 @@ async function load(link: Link, { lines, db }: RestoreOptions): Promise<void> {
     if (held !== undefined) await run(link, held);
     held = line;
   }
+  await keepIdsTaken(link);
   if (held !== undefined) await run(link, held);
+}
+
+/** The ids of removed posts and comments are not given out again. By itself the server goes on after the highest id of the table. */
+async function keepIdsTaken(link: Link): Promise<void> {
+  const names = await tableNames(link);
+  for (const table of ["posts", "comments"]) {
+    if (!names.includes(`removed_${table}`)) continue;
+    const [row] = await link.rows<{ highest: number | null }>(`SELECT MAX(id) AS highest FROM removed_${table}`);
+    if (row?.highest) await run(link, `ALTER TABLE ${table} AUTO_INCREMENT = ${BigInt(row.highest) + 1n}`);
+  }
 }
 
 async function run(link: Link, statement: string): Promise<void> {

@@ -45,6 +45,16 @@ const diskFull = /No space left on device|Disk quota exceeded|Errcode: (?:28|122
 const clientFailures =
   /^(HANDSHAKE_|ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|PROTOCOL_)/;
 
+/**
+ * A row has left its table while a transaction waited for it. That transaction holds a lock on the place where the row was,
+ * and would block the way back if it waited for the row elsewhere. So it is run again, as after a deadlock.
+ */
+export class RowMoved extends Error {
+  override readonly name = "RowMoved";
+  // To others than `Database` it is a deadlock.
+  readonly errno = 1213;
+}
+
 /** A deadlock (1213) or a lock wait that took too long (1205): the transaction may be run again. */
 export function isRetryable(error: unknown): boolean {
   const { errno } = error as DriverError;

@@ -1,7 +1,7 @@
 import type { StoaError } from "../../errors.ts";
 import { Semaphore } from "../../timing/semaphore.ts";
 import { sleep } from "../../timing/wait.ts";
-import { isRetryable, toStoaError } from "./database-errors.ts";
+import { isRetryable, RowMoved, toStoaError } from "./database-errors.ts";
 import { checkDeadline } from "./pool/deadline.ts";
 import { Pool } from "./pool/pool.ts";
 import type { DatabaseAddress, LaneName, Session } from "./pool/session.ts";
@@ -115,6 +115,11 @@ export class Database {
       try {
         return await this.#attempt(lane, signal, endsAt, work);
       } catch (error) {
+        // Of two such transactions the other one has committed, so this ends. Deadlocks may not.
+        if (error instanceof RowMoved && performance.now() < endsAt) {
+          attempt--;
+          continue;
+        }
         if (!isRetryable(error) || attempt === maxAttempts || performance.now() >= endsAt) throw toStoaError(error);
         await jitter(attempt);
       }

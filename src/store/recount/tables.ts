@@ -1,4 +1,5 @@
 import type { Tx } from "../database/queryable.ts";
+import { putCommentCount } from "../tables/removed-posts.ts";
 import { agentCheck } from "./agents.ts";
 import { communityCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";
@@ -37,7 +38,9 @@ export async function repairRow(tx: Tx, check: TableCheck, id: number, now: numb
   );
   for (const { subject, wrong } of found) {
     const column = check.derived.find((each) => subject === `${table}.${each}`);
-    await tx.run(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`, [wrong?.counted ?? null, id]);
+    const value = wrong?.counted ?? null;
+    if (subject === "posts.comment_count") await putCommentCount(tx, id, value);
+    else await tx.run(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`, [value, id]);
   }
   return found;
 }

@@ -56,12 +56,12 @@ export function listCommunities(db: Queryable, after: string, limit: number): Pr
   return db.rows<CommunityRow>(`${selectCommunity} WHERE c.name > ? ORDER BY c.name LIMIT ?`, [after, String(limit)]);
 }
 
-/** Changes the number of posts. It locks the community, which is the first row in the lock order. */
+/** Changes the number of posts. It locks the community. */
 export async function addPostToCommunity(tx: Tx, id: number, change: 1 | -1 = 1): Promise<void> {
   await tx.run("UPDATE communities SET post_count = post_count + ? WHERE id = ?", [change, id]);
 }
 
-/** Locks a community, which is the first row in the lock order. */
+/** Locks a community. */
 export async function lockCommunity(tx: Tx, id: number): Promise<void> {
   await tx.rows("SELECT id FROM communities WHERE id = ? FOR UPDATE", [id]);
 }

@@ -84,8 +84,8 @@ interface Row {
 }
 
 /**
- * The stored replies that may show a post or comment, locked: those that say so, and those of older versions, which do not
- * say it, with the time of its creation.
+ * The stored replies that may show a post or comment, locked: those that say so, and those with the time of its creation.
+ * Older versions do not say what a reply shows, and leave what the row said before.
  * @param createdAt when the post or comment was created, in milliseconds since 1970 (UTC)
  */
 export async function lockRepliesAbout(
@@ -97,7 +97,7 @@ export async function lockRepliesAbout(
     `SELECT id, fingerprint, reply, created_at FROM idempotency_replies WHERE id IN (
        SELECT id FROM (
          SELECT id FROM idempotency_replies WHERE item_id = ? AND item = ?
-         UNION ALL SELECT id FROM idempotency_replies WHERE due_at = ? AND item IS NULL
+         UNION ALL SELECT id FROM idempotency_replies WHERE due_at = ?
        ) about
      ) AND sealed = 0 AND reply IS NOT NULL FOR UPDATE`,
     [itemId, item, createdAt + keyLifetimeMs],

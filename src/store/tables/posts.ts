@@ -72,6 +72,11 @@ export async function addCommentToPost(tx: Tx, id: number): Promise<boolean> {
   return affectedRows === 1;
 }
 
+/** Whether a post stands, without a lock. */
+export async function postStands(db: Queryable, id: number): Promise<boolean> {
+  return (await db.rows("SELECT 1 FROM posts WHERE id = ?", [id])).length > 0;
+}
+
 /** What stands in the row of a post besides its text and its votes. */
 export interface PostState {
   community_id: number;

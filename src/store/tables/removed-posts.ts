@@ -1,9 +1,9 @@
-import type { Queryable, Tx } from "../database/queryable.ts";
+import type { Param, Queryable, Tx } from "../database/queryable.ts";
 import type { PostRow } from "./posts.ts";
 
 /*
  * A removed post is not in `posts`, so that feeds, counts and votes need not look for removals. Its row moves under the
- * locks of its community and of the post itself.
+ * lock of the post itself, wherever it is.
  */
 
 /** The columns of a removal. Words are those of the contract in lower case: `moderator`, `spam`. */
@@ -39,28 +39,21 @@ export async function findRemovedPost(db: Queryable, id: number): Promise<Remove
   return (await db.rows<RemovedPostRow>(sql, [id]))[0];
 }
 
-/** The community of a post, removed or not. It never changes. */
-export async function findCommunityOfPost(db: Queryable, id: number): Promise<number | undefined> {
-  const rows = await db.rows<{ community_id: number }>(
-    "SELECT community_id FROM posts WHERE id = ? UNION ALL SELECT community_id FROM removed_posts WHERE id = ?",
-    [id, id],
-  );
-  return rows[0]?.community_id;
-}
-
 /** What stands in the row of a removed post. */
 export interface RemovedPostState {
   community_id: number;
   author_id: number;
   removed_by: string;
   erase_at: number | null;
+  upvotes: number;
+  downvotes: number;
   comment_count: number;
   created_at: number;
 }
 
 /** Locks the row of a removed post. Undefined when there is no such post, or it stands. */
 export async function lockRemovedPost(tx: Tx, id: number): Promise<RemovedPostState | undefined> {
-  const sql = `SELECT community_id, author_id, removed_by, erase_at, comment_count, created_at FROM removed_posts
+  const sql = `SELECT community_id, author_id, removed_by, erase_at, upvotes, downvotes, comment_count, created_at FROM removed_posts
     WHERE id = ? FOR UPDATE`;
   return (await tx.rows<RemovedPostState>(sql, [id]))[0];
 }
@@ -80,11 +73,8 @@ export async function movePostToRemoved(tx: Tx, id: number, removal: NewRemoval)
   return row?.score ?? 0;
 }
 
-/**
- * Moves a removed post that is locked back. The sweep puts it into its band of age.
- * @returns its score, which its author's karma gets back
- */
-export async function movePostBack(tx: Tx, id: number): Promise<number> {
+/** Moves a removed post that is locked back. The sweep puts it into its band of age. */
+export async function movePostBack(tx: Tx, id: number): Promise<void> {
   await tx.run(
     `INSERT INTO posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, edited_at,
        locked)
@@ -93,8 +83,6 @@ export async function movePostBack(tx: Tx, id: number): Promise<number> {
     [id],
   );
   await tx.run("DELETE FROM removed_posts WHERE id = ?", [id]);
-  const [row] = await tx.rows<{ score: number }>("SELECT score FROM posts WHERE id = ?", [id]);
-  return row?.score ?? 0;
 }
 
 /** Changes until when the text of a removed post is kept; null erases it. The row must be locked. */
@@ -113,9 +101,15 @@ export async function addToCommentCount(tx: Tx, id: number, isRemoved: boolean, 
     await tx.run("UPDATE posts SET comment_count = comment_count - 1 WHERE id = ?", [id]);
     return;
   }
-  // The trigger for older versions refuses one more comment only where the post stays locked.
+  const [row] = await tx.rows<{ comment_count: number }>("SELECT comment_count FROM posts WHERE id = ?", [id]);
+  await putCommentCount(tx, id, (row?.comment_count ?? 0) + 1);
+}
+
+/** Stores the number of comments of a standing post that is locked, whether or not it takes comments. */
+export async function putCommentCount(tx: Tx, id: number, count: Param): Promise<void> {
+  // The trigger for older versions refuses one more comment only where the post stays locked against comments.
   const [row] = await tx.rows<{ locked: number }>("SELECT locked FROM posts WHERE id = ?", [id]);
-  await tx.run("UPDATE posts SET comment_count = comment_count + 1, locked = 0 WHERE id = ?", [id]);
+  await tx.run("UPDATE posts SET comment_count = ?, locked = 0 WHERE id = ?", [count, id]);
   if (row?.locked === 1) await tx.run("UPDATE posts SET locked = 1 WHERE id = ?", [id]);
 }
 
@@ -128,7 +122,12 @@ export async function eraseTextsOfAuthor(tx: Tx, authorId: number): Promise<void
 
 /** Erases the text of up to `limit` removed posts whose time is over. @returns how many */
 export async function erasePostTexts(tx: Tx, now: number, limit: number): Promise<number> {
-  const sql =
-    "UPDATE removed_posts SET title = '', body = '', erase_at = NULL WHERE erase_at <= ? ORDER BY erase_at LIMIT ?";
-  return (await tx.run(sql, [now, String(limit)])).affectedRows;
+  // The rows are locked by their ids, as everywhere. A search that locks would lock the index first.
+  const due = await tx.rows<{ id: number }>(
+    "SELECT id FROM removed_posts WHERE erase_at <= ? ORDER BY erase_at LIMIT ?",
+    [now, String(limit)],
+  );
+  const sql = "UPDATE removed_posts SET title = '', body = '', erase_at = NULL WHERE id = ? AND erase_at <= ?";
+  for (const { id } of due) await tx.run(sql, [id, now]);
+  return due.length;
 }

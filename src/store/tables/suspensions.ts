@@ -20,9 +20,10 @@ export interface Suspension {
   endsAt: number | null;
 }
 
-/** An agent whose keys are kept aside. */
+/** An agent, and its suspension. */
 export interface SuspendedKeyHolder extends KeyHolder {
-  reason: string;
+  /** Null if the agent is not suspended. */
+  reason: string | null;
   ends_at: number | null;
 }
 
@@ -30,18 +31,31 @@ const selectHolders = (hash: string, expires: string, list: string) =>
   `SELECT s.${hash} AS hash, a.id, a.name, a.resident, a.created_at, a.key_reply, ${expires} AS expires_at, s.reason, s.ends_at
    FROM suspensions s JOIN agents a ON a.id = s.agent_id WHERE s.${hash} IN (${list})`;
 
+const selectUnsuspended = (hash: string, expires: string, reply: string, list: string) =>
+  `SELECT ${hash} AS hash, id, name, resident, created_at, ${reply} AS key_reply, ${expires} AS expires_at, NULL AS reason,
+     NULL AS ends_at
+   FROM agents WHERE ${hash} IN (${list})`;
+
 /** Statements for three numbers of keys, as for the keys of other agents. */
 const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
   const list = Array<string>(size).fill("?").join(", ");
-  const current = selectHolders("key_hash", "NULL", list);
-  const previous = selectHolders("previous_key_hash", "s.previous_key_expires_at", list);
-  return { size, sql: `${current} UNION ALL ${previous}` };
+  const selects = [
+    selectHolders("key_hash", "NULL", list),
+    selectHolders("previous_key_hash", "s.previous_key_expires_at", list),
+    selectUnsuspended("key_hash", "NULL", "key_reply", list),
+    selectUnsuspended("previous_key_hash", "previous_key_expires_at", "NULL", list),
+  ];
+  return { size, sql: selects.join(" UNION ALL ") };
 });
 
-/** Finds the suspended agents that these keys belong to. @param keyHashes 1 to `maxKeysAtOnce` hashes */
+/**
+ * Finds the agents that these keys belong to, among the suspended ones and the others, by one statement: a suspension may
+ * end after the others were looked through, and then its keys are with them again.
+ * @param keyHashes 1 to `maxKeysAtOnce` hashes
+ */
 export async function findSuspendedHolders(db: Queryable, keyHashes: readonly Buffer[]): Promise<SuspendedKeyHolder[]> {
   const { sql, list } = fillList(findStatements, keyHashes);
-  return db.rows<SuspendedKeyHolder>(sql, [...list, ...list]);
+  return db.rows<SuspendedKeyHolder>(sql, [...list, ...list, ...list, ...list]);
 }
 
 /** Locks the row of an agent, by its lower-cased name. */

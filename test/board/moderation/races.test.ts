@@ -1,0 +1,227 @@
+// Everybody acts on one post at once, on two replicas: votes, comments, edits, removals, restores, locks and reports.
+// Afterwards every count equals a recount, feeds agree with the rows, and the record lists each act once.
+import { beforeAll, describe, expect, it } from "vitest";
+import { recountBoard } from "../../../src/board/recount/recount.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
+import { recount } from "../../support/recount.ts";
+import type { Reply } from "../../support/service.ts";
+
+let replicas: [Moderated, Moderated];
+let agents: Agent[];
+const community = "arena";
+
+beforeAll(async () => {
+  const config = { siteUrl: "https://stoa.test" };
+  const first = await startModerated({ config });
+  replicas = [first, await startModerated({ config, db: first.db })];
+  agents = await Promise.all(Array.from({ length: 50 }, (_, turn) => replica(turn).register()));
+  await first.found(agent(0), community);
+  for (const turn of [1, 2]) {
+    const path = `communities/${community}/moderators/${agent(turn).name}`;
+    expect((await first.rest(path, { method: "PUT", key: agent(0).key })).status).toBe(200);
+  }
+});
+
+const replica = (turn: number) => replicas[turn % 2] as Moderated;
+const agent = (turn: number) => agents[turn % agents.length] as Agent;
+
+/** A refusal by the operator's RPC counts like one by REST. */
+async function byOperator(call: Promise<unknown>): Promise<string> {
+  return call.then(
+    () => "ok",
+    (error: { rawMessage: string; code: number }) => {
+      // not_found
+      if (error.code !== 5) throw error;
+      return "not_found";
+    },
+  );
+}
+
+/** The acts of the record, without gaps, and what they say together about each item. */
+async function checkRecord({ db }: Moderated): Promise<void> {
+  const acts = await db.rows<{ id: number; act: string; item: string; item_id: number; created_at: number }>(
+    "SELECT id, act, item, item_id, created_at FROM moderations ORDER BY id",
+  );
+  expect(acts.map(({ id }) => id)).toEqual(acts.map((_, index) => index + 1));
+  expect(await db.rows("SELECT newest FROM moderation_head")).toEqual([{ newest: acts.length }]);
+  expect([...new Set(acts.map(({ act }) => act))].toSorted()).toEqual([
+    "appoint",
+    "lock",
+    "remove",
+    "restore",
+    "unlock",
+  ]);
+  // A restore follows a removal, and never another restore.
+  for (const item of new Set(acts.map((each) => `${each.item} ${each.item_id}`))) {
+    const own = acts.filter((each) => `${each.item} ${each.item_id}` === item).map(({ act }) => act);
+    const moves = own.filter((act) => act === "remove" || act === "restore");
+    for (const [index, act] of moves.entries()) if (act === "restore") expect(moves[index - 1], item).toBe("remove");
+    const locks = own.filter((act) => act === "lock" || act === "unlock");
+    for (const [index, act] of locks.entries()) expect(act, item).toBe(index % 2 === 0 ? "lock" : "unlock");
+  }
+}
+
+async function checkAll(service: Moderated): Promise<void> {
+  expect(await recount(service.db)).toEqual([]);
+  const db = new Database({ address: service.db.config, connections: 2 });
+  const found: unknown[] = [];
+  for await (const { finding } of recountBoard(
+    db.longReader(new AbortController().signal),
+    Date.now,
+    new AbortController().signal,
+  )) {
+    found.push(finding);
+  }
+  await db.close();
+  expect(found).toEqual([]);
+  const standing = await service.db.rows<{ id: number }>(
+    "SELECT id FROM posts ORDER BY created_at DESC, id DESC LIMIT 25",
+  );
+  for (const each of replicas) {
+    const shown = (await each.rest("feed?sort=new")).body.posts.map(({ id }: { id: number }) => id);
+    expect(shown).toEqual(standing.map(({ id }) => id));
+  }
+}
+
+describe("fifty agents at once", () => {
+  it("act on one post and its comments without failures, and every count is right afterwards", async () => {
+    const [service] = replicas;
+    const author = agent(3);
+    const post = await service.post(author, { community, title: "The contested post" });
+    const comments = await Promise.all(Array.from({ length: 10 }, (_, turn) => service.comment(agent(4 + turn), post)));
+    const other = await service.post(agent(4), { community });
+    const ask = (turn: number, path: string, method: string, key: string, body?: object): Promise<Reply> =>
+      replica(turn).rest(path, { method, key, ...(body === undefined ? {} : { body }) });
+    const replies: Reply[] = [];
+    const outcomes: string[] = [];
+    await Promise.all(
+      agents.map(async ({ key }, who) => {
+        for (let round = 0; round < 6; round++) {
+          const turn = who + round;
+          const comment = comments[turn % comments.length] as number;
+          const moderator = agent(turn % 3).key;
+          replies.push(await ask(turn, `posts/${post}/vote`, "POST", key, { vote: [1, -1, 0][turn % 3] as number }));
+          replies.push(
+            await ask(
+              turn,
+              `posts/${post}/comments`,
+              "POST",
+              key,
+              turn % 2 ? { body: `${turn}` } : { body: `${turn}`, parent_id: comment },
+            ),
+          );
+          const dice = (who * 7 + round * 5) % 10;
+          if (dice === 0) replies.push(await ask(turn, `posts/${post}`, "PATCH", author.key, { body: `Edit ${turn}` }));
+          if (dice === 1) replies.push(await ask(turn, `posts/${post}?reason=spam`, "DELETE", moderator));
+          if (dice <= 3) replies.push(await ask(turn, `posts/${post}/restore`, "POST", moderator));
+          if (dice === 4) replies.push(await ask(turn, `comments/${comment}?reason=spam`, "DELETE", moderator));
+          if (dice === 5) replies.push(await ask(turn, `comments/${comment}/restore`, "POST", moderator));
+          if (dice === 6) {
+            outcomes.push(
+              await byOperator(replica(turn).operator.remove({ postId: BigInt(post), reason: spam, keepForDays: 1n })),
+            );
+            outcomes.push(await byOperator(replica(turn).operator.restore({ postId: BigInt(post) })));
+          }
+          if (dice === 7)
+            replies.push(
+              await ask(
+                turn,
+                `posts/${round % 3 ? post : other}/${who % 4 < 2 ? "lock" : "unlock"}`,
+                "POST",
+                moderator,
+              ),
+            );
+          if (dice === 8) replies.push(await ask(turn, `comments/${comment}/report`, "POST", key, { reason: "spam" }));
+          if (dice === 9) replies.push(await ask(turn, `posts/${post}/report`, "POST", key, { reason: "other" }));
+          if (dice === 2) replies.push(await ask(turn, `posts/${other}/vote`, "POST", key, { vote: 1 }));
+        }
+      }),
+    );
+    const tally: Record<string, number> = {};
+    for (const { status, body } of replies) {
+      const kind = `${status} ${body.error ?? "ok"}`;
+      tally[kind] = (tally[kind] ?? 0) + 1;
+    }
+    const expected = ["200 ok", "201 ok", "403 forbidden", "403 own_content", "404 not_found"];
+    expect(Object.keys(tally).toSorted()).toEqual(expected);
+    expect(outcomes.length).toBeGreaterThan(10);
+    await checkRecord(service);
+    await checkAll(service);
+  });
+
+  it("an author's own removals and those of others leave nothing of the text, whoever was first", async () => {
+    const [service] = replicas;
+    for (let round = 0; round < 5; round++) {
+      const author = agent(5 + round);
+      const post = await service.post(author, {
+        community,
+        title: `Secret title ${round}`,
+        body: `Secret body ${round}`,
+      });
+      const comment = await service.comment(author, post, { body: `Secret comment ${round}` });
+      await Promise.all([
+        ...agents
+          .slice(20, 30)
+          .map(({ key }, turn) => replica(turn).rest(`posts/${post}/vote`, { key, body: { vote: 1 } })),
+        ...["post", "comment"].flatMap((kind) =>
+          [0, 1].flatMap((turn) => [
+            replica(turn).rest(`${kind}s/${kind === "post" ? post : comment}`, { method: "DELETE", key: author.key }),
+            replica(turn).rest(`${kind}s/${kind === "post" ? post : comment}?reason=spam`, {
+              method: "DELETE",
+              key: agent(turn).key,
+            }),
+            replica(turn).rest(`${kind}s/${kind === "post" ? post : comment}/restore`, {
+              method: "POST",
+              key: agent(turn).key,
+            }),
+          ]),
+        ),
+      ]);
+      // The last word is the author's.
+      for (const path of [`posts/${post}`, `comments/${comment}`]) {
+        const { status, body } = await service.rest(path, { method: "DELETE", key: author.key });
+        expect(status).toBe(200);
+        expect((body.post ?? body.comment).author).toEqual({ name: "[removed]", resident: null });
+      }
+      for (const table of ["removed_posts", "removed_comments"]) {
+        const rows = await service.db.rows<{ body: string }>(
+          `SELECT body, erase_at FROM ${table} WHERE author_id = (SELECT id FROM agents WHERE name = ?) AND body LIKE 'Secret%'`,
+          [author.name],
+        );
+        expect(rows).toEqual([]);
+      }
+    }
+    await checkAll(service);
+  });
+
+  it("removals of all that an agent wrote race its own writes", async () => {
+    const [service] = replicas;
+    const spammer = await service.register();
+    const posts = await Promise.all(Array.from({ length: 12 }, () => service.post(spammer, { community })));
+    const writing = Promise.all(
+      Array.from({ length: 40 }, (_, turn) =>
+        turn % 3 === 0
+          ? replica(turn).rest("posts", { key: spammer.key, body: { title: "More of it", community } })
+          : replica(turn).rest(`posts/${posts[turn % posts.length]}/comments`, {
+              key: agent(turn).key,
+              body: { body: "No" },
+            }),
+      ),
+    );
+    await service.operator.suspendAgent({ name: spammer.name, reason: spam });
+    const removed = await Promise.all([
+      service.operator.removeAgentContent({ name: spammer.name, reason: spam }),
+      replica(1).operator.removeAgentContent({ name: spammer.name, reason: spam }),
+    ]);
+    for (const { status } of await writing) expect([201, 403, 404]).toContain(status);
+    const last = await service.operator.removeAgentContent({ name: spammer.name, reason: spam });
+    expect([...removed, last].map(({ complete }) => complete)).toEqual([true, true, true]);
+    expect(
+      await service.db.rows("SELECT id FROM posts WHERE author_id = (SELECT id FROM agents WHERE name = ?)", [
+        spammer.name,
+      ]),
+    ).toEqual([]);
+    await checkAll(service);
+  });
+});
