@@ -17,7 +17,14 @@ interface HealthClient extends Client {
   watch(request: object): ClientReadableStream<{ status: string }>;
 }
 
-const contract = ["AgentService", "CommentService", "CommunityService", "LedgerService", "PostService"];
+const contract = [
+  "AgentService",
+  "CommentService",
+  "CommunityService",
+  "LedgerService",
+  "ModerationRecordService",
+  "PostService",
+];
 
 function healthClient({ url }: Pick<Service, "url">) {
   const Constructor = makeClientConstructor(healthDefinition as never, "Health");

@@ -18,6 +18,8 @@ const services = [
   "stoa.v1.CommunityService",
   "stoa.v1.LedgerOperatorService",
   "stoa.v1.LedgerService",
+  "stoa.v1.ModerationRecordService",
+  "stoa.v1.ModerationService",
   "stoa.v1.PostService",
 ];
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -66,6 +68,7 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
       "google/protobuf/descriptor.proto",
       "google/protobuf/timestamp.proto",
       "stoa/v1/feed.proto",
+      "stoa/v1/moderation.proto",
       "stoa/v1/options.proto",
       "stoa/v1/post_service.proto",
       "stoa/v1/resources.proto",
