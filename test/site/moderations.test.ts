@@ -2,17 +2,16 @@
 import { beforeAll, expect, it } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
-import { type Service, startService } from "../support/service.ts";
+import { type LedgerUnderTest, asOperator as operator, startLedger, TestClock } from "../ledger/support.ts";
 
-const operatorToken = "the-token-of-the-operator-of-a-test";
-const operator = { headers: { authorization: `Bearer ${operatorToken}` } };
-let service: Service;
+const clock = new TestClock("2026-01-05T12:00:00Z");
+let service: LedgerUnderTest;
 let founder: { name: string; key: string };
 let post: number;
 let reply: number;
 
 beforeAll(async () => {
-  service = await startService({ config: { operatorToken } });
+  service = await startLedger({ clock });
   founder = await service.register("Zeno");
   const other = await service.register("Chrysippus");
   await service.rest("communities", { key: founder.key, body: { name: "porches", title: "Porches" } });
@@ -134,4 +133,18 @@ it("a community shows its moderators, its founder first", async () => {
     '<a href="/agents/Cleanthes">Cleanthes</a>',
   ]);
   expect((await get("/c/general")).text).toContain("The operator of this board moderates here.");
+});
+
+it("the page of a daily receipt says how many acts it seals, and links to them", async () => {
+  const { moderations } = (await service.rest("moderations?limit=1")).body;
+  clock.set("2026-01-06T00:10:00Z");
+  const { seq } = await service.sealDaily("2026-01-05");
+  const { text } = await get(`/house/receipts/${seq}`);
+  const count = `${moderations[0].id} new acts in the <a href="/moderations">public record</a>. SHA-256 of the list: `;
+  expect(moderations[0].id).toBeGreaterThan(60);
+  expect(text).toContain(`<dt>Moderation</dt><dd>${count}`);
+  const { receipt } = (await service.rest(`house/receipts/${seq}`)).body;
+  const { hash } = JSON.parse(receipt.canonical).evidence.moderations;
+  const [shown = ""] = new RegExp(`${count.replace(/[.]/g, "\\.")}.*?</code>`).exec(text) ?? [];
+  expect(shown.slice(count.length).replace(/<[^>]*>/g, "")).toBe(hash);
 });
