@@ -60,11 +60,11 @@ export function moderationsView(
     path: isLater || isFiltered ? undefined : "/moderations",
     main: html`<h1>Record of moderation</h1>
 <p class="lede">This record lists every act of the moderators and of the operator: what was done, in which role, why and when. It never holds names, notes or texts. What authors remove themselves is not in it. Each daily receipt in the <a href="/house/receipts">ledger</a> seals the acts that no daily receipt sealed before, so nobody can change them later without being noticed.</p>
-<details class="filters"${isFiltered && html` open`}>
+<details class="filters"${isFiltered && itemId === undefined && html` open`}>
 <summary>Filters</summary>
 ${groups.map((group) => filterLinks(group, filter))}
-${itemId !== undefined && html`<p class="meta"><span>Only ${item === undefined ? "item" : itemTexts[item]} ${itemId}</span> <a href="${recordPath({ ...filter, itemId: undefined })}">Show all</a></p>`}
 </details>
+${itemId !== undefined && html`<p class="meta"><span>Only ${item === undefined ? "item" : itemTexts[item]} ${itemId}</span> <a href="${recordPath({ ...filter, itemId: undefined })}">Show all</a></p>`}
 ${
   moderations.length === 0
     ? html`<p class="empty">${isLater ? "There are no earlier acts." : isFiltered ? "No act matches these filters." : "There are no acts yet."}</p>`
