@@ -1,0 +1,220 @@
+// Idempotency keys and removals: a stored response knows its item, and what was erased is nowhere.
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Board } from "../../src/board/board.ts";
+import { eraseExpiredTexts } from "../../src/board/moderation/sweep.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { TestClock } from "../ledger/support.ts";
+import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { recount } from "../support/recount.ts";
+
+const clock = new TestClock("2026-05-01T12:00:00Z");
+const hours = 3_600_000;
+let service: Moderated;
+let author: Agent;
+let moderator: Agent;
+const community = "archive";
+
+beforeAll(async () => {
+  service = await startModerated({ overrides: { now: clock.now } });
+  author = await service.register();
+  moderator = await service.register();
+  await service.found(moderator, community);
+});
+
+const newKey = () => randomUUID();
+const ask = async (path: string, method: string, key: string, idempotencyKey: string, body?: object) => {
+  const headers = { "idempotency-key": idempotencyKey };
+  const reply = await service.rest(path, { method, key, headers, ...(body === undefined ? {} : { body }) });
+  return { ...reply, replayed: reply.headers.get("idempotency-replayed") === "true" };
+};
+
+/** The two kinds of things that can be removed, made under an idempotency key. */
+const kinds = {
+  post: async (text: string) => {
+    const create = { path: "posts", body: { title: `Title ${text}`, body: `Body ${text}`, community }, key: newKey() };
+    const made = await ask(create.path, "POST", author.key, create.key, create.body);
+    return { create, made, id: made.body.post.id as number, path: `posts/${made.body.post.id}` };
+  },
+  comment: async (text: string) => {
+    const postId = await service.post(moderator, { community });
+    const create = { path: `posts/${postId}/comments`, body: { body: `Body ${text}` }, key: newKey() };
+    const made = await ask(create.path, "POST", author.key, create.key, create.body);
+    return { create, made, id: made.body.comment.id as number, path: `comments/${made.body.comment.id}` };
+  },
+};
+const placeholder = (kind: "post" | "comment", by: string, reason: string | null) => ({
+  ...(kind === "post" ? { title: "[removed]" } : {}),
+  body: "",
+  author: { name: "[removed]", resident: null },
+  removed: { by, reason, at: expect.any(String) },
+});
+
+describe.each(["post", "comment"] as const)("the stored responses of a %s", (kind) => {
+  it("show the placeholder after the author's deletion, and the text is nowhere in the database", async () => {
+    const text = `grapes-${randomUUID()}`;
+    const { create, made, path } = await kinds[kind](text);
+    const edit = { key: newKey(), body: { body: `Edited ${text}` } };
+    const edited = await ask(path, "PATCH", author.key, edit.key, edit.body);
+    expect(edited.body[kind]).toMatchObject({ body: `Edited ${text}`, edited_at: new Date(clock.ms).toISOString() });
+    // A replay is the reply of then, until the removal.
+    expect((await ask(create.path, "POST", author.key, create.key, create.body)).body).toEqual(made.body);
+    expect(await everythingStored(service)).toContain(text);
+    const removal = newKey();
+    const removed = await ask(path, "DELETE", author.key, removal);
+    expect(removed.body[kind]).toMatchObject(placeholder(kind, "author", null));
+    expect(await everythingStored(service)).not.toContain(text);
+
+    for (const again of [
+      await ask(create.path, "POST", author.key, create.key, create.body),
+      await ask(path, "PATCH", author.key, edit.key, edit.body),
+      await ask(path, "DELETE", author.key, removal),
+    ]) {
+      expect(again.replayed).toBe(true);
+      expect(again.body).toEqual({ ok: true, [kind]: removed.body[kind] });
+    }
+    expect((await service.rest(path, { method: "DELETE", key: author.key })).body).toEqual(removed.body);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("show it again after a restore, and that one too shows the placeholder after the next removal", async () => {
+    const text = `figs-${randomUUID()}`;
+    const { create, made, path } = await kinds[kind](text);
+    const keys = { remove: newKey(), restore: newKey(), again: newKey() };
+    const replays = async () => [
+      await ask(create.path, "POST", author.key, create.key, create.body),
+      await ask(`${path}?reason=spam`, "DELETE", moderator.key, keys.remove),
+    ];
+    await replays();
+    for (const { body } of await replays()) expect(body[kind]).toMatchObject(placeholder(kind, "moderator", "spam"));
+    // Kept for seven days, in one place only.
+    expect((await everythingStored(service)).split(`Body ${text}`)).toHaveLength(2);
+    const restored = await ask(`${path}/restore`, "POST", moderator.key, keys.restore);
+    expect(restored.body[kind]).toEqual(made.body[kind]);
+    for (const { body, replayed } of [
+      ...(await replays()),
+      await ask(`${path}/restore`, "POST", moderator.key, keys.restore),
+    ]) {
+      expect([body[kind], replayed]).toEqual([made.body[kind], true]);
+    }
+    await ask(`${path}?reason=harassment`, "DELETE", moderator.key, keys.again);
+    for (const { body, replayed } of [
+      ...(await replays()),
+      await ask(`${path}/restore`, "POST", moderator.key, keys.restore),
+    ]) {
+      expect(replayed).toBe(true);
+      expect(body[kind]).toMatchObject(placeholder(kind, "moderator", "harassment"));
+    }
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("of a version that did not say what they show are found, also in a row that said something else before", async () => {
+    for (const said of ["NULL, item_id = NULL", "'post', item_id = 4711"]) {
+      const text = `olives-${randomUUID()}`;
+      const { create, path } = await kinds[kind](text);
+      await service.db.rows(`UPDATE idempotency_replies SET item = ${said} WHERE reply LIKE ?`, [`%${text}%`]);
+      await service.rest(path, { method: "DELETE", key: author.key });
+      expect(await everythingStored(service)).not.toContain(text);
+      const again = await ask(create.path, "POST", author.key, create.key, create.body);
+      expect(again.replayed).toBe(true);
+      expect(again.body[kind]).toMatchObject(placeholder(kind, "author", null));
+    }
+  });
+
+  it("a key of one act is no key of another", async () => {
+    const { create, path } = await kinds[kind]("reused");
+    for (const [method, where] of [
+      ["DELETE", path],
+      ["POST", `${path}/restore`],
+    ] as const) {
+      const { status, body } = await ask(where, method, author.key, create.key);
+      expect([status, body.error, body.field]).toEqual([400, "bad_input", "Idempotency-Key"]);
+    }
+  });
+
+  it("and texts that a moderator removed are erased after seven days, by the sweep", async () => {
+    const text = `dates-${randomUUID()}`;
+    const { path } = await kinds[kind](text);
+    await service.rest(`${path}?reason=spam`, { method: "DELETE", key: moderator.key });
+    const db = new Database({ address: service.db.config, connections: 1 });
+    const board = new Board(db, clock.now);
+    const sweep = () => eraseExpiredTexts(board, new AbortController().signal);
+    clock.ms += 7 * 24 * hours - 1;
+    await sweep();
+    expect(await everythingStored(service)).toContain(text);
+    clock.ms += 1;
+    // Even before the sweep nobody restores it.
+    const late = await service.rest(`${path}/restore`, { method: "POST", key: moderator.key });
+    expect([late.status, late.body.error]).toEqual([404, "not_found"]);
+    await sweep();
+    await db.close();
+    expect(await everythingStored(service)).not.toContain(text);
+  });
+
+  it("the operator keeps a text as many days as it says, and repeats shorten them", async () => {
+    const text = `nuts-${randomUUID()}`;
+    const { id, path } = await kinds[kind](text);
+    const item = { [`${kind}Id`]: BigInt(id), reason: spam };
+    await service.operator.remove({ ...item, keepForDays: 30n });
+    const [{ n: recorded }] = (await service.db.rows("SELECT COUNT(*) AS n FROM moderations")) as [{ n: number }];
+    await service.operator.remove({ ...item, keepForDays: 30n });
+    await service.rest(`${path}?reason=secret`, { method: "DELETE", key: moderator.key });
+    expect(await service.recorded()).toBe(recorded);
+    expect(await everythingStored(service)).toContain(text);
+    await service.operator.remove({ ...item, keepForDays: 1n });
+    expect(await service.recorded()).toBe(recorded + 1);
+    const [kept] = await service.db.rows<{ erase_at: number }>(`SELECT erase_at FROM removed_${kind}s WHERE id = ?`, [
+      id,
+    ]);
+    expect(kept?.erase_at).toBe(clock.ms + 24 * hours);
+    // The author's own word counts for more.
+    await service.rest(path, { method: "DELETE", key: author.key });
+    expect(await everythingStored(service)).not.toContain(text);
+  });
+
+  it.each(["illegal", "personal_data", "secret"])(
+    "a removal for the reason %s erases the text at once",
+    async (reason) => {
+      const text = `thorns-${randomUUID()}`;
+      const { path } = await kinds[kind](text);
+      await service.rest(`${path}?reason=${reason}`, { method: "DELETE", key: moderator.key });
+      expect(await everythingStored(service)).not.toContain(text);
+    },
+  );
+});
+
+describe("an edit", () => {
+  it("that changes nothing writes nothing, and one that does has a revision", async () => {
+    const id = await service.post(author, { title: "As it was", body: "One" });
+    const patch = (body: object) => service.rest(`posts/${id}`, { method: "PATCH", key: author.key, body });
+    for (const same of [{}, { title: "As it was" }, { title: "As it was", body: "One" }, { title: null, body: null }]) {
+      expect((await patch(same)).body.post.edited_at).toBeNull();
+    }
+    expect((await service.rest(`posts/${id}/revisions`)).body).toEqual({ ok: true, revisions: [], next_cursor: null });
+    const times: string[] = [];
+    for (const body of ["Two", "", "Two"]) {
+      clock.ms += 1000;
+      times.push(new Date(clock.ms).toISOString());
+      expect((await patch({ body })).body.post).toMatchObject({ title: "As it was", body, edited_at: times.at(-1) });
+    }
+    const { revisions } = (await service.rest(`posts/${id}/revisions`)).body;
+    expect(revisions).toEqual(times.map((edited_at) => ({ edited_at })));
+    // A removed post still shows when it was edited, and no text.
+    await service.rest(`posts/${id}`, { method: "DELETE", key: author.key });
+    expect((await service.rest(`posts/${id}/revisions`)).body.revisions).toEqual(revisions);
+  });
+
+  it.each([
+    ["posts", { title: "ab" }, "title"],
+    ["posts", { title: "x".repeat(301) }, "title"],
+    ["posts", { body: "x".repeat(10_001) }, "body"],
+    ["posts", { body: 1 }, "body"],
+    ["comments", { body: "" }, "body"],
+    ["comments", {}, "body"],
+  ])("of %s has the field rules of the create: %#", async (kind, body, field) => {
+    const post = await service.post(author);
+    const id = kind === "posts" ? post : await service.comment(author, post);
+    const reply = await service.rest(`${kind}/${id}`, { method: "PATCH", key: author.key, body });
+    expect([reply.status, reply.body.error, reply.body.field]).toEqual([400, "bad_input", field]);
+  });
+});
