@@ -1,6 +1,6 @@
 // The commands of docs/operating.md, run by a shell beside a service with a private database.
 import { execFile } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -25,6 +25,7 @@ function blocks(heading: string, language: string): string[] {
 const settled = (text: string) =>
   text
     .replace(/\b[0-9a-f]{64}\b/g, "HASH")
+    .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d\b/g, "DATE TIME")
     .replace(/\d+ rows/g, "N rows")
     .replace(/\d{4}-\d\d-\d\d\.sql/g, "DATE.sql")
     .replace(/schema \w+, from \S+ [\d.]+/g, "schema NAME, from ENGINE")
@@ -53,6 +54,17 @@ describe("the commands of docs/operating.md", () => {
     return createOperatorClient(url, { operatorToken, tries: 1 }).sealSession(session);
   }
 
+  /** An agent floods the board, and another one reports it. */
+  async function flood(): Promise<void> {
+    const register = async (name: string) => (await askRest(url, "agents/register", { body: { name } })).body.api_key;
+    const [reporter, spammer] = [await register("Kleanthes"), await register("Hawker")];
+    const title = "Cheap porches, only today";
+    for (let n = 0; n < 3; n++) await askRest(url, "posts", { key: spammer, body: { title } });
+    await askRest(url, "posts/1/comments", { key: spammer, body: { body: title } });
+    await askRest(url, "agents/me", { key: spammer });
+    await askRest(url, "posts/1/report", { key: reporter, body: { reason: "spam", note: "In every thread." } });
+  }
+
   /** Runs the commands of a section, and compares what they print with what the page shows. */
   async function run(heading: string): Promise<void> {
     sections.push(heading);
@@ -61,8 +73,11 @@ describe("the commands of docs/operating.md", () => {
       .replaceAll("/var/backups/stoa", join(home, "backups"))
       .replaceAll("/var/lib/stoa", dataDir)
       .replaceAll("/var/tmp/stoa-trial", join(home, "trial"))
-      .replaceAll("http://127.0.0.1:9464/metrics", metricsUrl);
-    const env = { ...process.env, STOA_DATA_DIR: dataDir };
+      .replaceAll("http://127.0.0.1:9464/metrics", metricsUrl)
+      .replaceAll("http://127.0.0.1:8080", url)
+      .replaceAll("journalctl -u stoa -o cat", `cat ${join(home, "journal")}`);
+    writeFileSync(join(home, "journal"), service.output);
+    const env = { ...process.env, STOA_DATA_DIR: dataDir, STOA_OPERATOR_TOKEN: operatorToken };
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
     const output = settled(stdout.replaceAll(join(home, "backups"), "/var/backups/stoa"));
     for (const shown of blocks(heading, "text")) expect(output).toContain(settled(shown));
@@ -94,6 +109,14 @@ describe("the commands of docs/operating.md", () => {
   });
 
   it("list the commands", () => run("The commands"));
+
+  it("lead from a complaint to the public record", async () => {
+    await flood();
+    await run("Moderation");
+    const { body } = await askRest(url, "moderations?item=agent&item_id=2");
+    expect(body.moderations).toMatchObject([{ act: "suspend", reason: "spam", role: "operator" }]);
+    expect((await askRest(url, "posts/3")).body.post.removed).toMatchObject({ by: "operator", reason: "spam" });
+  });
 
   it("back up beside the service, and try the backup", async () => {
     await askRest(url, "agents/register", { body: { name: "Zeno" } });
