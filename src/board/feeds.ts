@@ -138,7 +138,7 @@ function encodeFeedCursor({ sort, communityId, window, since }: FeedIdentity, la
     window,
     since ?? null,
     last.hot,
-    last.score,
+    last.upvotes - last.downvotes,
     last.created_at,
     last.id,
   ]);

@@ -33,7 +33,6 @@ export async function createPost(
     id,
     author: caller.name,
     author_resident: caller.resident,
-    score: 0,
     upvotes: 0,
     downvotes: 0,
     comment_count: 0,
@@ -56,7 +55,7 @@ export async function getPost(db: Queryable, id: number): Promise<{ post: PostVi
     const page = await listCommentsIn(db, standing === undefined ? "removed_posts" : "posts", id);
     if (page === undefined) continue;
     const { upvotes, downvotes, comment_count } = page.post;
-    return { post: { ...post, upvotes, downvotes, comment_count, score: upvotes - downvotes }, page };
+    return { post: { ...post, upvotes, downvotes, comment_count }, page };
   }
   throw notFound("There is no post with this id.");
 }

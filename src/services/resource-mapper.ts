@@ -60,7 +60,7 @@ export class ResourceMapper {
       body: row.body,
       community: row.community,
       author: author(row),
-      score: BigInt(row.score),
+      score: BigInt(row.upvotes - row.downvotes),
       upvotes: BigInt(row.upvotes),
       downvotes: BigInt(row.downvotes),
       commentCount: BigInt(row.comment_count),

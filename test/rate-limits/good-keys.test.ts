@@ -188,7 +188,8 @@ describe("wrong keys", () => {
     expect(statements).toEqual([]);
     service.clock.pass(11);
     await service.rest("agents/me", { key: wrong });
-    expect(statements).toHaveLength(1);
+    // One look among the agents, and one among those that are suspended.
+    expect(statements).toHaveLength(2);
   });
 
   it("do not hide a good key among simultaneous wrong ones", async () => {

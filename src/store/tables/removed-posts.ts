@@ -30,8 +30,7 @@ export type RemovedPostRow = Omit<PostRow, "hot"> & { [Name in keyof RemovalColu
 
 const columns =
   "r.id, '[removed]' AS title, '' AS body, c.name AS community, '[removed]' AS author, NULL AS author_resident," +
-  " r.upvotes, r.downvotes, r.comment_count, r.created_at, r.edited_at, r.locked," +
-  " CAST(r.upvotes - r.downvotes AS SIGNED) AS score, r.removed_by, r.reason, r.removed_at";
+  " r.upvotes, r.downvotes, r.comment_count, r.created_at, r.edited_at, r.locked, r.removed_by, r.reason, r.removed_at";
 
 /** A post that is removed. */
 export async function findRemovedPost(db: Queryable, id: number): Promise<RemovedPostRow | undefined> {
