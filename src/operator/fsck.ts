@@ -1,5 +1,6 @@
 import { describeFinding, type Outcome, recountBoard } from "../board/recount/recount.ts";
 import { checkLedger } from "../ledger/fsck/ledger-check.ts";
+import { checkModerations } from "../ledger/fsck/moderation-check.ts";
 import type { Database } from "../store/database/database.ts";
 import { newestPostTime } from "../store/recount/posts.ts";
 import { checkReplies } from "../store/recount/replies.ts";
@@ -15,8 +16,8 @@ const help = `Usage: npm run stoa -- fsck [--repair] [--json]
 
 Checks that the whole database is consistent: every counter against the rows that it counts, rows whose parent is
 missing, every stored response, every receipt, the head, the calendar, the index tables of the ledger and its alarm
-against the receipts, the schema and its triggers. A check that is impossible because the schema lacks something is a
-finding. Services may run meanwhile.
+against the receipts, the record of moderation against the daily receipts, the schema and its triggers. A check that is
+impossible because the schema lacks something is a finding. Services may run meanwhile.
 
 Options:
   --repair  correct what follows from other rows: counters, computed columns, the index tables of the ledger, the
@@ -82,6 +83,7 @@ async function* checkAll(
   yield* recountBoard(reader, now, signal, repair ? db : undefined);
   yield* checkReplies(reader, signal, repair ? db : undefined);
   yield* checkLedger(reader, signal, repair ? db : undefined);
+  yield* checkModerations(reader);
 }
 
 function humanLine({ finding, repaired }: Outcome, repair: boolean): string {

@@ -33,6 +33,6 @@ export async function sealModerations(tx: Tx): Promise<{ count: number; hash: st
 }
 
 /** An act as the API shows it. */
-function toAct({ id, role, act, item, item_id, reason, created_at }: ModerationRow): Json {
+export function toAct({ id, role, act, item, item_id, reason, created_at }: ModerationRow): Json {
   return { act, created_at: new Date(created_at).toISOString(), id, item, item_id, reason, role };
 }

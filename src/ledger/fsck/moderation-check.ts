@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import { canonicalize } from "../../receipt/canonical.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+import { compare, type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
+import { listDailies, listModerationOrphans, readModerationHead } from "../../store/recount/moderations.ts";
+import { listModerationsAfter } from "../../store/tables/moderations.ts";
+import { toAct } from "../sealing/moderations.ts";
+
+/** How many acts or receipts are read at once. */
+const portion = 1_000;
+/** How many rows without a parent are reported of each kind. */
+const maxOrphans = 100;
+
+/**
+ * Checks the record of moderation: ids without gaps, the head, and the evidence of each daily receipt against the acts.
+ * Services may act and seal meanwhile. Nothing is repaired: the record is append-only.
+ * @param db a reader whose statements may take long
+ */
+export async function* checkModerations(db: Queryable): AsyncGenerator<Outcome, void> {
+  try {
+    for await (const finding of findWrong(db)) yield { finding, repaired: false };
+  } catch (error) {
+    yield { finding: leftOut("moderations", error), repaired: false };
+  }
+}
+
+async function* findWrong(db: Queryable): AsyncGenerator<Finding, void> {
+  const before = await readModerationHead(db);
+  if (before === undefined) {
+    yield { subject: "moderation_head", key: {}, problem: "the row is missing" };
+    return;
+  }
+  yield* compare("moderation_head.newest", { id: 1 }, before.newest, before.highest);
+  const covered = yield* checkDailies(db);
+  const after = (await readModerationHead(db)) ?? before;
+  // Seals of meanwhile may be among the receipts that were read, or not.
+  const sealed = Math.min(Math.max(covered, before.sealed), after.sealed);
+  if (covered !== sealed) yield* compare("moderation_head.sealed", { id: 1 }, sealed, covered);
+  yield* checkRest(db, covered, Math.max(before.newest, before.highest));
+  for (const { table, id, parent, parent_id } of await listModerationOrphans(db, maxOrphans)) {
+    yield { subject: table, key: { id }, problem: `there is no row ${parent_id} in ${parent}` };
+  }
+}
+
+/** @returns up to which act the daily receipts cover the record */
+async function* checkDailies(db: Queryable): AsyncGenerator<Finding, number> {
+  let covered = 0;
+  let seq = 0;
+  for (;;) {
+    const dailies = await listDailies(db, seq, portion);
+    for (const daily of dailies) {
+      seq = daily.seq;
+      const evidence = evidenceOf(daily.canonical);
+      // Versions before moderation sealed without it.
+      if (evidence === undefined) continue;
+      const { count, hash } = evidence;
+      const found = yield* hashActs(db, covered, covered + count);
+      if (found !== hash) {
+        const problem = `the acts ${covered + 1} to ${covered + count} differ from what the receipt has sealed`;
+        yield { subject: "moderations", key: { receipt: daily.seq }, problem };
+      }
+      covered += count;
+    }
+    if (dailies.length < portion) return covered;
+  }
+}
+
+function evidenceOf(canonical: Buffer): { count: number; hash: string } | undefined {
+  try {
+    const { count, hash } = JSON.parse(canonical.toString("utf8")).evidence.moderations;
+    return Number.isSafeInteger(count) && count >= 0 && typeof hash === "string" ? { count, hash } : undefined;
+  } catch {
+    // A damaged receipt is a finding of the check of the chain.
+    return undefined;
+  }
+}
+
+/** The hash of the acts after `from` up to `through`, as a daily receipt has it. Yields the gaps. */
+async function* hashActs(db: Queryable, from: number, through: number): AsyncGenerator<Finding, string> {
+  const hash = createHash("sha256").update("[");
+  let after = from;
+  let separator = "";
+  while (after < through) {
+    const rows = await listModerationsAfter(db, after, through, portion);
+    for (const row of rows) {
+      yield* gap(after, row.id);
+      hash.update(`${separator}${canonicalize(toAct(row))}`);
+      separator = ",";
+      after = row.id;
+    }
+    if (rows.length === 0) {
+      yield* gap(after, through + 1);
+      break;
+    }
+  }
+  return hash.update("]").digest("hex");
+}
+
+/** Looks for gaps among the acts that no receipt covers yet. */
+async function* checkRest(db: Queryable, covered: number, newest: number): AsyncGenerator<Finding, void> {
+  yield* hashActs(db, covered, newest);
+}
+
+function* gap(after: number, next: number): Generator<Finding, void> {
+  if (next > after + 1) yield { subject: "moderations", key: { id: after + 1 }, problem: "the act is missing" };
+}
