@@ -53,7 +53,8 @@ export function parseCommand(args: string[]): Command {
   if (name === "--help" || name === "-h" || name === "help") return { command: "help", text: help };
   // It parses its own arguments, with modules that stoa verify does not need.
   if (name === "moderate") return { command: "moderate", args: rest };
-  if (name !== "verify") throw new UsageError(`there is no command ${JSON.stringify(name)}`);
+  if (name !== "verify")
+    throw new UsageError(`there is no command ${JSON.stringify(name)}; the commands are verify and moderate`);
   const { values, positionals } = parse(rest);
   if (values.help) return { command: "help", text: verifyHelp };
   const [url, ...more] = positionals;

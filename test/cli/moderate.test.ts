@@ -273,6 +273,16 @@ describe("stoa moderate fails with one line", () => {
     expect(run).toMatchObject({ status: 3, stdout: "", stderr: expect.stringMatching(/^stoa moderate: [^\n]+\n$/) });
   });
 
+  it("and status 3 when the service was started without an operator token", async () => {
+    const closed = await startService();
+    const run = await runStoa(["moderate", closed.url, "reports"], home, environment);
+    expect(run).toMatchObject({
+      status: 3,
+      stdout: "",
+      stderr: expect.stringContaining("was started with STOA_OPERATOR_TOKEN?"),
+    });
+  });
+
   it("but prints its help", async () => {
     for (const args of [
       ["moderate", "--help"],

@@ -263,6 +263,15 @@ describe("comments", () => {
   });
 });
 
+describe("one comment", () => {
+  it("GET /comments/{id} answers it as GET /posts/{id}/comments does", async () => {
+    const { comment } = await ask(`comments/${commentId}`, {}, 200, ["ok", "comment"]);
+    const { comments } = (await service.rest(`posts/${postId}/comments`)).body;
+    expect(comments).toContainEqual(comment);
+    expect(comment.id).toBe(commentId);
+  });
+});
+
 describe("addresses", () => {
   it("begin with the site's, where one is configured", async () => {
     const second = await startService({ db: service.db, config: { siteUrl: "https://stoa.example" } });

@@ -29,7 +29,12 @@ export async function runModerate(args: string[], environment: NodeJS.ProcessEnv
     if (interrupted.signal.aborted) return exitStatus.done;
     if (error instanceof UsageError)
       return fail(`${error.message}; see stoa moderate --help`, exitStatus.unusableCommand);
-    if (error instanceof StoaError) return fail(error.message, statusOf(error));
+    if (error instanceof StoaError) return fail(explain(error), statusOf(error));
     return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), exitStatus.failed);
   }
+}
+
+function explain({ code, message }: StoaError): string {
+  // A service without an operator token does not have the operator's calls.
+  return code === "unusable" ? `${message} Is this a Stoa that was started with STOA_OPERATOR_TOKEN?` : message;
 }
