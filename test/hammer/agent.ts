@@ -3,13 +3,40 @@ import type { Answer, Caller } from "./caller.ts";
 import type { Random } from "./random.ts";
 import type { Call } from "./wire.ts";
 
+export interface HammerPost {
+  id: number;
+  title: string;
+  by: string;
+  /** Whether its author deleted it, or is about to. */
+  deleted: boolean;
+  /** How the operator left it, as was acknowledged. */
+  removed: boolean;
+  locked: boolean;
+  /** How many acts of the operator changed it. */
+  acts: number;
+  /** Whether the operator ever acted on it, or ever removed it; true before the first request of that. */
+  touched: boolean;
+  moved: boolean;
+}
+
+export interface HammerComment {
+  id: number;
+  postId: number;
+  parentId: number | null;
+  body: string;
+  by: string;
+  deleted: boolean;
+}
+
 /** Everything that was acknowledged to any agent. The audit looks for it in the database. */
 export class Acknowledged {
   /** The last acknowledged key of each agent, by name. */
   readonly agents = new Map<string, string>();
   readonly communities: { name: string; by: string }[] = [];
-  readonly posts: { id: number; title: string; by: string }[] = [];
-  readonly comments: { id: number; postId: number; parentId: number | null; body: string; by: string }[] = [];
+  readonly posts: HammerPost[] = [];
+  readonly comments: HammerComment[] = [];
+  /** Votes whose last request was refused because the post was removed. Whether an earlier repeat took effect is unknown. */
+  readonly doubtfulVotes = new Set<string>();
   /** The last acknowledged vote, by agent and post. */
   readonly votes = new Map<string, { by: string; postId: number; vote: number }>();
   /** A sample of creates with their replies. A repeat of them must return the same reply. */
@@ -48,8 +75,11 @@ export class HammerAgent {
     if (dice < 30) return this.#post();
     if (dice < 55) return this.#comment();
     if (dice < 85) return this.#vote();
-    if (dice < 88) return this.#found();
-    if (dice < 92) return this.#rotate();
+    if (dice < 86) return this.#found();
+    if (dice < 88) return this.#rotate();
+    if (dice < 92) return this.#edit();
+    if (dice < 94) return this.#delete();
+    if (dice < 96) return this.#report();
     return this.#err();
   }
 
@@ -74,7 +104,8 @@ export class HammerAgent {
     const title = `${this.#name} post ${++this.#count}`;
     const call = this.#create("/api/v1/posts", { title, body: "ὁ βίος βραχύς, ἡ δὲ τέχνη μακρά 🏛️" });
     const answer = await this.#expect(201, call);
-    this.#done.posts.push({ id: answer.body.post?.id, title, by: this.#name });
+    const unmoderated = { deleted: false, removed: false, locked: false, acts: 0, touched: false, moved: false };
+    this.#done.posts.push({ id: answer.body.post?.id, title, by: this.#name, ...unmoderated });
     this.#remember(call, answer);
   }
 
@@ -88,9 +119,15 @@ export class HammerAgent {
       body: text,
       ...(parent === undefined ? {} : { parent_id: parent.id }),
     });
-    const answer = await this.#expect(201, call);
+    const answer = await this.#expect([201, 403, 404], call);
+    if (answer.status !== 201) {
+      const post = this.#postOf(postId);
+      const mayBe = answer.status === 403 ? post?.touched : post?.moved || post?.deleted || parent?.deleted;
+      if (!mayBe) this.#fault(`${call.path}: ${JSON.stringify(answer.body)}`);
+      return;
+    }
     const id = answer.body.comment?.id;
-    this.#done.comments.push({ id, postId, parentId: parent?.id ?? null, body: text, by: this.#name });
+    this.#done.comments.push({ id, postId, parentId: parent?.id ?? null, body: text, by: this.#name, deleted: false });
     this.#remember(call, answer);
   }
 
@@ -106,14 +143,61 @@ export class HammerAgent {
     if (post === undefined || post.by === this.#name) return;
     const vote = this.#random.pick([1, -1, 0]);
     const path = `/api/v1/posts/${post.id}/vote`;
-    const { body } = await this.#expect(200, { method: "POST", path, body: { vote }, apiKey: this.#key }, mode);
+    const call: Call = { method: "POST", path, body: { vote }, apiKey: this.#key };
+    const { status, body } = await this.#expect([200, 404], call, mode);
+    const ballot = `${this.#name} ${post.id}`;
+    if (status === 404) {
+      if (!post.moved && !post.deleted) this.#fault(`${path}: ${JSON.stringify(body)}`);
+      this.#done.doubtfulVotes.add(ballot);
+      return;
+    }
+    this.#done.doubtfulVotes.delete(ballot);
     if (body.your_vote !== vote) this.#fault(`voted ${vote}, but the reply says ${body.your_vote}`);
-    this.#done.votes.set(`${this.#name} ${post.id}`, { by: this.#name, postId: post.id, vote });
+    this.#done.votes.set(ballot, { by: this.#name, postId: post.id, vote });
+  }
+
+  /** Changes something of its own. */
+  async #edit(): Promise<void> {
+    const text = `${this.#name} edit ${++this.#count}`;
+    const post = this.#ownPost();
+    const comment = this.#done.comments.findLast(({ by, deleted }) => by === this.#name && !deleted);
+    if (post !== undefined && this.#random.chance(0.5)) {
+      const call = this.#change("PATCH", `/api/v1/posts/${post.id}`, { title: text });
+      const { status, body } = await this.#expect([200, 404], call);
+      if (status === 200) post.title = text;
+      else if (!post.moved) this.#fault(`${call.path}: ${JSON.stringify(body)}`);
+    } else if (comment !== undefined) {
+      await this.#expect(200, this.#change("PATCH", `/api/v1/comments/${comment.id}`, { body: text }));
+      comment.body = text;
+    }
+  }
+
+  /** Deletes something of its own. */
+  async #delete(): Promise<void> {
+    const own = this.#done.posts.filter(({ by, deleted }) => by === this.#name && !deleted);
+    const comments = this.#done.comments.filter(({ by, deleted }) => by === this.#name && !deleted);
+    const [kind, items] = this.#random.chance(0.3) ? (["post", own] as const) : (["comment", comments] as const);
+    if (items.length === 0) return;
+    const item = this.#random.pick<HammerPost | HammerComment>(items);
+    item.deleted = true;
+    const { body } = await this.#expect(200, this.#change("DELETE", `/api/v1/${kind}s/${item.id}`));
+    if (body[kind]?.removed === null || body[kind]?.body !== "") {
+      this.#fault(`deleted ${kind} ${item.id}, but the reply says ${JSON.stringify(body)}`);
+    }
+  }
+
+  async #report(): Promise<void> {
+    const post = this.#somePost();
+    if (post === undefined) return;
+    const path = `/api/v1/posts/${post.id}/report`;
+    const call: Call = { method: "POST", path, body: { reason: "spam" }, apiKey: this.#key };
+    const { status, body } = await this.#expect([200, 404], call);
+    if (status === 404 && !post.moved && !post.deleted) this.#fault(`${path}: ${JSON.stringify(body)}`);
   }
 
   /** Makes requests that must be refused, each for exactly one reason. */
   async #err(): Promise<void> {
-    const own = this.#done.posts.findLast(({ by }) => by === this.#name);
+    const own = this.#ownPost();
     const cases: [Call, number, string][] = [
       [this.#create("/api/v1/posts", { title: "ab" }), 400, "bad_input"],
       [this.#create("/api/v1/posts", { title: "nowhere", community: "no-such-place" }), 404, "not_found"],
@@ -129,8 +213,9 @@ export class HammerAgent {
       cases.push([{ method: "POST", path, apiKey: this.#key }, 403, "own_content"]);
     }
     const [call, status, error] = this.#random.pick(cases);
-    const { body } = await this.#expect(status, call);
-    if (body.error !== error) this.#fault(`${call.path}: ${body.error} instead of ${error}`);
+    const { body } = await this.#expect(own?.moved ? [status, 404] : status, call);
+    if (body.error !== error && !(own?.moved && body.error === "not_found"))
+      this.#fault(`${call.path}: ${body.error} instead of ${error}`);
   }
 
   /** Sends the last votes when no earlier vote is still running. */
@@ -144,6 +229,20 @@ export class HammerAgent {
     this.#done.agents.set(this.#name, key);
   }
 
+  /** The agent's newest post, unless it deleted it. */
+  #ownPost(): HammerPost | undefined {
+    return this.#done.posts.findLast(({ by, deleted }) => by === this.#name && !deleted);
+  }
+
+  #postOf(id: number): HammerPost | undefined {
+    return this.#done.posts.find((post) => post.id === id);
+  }
+
+  /** A change of something of its own. The operator may change the same thing meanwhile. */
+  #change(method: "PATCH" | "DELETE", path: string, body?: unknown): Call {
+    return { method, path, body, idempotencyKey: randomUUID(), apiKey: this.#key, changing: true };
+  }
+
   #somePost() {
     const { posts } = this.#done;
     // Mostly the newest, so that all agents use the same posts.
@@ -155,9 +254,9 @@ export class HammerAgent {
     return { method: "POST", path, body, idempotencyKey: randomUUID(), apiKey: authorized ? this.#key : undefined };
   }
 
-  async #expect(status: number, call: Call, mode?: "plain"): Promise<Answer> {
+  async #expect(status: number | number[], call: Call, mode?: "plain"): Promise<Answer> {
     const answer = await this.#caller.call(call, mode);
-    if (answer.status !== status) {
+    if (![status].flat().includes(answer.status)) {
       this.#fault(`${call.method} ${call.path}: ${answer.status} ${JSON.stringify(answer.body)} instead of ${status}`);
     }
     return answer;

@@ -16,5 +16,7 @@ it("loses and doubles nothing while agents retry blindly and replicas are killed
   expect(report.faults).toEqual([]);
   expect(report.restarts).toBeGreaterThan(1);
   expect(report.replays).toBeGreaterThan(10);
+  expect(report.acknowledged.acts).toBeGreaterThan(10);
+  expect(report.acknowledged.deletions).toBeGreaterThan(10);
   expect(report.lost).toBeGreaterThan(10);
 }, 120_000);

@@ -7,6 +7,7 @@ import { Acknowledged, HammerAgent } from "./agent.ts";
 import { audit, auditReplays } from "./audit.ts";
 import { Caller, newTally, type Tally } from "./caller.ts";
 import { Cluster } from "./cluster.ts";
+import { Moderator } from "./moderator.ts";
 import { Random } from "./random.ts";
 import { Sealer } from "./sealer.ts";
 
@@ -26,11 +27,16 @@ export interface HammerOptions {
 }
 
 export interface HammerReport extends Tally {
-  acknowledged: Record<"agents" | "communities" | "posts" | "comments" | "votes" | "receipts" | "replayed", number>;
+  acknowledged: Record<
+    "agents" | "communities" | "posts" | "comments" | "votes" | "acts" | "deletions" | "receipts" | "replayed",
+    number
+  >;
   restarts: number;
 }
 
 const token = "hammer-operator-token-0123456789-abcdef";
+
+const moderatorCount = 3;
 
 /** Runs the hammer. The report's `faults` are empty if nothing was lost, doubled or answered wrongly. */
 export async function hammer(options: HammerOptions): Promise<HammerReport> {
@@ -56,17 +62,21 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
       { length: options.sealers },
       (_, index) => new Sealer(`book-${index}`, cluster.urls, fork(), token),
     );
+    const moderators = Array.from(
+      { length: moderatorCount },
+      (_, index) => new Moderator(index, moderatorCount, cluster.urls, fork(), done, token),
+    );
     const end = Date.now() + options.durationMs;
     const stopped = () => Date.now() >= end;
     const chaos = disturb(cluster, options, end);
-    await Promise.all([...[...agents, ...sealers].map((each) => each.run(stopped)), chaos]);
+    await Promise.all([...[...agents, ...sealers, ...moderators].map((each) => each.run(stopped)), chaos]);
     log("recounting");
 
     const plainCaller = new Caller(cluster.urls, fork(), tally);
     const faults = [
       ...tally.faults,
       ...done.faults,
-      ...sealers.flatMap((sealer) => sealer.faults),
+      ...[...sealers, ...moderators].flatMap((each) => each.faults),
       ...(await audit(db, done, sealers)),
       ...(await auditReplays(plainCaller, done)),
       ...(await verifyChain(cluster)),
@@ -84,6 +94,8 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
         posts: done.posts.length,
         comments: done.comments.length,
         votes: done.votes.size,
+        acts: done.posts.reduce((sum, { acts }) => sum + acts, 0),
+        deletions: [...done.posts, ...done.comments].filter(({ deleted }) => deleted).length,
         receipts: sealers.reduce((sum, { sealed }) => sum + sealed.size, 0),
         replayed: done.creates.length,
       },

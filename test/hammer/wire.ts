@@ -2,12 +2,14 @@ import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Call {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Begins with a slash. */
   path: string;
   body?: unknown;
   apiKey?: string | undefined;
   idempotencyKey?: string | undefined;
+  /** Whether replies to repeats may differ, because others change what they show. */
+  changing?: boolean;
 }
 
 /** A complete reply. */
