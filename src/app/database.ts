@@ -6,6 +6,7 @@ import { checkPacketLimit } from "../store/database/packet-limit.ts";
 import { restoreTriggers } from "../store/schema/append-only.ts";
 import { migrate } from "../store/schema/migrate.ts";
 import { whyIncomplete } from "../store/schema/schema-check.ts";
+import { checkServingGrants } from "../store/schema/serving-grants.ts";
 import { TriggerWatch } from "../store/schema/trigger-watch.ts";
 import type { Startup } from "./startup.ts";
 
@@ -46,6 +47,7 @@ export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
   const migratingAddress = config.migrationDatabase ?? own?.migrating;
   const triggerWarning = await migrateSchema(migratingAddress ?? address, space, startup);
   await own?.migrated();
+  await checkServingGrants(db, startup.shutdown.signal);
   const triggers = new TriggerWatch(db, migratingAddress, triggerWarning, overrides.triggerLookMs);
   return { db, address, triggers, space };
 }

@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createPool, type Pool } from "mysql2/promise";
 import { beforeAll, describe, expect, it } from "vitest";
+import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
+import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import type { Config, DatabaseConfig } from "../../src/config/config.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { splitStatements } from "../../src/store/schema/migration-files.ts";
@@ -9,12 +11,39 @@ import { TriggerWatch } from "../../src/store/schema/trigger-watch.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { waitUntil } from "../support/wait.ts";
-import { ledgerClient, startLedger, TestClock, verifyLedger } from "./support.ts";
+import { asOperator, type LedgerUnderTest, ledgerClient, startLedger, TestClock, verifyLedger } from "./support.ts";
 
 const statements = splitStatements(readFileSync(new URL("../../src/store/schema/grants.sql", import.meta.url), "utf8"));
 /** Those for before the tables exist; the others grant rights on tables. */
 const accounts = statements.filter((statement) => !/ ON stoa\.(?!\*)/.test(statement));
 const tables = statements.filter((statement) => !accounts.includes(statement));
+
+/** Every act of moderation that writes a table of its own, with the service as it was afterwards. */
+async function moderateAll(
+  service: LedgerUnderTest,
+  { path, ada, bob }: { path: string; ada: { key: string }; bob: { key: string; name: string } },
+): Promise<void> {
+  const done = async (where: string, method: string, key: string, body?: object) => {
+    const reply = await service.rest(where, { method, key, ...(body === undefined ? {} : { body }) });
+    expect([where, reply.status]).toEqual([where, 200]);
+    return reply.body;
+  };
+  await done(path, "PATCH", ada.key, { body: "Edited" });
+  await done(`${path}/report`, "POST", bob.key, { reason: "spam" });
+  const comment = (await service.rest(path)).body.comments[0].id;
+  await done(`comments/${comment}?reason=spam&note=Why`, "DELETE", ada.key);
+  await done(`comments/${comment}/restore`, "POST", ada.key);
+  const operator = service.connect(ModerationService, "grpc");
+  const postId = BigInt((await service.rest(path)).body.post.id);
+  const reason = ModerationReason.SPAM;
+  await operator.remove({ postId, reason, keepForDays: 1n }, asOperator);
+  await operator.restore({ postId }, asOperator);
+  await operator.suspendAgent({ name: bob.name, reason }, asOperator);
+  await operator.unsuspendAgent({ name: bob.name }, asOperator);
+  await operator.updateCommunity({ name: "general", appoint: [bob.name] }, asOperator);
+  const { name } = await service.register();
+  await operator.eraseAgent({ name, reason }, asOperator);
+}
 
 describe("the accounts of grants.sql", () => {
   let db: TestDatabase;
@@ -76,12 +105,34 @@ describe("the accounts of grants.sql", () => {
     await expect(startLedger({ db, clock, config })).rejects.toThrow(/denied to user 'stoa_serving/);
   });
 
+  it("are told at the start which rights a new version lacks", async () => {
+    const later = / ON stoa\.(?:removed_posts|suspensions|moderations) /;
+    for (const statement of tables) if (!later.test(statement)) await run(statement);
+    const serving = `'stoa_serving_${suffix}'@'%'`;
+    await admin.query(`REVOKE DELETE ON ${db.config.database}.posts FROM ${serving}`);
+    const message = await startLedger({ db, clock, config }).then(
+      () => "it started",
+      (error: Error) => error.message,
+    );
+    const grant = (rights: string, table: string) => `GRANT ${rights} ON ${db.config.database}.${table} TO ${serving};`;
+    expect(message).toBe(
+      `Commands that a service needs are denied to user ${serving}. As an administrator run: ${[
+        grant("DELETE", "posts"),
+        grant("INSERT, UPDATE, DELETE", "removed_posts"),
+        grant("INSERT, UPDATE, DELETE", "suspensions"),
+        grant("INSERT", "moderations"),
+      ].join(" ")}`,
+    );
+    // The statements of the message are what is missing.
+    for (const statement of message.match(/GRANT [^;]+/g) ?? []) await admin.query(statement);
+  });
+
   it("bear all of the service: the board, sealing, verification and streams", async () => {
     for (const statement of tables) await run(statement);
     const service = await startLedger({ db, clock, config });
     expect((await service.rest("/readyz")).body).toEqual({ ok: true });
     const ada = await service.register();
-    const bob: { key: string; renewed?: string } = await service.register();
+    const bob: { name: string; key: string; renewed?: string } = await service.register();
     const created = await service.rest("communities", {
       key: ada.key,
       body: { name: `town-${suffix}`, title: "Town" },
@@ -98,6 +149,7 @@ describe("the accounts of grants.sql", () => {
       expect((await service.rest(`${path}/${vote}`, { key: bob.key, method: "POST" })).status).toBe(200);
     }
     expect((await service.rest(`${path}/vote`, { key: bob.key, body: { vote: 0 } })).status).toBe(200);
+    await moderateAll(service, { path, ada, bob });
     expect((await service.rest("feed")).body.count).toBe(1);
     const headers = { "idempotency-key": `key-${suffix}-${suffix}-${suffix}-${suffix}` };
     for (const replayed of [null, "true"]) {
@@ -164,7 +216,12 @@ describe("the accounts of grants.sql", () => {
     "DELETE FROM ledger_days",
     "DELETE FROM ledger_sessions",
     "DELETE FROM ledger_head",
-    "DELETE FROM posts",
+    "DELETE FROM agents",
+    "DELETE FROM moderations",
+    "UPDATE moderations SET reason = 'spam'",
+    "DELETE FROM moderation_head",
+    "DELETE FROM reports",
+    "DELETE FROM post_revisions",
     "UPDATE schema_migrations SET finished = 0",
   ])("let the serving one not: %s", async (statement) => {
     await expect(serving.query(statement)).rejects.toThrow(/command denied to user/);
