@@ -66,6 +66,17 @@ beforeAll(async () => {
   await pool.query("INSERT INTO ledger_days VALUES ('2026-01-01', 7)");
   await pool.query("INSERT INTO ledger_recoveries VALUES (1), (9)");
   await pool.query("INSERT INTO ledger_clock_words VALUES (1, 4070908800000, 2)");
+  await pool.query(`INSERT INTO removed_posts VALUES (9, 1, 1, ?, ?, 1, 2, 3, 4, NULL, 1, 'moderator', 'spam', 5, 6)`, [
+    odd,
+    odd,
+  ]);
+  await pool.query("INSERT INTO removed_comments VALUES (9, 9, NULL, 1, ?, 4, 5, 'author', NULL, 6, NULL)", [odd]);
+  await pool.query("INSERT INTO post_revisions VALUES (7, 9, 5)");
+  await pool.query("INSERT INTO community_moderators VALUES (1, 1, 0)");
+  await pool.query("INSERT INTO suspensions VALUES (1, 'other', NULL, ?, NULL, 5)", [everyByte.subarray(0, 32)]);
+  await pool.query("INSERT INTO reports VALUES (3, 'post', 9, 9, 1, 1, 'spam', ?, 4, NULL, 1)", [odd]);
+  await pool.query("INSERT INTO moderations VALUES (1, 'operator', 'suspend', 'agent', 1, 'other', 5)");
+  await pool.query("INSERT INTO moderation_notes VALUES (1, ?)", [odd]);
   await pool.query("INSERT INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
   expect(await operate(source.config, ["backup", file])).toMatchObject({ status: 0 });
 });
