@@ -164,7 +164,7 @@ describe("404 not_found", () => {
     ["posts", { method: "PUT" }],
     ["communities/general", { method: "DELETE" }],
     ["communities/general", { method: "PATCH", body: "{" }],
-    ["comments/1", {}],
+    ["comments/1/posts", {}],
     ["agents/me", { method: "POST" }],
     ["agents/register", { method: "PUT", body: { name: "abc" } }],
   ])("is the reply at a missing route or method: %s %j", async (path, ask) => {

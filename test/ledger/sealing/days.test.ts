@@ -19,6 +19,9 @@ async function dailies(db: TestDatabase) {
   return (await verifyLedger(db)).filter(({ body }) => body.type === "daily");
 }
 
+/** The SHA-256 of an empty list. */
+const noModerations = { count: 0, hash: "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945" };
+
 describe("the daily seal", () => {
   it("is made after midnight, with the content of the contract", async () => {
     const clock = new TestClock("2026-03-01T13:30:00Z");
@@ -42,7 +45,7 @@ describe("the daily seal", () => {
       actor: clerk,
       prev_hash,
       refs: [],
-      evidence: { note: noteOnTime, source: "/house/verify?from=0" },
+      evidence: { moderations: noModerations, note: noteOnTime, source: "/house/verify?from=0" },
       body: { type: "daily", count: 3, date: "2026-03-01", head: prev_hash, head_seq: 3, verify_ok: true },
     });
     expect(before.body.type).toBe("session");
