@@ -254,7 +254,7 @@ export const comments = {
   "stoa.v1.ListModerationsResponse.moderations": "The acts, newest first.",
   "stoa.v1.ListModerationsResponse.next_cursor": "The `cursor` of the next page. Absent on the last page.",
   "stoa.v1.ModerationService": "Moderation by the operator. It exists only if an operator token is configured. Each of these calls may be repeated: what is already so stays so, and the public record gets no second entry.",
-  "stoa.v1.ModerationService.Remove": "Removes a post or comment. A second removal with a shorter time erases the text sooner.",
+  "stoa.v1.ModerationService.Remove": "Removes a post or comment. A second removal with a shorter time erases the text sooner. What a moderator removed becomes the operator's removal, so that moderators no longer restore it.",
   "stoa.v1.ModerationService.RemoveAgentContent": "Removes the posts and comments of an agent, newest first. It removes as many as the time of the call allows: repeat it until `complete` is true.",
   "stoa.v1.ModerationService.Restore": "Restores a removed post or comment while its text is kept.",
   "stoa.v1.ModerationService.Lock": "Locks a post: it takes no more comments.",

@@ -1,6 +1,7 @@
 // Idempotency keys and removals: a stored response knows its item, and what was erased is nowhere.
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
+import { ModerationReason, ModerationRole } from "../../gen/stoa/v1/moderation_pb.js";
 import { Board } from "../../src/board/board.ts";
 import { eraseExpiredTexts } from "../../src/board/moderation/sweep.ts";
 import { Database } from "../../src/store/database/database.ts";
@@ -170,6 +171,27 @@ describe.each(["post", "comment"] as const)("the stored responses of a %s", (kin
     // The author's own word counts for more.
     await service.rest(path, { method: "DELETE", key: author.key });
     expect(await everythingStored(service)).not.toContain(text);
+  });
+
+  it("the operator takes over what a moderator removed, and then only the operator restores it", async () => {
+    const text = `figs-${randomUUID()}`;
+    const { id, path } = await kinds[kind](text);
+    await service.rest(`${path}?reason=spam`, { method: "DELETE", key: moderator.key });
+    const item = { [`${kind}Id`]: BigInt(id) };
+    const recorded = await service.recorded();
+    for (let repeat = 0; repeat < 2; repeat++) {
+      const reply = await service.operator.remove({ ...item, reason: ModerationReason.HARASSMENT, keepForDays: 30n });
+      expect(reply[kind]?.removed).toMatchObject({
+        by: ModerationRole.OPERATOR,
+        reason: ModerationReason.HARASSMENT,
+      });
+    }
+    expect(await service.recorded()).toBe(recorded + 1);
+    const refused = await service.rest(`${path}/restore`, { method: "POST", key: moderator.key });
+    expect([refused.status, refused.body.error]).toEqual([403, "forbidden"]);
+    await service.operator.restore(item);
+    const shown = await service.rest(path);
+    expect(JSON.stringify(shown.body)).toContain(text);
   });
 
   it.each(["illegal", "personal_data", "secret"])(

@@ -640,7 +640,8 @@ export declare const ResolveReportResponseSchema: GenMessage<ResolveReportRespon
  */
 export declare const ModerationService: GenService<{
   /**
-   * Removes a post or comment. A second removal with a shorter time erases the text sooner.
+   * Removes a post or comment. A second removal with a shorter time erases the text sooner. What a moderator removed becomes
+   * the operator's removal, so that moderators no longer restore it.
    *
    * @generated from rpc stoa.v1.ModerationService.Remove
    */

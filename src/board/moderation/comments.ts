@@ -7,14 +7,14 @@ import {
   lockRemovedComment,
   moveCommentBack,
   moveCommentToRemoved,
-  putCommentErasure,
+  putCommentRemoval,
   type RemovedCommentState,
 } from "../../store/tables/removed-comments.ts";
 import { addToCommentCount } from "../../store/tables/removed-posts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
-import { lockAnywhere, shortens } from "./posts.ts";
+import { changeOfRemoval, lockAnywhere } from "./posts.ts";
 import { recordAct } from "./record.ts";
 import { checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
 
@@ -25,8 +25,8 @@ type LockedComment = { postId: number; communityId: number; isPostRemoved: boole
 );
 
 /**
- * Removes a comment, and closes the reports about it. A repeat changes nothing, unless it shortens the time for which the
- * text is kept.
+ * Removes a comment, and closes the reports about it. A repeat changes nothing, unless the operator takes the removal over,
+ * or the time for which the text is kept becomes shorter.
  * @returns the comment as everybody sees it now
  * @throws StoaError `not_found`, `forbidden`; `bad_input`, field `reason`
  */
@@ -40,13 +40,14 @@ export async function removeComment(
   const { postId, communityId, isPostRemoved, standing, removed } = await lockWithPost(unit, id);
   const { author_id: authorId } = standing ?? removed;
   const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
+  const change = removed && changeOfRemoval(removal, removed);
   if (standing !== undefined) {
     await moveCommentToRemoved(tx, id, removal);
     await addToCommentCount(tx, postId, isPostRemoved, -1);
     await addToAgent(tx, authorId, { comments: -1 });
     await closeReportsAbout(tx, "comment", id, now);
-  } else if (shortens(removal, removed)) {
-    await putCommentErasure(tx, id, removal.eraseAt);
+  } else if (change !== undefined) {
+    await putCommentRemoval(tx, id, change);
   } else {
     unit.unchanged = true;
   }

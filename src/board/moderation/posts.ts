@@ -10,7 +10,7 @@ import {
   movePostBack,
   movePostToRemoved,
   type NewRemoval,
-  putPostErasure,
+  putPostRemoval,
   type RemovedPostState,
 } from "../../store/tables/removed-posts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
@@ -26,8 +26,8 @@ type LockedPost = { communityId: number } & (
 );
 
 /**
- * Removes a post, and closes the reports about it. A repeat changes nothing, unless it shortens the time for which the text
- * is kept.
+ * Removes a post, and closes the reports about it. A repeat changes nothing, unless the operator takes the removal over, or
+ * the time for which the text is kept becomes shorter.
  * @returns the post as everybody sees it now
  * @throws StoaError `not_found`, `forbidden`; `bad_input`, field `reason`
  */
@@ -41,13 +41,14 @@ export async function removePost(
   const { communityId, standing, removed } = await lockExisting(unit, id);
   const { author_id: authorId } = standing ?? removed;
   const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
+  const change = removed && changeOfRemoval(removal, removed);
   if (standing !== undefined) {
     const score = await movePostToRemoved(tx, id, removal);
     await addPostToCommunity(tx, communityId, -1);
     await addToAgent(tx, authorId, { posts: -1, karma: -score });
     await closeReportsAbout(tx, "post", id, now);
-  } else if (shortens(removal, removed)) {
-    await putPostErasure(tx, id, removal.eraseAt);
+  } else if (change !== undefined) {
+    await putPostRemoval(tx, id, change);
   } else {
     unit.unchanged = true;
   }
@@ -103,14 +104,20 @@ export async function showPost(db: Queryable, id: number): Promise<PostView> {
 }
 
 /**
- * Whether a second removal shortens the time for which the text is kept. A moderator does not shorten the operator's time.
+ * What a second removal changes. The operator takes over what a moderator removed, so that moderators no longer restore it.
+ * Otherwise a second removal only shortens the time for which the text is kept; a moderator does not shorten the operator's.
+ * @returns undefined if it changes nothing
  */
-export function shortens(
-  { by, eraseAt }: Pick<NewRemoval, "by" | "eraseAt">,
-  { removed_by, erase_at: planned }: Pick<RemovedPostState, "removed_by" | "erase_at">,
-): boolean {
-  if (by === "moderator" && removed_by === "operator") return false;
-  return planned !== null && (eraseAt === null || eraseAt < planned);
+export function changeOfRemoval(
+  { by, reason, eraseAt }: Omit<NewRemoval, "at">,
+  { removed_by, reason: before, erase_at: planned }: Pick<RemovedPostState, "removed_by" | "reason" | "erase_at">,
+): Omit<NewRemoval, "at"> | undefined {
+  // A text that is erased stays erased.
+  if (by === "operator" && removed_by === "moderator")
+    return { by, reason, eraseAt: planned === null ? null : eraseAt };
+  if (by === "moderator" && removed_by === "operator") return undefined;
+  const isSooner = planned !== null && (eraseAt === null || eraseAt < planned);
+  return isSooner ? { by: removed_by, reason: before, eraseAt } : undefined;
 }
 
 async function lockExisting({ tx }: Unit, id: number): Promise<LockedPost> {

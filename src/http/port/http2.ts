@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, METHODS, type ServerResponse } from "node:http";
 import http2 from "node:http2";
 import type { Socket } from "node:net";
 import { TurnScheduler } from "../../timing/turn-scheduler.ts";
@@ -25,9 +25,13 @@ const MAX_ENDS_A_TURN = 32;
 /** How many streams a session may reset in a burst, and per second in the long run. Clients do cancel calls. */
 const RESET_BURST = 500;
 const RESETS_A_SECOND = 50;
+/** nghttp2's own limit, which does not tell the client why. It is more than one read can hold, so that ours comes first. */
+const NGHTTP2_RESET_BURST = 4000;
 /** How long a peer may take to close its side after we ended the session, in milliseconds. */
 const LINGER_MS = 1000;
 
+/** A request with another method is refused at once, whatever its body is. */
+const KNOWN_METHODS: ReadonlySet<string | undefined> = new Set(METHODS);
 /** The content types of calls that may be answered before their requests are complete. */
 const STREAM_TYPES = /^application\/(?:grpc|connect\+)/i;
 
@@ -71,7 +75,12 @@ export class Http2Sessions {
   /** Creates a server for `serve`. It does not listen. */
   createServer(handler: (request: IncomingMessage, response: ServerResponse) => void): http2.Http2Server {
     return http2.createServer(
-      { settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS }, maxSessionMemory: MAX_SESSION_MEMORY },
+      {
+        settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS },
+        maxSessionMemory: MAX_SESSION_MEMORY,
+        streamResetBurst: NGHTTP2_RESET_BURST,
+        streamResetRate: RESETS_A_SECOND,
+      },
       (request, response) => {
         const { stream } = request;
         const session = stream.session && this.#sessions.get(stream.session as http2.ServerHttp2Session);
@@ -124,15 +133,21 @@ export class Http2Sessions {
     };
     this.#sessions.set(session, { take, end });
     let resets = 0;
+    let isCutting = false;
     let resetAt = performance.now();
     /** Resetting requests at once makes work that no other limit counts. */
     const countReset = () => {
       const now = performance.now();
       resets = Math.max(0, resets - ((now - resetAt) / 1000) * RESETS_A_SECOND) + 1;
       resetAt = now;
-      if (resets <= RESET_BURST || ending.isPending || session.destroyed) return;
-      session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
-      session.destroy();
+      if (resets <= RESET_BURST || isCutting) return;
+      isCutting = true;
+      // Not within the callback of nghttp2 that has just reported the reset.
+      setImmediate(() => {
+        if (ending.isPending || session.destroyed) return;
+        session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        session.destroy();
+      });
     };
     socket.once("close", () => {
       clearTimeout(timer);
@@ -144,12 +159,20 @@ export class Http2Sessions {
       sender.follow(stream);
       streams.add(stream);
       ending.followStream(stream);
+      // A reset counts when it arrives. When its stream ends, nghttp2 may have ended the session by its own limit.
+      let isCounted = false;
+      const countOnce = () => {
+        if (isCounted || stream.rstCode === http2.constants.NGHTTP2_NO_ERROR) return;
+        isCounted = true;
+        countReset();
+      };
+      stream.once("aborted", countOnce);
       clearTimeout(timer);
       const requestEnded = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       const stalled = requestEnded ? undefined : setTimeout(cutUnlessRequestEnded, requestTimeoutMs, stream);
       const calm = () => stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
       const hasArrived = requestEnded || stream.state.remoteClose === 1;
-      const mayStream = STREAM_TYPES.test(headers["content-type"] ?? "");
+      const mayStream = STREAM_TYPES.test(headers["content-type"] ?? "") || !KNOWN_METHODS.has(headers[":method"]);
       const onPassed = () => {
         const begin = arriving.get(stream);
         arriving.delete(stream);
@@ -170,7 +193,7 @@ export class Http2Sessions {
         arriving.delete(stream);
         streams.delete(stream);
         ending.continue();
-        if (stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR) countReset();
+        countOnce();
         if (streams.size > 0) return;
         if (session.closed) end();
         else after(idleTimeoutMs, end);

@@ -23,13 +23,15 @@ export async function findPostOfComment(db: Queryable, id: number): Promise<numb
 export interface RemovedCommentState {
   author_id: number;
   removed_by: string;
+  reason: string | null;
   erase_at: number | null;
   created_at: number;
 }
 
 /** Locks the row of a removed comment. Undefined when there is no such comment, or it stands. */
 export async function lockRemovedComment(tx: Tx, id: number): Promise<RemovedCommentState | undefined> {
-  const sql = "SELECT author_id, removed_by, erase_at, created_at FROM removed_comments WHERE id = ? FOR UPDATE";
+  const sql =
+    "SELECT author_id, removed_by, reason, erase_at, created_at FROM removed_comments WHERE id = ? FOR UPDATE";
   return (await tx.rows<RemovedCommentState>(sql, [id]))[0];
 }
 
@@ -55,10 +57,19 @@ export async function moveCommentBack(tx: Tx, id: number): Promise<void> {
   await tx.run("DELETE FROM removed_comments WHERE id = ?", [id]);
 }
 
-/** Changes until when the text of a removed comment is kept; null erases it. The row must be locked. */
-export async function putCommentErasure(tx: Tx, id: number, eraseAt: number | null): Promise<void> {
+/** Changes the role and the reason of a removal, and until when the text is kept. The row must be locked. */
+export async function putCommentRemoval(
+  tx: Tx,
+  id: number,
+  { by, reason, eraseAt }: Omit<NewRemoval, "at">,
+): Promise<void> {
   const text = eraseAt === null ? ", body = ''" : "";
-  await tx.run(`UPDATE removed_comments SET erase_at = ?${text} WHERE id = ?`, [eraseAt, id]);
+  await tx.run(`UPDATE removed_comments SET removed_by = ?, reason = ?, erase_at = ?${text} WHERE id = ?`, [
+    by,
+    reason,
+    eraseAt,
+    id,
+  ]);
 }
 
 /** Erases the text of up to `limit` removed comments whose time is over. @returns how many */

@@ -43,6 +43,7 @@ export interface RemovedPostState {
   community_id: number;
   author_id: number;
   removed_by: string;
+  reason: string | null;
   erase_at: number | null;
   upvotes: number;
   downvotes: number;
@@ -52,7 +53,7 @@ export interface RemovedPostState {
 
 /** Locks the row of a removed post. Undefined when there is no such post, or it stands. */
 export async function lockRemovedPost(tx: Tx, id: number): Promise<RemovedPostState | undefined> {
-  const sql = `SELECT community_id, author_id, removed_by, erase_at, upvotes, downvotes, comment_count, created_at FROM removed_posts
+  const sql = `SELECT community_id, author_id, removed_by, reason, erase_at, upvotes, downvotes, comment_count, created_at FROM removed_posts
     WHERE id = ? FOR UPDATE`;
   return (await tx.rows<RemovedPostState>(sql, [id]))[0];
 }
@@ -84,10 +85,19 @@ export async function movePostBack(tx: Tx, id: number): Promise<void> {
   await tx.run("DELETE FROM removed_posts WHERE id = ?", [id]);
 }
 
-/** Changes until when the text of a removed post is kept; null erases it. The row must be locked. */
-export async function putPostErasure(tx: Tx, id: number, eraseAt: number | null): Promise<void> {
+/** Changes the role and the reason of a removal, and until when the text is kept. The row must be locked. */
+export async function putPostRemoval(
+  tx: Tx,
+  id: number,
+  { by, reason, eraseAt }: Omit<NewRemoval, "at">,
+): Promise<void> {
   const text = eraseAt === null ? ", title = '', body = ''" : "";
-  await tx.run(`UPDATE removed_posts SET erase_at = ?${text} WHERE id = ?`, [eraseAt, id]);
+  await tx.run(`UPDATE removed_posts SET removed_by = ?, reason = ?, erase_at = ?${text} WHERE id = ?`, [
+    by,
+    reason,
+    eraseAt,
+    id,
+  ]);
 }
 
 /** Adds to the number of comments of a post that is locked, removed or not. It ignores the lock against comments. */

@@ -17,7 +17,8 @@ const read = "GET, HEAD, OPTIONS";
 describe("a method that an address does not accept", () => {
   it.each([
     ["POST", "/api/v1/feed", read, "GET"],
-    ["DELETE", "/api/v1/posts/1", read, "GET"],
+    ["DELETE", "/api/v1/communities/general", read, "GET"],
+    ["PUT", "/api/v1/posts/1", `DELETE, ${read}, PATCH`, "DELETE and GET and PATCH"],
     ["PUT", "/api/v1/posts", `${read}, POST`, "GET and POST"],
     ["GET", "/api/v1/posts/1/upvote", "POST", "POST"],
     ["HEAD", "/api/v1/posts/1/upvote", "POST", undefined],
