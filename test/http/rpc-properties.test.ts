@@ -55,7 +55,7 @@ describe("a call that is bent out of shape", () => {
           const table = tableOf(rpc, message);
           if (table !== undefined) made[table] = (made[table] ?? 0) + 1;
         }),
-        { numRuns: rpc.methodKind === "unary" ? 50 : 20 },
+        { numRuns: rpc.methodKind === "unary" ? 35 : 20 },
       );
       const after = await rowCounts(service.db);
       for (const [table, n] of Object.entries(after)) {
