@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync } from "node:fs";
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 
@@ -16,11 +17,44 @@ export interface MemoryUse {
 const freshMs = 10_000;
 
 /**
+ * Reads the resident memory of the process. Node opens a file for it each time, and fails when the process may open no more
+ * files, which a client with many connections can bring about. So on Linux one file stays open.
+ */
+class ResidentMemory {
+  readonly #file = openStatus();
+  readonly #buffer = Buffer.alloc(4096);
+
+  /** @returns bytes */
+  read(): number {
+    if (this.#file === undefined) return process.memoryUsage.rss();
+    const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0);
+    // A line of proc_pid_status(5), in units of 1,024 bytes.
+    const line = /^VmRSS:\s+(\d+) kB$/m.exec(this.#buffer.toString("latin1", 0, length));
+    return line === null ? process.memoryUsage.rss() : 1024 * Number(line[1]);
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+}
+
+/** @returns undefined where there is no such file */
+function openStatus(): number | undefined {
+  try {
+    return openSync("/proc/self/status", "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return undefined;
+  }
+}
+
+/**
  * Reads how much memory is in use. The size of the heap is read just after a collection, because just before one it is
  * mostly garbage.
  */
 export class MemoryProbe {
   readonly #observer: PerformanceObserver;
+  readonly #resident = new ResidentMemory();
   #heapLive = 0;
   #collectedAt = Number.NEGATIVE_INFINITY;
 
@@ -39,10 +73,11 @@ export class MemoryProbe {
     const { used_heap_size: used, heap_size_limit: heapLimit, external_memory: external } = getHeapStatistics();
     const isFresh = performance.now() - this.#collectedAt < freshMs;
     const heapLive = isFresh ? Math.min(this.#heapLive, used) : 0;
-    return { heapLive, heapLimit, resident: process.memoryUsage.rss(), external };
+    return { heapLive, heapLimit, resident: this.#resident.read(), external };
   }
 
   close(): void {
     this.#observer.disconnect();
+    this.#resident.close();
   }
 }

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import { MemoryProbe, type MemoryUse } from "../../../src/http/admission/memory.ts";
 import { Overload } from "../../../src/http/admission/overload.ts";
@@ -150,4 +150,17 @@ it("overload ends open streams with a time to reconnect", async () => {
     expect(failure?.retryAfterSeconds).toBeGreaterThanOrEqual(5);
   }
   await service.untilOpen(0);
+});
+
+it("the resident memory is read without opening a file, of which there may be none left", () => {
+  const probe = new MemoryProbe();
+  cleanUp.push(() => probe.close());
+  const real = process.memoryUsage.rss();
+  const rss = vi.spyOn(process.memoryUsage, "rss").mockImplementation(() => {
+    throw Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+  });
+  cleanUp.push(() => rss.mockRestore());
+  const { resident } = probe.read();
+  expect(resident).toBeGreaterThan(real / 2);
+  expect(resident).toBeLessThan(real * 2);
 });
