@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import { help as clientHelp } from "../cli/arguments.ts";
 import { UsageError } from "../cli/usage.ts";
 import { ConfigError, readConfig } from "../config/config.ts";
-import { isSchemaFault } from "../store/database/database-errors.ts";
+import { schemaFaultOf } from "../store/database/database-errors.ts";
 import { restoreAdvice } from "../store/schema/migration-records.ts";
 import { exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 
@@ -78,8 +78,9 @@ export function parseOperatorArgs<Options extends NonNullable<ParseArgsConfig["o
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
-  if ([error, cause].some(isSchemaFault)) {
-    return `${error.message}. The database lacks a part of its schema; stoa fsck names all that is missing. ${restoreAdvice}`;
+  const fault = schemaFaultOf(error) ?? schemaFaultOf(cause);
+  if (fault !== undefined) {
+    return `${fault.message}. The database lacks a part of its schema; stoa fsck names all that is missing. ${restoreAdvice}`;
   }
   return cause instanceof Error && !error.message.includes(cause.message)
     ? `${error.message} (${cause.message})`

@@ -167,3 +167,17 @@ it("a post with an invalid time is unavailable, and other posts are served", asy
   expect(service.log.slice(logged).filter(({ level }) => level === 50)).toHaveLength(1);
   expect((await service.rest(`posts/${good}`)).status).toBe(200);
 });
+
+it("a table that is gone makes the calls that need it unavailable, and is logged", async () => {
+  const other = await service.register();
+  const { body } = await service.rest("posts", { key: other.key, body: { title: "For votes" } });
+  const vote = () => service.rest(`posts/${body.post.id}/upvote`, { key, method: "POST" });
+  const logged = service.log.length;
+  await service.db.rows("RENAME TABLE votes TO votes_away");
+  const { status, body: error } = await vote();
+  await service.db.rows("RENAME TABLE votes_away TO votes");
+  expect([status, error.error, error.retry_after_seconds]).toEqual([503, "unavailable", 60]);
+  expect(JSON.stringify(error)).not.toContain("votes_away");
+  expect(service.log.slice(logged).some(({ level }) => level === 50)).toBe(true);
+  expect((await vote()).status).toBe(200);
+});

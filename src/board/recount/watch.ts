@@ -1,4 +1,4 @@
-import { isSchemaFault } from "../../store/database/database-errors.ts";
+import { schemaFaultOf } from "../../store/database/database-errors.ts";
 import { describeFinding, type Finding, type TableCheck } from "../../store/recount/finding.ts";
 import { tableChecks } from "../../store/recount/tables.ts";
 import { sleep } from "../../timing/wait.ts";
@@ -113,7 +113,7 @@ export class RecountWatch {
       this.#log.warn({ err, table: walk.check.table }, "a recount failed");
       await this.#pause(this.#pace.lookMs);
       // If a table cannot be counted, the recount goes on with the next table. The next round tries again.
-      return !isSchemaFault(err);
+      return schemaFaultOf(err) === undefined;
     }
     return true;
   }
@@ -142,7 +142,7 @@ export class RecountWatch {
       } catch (error) {
         // The finding stays known. Failures are logged by the walk.
         signal.throwIfAborted();
-        if (!isSchemaFault(error)) return;
+        if (schemaFaultOf(error) === undefined) return;
       }
     }
   }

@@ -1,4 +1,4 @@
-import { StoaError } from "../../errors.ts";
+import { StoaError, StoredDamage } from "../../errors.ts";
 
 /** The parts of a mysql2 error that matter here. */
 interface DriverError extends Error {
@@ -72,9 +72,14 @@ export function isCommitInDoubt(error: unknown): boolean {
   return (error as DriverError).errno === 1180;
 }
 
-/** Whether a statement failed because the schema lacks a table (1146, 1812, 1932), a column (1054) or an index (1176). */
-export function isSchemaFault(error: unknown): error is Error {
-  return [1054, 1146, 1176, 1812, 1932].includes((error as DriverError | undefined)?.errno ?? 0);
+/**
+ * The error of a statement that failed because the schema lacks a table (1146, 1812, 1932), a column (1054) or an index
+ * (1176); undefined if the failure has another reason.
+ * @param error the driver's, or what `toStoaError` made of it
+ */
+export function schemaFaultOf(error: unknown): Error | undefined {
+  const fault = (error instanceof StoaError ? error.cause : error) as DriverError | undefined;
+  return [1054, 1146, 1176, 1812, 1932].includes(fault?.errno ?? 0) ? fault : undefined;
 }
 
 /** The error of a transaction whose COMMIT got no clear answer. */
@@ -86,9 +91,15 @@ export function outcomeUnknown(cause: unknown): StoaError {
   );
 }
 
-/** Turns an error of the driver into StoaError `unavailable` if trying again later makes sense. Others stay as they are. */
+/**
+ * Turns an error of the driver into StoaError `unavailable` if trying again later makes sense, or the operator can restore
+ * what is missing. Others stay as they are.
+ */
 export function toStoaError(error: unknown): unknown {
   if (error instanceof StoaError) return error;
+  if (schemaFaultOf(error) !== undefined) {
+    return new StoredDamage("The database lacks a table, a column or an index; the operator can restore it.", error);
+  }
   const { errno, code, fatal, message, sqlMessage } = error as DriverError;
   const reason =
     (diskFull.test(sqlMessage ?? "") ? "the disk is full" : undefined) ??

@@ -1,4 +1,4 @@
-import { isSchemaFault } from "../database/database-errors.ts";
+import { schemaFaultOf } from "../database/database-errors.ts";
 import type { Queryable } from "../database/queryable.ts";
 
 /** A value of a row as it is stored or as it should be. */
@@ -84,8 +84,9 @@ export function refuse(broken: boolean, subject: string, key: Finding["key"], pr
  * @throws the error if it has another cause
  */
 export function leftOut(subject: string, error: unknown): Finding {
-  if (!isSchemaFault(error)) throw error;
-  return { subject, key: {}, problem: `not checked: ${error.message}` };
+  const fault = schemaFaultOf(error);
+  if (fault === undefined) throw error;
+  return { subject, key: {}, problem: `not checked: ${fault.message}` };
 }
 
 /** The lowest key of a table after `after`; undefined if there is none. */

@@ -1,4 +1,4 @@
-import { isSchemaFault } from "../database/database-errors.ts";
+import { schemaFaultOf } from "../database/database-errors.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { bandEndsMs, bandToleranceMs } from "../tables/age-bands.ts";
 import { compare, type Finding, limitRows, refuse, type TableCheck } from "./finding.ts";
@@ -69,7 +69,7 @@ export async function newestPostTime(db: Queryable): Promise<number> {
   try {
     return (await db.rows<{ ms: number | null }>("SELECT MAX(created_at) AS ms FROM posts"))[0]?.ms ?? 0;
   } catch (error) {
-    if (isSchemaFault(error)) return 0;
+    if (schemaFaultOf(error) !== undefined) return 0;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Database } from "../database/database.ts";
-import { isSchemaFault } from "../database/database-errors.ts";
+import { schemaFaultOf } from "../database/database-errors.ts";
 import type { Queryable } from "../database/queryable.ts";
 import type { Finding, Outcome } from "../recount/finding.ts";
 import { missingTriggers } from "./append-only.ts";
@@ -40,7 +40,7 @@ async function define(db: Database, signal: AbortSignal, definition: string): Pr
     await db.runDdl(signal, definition);
     return true;
   } catch (error) {
-    if (isSchemaFault(error)) return false;
+    if (schemaFaultOf(error) !== undefined) return false;
     throw error;
   }
 }
