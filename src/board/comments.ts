@@ -1,4 +1,4 @@
-import { badInput, notFound, StoaError } from "../errors.ts";
+import { badInput, StoaError } from "../errors.ts";
 import { addToWriter } from "../store/tables/agents.ts";
 import {
   type CommentRow,
@@ -8,11 +8,10 @@ import {
   type PostCounters,
 } from "../store/tables/comments.ts";
 import { addCommentToPost, findPost } from "../store/tables/posts.ts";
-import { findRemovedComment } from "../store/tables/removed-comments.ts";
-import { findRemovedPost } from "../store/tables/removed-posts.ts";
 import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
+import { noSuchParent, noSuchPost, unknownPost } from "./missing.ts";
 
 export type { CommentRow } from "../store/tables/comments.ts";
 
@@ -44,7 +43,7 @@ export async function createComment(
 ): Promise<CommentRow> {
   const { postId, body, parentId } = input;
   if (!(await addCommentToPost(tx, postId))) throw await noComments(tx, postId);
-  if (parentId !== null && !(await commentExists(tx, postId, parentId))) throw await noParent(tx, postId, parentId);
+  if (parentId !== null && !(await commentExists(tx, postId, parentId))) throw await noSuchParent(tx, postId, parentId);
   const id = await insertComment(tx, { postId, parentId, authorId: caller.id, body, createdAt: now });
   if (!(await addToWriter(tx, caller.id, { comments: 1 }))) throw suspended();
   return {
@@ -61,18 +60,8 @@ export async function createComment(
 
 /** Why a post takes no comment. */
 async function noComments(db: Queryable, postId: number): Promise<StoaError> {
-  if ((await findPost(db, postId)) !== undefined) {
-    return new StoaError("forbidden", "This post is locked: it takes no more comments.");
-  }
-  const removed = await findRemovedPost(db, postId);
-  return notFound(removed === undefined ? "There is no post with this id." : "This post has been removed.");
-}
-
-/** Why a comment takes no reply. */
-async function noParent(db: Queryable, postId: number, parentId: number): Promise<StoaError> {
-  const removed = await findRemovedComment(db, parentId);
-  const isRemoved = removed?.post_id === postId;
-  return notFound(isRemoved ? "This comment has been removed." : "There is no such comment on this post.", "parent_id");
+  if ((await findPost(db, postId)) === undefined) return noSuchPost(db, postId);
+  return new StoaError("forbidden", "This post is locked: it takes no more comments.");
 }
 
 /** Which part of a post's comments to list. */
@@ -93,7 +82,7 @@ export async function listComments(db: Queryable, postId: number, query: Comment
     if (page !== undefined) return page;
     if ((await findPost(db, postId)) === undefined) break;
   }
-  throw notFound("There is no post with this id.");
+  throw unknownPost();
 }
 
 /** The same of a post that stands, or that is removed. @returns undefined if the post is not in this table */

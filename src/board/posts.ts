@@ -1,4 +1,3 @@
-import { notFound, type StoaError } from "../errors.ts";
 import { addToWriter } from "../store/tables/agents.ts";
 import { addPostToCommunity } from "../store/tables/communities.ts";
 import { findPost, insertPost, type PostRow } from "../store/tables/posts.ts";
@@ -8,6 +7,7 @@ import { suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { type CommentPage, listCommentsIn, maxLooks } from "./comments.ts";
 import { getCommunityId } from "./communities.ts";
+import { unknownPost } from "./missing.ts";
 
 export type { PostRow } from "../store/tables/posts.ts";
 
@@ -57,11 +57,5 @@ export async function getPost(db: Queryable, id: number): Promise<{ post: PostVi
     const { upvotes, downvotes, comment_count } = page.post;
     return { post: { ...post, upvotes, downvotes, comment_count }, page };
   }
-  throw notFound("There is no post with this id.");
-}
-
-/** Why a post cannot be written to: there is none with this id, or it is removed. */
-export async function noSuchPost(db: Queryable, id: number): Promise<StoaError> {
-  const removed = await findRemovedPost(db, id);
-  return notFound(removed === undefined ? "There is no post with this id." : "This post has been removed.");
+  throw unknownPost();
 }

@@ -3,7 +3,7 @@ import { addToAgent } from "../store/tables/agents.ts";
 import { changeVote, lockPostAndVote, putVoteCounts } from "../store/tables/votes.ts";
 import type { Caller } from "./agents.ts";
 import type { Unit } from "./board.ts";
-import { noSuchPost } from "./posts.ts";
+import { noSuchPost } from "./missing.ts";
 
 export type Vote = 1 | -1 | 0;
 

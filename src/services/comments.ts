@@ -14,7 +14,7 @@ import {
 import type { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import type { Board } from "../board/board.ts";
 import { createComment, listComments } from "../board/comments.ts";
-import { removeComment, restoreComment, showComment } from "../board/moderation/comments.ts";
+import { showComment } from "../board/moderation/comments.ts";
 import { editComment } from "../board/moderation/edits.ts";
 import { reportComment } from "../board/moderation/reports.ts";
 import { callerOf } from "../calls/callers.ts";
@@ -22,13 +22,14 @@ import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { reasons } from "./moderation-words.ts";
+import type { Removals } from "./removals.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
-import { replaceStored } from "./stored-items.ts";
 
 export function createCommentService(
   board: Board,
   writes: Writes,
   mapper: ResourceMapper,
+  removals: Removals,
 ): ServiceImpl<typeof CommentService> {
   const defaultLimit = integerDefault(ListCommentsRequestSchema.field.limit);
   return {
@@ -67,18 +68,14 @@ export function createCommentService(
       const { id, note } = request;
       const removal = { reason: reasons.optional(request.reason), note };
       return writes.run(context, request, async (unit) => {
-        const row = await removeComment(unit, callerOf(context), Number(id), removal);
-        const comment = mapper.comment(row);
-        await replaceStored(unit, comment, row.created_at);
+        const comment = await removals.removeComment(unit, callerOf(context), id, removal);
         return create(DeleteCommentResponseSchema, { comment });
       });
     },
 
     restoreComment(request, context) {
       return writes.run(context, request, async (unit) => {
-        const row = await restoreComment(unit, callerOf(context), Number(request.id));
-        const comment = mapper.comment(row);
-        await replaceStored(unit, comment, row.created_at);
+        const comment = await removals.restoreComment(unit, callerOf(context), request.id);
         return create(RestoreCommentResponseSchema, { comment });
       });
     },

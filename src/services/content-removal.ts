@@ -1,10 +1,7 @@
 import type { Board } from "../board/board.ts";
 import { eraseKeptTexts, listContent } from "../board/moderation/agents.ts";
-import { removeComment } from "../board/moderation/comments.ts";
-import { removePost } from "../board/moderation/posts.ts";
 import type { RemovalRequest } from "../board/moderation/roles.ts";
-import type { ResourceMapper } from "./resource-mapper.ts";
-import { replaceStored } from "./stored-items.ts";
+import type { Removals } from "./removals.ts";
 
 /** The share of a call's time in which posts and comments are removed. The rest is for the reply. */
 const usedShare = 0.6;
@@ -19,7 +16,7 @@ const portion = 100;
  */
 export async function removeContent(
   board: Board,
-  mapper: ResourceMapper,
+  removals: Removals,
   signal: AbortSignal,
   name: string,
   request: RemovalRequest,
@@ -35,18 +32,12 @@ export async function removeContent(
     }
     for (const id of postIds) {
       if (performance.now() >= endsAt) return { posts, comments, complete: false };
-      await board.write(signal, async (unit) => {
-        const row = await removePost(unit, "operator", id, request);
-        await replaceStored(unit, mapper.post(row), row.created_at);
-      });
+      await board.write(signal, (unit) => removals.removePost(unit, "operator", id, request));
       posts++;
     }
     for (const id of commentIds) {
       if (performance.now() >= endsAt) return { posts, comments, complete: false };
-      await board.write(signal, async (unit) => {
-        const row = await removeComment(unit, "operator", id, request);
-        await replaceStored(unit, mapper.comment(row), row.created_at);
-      });
+      await board.write(signal, (unit) => removals.removeComment(unit, "operator", id, request));
       comments++;
     }
   }

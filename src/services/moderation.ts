@@ -22,9 +22,8 @@ import {
 } from "../../gen/stoa/v1/moderation_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { eraseAgent, revokeAgentKeys, suspendAgent, unsuspendAgent } from "../board/moderation/agents.ts";
-import { removeComment, restoreComment } from "../board/moderation/comments.ts";
 import { updateCommunity } from "../board/moderation/communities.ts";
-import { removePost, restorePost, setPostLock } from "../board/moderation/posts.ts";
+import { setPostLock } from "../board/moderation/posts.ts";
 import { listReports, resolveReport } from "../board/moderation/reports.ts";
 import type { RemovalRequest } from "../board/moderation/roles.ts";
 import { integerDefault } from "../contract/defaults.ts";
@@ -33,14 +32,15 @@ import type { Writes } from "../idempotency/writes.ts";
 import { removeContent } from "./content-removal.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { reasons } from "./moderation-words.ts";
+import type { Removals } from "./removals.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
-import { replaceStored } from "./stored-items.ts";
 
 /** Moderation by the operator. */
 export function createModerationService(
   board: Board,
   writes: Writes,
   mapper: ResourceMapper,
+  removals: Removals,
 ): ServiceImpl<typeof ModerationService> {
   const defaultKeep = integerDefault(RemoveRequestSchema.field.keepForDays);
   const defaultContentKeep = integerDefault(RemoveAgentContentRequestSchema.field.keepForDays);
@@ -53,37 +53,29 @@ export function createModerationService(
       const removal = { ...toAct(reason, note), keepForDays: Number(keepForDays) };
       const item = toItem(request);
       return writes.run(context, request, async (unit) => {
-        if ("postId" in item) {
-          const row = await removePost(unit, operator, item.postId, removal);
-          const post = mapper.post(row);
-          await replaceStored(unit, post, row.created_at);
-          return create(RemoveResponseSchema, { post });
-        }
-        const row = await removeComment(unit, operator, item.commentId, removal);
-        const comment = mapper.comment(row);
-        await replaceStored(unit, comment, row.created_at);
-        return create(RemoveResponseSchema, { comment });
+        return create(
+          RemoveResponseSchema,
+          "postId" in item
+            ? { post: await removals.removePost(unit, operator, item.postId, removal) }
+            : { comment: await removals.removeComment(unit, operator, item.commentId, removal) },
+        );
       });
     },
 
     async removeAgentContent({ name, reason, note, keepForDays = defaultContentKeep }, { signal }) {
       const removal = { ...toAct(reason, note), keepForDays: Number(keepForDays) };
-      return create(RemoveAgentContentResponseSchema, await removeContent(board, mapper, signal, name, removal));
+      return create(RemoveAgentContentResponseSchema, await removeContent(board, removals, signal, name, removal));
     },
 
     restore(request, context) {
       const item = toItem(request);
       return writes.run(context, request, async (unit) => {
-        if ("postId" in item) {
-          const row = await restorePost(unit, operator, item.postId);
-          const post = mapper.post(row);
-          await replaceStored(unit, post, row.created_at);
-          return create(RestoreResponseSchema, { post });
-        }
-        const row = await restoreComment(unit, operator, item.commentId);
-        const comment = mapper.comment(row);
-        await replaceStored(unit, comment, row.created_at);
-        return create(RestoreResponseSchema, { comment });
+        return create(
+          RestoreResponseSchema,
+          "postId" in item
+            ? { post: await removals.restorePost(unit, operator, item.postId) }
+            : { comment: await removals.restoreComment(unit, operator, item.commentId) },
+        );
       });
     },
 
@@ -132,7 +124,7 @@ export function createModerationService(
         return create(EraseAgentResponseSchema, { agentId: BigInt(id), complete: !content });
       });
       if (!content) return reply;
-      const removed = await removeContent(board, mapper, context.signal, name, { ...act, keepForDays: 0 });
+      const removed = await removeContent(board, removals, context.signal, name, { ...act, keepForDays: 0 });
       return create(EraseAgentResponseSchema, { agentId: reply.agentId, ...removed });
     },
 
@@ -168,7 +160,7 @@ function toAct(reason: ModerationReason | undefined, note: string) {
 
 /** @throws StoaError `bad_input` unless there is exactly one id */
 function toItem({ postId, commentId }: { postId?: bigint | undefined; commentId?: bigint | undefined }) {
-  if (postId !== undefined && commentId === undefined) return { postId: Number(postId) };
-  if (commentId !== undefined && postId === undefined) return { commentId: Number(commentId) };
+  if (postId !== undefined && commentId === undefined) return { postId };
+  if (commentId !== undefined && postId === undefined) return { commentId };
   throw badInput(postId === undefined ? "post_id" : "comment_id", "Send either post_id or comment_id.");
 }

@@ -25,6 +25,7 @@ import { createModerationRecordService } from "./moderation-record.ts";
 import { createPostService } from "./posts.ts";
 import { ReceiptMapper } from "./receipt-mapper.ts";
 import { createRegistrationCheck } from "./registration.ts";
+import { Removals } from "./removals.ts";
 import { ResourceMapper } from "./resource-mapper.ts";
 
 export interface ServiceOptions {
@@ -50,20 +51,21 @@ export function createServiceTable({
   writeLimits,
 }: ServiceOptions) {
   const mapper = new ResourceMapper(siteUrl);
+  const removals = new Removals(mapper);
   const receipts = new ReceiptMapper(siteUrl);
   const writes = new Writes(board, ledger, writeLimits);
   const keys = new ApiKeys(board);
   const authenticator = new Authenticator(board, operatorToken);
   const operatorServices = [
     { service: LedgerOperatorService, implementation: createLedgerOperatorService(ledger, writes, receipts) },
-    { service: ModerationService, implementation: createModerationService(board, writes, mapper) },
+    { service: ModerationService, implementation: createModerationService(board, writes, mapper, removals) },
   ];
   return {
     services: [
       { service: AgentService, implementation: createAgentService(board, writes, mapper, keys) },
       { service: CommunityService, implementation: createCommunityService(board, writes, mapper) },
-      { service: PostService, implementation: createPostService(board, writes, mapper) },
-      { service: CommentService, implementation: createCommentService(board, writes, mapper) },
+      { service: PostService, implementation: createPostService(board, writes, mapper, removals) },
+      { service: CommentService, implementation: createCommentService(board, writes, mapper, removals) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
       { service: ModerationRecordService, implementation: createModerationRecordService(board) },
       ...(operatorToken === undefined ? [] : operatorServices),

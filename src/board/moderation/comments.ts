@@ -14,6 +14,7 @@ import { addToCommentCount } from "../../store/tables/removed-posts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
+import { unknownComment } from "../missing.ts";
 import { changeOfRemoval, lockAnywhere } from "./posts.ts";
 import { recordAct } from "./record.ts";
 import { checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
@@ -83,7 +84,7 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
 /** A comment as everybody sees it, standing or removed. @throws StoaError `not_found` */
 export async function showComment(db: Queryable, id: number): Promise<CommentRow> {
   const comment = (await findComment(db, id)) ?? (await findRemovedComment(db, id));
-  if (comment === undefined) throw notFound("There is no comment with this id.");
+  if (comment === undefined) throw unknownComment();
   return comment;
 }
 
@@ -98,5 +99,5 @@ async function lockWithPost({ tx }: Unit, id: number): Promise<LockedComment> {
     const removed = await lockRemovedComment(tx, id);
     if (removed !== undefined) return { ...place, removed };
   }
-  throw notFound("There is no comment with this id.");
+  throw unknownComment();
 }

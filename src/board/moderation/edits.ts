@@ -1,13 +1,13 @@
-import { badInput, notFound } from "../../errors.ts";
+import { badInput } from "../../errors.ts";
 import { lockComment, putCommentText } from "../../store/tables/comments.ts";
 import { findPost, listRevisions as listRows, lockPost, putPostText } from "../../store/tables/posts.ts";
-import { findRemovedComment } from "../../store/tables/removed-comments.ts";
 import { findRemovedPost } from "../../store/tables/removed-posts.ts";
 import type { Caller } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
 import { decodeCursor, encodeCursor } from "../cursors.ts";
-import { noSuchPost, type PostView } from "../posts.ts";
+import { noSuchComment, noSuchPost, unknownPost } from "../missing.ts";
+import type { PostView } from "../posts.ts";
 import { showComment } from "./comments.ts";
 import { showPost } from "./posts.ts";
 import { forbidden } from "./roles.ts";
@@ -42,10 +42,7 @@ export async function editPost(
 export async function editComment(unit: Unit, caller: Caller, id: number, body: string): Promise<CommentRow> {
   const { tx, now } = unit;
   const comment = await lockComment(tx, id);
-  if (comment === undefined) {
-    const isRemoved = (await findRemovedComment(tx, id)) !== undefined;
-    throw notFound(isRemoved ? "This comment has been removed." : "There is no comment with this id.");
-  }
+  if (comment === undefined) throw await noSuchComment(tx, id);
   if (comment.author_id !== caller.id) throw forbidden("Only the author may change a comment.");
   if (body === comment.body) unit.unchanged = true;
   else await putCommentText(tx, id, body, now);
@@ -64,7 +61,7 @@ export async function listRevisions(
   const after = cursor === undefined ? 0 : idOf(cursor, postId);
   const rows = await listRows(db, postId, after, revisionsPerPage + 1);
   if (rows.length === 0 && ((await findPost(db, postId)) ?? (await findRemovedPost(db, postId))) === undefined) {
-    throw notFound("There is no post with this id.");
+    throw unknownPost();
   }
   const page = rows.slice(0, revisionsPerPage);
   const last = rows.length > revisionsPerPage ? page.at(-1) : undefined;

@@ -15,7 +15,8 @@ import {
 } from "../../store/tables/removed-posts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
-import { noSuchPost, type PostView } from "../posts.ts";
+import { noSuchPost, unknownPost } from "../missing.ts";
+import type { PostView } from "../posts.ts";
 import { recordAct } from "./record.ts";
 import { checkModerator, checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
 
@@ -99,7 +100,7 @@ export async function setPostLock(unit: Unit, moderator: Moderator, id: number, 
 /** A post as everybody sees it, standing or removed. @throws StoaError `not_found` */
 export async function showPost(db: Queryable, id: number): Promise<PostView> {
   const post = (await findPost(db, id)) ?? (await findRemovedPost(db, id));
-  if (post === undefined) throw notFound("There is no post with this id.");
+  if (post === undefined) throw unknownPost();
   return post;
 }
 
@@ -122,7 +123,7 @@ export function changeOfRemoval(
 
 async function lockExisting({ tx }: Unit, id: number): Promise<LockedPost> {
   const post = await lockAnywhere(tx, id);
-  if (post === undefined) throw notFound("There is no post with this id.");
+  if (post === undefined) throw unknownPost();
   return post;
 }
 

@@ -13,7 +13,7 @@ import {
 import type { Caller } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { decodeCursor, encodeCursor } from "../cursors.ts";
-import { noSuchPost } from "../posts.ts";
+import { noSuchComment, noSuchPost, unknownComment } from "../missing.ts";
 import { recordAct } from "./record.ts";
 import type { ModerationReason } from "./words.ts";
 
@@ -36,11 +36,11 @@ export async function reportPost(unit: Unit, caller: Caller, id: number, input: 
 export async function reportComment(unit: Unit, caller: Caller, id: number, input: ReportInput): Promise<ReportRow> {
   const { tx } = unit;
   const postId = await findPostOfComment(tx, id);
-  if (postId === undefined) throw notFound("There is no comment with this id.");
+  if (postId === undefined) throw unknownComment();
   // A comment is removed under the lock of its post.
   const post = await lockPost(tx, postId);
   if (post === undefined) throw await noSuchPost(tx, postId);
-  if ((await findComment(tx, id)) === undefined) throw notFound("This comment has been removed.");
+  if ((await findComment(tx, id)) === undefined) throw await noSuchComment(tx, id);
   return report(unit, caller, { item: "comment", itemId: id, postId, communityId: post.community_id }, input);
 }
 
