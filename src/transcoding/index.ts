@@ -6,6 +6,8 @@
 export { decodeMessage } from "./decode.ts";
 /** Encodes a message as a value for `JSON.stringify`. `enumValueName` is the name of an enum value in that JSON. */
 export { encodeMessage, enumValueName, type JsonOutput } from "./encode.ts";
+/** Tells callers what their input holds without any effect. */
+export { addUnknownMembers, IgnoredInput, maxWarnings } from "./ignored-input.ts";
 /** What `decodeMessage` reads from. */
 export { type Input, UrlText } from "./input.ts";
 /** Parses JSON strictly and exactly. */
@@ -14,7 +16,15 @@ export { JsonNumber, JsonSyntaxError, type JsonValue, parseJson } from "./json.t
 export { encodeInParts, largeLength } from "./large-json.ts";
 /** Reads the message of a REST request from its path, query, body and Last-Event-ID. */
 /** Parts of URLs, and which fields a query or Last-Event-ID can set. */
-export { decodeQuery, isQueryField, type RequestParts, readRequest, resumingField, splitTarget } from "./request.ts";
+export {
+  decodeQuery,
+  isQueryField,
+  type ReadRequest,
+  type RequestParts,
+  readRequest,
+  resumingField,
+  splitTarget,
+} from "./request.ts";
 /** Reads a message from the fields of a URL. */
 export { type QueryParameter, readUrlFields, type UrlFields } from "./url-fields.ts";
 /** Which messages have a JSON form of their own, for descriptions of the API. */

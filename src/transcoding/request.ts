@@ -5,6 +5,7 @@ import { type Binding, fieldAt } from "../contract/bindings.ts";
 import { type Captured, decodeCaptured, PathEncodingError } from "../contract/path-template.ts";
 import { badInput, StoaError } from "../errors.ts";
 import { decodeMessage } from "./decode.ts";
+import { addUnknownMembers, IgnoredInput, maxWarnings } from "./ignored-input.ts";
 import { type Input, putText, UrlText } from "./input.ts";
 import { JsonSyntaxError, type JsonValue, parseJson } from "./json.ts";
 import { isTextual } from "./well-known.ts";
@@ -25,16 +26,69 @@ export interface RequestParts {
   lastEventId?: string | undefined;
 }
 
+/** What a REST request says. */
+export interface ReadRequest {
+  message: Message;
+  /** What the request holds without any effect: a sentence each, for the caller. */
+  warnings: readonly string[];
+}
+
 /**
  * Reads the message of a REST request. The path wins over the query, and both over the body.
  * @throws StoaError `bad_json`, `bad_input`
  */
-export function readRequest(binding: Binding, { captured, query, body, lastEventId }: RequestParts): Message {
+export function readRequest(binding: Binding, { captured, query, body, lastEventId }: RequestParts): ReadRequest {
   const input = readBody(binding, body);
-  for (const each of captured) putText(input, each.field, new UrlText([decodeVariable(each)]));
-  if (binding.body !== "*") addQuery(input, binding, query);
+  const ignored = new IgnoredInput();
+  if (binding.body === undefined) addUnreadBody(ignored, binding, body);
+  for (const each of captured) {
+    const [name = ""] = each.field;
+    if (each.field.length === 1 && input.has(name)) ignored.misplaced(name, inPath);
+    putText(input, each.field, new UrlText([decodeVariable(each)]));
+  }
+  const inQuery = addQuery(input, binding, query);
   if (lastEventId !== undefined) resume(input, binding, lastEventId);
-  return decodeMessage(binding.rpc.input, input);
+  const message = decodeMessage(binding.rpc.input, input);
+  const pathNames = binding.path.fields.map(([name = ""]) => name);
+  addUnknownMembers(ignored, binding.rpc.input, input, "a member of this request", pathNames);
+  for (const name of inQuery) addUnreadParameter(ignored, binding, name);
+  return { message, warnings: ignored.warnings };
+}
+
+const inPath = "is given by the path.";
+
+/** A binding without a body ignores one. If it is a JSON object, its members are told. */
+function addUnreadBody(ignored: IgnoredInput, binding: Binding, body: Buffer | undefined): void {
+  if (body === undefined || body.length <= "{}".length) return;
+  let value: JsonValue;
+  try {
+    value = parseBody(body);
+  } catch {
+    return;
+  }
+  if (!(value instanceof Map)) return;
+  const fields = binding.rpc.input.fields.filter(({ name }) => isQueryField(binding, name));
+  for (const name of value.keys()) {
+    if (ignored.isFull) return;
+    if (fields.some((field) => field.name === name)) ignored.misplaced(name, "belongs in the query, not in the body.");
+    else if (isInPath(binding, name)) ignored.misplaced(name, inPath);
+    else ignored.unknown(name, "a member of this request", fields);
+  }
+}
+
+function addUnreadParameter(ignored: IgnoredInput, binding: Binding, name: string): void {
+  const { rpc, body } = binding;
+  const isMember = body === "*" ? fieldAt(rpc, [name]) !== undefined : body?.name === name;
+  if (isInPath(binding, name)) ignored.misplaced(name, inPath);
+  else if (isMember) ignored.misplaced(name, "belongs in the body, not in the query.");
+  else {
+    const candidates = rpc.input.fields.filter((field) => isQueryField(binding, field.name));
+    ignored.unknown(name, "a parameter of this request", candidates);
+  }
+}
+
+function isInPath({ path }: Binding, name: string): boolean {
+  return path.fields.some((each) => each.join(".") === name);
 }
 
 /** If the contract has a field for it, a reconnecting client continues after the last event that it has seen. */
@@ -81,8 +135,10 @@ function parseBody(body: Buffer | undefined): JsonValue {
 /**
  * Adds the query parameters that name fields; dots separate the names of nested fields. Parameters without a field are
  * ignored, and so are those of fields in the path or the body.
+ * @returns the first names that were ignored
  */
-function addQuery(input: Input, binding: Binding, query: string): void {
+function addQuery(input: Input, binding: Binding, query: string): Set<string> {
+  const unread = new Set<string>();
   const given = new Map<string, string[]>();
   for (const pair of query.split("&")) {
     if (pair === "") continue;
@@ -90,23 +146,29 @@ function addQuery(input: Input, binding: Binding, query: string): void {
     const name = decodeQuery(equals < 0 ? pair : pair.slice(0, equals));
     if (name === undefined) continue;
     const value = decodeQuery(equals < 0 ? "" : pair.slice(equals + 1));
-    if (!isQueryField(binding, name)) continue;
+    if (!isQueryField(binding, name)) {
+      if (unread.size < maxWarnings) unread.add(name);
+      continue;
+    }
     if (value === undefined) throw badInput(name, `The percent-encoding of ${name} is broken.`);
     const values = given.get(name);
     if (values === undefined) given.set(name, [value]);
     else values.push(value);
   }
   for (const [name, values] of given) putText(input, name.split("."), new UrlText(values));
+  return unread;
 }
 
 /** Whether a query parameter of this name sets a field. Dots separate the names of nested fields. */
-export function isQueryField({ rpc, body, path }: Binding, name: string): boolean {
+export function isQueryField(binding: Binding, name: string): boolean {
+  const { rpc, body } = binding;
+  if (body === "*") return false;
   const names = name.split(".");
   const field = fieldAt(rpc, names);
   if (field === undefined || field.fieldKind === "map") return false;
   if (field.message !== undefined && !isTextual(field.message)) return false;
   const isInBody = typeof body === "object" && names[0] === body.name;
-  return !isInBody && !path.fields.some((each) => each.join(".") === name);
+  return !isInBody && !isInPath(binding, name);
 }
 
 /** Decodes a name or a value of a query. @returns undefined if its percent-encoding is broken */

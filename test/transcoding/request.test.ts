@@ -28,7 +28,7 @@ function read(binding: Binding, target: string, body?: string | Buffer): Record<
   const captured = binding.path.match(path);
   if (captured === undefined) throw new Error(`${target} does not match ${binding.template}.`);
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  return plain(binding, readRequest(binding, { captured, query, body: bytes }));
+  return plain(binding, readRequest(binding, { captured, query, body: bytes }).message);
 }
 
 /** The members of a message that are set. */
@@ -234,6 +234,89 @@ describe("isQueryField", () => {
   });
 });
 
+describe("warnings", () => {
+  /** Reads a request as a server would, and returns its warnings. */
+  function warningsOf(binding: Binding, target: string, body?: string | Buffer): readonly string[] {
+    const { path, query } = splitTarget(target);
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    return readRequest(binding, { captured: binding.path.match(path) as never, query, body: bytes }).warnings;
+  }
+  const unknown = (name: string) => `"${name}" is not a member of this request.`;
+
+  it.each<[what: string, binding: Binding, target: string, body: string | undefined]>([
+    [
+      "known members",
+      create,
+      "/v1/things/a",
+      '{"note":"x","number":1,"book":{"title":"y"},"extra":{"any":1},"flag":null}',
+    ],
+    ["known parameters", list, "/v1/things?note=x&book.author.age=1&&tags=a&tags=b", undefined],
+    ["an empty body that is not read", getBook, "/v1/books/a", "{}"],
+    ["a body that is not read and is no object", getBook, "/v1/books/a", "[1]"],
+    ["a body that is not read and no JSON", getBook, "/v1/books/a", "garbage"],
+  ])("none for %s", (_what, binding, target, body) => {
+    expect(warningsOf(binding, target, body)).toEqual([]);
+  });
+
+  it("for members that do not exist, at any depth, in their order", () => {
+    const body = '{"zzz":1,"book":{"zz":1,"author":{"zzz":null}},"books":[{},{"zzzz":{}}],"labels":{"a":"b"}}';
+    expect(warningsOf(create, "/v1/things/a", body)).toEqual(
+      ["book.author.zzz", "book.zz", "books[1].zzzz", "zzz"].map(unknown),
+    );
+  });
+
+  it.each([
+    ["noet", "note"],
+    ["Note", "note"],
+    ["notes", "note"],
+    ["numbr", "number"],
+    ["nmuber", "number"],
+    ["a-number", "number"],
+  ])("that name the member whose name is nearly %s", (name, meant) => {
+    const expected = `"${name}" is not a member of this request; did you mean "${meant}"?`;
+    expect(warningsOf(create, "/v1/things/a", JSON.stringify({ [name]: 1 }))).toEqual([expected]);
+  });
+
+  it.each(["t", "xyz", "nt", "numerals", "__proto__", "toString"])("that name nothing for %s", (name) => {
+    expect(warningsOf(create, "/v1/things/a", `{${JSON.stringify(name)}:1}`)).toEqual([unknown(name)]);
+  });
+
+  it("that name the parameter, and not a member that no parameter sets", () => {
+    expect(warningsOf(list, "/v1/things?noet=1&boks=1&%zz=1")).toEqual([
+      '"noet" is not a parameter of this request; did you mean "note"?',
+      '"boks" is not a parameter of this request.',
+    ]);
+  });
+
+  it("for what is in the wrong place", () => {
+    expect(warningsOf(create, "/v1/things/a?number=1&x=1", '{"name":"b"}')).toEqual([
+      '"name" is given by the path.',
+      '"number" belongs in the body, not in the query.',
+      '"x" is not a parameter of this request.',
+    ]);
+    expect(warningsOf(get, "/v1/things/a?name=b")).toEqual(['"name" is given by the path.']);
+    expect(warningsOf(get, "/v1/things/a", '{"note":1,"name":"b","noet":1}')).toEqual([
+      '"note" belongs in the query, not in the body.',
+      '"name" is given by the path.',
+      '"noet" is not a member of this request; did you mean "note"?',
+    ]);
+  });
+
+  it("are at most 8, each once, and their names have at most 64 characters", () => {
+    const many = Array.from({ length: 4_900 }, (_, index) => [`z${index}`, [{}]]);
+    expect(warningsOf(create, "/v1/things/a", JSON.stringify(Object.fromEntries(many)))).toHaveLength(8);
+    const books = JSON.stringify({ books: Array.from({ length: 3_000 }, () => ({ zzz: 1 })) });
+    expect(warningsOf(create, "/v1/things/a", books)).toHaveLength(8);
+    const query = many.map(([name]) => name).join("&");
+    expect(warningsOf(list, `/v1/things?${query}`)).toHaveLength(8);
+    expect(warningsOf(list, "/v1/things?zzz=1&zzz=2")).toHaveLength(1);
+    const [warning] = warningsOf(create, "/v1/things/a", JSON.stringify({ ["\u{1f600}".repeat(60_000)]: 1 }));
+    expect(warning).toBe(unknown("\u{1f600}".repeat(64)));
+    const [quoted] = warningsOf(create, "/v1/things/a", '{"a\\"\\n\\ud800":1}');
+    expect(quoted).toBe('"a\\"\\n\\ud800" is not a member of this request.');
+  });
+});
+
 describe("decoding", () => {
   it("of a query's text turns + into a space and leaves broken percent-encoding undefined", () => {
     expect(decodeQuery("a+b%2B+%C3%A4")).toBe("a b+ ä");
@@ -249,7 +332,7 @@ describe("decoding", () => {
 describe("Last-Event-ID", () => {
   const stream = bindingsOf(LedgerService).find(({ rpc }) => rpc.name === "StreamReceipts") as Binding;
   const resume = (lastEventId: string | undefined, query = "", binding = stream) =>
-    plain(binding, readRequest(binding, { captured: [], query, body: undefined, lastEventId }));
+    plain(binding, readRequest(binding, { captured: [], query, body: undefined, lastEventId }).message);
 
   it("continues after the last event, and wins over the query", () => {
     expect(resume("41")).toMatchObject({ from: 42 });

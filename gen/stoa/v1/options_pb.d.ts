@@ -224,3 +224,11 @@ export declare const omitted_when_unset: GenExtension<FieldOptions, boolean>;
  */
 export declare const default_value: GenExtension<FieldOptions, string>;
 
+/**
+ * The names of such a field in other APIs, separated by spaces. A request that has one of them is warned, and told of
+ * this field.
+ *
+ * @generated from extension: string also_called = 50031;
+ */
+export declare const also_called: GenExtension<FieldOptions, string>;
+

@@ -3,11 +3,21 @@ import { getOption, hasOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { refuse_unknown_properties } from "../../../gen/stoa/v1/options_pb.js";
 import { isOmittedWhenUnset } from "../../contract/rules.ts";
+import { maxWarnings } from "../../transcoding/index.ts";
 import { defaultOf } from "./defaults.ts";
 import { exampleOf } from "./examples.ts";
 import { rulesOf } from "./rules.ts";
 import { nullable, type Schema, withKeywords } from "./schema.ts";
 import { enumNames, isNullable, scalarSchema, wellKnownSchema } from "./types.ts";
+
+/** What REST adds to a response whose request held something without any effect. */
+const warningsSchema: Schema = {
+  type: "array",
+  items: { type: "string" },
+  minItems: 1,
+  maxItems: maxWarnings,
+  description: "What the request held without any effect: a sentence each. Absent if there was nothing of the kind.",
+};
 
 /** The use of a message: a whole response (with `ok`), a part of a response, or a part of a request. */
 type Role = "reply" | "part" | "request";
@@ -59,6 +69,7 @@ export class Components {
       if (!isOmitted) required.push(field.name);
       properties[field.name] = describe(field, isNullable(field) && !isOmitted ? nullable(schema) : schema);
     }
+    if (role === "reply") properties.warnings = warningsSchema;
     return withKeywords(
       { type: "object", required, properties },
       { description: comments[desc.typeName], examples: listOf(exampleOf(desc, role)) },

@@ -101,7 +101,7 @@ async function serve(
 ): Promise<FastifyReply> {
   const { binding, captured, query } = request.context.target as Target;
   const endpoint = endpoints.find((each) => each.binding === binding) as Endpoint;
-  const message = readRequest(binding, {
+  const read = readRequest(binding, {
     captured,
     query,
     body: request.body as Buffer | undefined,
@@ -114,7 +114,7 @@ async function serve(
     request: request.context,
   };
   try {
-    return await endpoint.serve(message, init, request, reply);
+    return await endpoint.serve(read, init, request, reply);
   } catch (error) {
     // The interceptors have logged what they throw, which is a Connect error. The error handler logs everything else.
     throw error instanceof ConnectError ? toStoaError(error) : error;

@@ -6,13 +6,13 @@ import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts"
 import { type CallInit, createUnaryCall } from "../../calls/unary-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
 import { createTextLength } from "../../contract/text-length.ts";
-import { encodeInParts, encodeMessage, largeLength } from "../../transcoding/index.ts";
+import { encodeInParts, encodeMessage, largeLength, type ReadRequest } from "../../transcoding/index.ts";
 import { matchesEtag } from "../replies/etag.ts";
 import { sendStream } from "./stream.ts";
 
 /** Makes the call of a binding and sends its reply. */
 export type Serve = (
-  message: Message,
+  read: ReadRequest,
   init: CallInit,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -33,12 +33,12 @@ export function createServe(
 
 function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>): Serve {
   const write = createWriter(binding);
-  return async (message, init, request, reply) => {
+  return async ({ message, warnings }, init, request, reply) => {
     const response = await call(message, init);
     if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
     const tag = response.headers?.get("etag");
     if (tag && matchesEtag(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
-    return write(reply, response.message);
+    return write(reply, response.message, warnings);
   };
 }
 
@@ -48,7 +48,7 @@ function serveStream(
   heartbeatMs: number | undefined,
 ): Serve {
   const { desc, select } = responseOf(binding);
-  return async (message, init, request, reply) =>
+  return async ({ message }, init, request, reply) =>
     sendStream(request, reply, desc, map(await call(message, init), select), heartbeatMs);
 }
 
@@ -70,8 +70,13 @@ function responseOf({ rpc, responseBody }: Binding): { desc: DescMessage; select
   return { desc, select };
 }
 
-/** How a binding's responses are written: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
-function createWriter(binding: Binding): (reply: FastifyReply, message: Message) => FastifyReply {
+type Write = (reply: FastifyReply, message: Message, warnings: readonly string[]) => FastifyReply;
+
+/**
+ * How a binding's responses are written: JSON with `ok` first and warnings last, or the bytes of a google.api.HttpBody as
+ * they are. Warnings are about this request, so they are no part of a stored response.
+ */
+function createWriter(binding: Binding): Write {
   const { desc, select } = responseOf(binding);
   const { status } = binding;
   if (desc.typeName === "google.api.HttpBody") {
@@ -83,10 +88,12 @@ function createWriter(binding: Binding): (reply: FastifyReply, message: Message)
         .send(Buffer.from(data));
     };
   }
+  if (desc.fields.some(({ name }) => name === "warnings")) throw new Error(`${desc.typeName} may not have warnings.`);
   const textLength = createTextLength(desc);
-  return (reply, message) => {
+  return (reply, message, warnings) => {
     const selected = select(message);
-    const members = { ok: true, ...encodeMessage(desc, selected) };
+    const members: Record<string, unknown> = { ok: true, ...encodeMessage(desc, selected) };
+    if (warnings.length > 0) members.warnings = warnings;
     const json =
       textLength !== undefined && textLength(selected) > largeLength ? encodeInParts(members) : JSON.stringify(members);
     return reply.code(status).header("content-type", "application/json; charset=utf-8").send(json);

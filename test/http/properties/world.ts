@@ -71,7 +71,9 @@ export async function checkStored(
 ): Promise<string | undefined> {
   if (reply.status !== 201 || reply.headers.has("idempotency-replayed")) return undefined;
   const [member, made] =
-    Object.entries<Shown>(success).find(([, value]) => typeof value === "object" && value !== null) ?? [];
+    Object.entries<Shown>(success).find(
+      ([, value]) => typeof value === "object" && value !== null && !Array.isArray(value),
+    ) ?? [];
   if (member === undefined) return undefined;
   const kind = kinds[member];
   if (kind === undefined) throw new Error(`these tests do not know yet where a ${member} is read`);

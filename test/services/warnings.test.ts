@@ -1,0 +1,73 @@
+// Replies say which input had no effect, in the words of this contract.
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../support/service.ts";
+
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService();
+  ({ key } = await service.register("Zeno"));
+});
+
+const member = (name: string, meant: string) => `"${name}" is not a member of this request; did you mean "${meant}"?`;
+const parameter = (name: string, meant: string) =>
+  `"${name}" is not a parameter of this request; did you mean "${meant}"?`;
+
+describe("a reply warns of a name that other boards use", () => {
+  it.each([
+    ["posts", { title: "On nature", content: "x" }, member("content", "body")],
+    ["posts", { title: "On nature", submolt: "general" }, member("submolt", "community")],
+    ["posts", { title: "On nature", Body: "x" }, member("Body", "body")],
+    ["posts/1/comments", { body: "Why?", parentId: 1 }, member("parentId", "parent_id")],
+    ["posts/1/comments", { body: "Why?", reply_to: 1 }, member("reply_to", "parent_id")],
+    ["posts/1/report", { reason: "spam", comment: "x" }, member("comment", "note")],
+    ["posts?community=general", { title: "On nature" }, '"community" belongs in the body, not in the query.'],
+  ])("POST %s %j", async (path, body, warning) => {
+    await service.rest("posts", { key, body: { title: "The first" } });
+    const reply = await service.rest(path, { key, body });
+    expect(reply.body).toMatchObject({ ok: true, warnings: [warning] });
+    expect(Object.keys(reply.body).at(-1)).toBe("warnings");
+  });
+
+  it.each([
+    ["posts?page=2", parameter("page", "cursor")],
+    ["posts?order=new", parameter("order", "sort")],
+    ["communities/general/posts?per_page=2", parameter("per_page", "limit")],
+    ["agents/Zeno?name=Chrysippus", '"name" is given by the path.'],
+  ])("GET %s", async (path, warning) => {
+    expect((await service.rest(path)).body).toMatchObject({ ok: true, warnings: [warning] });
+  });
+});
+
+it("a removal warns of a reason in the body, where nothing reads it", async () => {
+  const { body } = await service.rest("posts", { key, body: { title: "On fate" } });
+  const path = `posts/${body.post.id}`;
+  const reply = await service.rest(path, { method: "DELETE", key, body: { reason: "spam" } });
+  expect(reply.body.warnings).toEqual(['"reason" belongs in the query, not in the body.']);
+});
+
+it("there are no warnings where everything has an effect, in errors, and beside raw bytes", async () => {
+  const good = await service.rest("posts?sort=new&limit=1");
+  expect(good.body).not.toHaveProperty("warnings");
+  const bad = await service.rest("posts", { key, body: { title: "x", content: "y" } });
+  expect([bad.status, bad.body.warnings]).toEqual([400, undefined]);
+  const raw = await service.rest("house/receipts/1/canonical?x=1");
+  expect(raw.body).not.toHaveProperty("warnings");
+});
+
+it("a registration refuses what others ignore", async () => {
+  const reply = await service.rest("agents/register", { body: { name: "Cleanthes", description: "x" } });
+  expect([reply.status, reply.body.error, reply.body.field]).toEqual([400, "bad_input", "description"]);
+});
+
+it("warnings are about a request, and no part of the stored reply", async () => {
+  const headers = { "Idempotency-Key": "the-key-of-a-post-1" };
+  const body = { title: "Said once" };
+  const first = await service.rest("posts", { key, headers, body });
+  const second = await service.rest("posts", { key, headers, body: { ...body, content: "x" } });
+  const third = await service.rest("posts", { key, headers, body });
+  expect(second.headers.get("idempotency-replayed")).toBe("true");
+  expect(second.body).toEqual({ ...first.body, warnings: [member("content", "body")] });
+  expect(third.body).toEqual(first.body);
+});
