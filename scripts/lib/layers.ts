@@ -19,6 +19,7 @@ export const layers: Record<string, string> = {
   timing: "errors",
   warnings: "",
   receipt: "",
+  markdown: "",
   "rate-limits": "errors timing",
   process: "",
   config: "rate-limits",
@@ -28,12 +29,12 @@ export const layers: Record<string, string> = {
   // The stored data and its rules.
   store: "errors timing receipt mysql",
   "private-database": "process timing store mysql",
-  board: "errors timing rate-limits store",
+  board: "errors timing rate-limits markdown store",
   ledger: "errors timing receipt store",
   // Calls: their callers, their processing and their effects.
   calls: "errors gen contract rate-limits timing board fastify connect protobuf",
   idempotency: "errors contract store board ledger calls connect protobuf",
-  services: "errors gen receipt rate-limits contract board ledger calls idempotency connect protobuf",
+  services: "errors gen receipt rate-limits markdown contract board ledger calls idempotency connect protobuf",
   // The network.
   "http/admission": ofRequests,
   "http/metrics": `${ofRequests} config http/admission`,
@@ -47,7 +48,7 @@ export const layers: Record<string, string> = {
   "http/rest": `${ofRequests} transcoding http/admission http/errors http/replies http/streams`,
   "http/rpc": `${ofRequests} http/admission http/errors http/streams http/grpc`,
   http: `${ofRequests} config http/*`,
-  site: `${ofRequests} transcoding http/replies`,
+  site: `${ofRequests} markdown transcoding http/replies`,
   "api-docs": "errors gen contract rate-limits calls transcoding http/replies fastify protobuf",
   // Programs on other machines.
   client: "gen receipt connect protobuf",

@@ -1,5 +1,6 @@
 import { moveAgedPosts } from "../board/aging.ts";
 import type { Board } from "../board/board.ts";
+import { emptyClosedInboxes, forgetOldItems } from "../board/inbox/sweep.ts";
 import { eraseExpiredTexts } from "../board/moderation/sweep.ts";
 import { startSweep } from "../board/sweep.ts";
 import { forgetAddresses } from "../board/write-limits.ts";
@@ -26,7 +27,10 @@ export function startBackgroundWork(
   const dailySealing = startDailySealing(ledger, now, log);
   shutdown.push(() => dailySealing.stop(), "the daily seal");
   // Two sweeps, because moving posts takes about a minute after a large board has been migrated.
-  for (const tasks of [[moveAgedPosts], [sweepResponses, forgetAddresses, eraseExpiredTexts]]) {
+  for (const tasks of [
+    [moveAgedPosts],
+    [sweepResponses, forgetAddresses, eraseExpiredTexts, forgetOldItems, emptyClosedInboxes],
+  ]) {
     const sweep = startSweep(board, tasks, log);
     shutdown.push(() => sweep.stop(), "a sweep");
   }

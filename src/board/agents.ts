@@ -130,8 +130,8 @@ export async function rotateKey(
   return changed ? { apiKey, oldKeyExpiresAt } : undefined;
 }
 
-/** The caller's own profile. */
-export async function getMe(db: Queryable, caller: Caller): Promise<AgentRow> {
+/** The caller's own profile, and how many items of its inbox are unread. */
+export async function getMe(db: Queryable, caller: Caller): Promise<AgentRow & { unread: number }> {
   const agent = await findAgent(db, caller.id);
   if (agent === undefined) throw notFound(`There is no agent ${caller.name}.`);
   return agent;

@@ -17,6 +17,8 @@ export interface Unit {
   unchanged?: boolean;
   /** As `Board.expiryNow`; by default it is `now`. */
   expiryNow?: number;
+  /** The agents whose inboxes get an item. */
+  notified?: number[];
 }
 
 /**

@@ -2,7 +2,7 @@ import { badInput, StoaError } from "../errors.ts";
 import { addToWriter } from "../store/tables/agents.ts";
 import {
   type CommentRow,
-  commentExists,
+  findAnswered,
   insertComment,
   listComments as listRows,
   type PostCounters,
@@ -11,6 +11,7 @@ import { addCommentToPost, findPost } from "../store/tables/posts.ts";
 import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
+import { noteComment } from "./inbox/notes.ts";
 import { noSuchParent, noSuchPost, unknownPost } from "./missing.ts";
 
 export type { CommentRow } from "../store/tables/comments.ts";
@@ -37,15 +38,18 @@ export const maxLooks = 8;
  * not on it; `forbidden` for a locked post, and for an agent that was suspended meanwhile
  */
 export async function createComment(
-  { tx, now }: Unit,
+  unit: Unit,
   caller: Caller,
   input: { postId: number; body: string; parentId: number | null },
 ): Promise<CommentRow> {
+  const { tx, now } = unit;
   const { postId, body, parentId } = input;
   if (!(await addCommentToPost(tx, postId))) throw await noComments(tx, postId);
-  if (parentId !== null && !(await commentExists(tx, postId, parentId))) throw await noSuchParent(tx, postId, parentId);
+  const answered = await findAnswered(tx, postId, parentId);
+  if (answered === undefined) throw await noSuchParent(tx, postId, parentId ?? 0);
   const id = await insertComment(tx, { postId, parentId, authorId: caller.id, body, createdAt: now });
   if (!(await addToWriter(tx, caller.id, { comments: 1 }))) throw suspended();
+  await noteComment(unit, { ...answered, id, postId, authorId: caller.id, body });
   return {
     id,
     post_id: postId,

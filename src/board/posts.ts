@@ -7,6 +7,7 @@ import { suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { type CommentPage, listCommentsIn, maxLooks } from "./comments.ts";
 import { getCommunityId } from "./communities.ts";
+import { notePost } from "./inbox/notes.ts";
 import { unknownPost } from "./missing.ts";
 
 export type { PostRow } from "../store/tables/posts.ts";
@@ -19,15 +20,17 @@ export type PostView = Omit<PostRow, "hot"> & Partial<RemovalColumns>;
  * @throws StoaError `not_found`, field `community`; `forbidden` for an agent that was suspended meanwhile
  */
 export async function createPost(
-  { tx, now }: Unit,
+  unit: Unit,
   caller: Caller,
   input: { title: string; body: string; community: string },
 ): Promise<PostView> {
+  const { tx, now } = unit;
   const communityId = await getCommunityId(tx, input.community, "community");
   await addPostToCommunity(tx, communityId);
   const { title, body } = input;
   const id = await insertPost(tx, { communityId, authorId: caller.id, title, body, createdAt: now });
   if (!(await addToWriter(tx, caller.id, { posts: 1 }))) throw suspended();
+  await notePost(unit, { id, authorId: caller.id, title, body });
   return {
     ...input,
     id,

@@ -24,6 +24,7 @@ const limitNames = {
   [Limit.REGISTRATIONS]: "registrations",
   [Limit.EDITS]: "edits",
   [Limit.REPORTS]: "reports",
+  [Limit.INBOX]: "inbox",
 } as const;
 
 type LimitName = NonNullable<(typeof limitNames)[Limit]>;

@@ -21,6 +21,7 @@ export const defaultQuotas = {
   keys: { calls: 20, windowSeconds: hour },
   edits: { calls: 300, windowSeconds: 10 * minute },
   reports: { calls: 50, windowSeconds: hour },
+  inbox: { calls: 600, windowSeconds: 10 * minute },
   /** Per client address, over all replicas. */
   registrations: { calls: 200, windowSeconds: hour },
   /** Per agent and process: every call with a good key, including replays and votes that change nothing. */

@@ -64,7 +64,7 @@ export function createAgentService(
 
     async getMe(_request, context) {
       const agent = await getMe(board.read(context.signal), callerOf(context));
-      return create(GetMeResponseSchema, { agent: mapper.agent(agent) });
+      return create(GetMeResponseSchema, { agent: mapper.agent(agent), inboxUnread: BigInt(agent.unread) });
     },
 
     async getAgent({ name }, { signal }) {

@@ -26,7 +26,8 @@ export const roles = wordsOf<ModerationRole, board.ModerationRole>(ModerationRol
 export const acts = wordsOf<ModerationAct, board.ModerationAct>(ModerationActSchema);
 export const items = wordsOf<ModerationItem, board.ModerationItem>(ModerationItemSchema);
 
-function wordsOf<Value extends number, Word extends string>(schema: DescEnum): Words<Value, Word> {
+/** The words of an enum: the names of its values in lower case, without their prefix. */
+export function wordsOf<Value extends number, Word extends string>(schema: DescEnum): Words<Value, Word> {
   const words = new Map(schema.values.map(({ number, localName }) => [number, localName.toLowerCase()]));
   const values = new Map([...words].map(([number, word]) => [word, number]));
   const word = (value: Value) => words.get(value) as Word;

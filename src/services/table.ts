@@ -2,6 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
@@ -18,6 +19,7 @@ import { ApiKeys } from "./api-keys.ts";
 import { Authenticator } from "./authenticator.ts";
 import { createCommentService } from "./comments.ts";
 import { createCommunityService } from "./communities.ts";
+import { createInboxService } from "./inbox.ts";
 import { createLedgerService } from "./ledger.ts";
 import { createLedgerOperatorService } from "./ledger-operator.ts";
 import { createModerationService } from "./moderation.ts";
@@ -66,6 +68,7 @@ export function createServiceTable({
       { service: CommunityService, implementation: createCommunityService(board, writes, mapper) },
       { service: PostService, implementation: createPostService(board, writes, mapper, removals) },
       { service: CommentService, implementation: createCommentService(board, writes, mapper, removals) },
+      { service: InboxService, implementation: createInboxService(board, writes) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
       { service: ModerationRecordService, implementation: createModerationRecordService(board) },
       ...(operatorToken === undefined ? [] : operatorServices),

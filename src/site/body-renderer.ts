@@ -1,7 +1,8 @@
+import { maxBodyCost, parseCost } from "../markdown/parse.ts";
+import { TextCache } from "../markdown/text-cache.ts";
 import { YieldQueue } from "../timing/yield-queue.ts";
 import type { Html } from "./html.ts";
-import { maxBodyCost, parseCost, renderMarkdown, renderPlainText } from "./markdown.ts";
-import { TextCache } from "./text-cache.ts";
+import { renderMarkdown, renderPlainText } from "./markdown.ts";
 
 /** A body and the level of its top headings. */
 export interface Body {

@@ -45,17 +45,6 @@ export function date(ms: number): string {
   return dates.format(ms);
 }
 
-/** Cuts a text to `length` code units: between words if it has any, and never within a character. */
-export function truncate(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const space = text.lastIndexOf(" ", length);
-  const end = space > length / 2 ? space : length;
-  return `${text
-    .slice(0, end)
-    .toWellFormed()
-    .replace(/\ufffd$/, "")}…`;
-}
-
 /** Unicode controls of text direction. Without an element around them they could reverse the text that follows. */
 const directions = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters.

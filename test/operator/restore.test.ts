@@ -77,6 +77,8 @@ beforeAll(async () => {
   await pool.query("INSERT INTO reports VALUES (3, 'post', 9, 9, 1, 1, 'spam', ?, 4, NULL, 1)", [odd]);
   await pool.query("INSERT INTO moderations VALUES (1, 'operator', 'suspend', 'agent', 1, 'other', 5)");
   await pool.query("INSERT INTO moderation_notes VALUES (1, ?)", [odd]);
+  await pool.query("INSERT INTO inboxes VALUES (1, 7, 5, 1, 0)");
+  await pool.query("INSERT INTO inbox_items VALUES (1, 6, 'moderation', 9, NULL, NULL, 'remove', 'spam', 5)");
   await pool.query("INSERT INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
   expect(await operate(source.config, ["backup", file])).toMatchObject({ status: 0 });
 });

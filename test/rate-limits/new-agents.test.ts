@@ -25,7 +25,16 @@ describe("the setting", () => {
   });
 
   it("names only the limits of agents that all replicas share", () => {
-    expect(newAgentLimitNames).toEqual(["posts", "comments", "votes", "communities", "keys", "edits", "reports"]);
+    expect(newAgentLimitNames).toEqual([
+      "posts",
+      "comments",
+      "votes",
+      "communities",
+      "keys",
+      "edits",
+      "reports",
+      "inbox",
+    ]);
     for (const name of newAgentLimitNames) expect(Object.keys(parseNewAgentQuotas(`${name}=1/1h`))).toEqual([name]);
   });
 

@@ -92,9 +92,10 @@ describe("agents", () => {
   });
 
   it("GET /agents/me answers the caller", async () => {
-    const { agent } = await ask("agents/me", { key: author.key }, 200, ["ok", "agent"]);
+    const { agent, inbox_unread } = await ask("agents/me", { key: author.key }, 200, ["ok", "agent", "inbox_unread"]);
     expect(fieldsOf(agent)).toEqual(agentFields);
     expect(agent).toMatchObject({ name: "Zeno", posts: 1, comments: 0 });
+    expect(inbox_unread).toEqual(expect.any(Number));
   });
 
   it("GET /agents/{name} answers the agent and its newest posts", async () => {

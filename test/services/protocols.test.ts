@@ -5,6 +5,7 @@ import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
+import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { type Service, startService } from "../support/service.ts";
 import { createGrpcCaller } from "./grpc-js.ts";
@@ -79,6 +80,10 @@ describe.each(protocols)("over %s", (protocol) => {
   it("every read shows what REST shows", async () => {
     const { getMe, getAgent } = AgentService.method;
     expect(await call(getMe, {}, author.key)).toEqual(await rest("agents/me", author.key));
+    const { listInbox } = InboxService.method;
+    const inbox = await call(listInbox, { limit: 1n }, voter.key);
+    expect(inbox).toEqual(await rest("agents/me/inbox?limit=1", voter.key));
+    expect(inbox.items).toMatchObject([{ type: "comment_reply", read: false }]);
     const profile = await call(getAgent, { name: "panaetius" });
     expect(profile).toEqual(await rest("agents/panaetius"));
     expect(profile.agent).toMatchObject({ resident: 3, bio: "Of Rhodes", karma: -1 });
@@ -113,7 +118,7 @@ describe.each(protocols)("over %s", (protocol) => {
     });
     expect(Object.keys(registered).toSorted()).toEqual(["agent", "api_key", "important"]);
     const key = registered.api_key as string;
-    expect({ agent: registered.agent }).toEqual(await rest("agents/me", key));
+    expect({ agent: registered.agent, inbox_unread: 0 }).toEqual(await rest("agents/me", key));
 
     const place = { name: `place-${suffix}`, title: "Place", description: "Here" };
     const community = await call(CommunityService.method.createCommunity, place, key);

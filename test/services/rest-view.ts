@@ -19,7 +19,9 @@ function elementView(field: DescField, value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (field.enum !== undefined) {
     const name = field.enum.values.find(({ number }) => number === value)?.name as string;
-    return name.replace(/^(?:FEED_(?:SORT|WINDOW)|MODERATION_(?:REASON|ROLE|ACT|ITEM))_/, "").toLowerCase();
+    return name
+      .replace(/^(?:FEED_(?:SORT|WINDOW)|MODERATION_(?:REASON|ROLE|ACT|ITEM)|INBOX_ITEM_TYPE)_/, "")
+      .toLowerCase();
   }
   if (field.message?.typeName === "google.protobuf.Timestamp") {
     const { seconds, nanos } = value as { seconds: bigint; nanos: number };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { TextCache } from "../../src/markdown/text-cache.ts";
 import { BodyRenderer } from "../../src/site/body-renderer.ts";
-import { TextCache } from "../../src/site/text-cache.ts";
 
 const signal = new AbortController().signal;
 const bodiesOf = (texts: string[]) => texts.map((text) => ({ text, heading: 3 }));

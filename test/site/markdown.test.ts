@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { maxBodyCost, parseCost, renderMarkdown } from "../../src/site/markdown.ts";
+import { maxBodyCost, parseCost } from "../../src/markdown/parse.ts";
+import { renderMarkdown } from "../../src/site/markdown.ts";
 
 const render = (body: string, heading = 2) => renderMarkdown(body, heading).toString();
 

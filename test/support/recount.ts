@@ -1,4 +1,5 @@
 import type { TestDatabase } from "./database.ts";
+import { recountInboxes } from "./inboxes.ts";
 
 /** The rules of the whole database. Each query lists the rows that break its rule. */
 const rules: Record<string, string> = {
@@ -85,6 +86,8 @@ export async function recount(db: TestDatabase): Promise<{ rule: string; rows: u
   );
   const misranked = posts.filter(({ score, created_at, hot }) => Math.abs(hot - hotOf(score, created_at)) > 1e-9);
   if (misranked.length > 0) broken.push({ rule: "posts.hot follows the formula", rows: misranked });
+  const inboxes = await recountInboxes(db);
+  if (inboxes.length > 0) broken.push({ rule: "inboxes follow from what stands", rows: inboxes });
   return broken;
 }
 

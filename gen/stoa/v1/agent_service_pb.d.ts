@@ -145,6 +145,13 @@ export declare type GetMeResponse = Message<"stoa.v1.GetMeResponse"> & {
    * @generated from field: stoa.v1.Agent agent = 1;
    */
   agent?: Agent | undefined;
+
+  /**
+   * How many items of your inbox are not marked as read.
+   *
+   * @generated from field: int64 inbox_unread = 2;
+   */
+  inboxUnread: bigint;
 };
 
 /**

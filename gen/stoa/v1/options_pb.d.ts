@@ -107,6 +107,11 @@ export enum Limit {
    * @generated from enum value: LIMIT_REPORTS = 8;
    */
   REPORTS = 8,
+
+  /**
+   * @generated from enum value: LIMIT_INBOX = 9;
+   */
+  INBOX = 9,
 }
 
 /**

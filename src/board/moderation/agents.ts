@@ -2,6 +2,7 @@ import { badInput, notFound, type StoaError } from "../../errors.ts";
 import { findAgentByName } from "../../store/tables/agents.ts";
 import { listCommentIdsByAuthor } from "../../store/tables/comments.ts";
 import { eraseReply } from "../../store/tables/idempotency-replies.ts";
+import { closeInbox } from "../../store/tables/inboxes.ts";
 import { listPostIdsByAuthor } from "../../store/tables/posts.ts";
 import { eraseTextsOfAuthor } from "../../store/tables/removed-posts.ts";
 import { keyLifetimeMs } from "../../store/tables/reply-check.ts";
@@ -103,6 +104,7 @@ export async function eraseAgent(unit: Unit, name: string, { reason, note }: Age
   }
   await revokeAll(unit, id, key_reply);
   await eraseAgentRow(unit.tx, id);
+  await closeInbox(unit.tx, id);
   await recordAct(unit, { role: "operator", act: "erase", item: "agent", itemId: id, reason, note });
   return id;
 }

@@ -14,6 +14,7 @@ import { addToCommentCount } from "../../store/tables/removed-posts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
+import { noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
 import { unknownComment } from "../missing.ts";
 import { changeOfRemoval, lockAnywhere } from "./posts.ts";
 import { recordAct } from "./record.ts";
@@ -46,9 +47,11 @@ export async function removeComment(
     await moveCommentToRemoved(tx, id, removal);
     await addToCommentCount(tx, postId, isPostRemoved, -1);
     await addToAgent(tx, authorId, { comments: -1 });
+    await noteRemoval(unit, { postId, commentId: id, authorId }, { moderator, act: "remove", reason: removal.reason });
     await closeReportsAbout(tx, "comment", id, now);
   } else if (change !== undefined) {
     await putCommentRemoval(tx, id, change);
+    await noteAct(unit, { postId, commentId: id, authorId }, { moderator, act: "remove", reason: removal.reason });
   } else {
     unit.unchanged = true;
   }
@@ -77,6 +80,7 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   // The new row locks its author for reading. So the author is locked for writing before.
   await addToAgent(tx, authorId, { comments: 1 });
   await moveCommentBack(tx, id);
+  await noteRestore(unit, { postId, commentId: id, authorId }, { moderator, act: "restore" });
   await recordAct(unit, { role, act: "restore", item: "comment", itemId: id });
   return showComment(tx, id);
 }

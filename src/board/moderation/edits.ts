@@ -6,6 +6,7 @@ import type { Caller } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
 import { decodeCursor, encodeCursor } from "../cursors.ts";
+import { noteEdit } from "../inbox/changes.ts";
 import { noSuchComment, noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
 import { showComment } from "./comments.ts";
@@ -30,8 +31,12 @@ export async function editPost(
   if (post === undefined) throw await noSuchPost(tx, id);
   if (post.author_id !== caller.id) throw forbidden("Only the author may change a post.");
   const { title = post.title, body = post.body } = input;
-  if (title === post.title && body === post.body) unit.unchanged = true;
-  else await putPostText(tx, id, title, body, now);
+  if (title === post.title && body === post.body) {
+    unit.unchanged = true;
+  } else {
+    await putPostText(tx, id, title, body, now);
+    await noteEdit(unit, { postId: id, commentId: null, authorId: caller.id }, post, { title, body });
+  }
   return showPost(tx, id);
 }
 
@@ -44,8 +49,12 @@ export async function editComment(unit: Unit, caller: Caller, id: number, body: 
   const comment = await lockComment(tx, id);
   if (comment === undefined) throw await noSuchComment(tx, id);
   if (comment.author_id !== caller.id) throw forbidden("Only the author may change a comment.");
-  if (body === comment.body) unit.unchanged = true;
-  else await putCommentText(tx, id, body, now);
+  if (body === comment.body) {
+    unit.unchanged = true;
+  } else {
+    await putCommentText(tx, id, body, now);
+    await noteEdit(unit, { postId: comment.post_id, commentId: id, authorId: caller.id }, comment, { body });
+  }
   return showComment(tx, id);
 }
 

@@ -15,6 +15,7 @@ import {
 } from "../../store/tables/removed-posts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
+import { noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
 import { noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
 import { recordAct } from "./record.ts";
@@ -47,9 +48,19 @@ export async function removePost(
     const score = await movePostToRemoved(tx, id, removal);
     await addPostToCommunity(tx, communityId, -1);
     await addToAgent(tx, authorId, { posts: -1, karma: -score });
+    await noteRemoval(
+      unit,
+      { postId: id, commentId: null, authorId },
+      { moderator, act: "remove", reason: removal.reason },
+    );
     await closeReportsAbout(tx, "post", id, now);
   } else if (change !== undefined) {
     await putPostRemoval(tx, id, change);
+    await noteAct(
+      unit,
+      { postId: id, commentId: null, authorId },
+      { moderator, act: "remove", reason: removal.reason },
+    );
   } else {
     unit.unchanged = true;
   }
@@ -78,6 +89,7 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
   await addPostToCommunity(tx, communityId, 1);
   await addToAgent(tx, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
   await movePostBack(tx, id);
+  await noteRestore(unit, { postId: id, commentId: null, authorId }, { moderator, act: "restore" });
   await recordAct(unit, { role, act: "restore", item: "post", itemId: id });
   return showPost(tx, id);
 }
@@ -92,7 +104,9 @@ export async function setPostLock(unit: Unit, moderator: Moderator, id: number, 
     unit.unchanged = true;
   } else {
     await putPostLock(tx, id, locked);
-    await recordAct(unit, { role, act: locked ? "lock" : "unlock", item: "post", itemId: id });
+    const act = locked ? "lock" : "unlock";
+    await noteAct(unit, { postId: id, commentId: null, authorId: post.author_id }, { moderator, act });
+    await recordAct(unit, { role, act, item: "post", itemId: id });
   }
   return showPost(tx, id);
 }

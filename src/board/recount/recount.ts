@@ -55,6 +55,8 @@ class Repairs {
   async repair(check: TableCheck, finding: Finding): Promise<boolean> {
     const definition = (await generatedColumns()).get(finding.subject);
     if (definition !== undefined) return this.#define(finding.subject, definition);
+    const { remove } = check;
+    if (remove !== undefined) return this.#board.write(this.#signal, ({ tx }) => remove(tx, finding.key));
     if (!isRepairable(check, finding)) return false;
     const id = Number(finding.key[check.key]);
     const row = `${check.table} ${id}`;

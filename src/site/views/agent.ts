@@ -1,7 +1,8 @@
 import type { Agent, Post } from "../../../gen/stoa/v1/resources_pb.js";
+import { truncate } from "../../markdown/truncate.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { ago, count, truncate } from "../text.ts";
+import { ago, count } from "../text.ts";
 import { postItem } from "./feed.ts";
 
 /** An agent and its newest posts. */

@@ -1,9 +1,10 @@
 import type { Moderator } from "../../../gen/stoa/v1/community_service_pb.js";
 import type { Feed } from "../../../gen/stoa/v1/feed_pb.js";
 import type { Community } from "../../../gen/stoa/v1/resources_pb.js";
+import { truncate } from "../../markdown/truncate.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { ago, counted, truncate, visibleTitle } from "../text.ts";
+import { ago, counted, visibleTitle } from "../text.ts";
 import { agentLink } from "./author.ts";
 import { type FeedPage, feedPath, feedView } from "./feed.ts";
 

@@ -1,10 +1,11 @@
 import { ModerationItem, ModerationRole, type Removal } from "../../../gen/stoa/v1/moderation_pb.js";
 import type { Comment, Post } from "../../../gen/stoa/v1/resources_pb.js";
-import { excerpt } from "../excerpt.ts";
+import { excerpt } from "../../markdown/excerpt.ts";
+import { truncate } from "../../markdown/truncate.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { removedName } from "../removed.ts";
-import { ago, count, counted, truncate, visibleTitle } from "../text.ts";
+import { ago, count, counted, visibleTitle } from "../text.ts";
 import type { ThreadedComment } from "../thread.ts";
 import { authorLink } from "./author.ts";
 import { removalText } from "./moderation-texts.ts";

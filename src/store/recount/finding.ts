@@ -1,5 +1,5 @@
 import { schemaFaultOf } from "../database/database-errors.ts";
-import type { Queryable } from "../database/queryable.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** A value of a row as it is stored or as it should be. */
 export type Value = string | number | null;
@@ -35,6 +35,8 @@ export interface TableCheck {
     | "agent_limits"
     | "comments"
     | "communities"
+    | "inboxes"
+    | "inbox_items"
     | "posts"
     | "removed_comments"
     | "removed_posts"
@@ -49,6 +51,8 @@ export interface TableCheck {
    * @param now milliseconds since 1970 (UTC)
    */
   find(db: Queryable, range: Range, now: number): Promise<Finding[]>;
+  /** Deletes the row of a finding if that is right. Without it rows are never deleted. @returns whether it was deleted */
+  remove?(tx: Tx, key: Finding["key"]): Promise<boolean>;
 }
 
 /** A range with more broken rows than this is read in smaller portions, so that findings take bounded memory. */

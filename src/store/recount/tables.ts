@@ -3,6 +3,7 @@ import { putCommentCount } from "../tables/removed-posts.ts";
 import { agentCheck } from "./agents.ts";
 import { communityCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";
+import { inboxCheck, inboxItemCheck } from "./inboxes.ts";
 import { agentLimitCheck, commentCheck, removedCommentCheck, voteCheck } from "./orphans.ts";
 import { postCheck } from "./posts.ts";
 import { removedPostCheck } from "./removed-posts.ts";
@@ -17,6 +18,8 @@ export const tableChecks: readonly TableCheck[] = [
   removedCommentCheck,
   agentCheck,
   agentLimitCheck,
+  inboxItemCheck,
+  inboxCheck,
 ];
 
 /** Whether `repairRow` can set the value that a finding is about. */

@@ -21,6 +21,8 @@ GRANT INSERT, UPDATE ON stoa.reports TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.moderations TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.moderation_notes TO 'stoa_serving'@'%';
 GRANT UPDATE ON stoa.moderation_head TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE ON stoa.inboxes TO 'stoa_serving'@'%';
+GRANT INSERT, DELETE ON stoa.inbox_items TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.idempotency_replies TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.agent_limits TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.address_limits TO 'stoa_serving'@'%';

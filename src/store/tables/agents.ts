@@ -122,8 +122,11 @@ export async function forgetKeyReply(tx: Tx, agentId: number, keyReply: Buffer):
   await tx.run("UPDATE agents SET key_reply = NULL WHERE id = ? AND key_reply = ?", [agentId, keyReply]);
 }
 
-export async function findAgent(db: Queryable, id: number): Promise<AgentRow | undefined> {
-  return (await db.rows<AgentRow>(`SELECT ${columns} FROM agents WHERE id = ?`, [id]))[0];
+/** An agent, and how many items of its inbox are unread. */
+export async function findAgent(db: Queryable, id: number): Promise<(AgentRow & { unread: number }) | undefined> {
+  const sql = `SELECT ${columns}, COALESCE((SELECT unread FROM inboxes WHERE agent_id = agents.id), 0) AS unread
+    FROM agents WHERE id = ?`;
+  return (await db.rows<AgentRow & { unread: number }>(sql, [id]))[0];
 }
 
 /** Adds to an agent's counters. It locks the agent, which is the last row of the board in the lock order. */

@@ -36,8 +36,30 @@ export async function insertComment(tx: Tx, comment: NewComment): Promise<number
   return insertId;
 }
 
-export async function commentExists(db: Queryable, postId: number, id: number): Promise<boolean> {
-  return (await db.rows("SELECT 1 FROM comments WHERE id = ? AND post_id = ?", [id, postId])).length > 0;
+/** Whom a new comment answers. */
+export interface Answered {
+  postAuthorId: number;
+  /** Null for a comment that replies to none. */
+  parentAuthorId: number | null;
+}
+
+/** The authors of a standing post and of a standing comment on it. Undefined when there is no such comment on the post. */
+export async function findAnswered(
+  db: Queryable,
+  postId: number,
+  parentId: number | null,
+): Promise<Answered | undefined> {
+  const rows =
+    parentId === null
+      ? await db.rows<Answered>("SELECT author_id AS postAuthorId, NULL AS parentAuthorId FROM posts WHERE id = ?", [
+          postId,
+        ])
+      : await db.rows<Answered>(
+          `SELECT p.author_id AS postAuthorId, c.author_id AS parentAuthorId FROM comments c JOIN posts p ON p.id = c.post_id
+           WHERE c.id = ? AND c.post_id = ?`,
+          [parentId, postId],
+        );
+  return rows[0];
 }
 
 const selectComment = `SELECT c.id, c.post_id, c.parent_id, c.body, a.name AS author, a.resident AS author_resident,

@@ -108,7 +108,10 @@ describe("a row that cannot be repaired is reported and left unchanged", () => {
     [
       "UPDATE comments SET parent_id = 4 WHERE id = 4",
       "UPDATE comments SET parent_id = 3 WHERE id = 4",
-      ["comments.parent_id id 4: comment 4 is not older"],
+      [
+        "comments.parent_id id 4: comment 4 is not older",
+        "inbox_items agent_id 2 id 2: it is about the words of others",
+      ],
     ],
     [
       "INSERT INTO agent_limits VALUES (99, 'posts', 1)",
@@ -198,7 +201,7 @@ describe("a part missing from the schema is reported, and the rest is counted", 
     [
       "ALTER TABLE comments RENAME COLUMN parent_id TO parent",
       "ALTER TABLE comments RENAME COLUMN parent TO parent_id",
-      ["comments: not checked: Unknown column"],
+      ["comments: not checked: Unknown column", "inbox_items: not checked: Unknown column"],
     ],
   ])("%s", async (damage, undo, expected) => {
     await service.db.rows("UPDATE communities SET post_count = 3");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { excerpt } from "../../src/site/excerpt.ts";
+import { excerpt } from "../../src/markdown/excerpt.ts";
 
 describe("an excerpt", () => {
   it.each([

@@ -1,7 +1,6 @@
-import type { Token } from "markdown-it";
-import { beginningOf, parseMarkdown } from "./markdown.ts";
-import { truncate } from "./text.ts";
+import { beginningOf, parseMarkdown, type Token } from "./parse.ts";
 import { TextCache } from "./text-cache.ts";
+import { truncate } from "./truncate.ts";
 
 /** How much of a body is parsed. This bounds the cost, and usual text has enough for an excerpt there. */
 const maxLength = 600;

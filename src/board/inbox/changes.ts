@@ -1,0 +1,110 @@
+import { findMentions } from "../../markdown/mentions.ts";
+import {
+  deleteItem,
+  type ItemCause,
+  type ItemKey,
+  listItemsAbout,
+  lockInboxes,
+  type Recipient,
+} from "../../store/tables/inboxes.ts";
+import { findCommentWords, findPostWords } from "../../store/tables/mentions.ts";
+import type { Queryable, Unit } from "../board.ts";
+import type { Moderator } from "../moderation/roles.ts";
+import type { ModerationAct, ModerationReason } from "../moderation/words.ts";
+import { idsOf, putItems } from "./notes.ts";
+import { recipientsOf } from "./recipients.ts";
+
+// What becomes of items when the words change that they are about.
+
+/** A post, or a comment on it. Its row is locked. */
+export interface Words {
+  postId: number;
+  /** Null for a post. */
+  commentId: number | null;
+  authorId: number;
+}
+
+/** An act of moderation on somebody's words. */
+export interface NotedAct {
+  moderator: Moderator;
+  act: Extract<ModerationAct, "remove" | "restore" | "lock" | "unlock">;
+  reason?: ModerationReason | null;
+}
+
+/** Notes an act of moderation in the inbox of the author, unless the author acts. */
+export async function noteAct(unit: Unit, words: Words, { moderator, act, reason = null }: NotedAct): Promise<void> {
+  const { authorId } = words;
+  if (moderator !== "operator" && moderator.id === authorId) return;
+  await putItems(unit, [{ agentId: authorId, type: "moderation" }], { ...causeOf(words), actorId: null, act, reason });
+}
+
+/** Takes the items about words that are removed out of all inboxes, and notes the act of moderation. */
+export async function noteRemoval(unit: Unit, words: Words, act: NotedAct): Promise<void> {
+  await takeItems(unit, await listItemsAbout(unit.tx, words), [words.authorId]);
+  await noteAct(unit, words, act);
+}
+
+/** Puts the items about words that are restored back under new ids, and notes the act of moderation. */
+export async function noteRestore(unit: Unit, words: Words, act: NotedAct): Promise<void> {
+  const recipients = await recipientsOfStanding(unit.tx, words);
+  await lockInboxes(unit.tx, [words.authorId, ...idsIn(recipients)]);
+  await putItems(unit, recipients, causeOf(words));
+  await noteAct(unit, words, act);
+}
+
+/** A text before an edit or after it. Comments have no title. */
+interface Text {
+  title?: string;
+  body: string;
+}
+
+/**
+ * Follows an edit: takes the items of agents that are not mentioned any more, and adds those of agents that are mentioned
+ * for the first time. The new text must be stored.
+ */
+export async function noteEdit(unit: Unit, words: Words, before: Text, after: Text): Promise<void> {
+  const [old, now] = [before, after].map(({ title, body }) => findMentions(body, title)) as [string[], string[]];
+  const gone = old.filter((name) => !now.includes(name));
+  const come = now.filter((name) => !old.includes(name));
+  if (gone.length + come.length === 0) return;
+  const { tx } = unit;
+  const items = await listItemsAbout(tx, words);
+  const goneIds = await idsOf(tx, gone);
+  const comeIds = await idsOf(tx, come);
+  const recipients = comeIds.length === 0 ? [] : await recipientsOfStanding(tx, words);
+  const added = recipients.filter(
+    ({ agentId, type }) =>
+      type === "mention" && comeIds.includes(agentId) && !items.some(({ agent_id }) => agent_id === agentId),
+  );
+  const taken = items.filter(({ agent_id, type }) => type === "mention" && goneIds.includes(agent_id));
+  await takeItems(unit, taken, idsIn(added));
+  await putItems(unit, added, causeOf(words));
+}
+
+/** Takes items out of their inboxes. @param others the agents whose inboxes are to be locked as well */
+async function takeItems({ tx }: Unit, items: readonly ItemKey[], others: readonly number[]): Promise<void> {
+  if (items.length === 0) return;
+  await lockInboxes(tx, [...others, ...items.map(({ agent_id }) => agent_id)]);
+  for (const item of items) await deleteItem(tx, item);
+}
+
+/** Who would get an item about words as they stand, in the order of the ids. */
+async function recipientsOfStanding(db: Queryable, { postId, commentId, authorId }: Words): Promise<Recipient[]> {
+  if (commentId === null) {
+    const post = await findPostWords(db, postId);
+    if (post === undefined) return [];
+    return recipientsOf({ authorId, mentioned: await idsOf(db, findMentions(post.body, post.title)) });
+  }
+  const comment = await findCommentWords(db, commentId);
+  if (comment === undefined) return [];
+  const { post_author: postAuthorId, parent_author: parentAuthorId, body } = comment;
+  return recipientsOf({ authorId, postAuthorId, parentAuthorId, mentioned: await idsOf(db, findMentions(body)) });
+}
+
+function causeOf({ postId, commentId, authorId }: Words): ItemCause {
+  return { postId, commentId, actorId: authorId, act: null, reason: null };
+}
+
+function idsIn(recipients: readonly Recipient[]): number[] {
+  return recipients.map(({ agentId }) => agentId);
+}

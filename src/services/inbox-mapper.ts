@@ -1,0 +1,28 @@
+import { type InboxItem, InboxItemTypeSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
+import type { InboxItemRow } from "../board/inbox/inbox.ts";
+import { excerpt } from "../markdown/excerpt.ts";
+import { acts, reasons, wordsOf } from "./moderation-words.ts";
+import { timestamp } from "./resource-mapper.ts";
+
+/** The maximum length of an excerpt, in code units. */
+const excerptLength = 200;
+const types = wordsOf<InboxItem["type"], string>(InboxItemTypeSchema);
+
+/** From a stored item to that of the contract. */
+export function toInboxItem(row: InboxItemRow): InboxItem {
+  const item: InboxItem = {
+    $typeName: "stoa.v1.InboxItem",
+    id: BigInt(row.id),
+    type: types.value(row.type),
+    postId: BigInt(row.post_id),
+    community: row.community,
+    excerpt: row.body === null ? "" : excerpt(row.body, excerptLength),
+    createdAt: timestamp(row.created_at),
+    read: row.is_read === 1,
+  };
+  if (row.comment_id !== null) item.commentId = BigInt(row.comment_id);
+  if (row.actor !== null) item.agent = row.actor;
+  if (row.act !== null) item.act = acts.value(row.act);
+  if (row.reason !== null) item.reason = reasons.value(row.reason);
+  return item;
+}

@@ -1,0 +1,47 @@
+import type { Queryable } from "../database/queryable.ts";
+
+/** The maximum number of names for `findMentioned`. */
+const maxNames = 10;
+const findStatement = `SELECT id, name_key FROM agents
+  WHERE name_key IN (${Array<string>(maxNames).fill("?").join(", ")}) AND name <> '[removed]'`;
+
+/** The ids of the agents with these names, by their lower-cased names. Unknown and erased agents are left out. */
+export async function findMentioned(db: Queryable, names: readonly string[]): Promise<Map<string, number>> {
+  const [first] = names;
+  if (first === undefined) return new Map();
+  const list = [...names, ...Array<string>(maxNames - names.length).fill(first)];
+  const rows = await db.rows<{ id: number; name_key: string }>(findStatement, list);
+  return new Map(rows.map(({ id, name_key }) => [name_key, id]));
+}
+
+/** A standing comment, and the authors that its items depend on. */
+export interface CommentWords {
+  post_id: number;
+  author_id: number;
+  body: string;
+  post_author: number;
+  /** Null if the comment is no reply. */
+  parent_author: number | null;
+}
+
+/** The post and the parent of a comment may be removed. */
+export async function findCommentWords(db: Queryable, id: number): Promise<CommentWords | undefined> {
+  const rows = await db.rows<CommentWords>(
+    `SELECT c.post_id, c.author_id, c.body, COALESCE(p.author_id, r.author_id) AS post_author,
+       COALESCE(k.author_id, d.author_id) AS parent_author
+     FROM comments c LEFT JOIN posts p ON p.id = c.post_id LEFT JOIN removed_posts r ON r.id = c.post_id
+     LEFT JOIN comments k ON k.id = c.parent_id LEFT JOIN removed_comments d ON d.id = c.parent_id
+     WHERE c.id = ?`,
+    [id],
+  );
+  return rows[0];
+}
+
+/** A standing post, as far as its items depend on it. */
+export async function findPostWords(
+  db: Queryable,
+  id: number,
+): Promise<{ author_id: number; title: string; body: string } | undefined> {
+  const sql = "SELECT author_id, title, body FROM posts WHERE id = ?";
+  return (await db.rows<{ author_id: number; title: string; body: string }>(sql, [id]))[0];
+}

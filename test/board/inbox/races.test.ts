@@ -1,0 +1,133 @@
+// Agents comment, edit, remove, restore and read at once, on two replicas. Every inbox then equals what the words say.
+import { beforeAll, expect, it } from "vitest";
+import { Board } from "../../../src/board/board.ts";
+import { forgetOldItems } from "../../../src/board/inbox/sweep.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
+import { randomNumbers } from "../../support/posts.ts";
+import { recount } from "../../support/recount.ts";
+import type { Reply } from "../../support/service.ts";
+
+let replicas: [Moderated, Moderated];
+let agents: Agent[];
+let moderator: Agent;
+
+beforeAll(async () => {
+  const first = await startModerated();
+  replicas = [first, await startModerated({ db: first.db })];
+  agents = await Promise.all(Array.from({ length: 12 }, (_, i) => first.register(`Racer${i}`)));
+  moderator = await first.register("Referee");
+  await first.found(moderator, "races");
+});
+
+function replica(turn: number): Moderated {
+  return replicas[turn % 2] as Moderated;
+}
+
+function agent(turn: number): Agent {
+  return agents[turn % agents.length] as Agent;
+}
+
+/** Refusals that such a race may cause. */
+const lost = ["not_found", "forbidden"];
+
+function expectFine({ status, body }: Reply): void {
+  if (status >= 400) expect([status, lost.includes(body.error)]).toEqual([status, true]);
+}
+
+it("inboxes equal a recount after parallel comments, mentions, edits, removals, restores and reads", async () => {
+  const [service] = replicas;
+  const posts = await Promise.all(
+    [0, 1, 2].map((i) => service.post(agent(i), { community: "races", body: `@Racer${i + 1}` })),
+  );
+  const comments = await Promise.all(
+    Array.from({ length: 12 }, (_, i) =>
+      service.comment(agent(i), posts[i % 3] as number, { body: `@Racer${(i * 5) % 12}` }),
+    ),
+  );
+  const random = randomNumbers(7);
+  const pick = (count: number) => Math.floor(random() * count);
+  const work = Array.from({ length: 400 }, (_, i) => {
+    const [on, key] = [replica(i), agent(pick(12)).key];
+    const at = pick(comments.length);
+    const comment = comments[at];
+    const post = posts[at % 3];
+    const body = `To @Racer${pick(12)}, @Racer${pick(12)} and @Racer${pick(12)}`;
+    const own = agent(at).key;
+    switch (pick(9)) {
+      case 0:
+      case 1:
+        return () => on.rest(`posts/${post}/comments`, { key, body: { body } });
+      case 2:
+        return () => on.rest(`posts/${post}/comments`, { key, body: { body, parent_id: comment } });
+      case 3:
+        return () => on.rest(`comments/${comment}`, { key: own, method: "PATCH", body: { body } });
+      case 4:
+        return () => on.rest(`comments/${comment}?reason=spam`, { key: moderator.key, method: "DELETE" });
+      case 5:
+        return () => on.rest(`comments/${comment}/restore`, { key: moderator.key, method: "POST" });
+      case 6:
+        return () => on.rest("agents/me/inbox/read", { key, body: { up_to: 1 + pick(40) } });
+      case 7:
+        return () =>
+          on.rest(`posts/${post}/${pick(2) === 0 ? "restore" : "lock"}`, { key: moderator.key, method: "POST" });
+      default:
+        return pick(2) === 0
+          ? () => on.rest(`posts/${post}?reason=spam`, { key: moderator.key, method: "DELETE" })
+          : () => on.rest(`posts/${post}/unlock`, { key: moderator.key, method: "POST" });
+    }
+  });
+  const replies = await Promise.all(work.map((each) => each()));
+  for (const reply of replies) expectFine(reply);
+  expect(replies.filter(({ status }) => status < 300).length).toBeGreaterThan(100);
+  expect(await recount(service.db)).toEqual([]);
+  const [row] = await service.db.rows<{ n: number }>("SELECT COUNT(*) AS n FROM inbox_items");
+  expect(row?.n).toBeGreaterThan(100);
+});
+
+it("an agent that is erased while others write to it is left with nothing", async () => {
+  const [service] = replicas;
+  const gone = await service.register("Leaver");
+  const post = await service.post(gone);
+  const writes = Array.from(
+    { length: 30 },
+    (_, i) => () =>
+      replica(i).rest(`posts/${post}/comments`, { key: agent(i).key, body: { body: `Stay, @Leaver ${i}` } }),
+  );
+  const erase = () => service.operator.eraseAgent({ name: "Leaver", reason: spam });
+  const [, ...replies] = await Promise.all([erase(), ...writes.map((each) => each())]);
+  for (const { status } of replies) expect(status).toBe(201);
+  const [inbox] = await service.db.rows<{ agent_id: number; unread: number; read_up_to: number; newest: number }>(
+    "SELECT b.* FROM inboxes b JOIN agents a ON a.id = b.agent_id WHERE a.name_key = 'leaver'",
+  );
+  expect(inbox).toMatchObject({ unread: 0, read_up_to: inbox?.newest });
+  const sql = "SELECT id FROM inbox_items WHERE agent_id = ? AND id > ?";
+  expect(await service.db.rows(sql, [inbox?.agent_id, inbox?.newest])).toEqual([]);
+  expect(await recount(service.db)).toEqual([]);
+});
+
+it("the sweep takes old items while others come and are read, and the counters stay right", async () => {
+  const [service] = replicas;
+  const { db } = service;
+  await db.rows("UPDATE inbox_items SET created_at = 1 WHERE id % 2 = 0");
+  const posts = await Promise.all([0, 1].map((i) => service.post(agent(i))));
+  const database = new Database({ address: db.config, connections: 4 });
+  const board = new Board(database, Date.now);
+  const { signal } = new AbortController();
+  await Promise.all([
+    forgetOldItems(board, signal),
+    forgetOldItems(board, signal),
+    ...Array.from({ length: 40 }, (_, i) =>
+      i % 2 === 0
+        ? replica(i).rest(`posts/${posts[i % 4 === 0 ? 0 : 1]}/comments`, {
+            key: agent(i + 3).key,
+            body: { body: "Still" },
+          })
+        : replica(i).rest("agents/me/inbox/read", { key: agent(i).key, body: { up_to: i } }),
+    ),
+  ]);
+  await database.close();
+  expect(await db.rows("SELECT agent_id, id FROM inbox_items WHERE created_at = 1")).toEqual([]);
+  const wrong = (await recount(db)).flatMap(({ rows }) => rows).filter((each) => !String(each).startsWith("missing"));
+  expect(wrong).toEqual([]);
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { findMentions } from "../../src/markdown/mentions.ts";
+
+describe("mentions", () => {
+  it.each([
+    ["@Zeno, and @chrysippus!", ["zeno", "chrysippus"]],
+    ["(@Zeno) *@Kleanthes* **@a_b-c** @@Panaitios", ["zeno", "kleanthes", "a_b-c", "panaitios"]],
+    ["@zeno @ZENO @Zeno", ["zeno"]],
+    ["[@Zeno](https://example.com/@Kleanthes)", ["zeno"]],
+    ["@Zenoさん、こんにちは@Kleanthes", ["zeno", "kleanthes"]],
+    [
+      "# @Zeno\n\n> @Kleanthes\n\n- @Panaitios\n\n| @Poseidonios |\n|---|\n| @Hekaton |",
+      ["zeno", "kleanthes", "panaitios", "poseidonios", "hekaton"],
+    ],
+  ])("are found in %j", (body, names) => {
+    expect(findMentions(body)).toEqual(names);
+  });
+
+  it.each([
+    ["zeno@stoa.example", "after a word"],
+    ["é@zeno _@ zeno **a**@zeno 1@zeno", "after a word"],
+    ["@ab @-zeno @_zeno @", "what is no name"],
+    [`@${"z".repeat(33)}`, "what is too long for a name"],
+    ["`@zeno` ``@zeno``", "code"],
+    ["```\n@zeno\n```\n\n~~~ @zeno\n@zeno\n~~~\n\n    @zeno", "a block of code"],
+    ["https://example.com/@zeno <https://example.com/@zeno>", "an address"],
+  ])("are not found in %j: %s", (body) => {
+    expect(findMentions(body)).toEqual([]);
+  });
+
+  it("count in a title, before the body and as plain text", () => {
+    expect(findMentions("@kleanthes and @zeno", "`@Zeno`")).toEqual(["zeno", "kleanthes"]);
+  });
+
+  it("are ten at most", () => {
+    const names = Array.from({ length: 12 }, (_, index) => `agent${index}`);
+    expect(findMentions(names.map((name) => `@${name}`).join(" "))).toEqual(names.slice(0, 10));
+    expect(findMentions("@again", names.map((name) => `@${name}`).join(" "))).toEqual(names.slice(0, 10));
+  });
+
+  it.each([
+    ["[".repeat(9_990)],
+    ["`@zeno ".repeat(1_400)],
+    ["@zeno".repeat(2_000)],
+    ["@".repeat(10_000)],
+    [`${"> ".repeat(2_000)}@zeno`],
+    ["@zeno|".repeat(1_600)],
+  ])("take bounded time to find in a hostile text", (text) => {
+    findMentions(text);
+    const begun = performance.now();
+    findMentions(text);
+    expect(performance.now() - begun).toBeLessThan(50);
+  });
+});
