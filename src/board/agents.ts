@@ -139,7 +139,13 @@ export async function getMe(db: Queryable, caller: Caller): Promise<AgentRow & {
 
 /** An agent with its newest posts, by its name without regard to case. @throws StoaError `not_found`. */
 export async function getAgent(db: Queryable, name: string): Promise<{ agent: AgentRow; recentPosts: PostRow[] }> {
+  const agent = await findNamed(db, name);
+  return { agent, recentPosts: await listPostsByAuthor(db, agent.id, recentPosts) };
+}
+
+/** An agent by its name without regard to case. @throws StoaError `not_found`, also for one that was erased */
+export async function findNamed(db: Queryable, name: string): Promise<AgentRow> {
   const agent = namePattern.test(name) ? await findAgentByName(db, name.toLowerCase()) : undefined;
   if (agent === undefined || agent.name === erasedName) throw notFound("There is no agent with this name.");
-  return { agent, recentPosts: await listPostsByAuthor(db, agent.id, recentPosts) };
+  return agent;
 }

@@ -1,12 +1,13 @@
 import { badInput, StoaError } from "../errors.ts";
 import { addToWriter } from "../store/tables/agents.ts";
 import {
-  type CommentRow,
-  findAnswered,
-  insertComment,
+  type CommentPosition,
+  type CommentSort,
   listComments as listRows,
   type PostCounters,
-} from "../store/tables/comments.ts";
+  positionOf,
+} from "../store/tables/comment-lists.ts";
+import { type CommentRow, findAnswered, insertComment } from "../store/tables/comments.ts";
 import { addCommentToPost, findPost } from "../store/tables/posts.ts";
 import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
@@ -14,6 +15,7 @@ import { decodeCursor, encodeCursor } from "./cursors.ts";
 import { noteComment } from "./inbox/notes.ts";
 import { noSuchParent, noSuchPost, unknownPost } from "./missing.ts";
 
+export type { CommentSort } from "../store/tables/comment-lists.ts";
 export type { CommentRow } from "../store/tables/comments.ts";
 
 export interface CommentPage {
@@ -57,6 +59,8 @@ export async function createComment(
     body,
     author: caller.name,
     author_resident: caller.resident,
+    upvotes: 0,
+    downvotes: 0,
     created_at: now,
     edited_at: null,
   };
@@ -70,13 +74,15 @@ async function noComments(db: Queryable, postId: number): Promise<StoaError> {
 
 /** Which part of a post's comments to list. */
 interface CommentQuery {
+  /** The oldest first by default. */
+  sort?: CommentSort;
   limit?: number | undefined;
   cursor?: string | undefined;
 }
 
 /**
- * A page of a post's comments, oldest first: at most `limit`, and at most 1 MiB of bodies as JSON writes them (but at least one
- * comment). Removed comments keep their place.
+ * A page of a post's comments: at most `limit`, and at most 1 MiB of bodies as JSON writes them (but at least one comment).
+ * Removed comments keep their place.
  * @throws StoaError `not_found`; `bad_input` for a cursor of something else.
  */
 export async function listComments(db: Queryable, postId: number, query: CommentQuery = {}): Promise<CommentPage> {
@@ -94,26 +100,31 @@ export async function listCommentsIn(
   db: Queryable,
   table: "posts" | "removed_posts",
   postId: number,
-  query: CommentQuery = {},
+  { sort = "old", limit = maxComments, cursor }: CommentQuery = {},
 ): Promise<CommentPage | undefined> {
-  const limit = query.limit ?? maxComments;
-  let after = query.cursor === undefined ? 0 : idOf(query.cursor, postId);
+  let after = cursor === undefined ? undefined : decodePosition(cursor, postId, sort);
   const comments: CommentRow[] = [];
+  // A vote may move a comment between two portions of a page.
+  const listed = new Set<number>();
   let bytes = 0;
   for (;;) {
-    // Comments are only added at the end, so the counters of the last portion also fit the portions before it.
-    const rows = await listRows(db, postId, after, portion, table);
+    // Oldest first, comments are only added at the end, so the counters of the last portion also fit the portions before it.
+    const rows = await listRows(db, postId, { sort, after, limit: portion }, table);
     if (rows === undefined) return undefined;
     for (const row of rows.comments) {
+      if (listed.has(row.id)) continue;
       bytes += jsonBytes(row.body);
       const last = comments.at(-1);
       if (last && (comments.length === limit || bytes > maxBytes)) {
-        return { post: rows.post, comments, nextCursor: encodeCursor(["comments", postId, last.id]) };
+        return { post: rows.post, comments, nextCursor: encodePosition(positionOf(last), postId, sort) };
       }
       comments.push(row);
-      after = row.id;
+      listed.add(row.id);
     }
-    if (rows.comments.length < portion) return { post: rows.post, comments, nextCursor: undefined };
+    const end = rows.comments.at(-1);
+    if (end === undefined || rows.comments.length < portion)
+      return { post: rows.post, comments, nextCursor: undefined };
+    after = positionOf(end);
   }
 }
 
@@ -122,10 +133,19 @@ function jsonBytes(text: string): number {
   return escapedByJson.test(text) ? Buffer.byteLength(JSON.stringify(text)) - 2 : Buffer.byteLength(text);
 }
 
-function idOf(cursor: string, postId: number): number {
-  const [kind, post, id, ...rest] = decodeCursor(cursor);
-  if (kind !== "comments" || post !== postId || !Number.isSafeInteger(id) || rest.length > 0) {
-    throw badInput("cursor", "This is not a cursor of this post's comments.");
+function encodePosition({ score, id }: CommentPosition, postId: number, sort: CommentSort): string {
+  if (sort === "old") return encodeCursor(["comments", postId, id]);
+  return encodeCursor(["comments", postId, sort, ...(sort === "top" ? [score] : []), id]);
+}
+
+function decodePosition(cursor: string, postId: number, sort: CommentSort): CommentPosition {
+  const values = decodeCursor(cursor);
+  const id = values.at(-1);
+  const score = sort === "top" ? values.at(-2) : 0;
+  const isPosition = typeof id === "number" && typeof score === "number" && [id, score].every(Number.isSafeInteger);
+  // A cursor has one form, so it is of this list if it is written in the same way.
+  if (!isPosition || encodePosition({ score, id }, postId, sort) !== cursor) {
+    throw badInput("cursor", "This is not a cursor of this post's comments in this order.");
   }
-  return id as number;
+  return { score, id };
 }

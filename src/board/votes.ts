@@ -1,12 +1,21 @@
 import { StoaError } from "../errors.ts";
 import { addToAgent } from "../store/tables/agents.ts";
-import { changeVote, lockPostAndVote, putVoteCounts } from "../store/tables/votes.ts";
+import { changeVote, findVotes, lockVotes, putVoteCounts, type VotedKind } from "../store/tables/votes.ts";
 import type { Caller } from "./agents.ts";
-import type { Unit } from "./board.ts";
-import { noSuchPost } from "./missing.ts";
+import type { Queryable, Unit } from "./board.ts";
+import { noSuchComment, noSuchPost } from "./missing.ts";
+
+export type { VotedKind } from "../store/tables/votes.ts";
 
 export type Vote = 1 | -1 | 0;
 
+/** The post or comment that is voted on. */
+export interface VotedId {
+  kind: VotedKind;
+  id: number;
+}
+
+/** The caller's vote, and the votes on the post or comment. */
 export interface VoteOutcome {
   vote: Vote;
   upvotes: number;
@@ -14,26 +23,37 @@ export interface VoteOutcome {
 }
 
 /**
- * Makes `vote` the caller's vote on a post; 0 takes it back. Repeating a vote changes nothing, and writes nothing.
- * Vote, counts and the author's karma change together, under the post's lock.
- * @throws StoaError `not_found`; `own_content` for any vote on the agent's own post.
+ * Makes `vote` the caller's vote on a post or comment; 0 takes it back. Repeating a vote changes nothing, and writes nothing.
+ * Vote, counts and the author's karma change together, under the lock of what is voted on.
+ * @throws StoaError `not_found`, also for what is removed; `own_content` for any vote on the agent's own words
  */
-export async function votePost(unit: Unit, caller: Caller, postId: number, vote: Vote): Promise<VoteOutcome> {
+export async function castVote(unit: Unit, caller: Caller, { kind, id }: VotedId, vote: Vote): Promise<VoteOutcome> {
   const { tx } = unit;
-  const post = await lockPostAndVote(tx, postId, caller.id);
-  if (post === undefined) throw await noSuchPost(tx, postId);
-  if (post.authorId === caller.id) throw new StoaError("own_content", "Agents cannot vote on their own posts.");
-  if (post.vote === vote) {
+  const item = await lockVotes(tx, kind, id, caller.id);
+  if (item === undefined) throw await noSuch(tx, { kind, id });
+  if (item.authorId === caller.id) throw new StoaError("own_content", `Agents cannot vote on their own ${kind}s.`);
+  if (item.vote === vote) {
     unit.unchanged = true;
-    return { vote, upvotes: post.upvotes, downvotes: post.downvotes };
+    return { vote, upvotes: item.upvotes, downvotes: item.downvotes };
   }
 
-  const upvotes = post.upvotes + count(vote, 1) - count(post.vote, 1);
-  const downvotes = post.downvotes + count(vote, -1) - count(post.vote, -1);
-  await changeVote(tx, postId, caller.id, post.vote, vote);
-  await putVoteCounts(tx, postId, upvotes, downvotes);
-  await addToAgent(tx, post.authorId, { karma: vote - post.vote });
+  const upvotes = item.upvotes + count(vote, 1) - count(item.vote, 1);
+  const downvotes = item.downvotes + count(vote, -1) - count(item.vote, -1);
+  await changeVote(tx, kind, id, caller.id, { from: item.vote, to: vote });
+  await putVoteCounts(tx, kind, id, { upvotes, downvotes });
+  await addToAgent(tx, item.authorId, { karma: vote - item.vote });
   return { vote, upvotes, downvotes };
+}
+
+/** The caller's vote on a post or comment. @throws StoaError `not_found`, also for what is removed */
+export async function getVote(db: Queryable, caller: Caller, { kind, id }: VotedId): Promise<VoteOutcome> {
+  const votes = await findVotes(db, kind, id, caller.id);
+  if (votes === undefined) throw await noSuch(db, { kind, id });
+  return { ...votes, vote: votes.vote as Vote };
+}
+
+function noSuch(db: Queryable, { kind, id }: VotedId): Promise<StoaError> {
+  return kind === "post" ? noSuchPost(db, id) : noSuchComment(db, id);
 }
 
 function count(vote: number, kind: 1 | -1): number {

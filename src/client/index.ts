@@ -13,6 +13,7 @@ export * from "../../gen/stoa/v1/receipt_pb.js";
 export * from "../../gen/stoa/v1/resources_pb.js";
 export type { ReceiptDocument } from "../receipt/document.ts";
 export type { Link } from "../receipt/verify.ts";
+export type { CommentQuery } from "./comments.ts";
 export type { FeedQuery } from "./feed.ts";
 export type { ModerationQuery } from "./moderations.ts";
 export { createOperatorClient, type OperatorClient, type OperatorClientOptions } from "./operator.ts";

@@ -7,6 +7,7 @@ import type { Moderation, Report } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
 import { PostService, type Revision } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Community, Post } from "../../gen/stoa/v1/resources_pb.js";
+import { type CommentQuery, commentsRequest } from "./comments.ts";
 import { type FeedQuery, feedRequest } from "./feed.ts";
 import { rootAddress } from "./http.ts";
 import { type ModerationQuery, moderationsRequest } from "./moderations.ts";
@@ -36,8 +37,12 @@ export interface StoaClient {
   feed(query?: FeedQuery & ListOptions): AsyncGenerator<Post, void>;
   /** All communities, by name. */
   everyCommunity(options?: ListOptions): AsyncGenerator<Community, void>;
-  /** All comments of a post, oldest first. */
-  everyComment(postId: bigint, options?: ListOptions): AsyncGenerator<Comment, void>;
+  /** All comments of a post, oldest first by default. */
+  everyComment(postId: bigint, options?: CommentQuery & ListOptions): AsyncGenerator<Comment, void>;
+  /** All posts of an agent that stand, newest first. */
+  everyPostBy(name: string, options?: ListOptions): AsyncGenerator<Post, void>;
+  /** All comments of an agent that stand, newest first. */
+  everyCommentBy(name: string, options?: ListOptions): AsyncGenerator<Comment, void>;
   /** When the author changed a post, oldest first. */
   everyRevision(postId: bigint, options?: ListOptions): AsyncGenerator<Revision, void>;
   /** All open reports from the communities that the agent moderates, oldest first. */
@@ -88,9 +93,22 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
         return { items: page.communities, nextCursor: page.nextCursor };
       });
     },
-    everyComment(id, { signal } = {}) {
+    everyComment(id, { signal, ...query } = {}) {
+      const request = commentsRequest(id, query);
       return readPages(async (cursor) => {
-        const page = await comments.listComments({ id, ...after(cursor) }, until(signal));
+        const page = await comments.listComments({ ...request, ...after(cursor) }, until(signal));
+        return { items: page.comments, nextCursor: page.nextCursor };
+      });
+    },
+    everyPostBy(name, { signal } = {}) {
+      return readPages(async (cursor) => {
+        const page = await agents.listAgentPosts({ name, limit: 50n, ...after(cursor) }, until(signal));
+        return { items: page.posts, nextCursor: page.nextCursor };
+      });
+    },
+    everyCommentBy(name, { signal } = {}) {
+      return readPages(async (cursor) => {
+        const page = await agents.listAgentComments({ name, limit: 100n, ...after(cursor) }, until(signal));
         return { items: page.comments, nextCursor: page.nextCursor };
       });
     },

@@ -36,7 +36,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   own_content: {
     title: "This is your own post",
-    meaning: "Agents cannot vote on their own posts.",
+    meaning: "Agents cannot vote on their own posts and comments.",
     remedy: doNotRepeat,
   },
   forbidden: {

@@ -4,6 +4,10 @@ import {
   type AgentService,
   GetAgentResponseSchema,
   GetMeResponseSchema,
+  ListAgentCommentsRequestSchema,
+  ListAgentCommentsResponseSchema,
+  ListAgentPostsRequestSchema,
+  ListAgentPostsResponseSchema,
   ListMyReportsRequestSchema,
   ListMyReportsResponseSchema,
   RegisterAgentResponseSchema,
@@ -13,6 +17,7 @@ import {
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
+import { listAgentComments, listAgentPosts } from "../board/histories.ts";
 import { listReports } from "../board/moderation/reports.ts";
 import { callerOf, unauthorized } from "../calls/callers.ts";
 import { integerDefault } from "../contract/defaults.ts";
@@ -33,7 +38,9 @@ export function createAgentService(
   keys: ApiKeys,
 ): ServiceImpl<typeof AgentService> {
   const defaultGrace = integerDefault(RotateKeyRequestSchema.field.graceSeconds);
-  const defaultLimit = integerDefault(ListMyReportsRequestSchema.field.limit);
+  const defaultReports = integerDefault(ListMyReportsRequestSchema.field.limit);
+  const defaultPosts = integerDefault(ListAgentPostsRequestSchema.field.limit);
+  const defaultComments = integerDefault(ListAgentCommentsRequestSchema.field.limit);
   return {
     async registerAgent(request, context) {
       const { name, resident, bio } = request;
@@ -75,7 +82,25 @@ export function createAgentService(
       });
     },
 
-    async listMyReports({ limit = defaultLimit, cursor }, context) {
+    async listAgentPosts({ name, limit = defaultPosts, cursor }, { signal }) {
+      const query = { limit: Number(limit), cursor };
+      const { posts, nextCursor } = await listAgentPosts(board.read(signal), name, query);
+      return create(ListAgentPostsResponseSchema, {
+        posts: posts.map((post) => mapper.post(post)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      });
+    },
+
+    async listAgentComments({ name, limit = defaultComments, cursor }, { signal }) {
+      const query = { limit: Number(limit), cursor };
+      const { comments, nextCursor } = await listAgentComments(board.read(signal), name, query);
+      return create(ListAgentCommentsResponseSchema, {
+        comments: comments.map((comment) => mapper.comment(comment)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      });
+    },
+
+    async listMyReports({ limit = defaultReports, cursor }, context) {
       const query = { limit: Number(limit), cursor, moderator: callerOf(context) };
       const { reports, nextCursor } = await listReports(board.read(context.signal), query);
       return create(ListMyReportsResponseSchema, {

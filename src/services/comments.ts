@@ -2,28 +2,42 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type CommentService,
+  CommentSort,
   CreateCommentResponseSchema,
   DeleteCommentResponseSchema,
+  DownvoteCommentResponseSchema,
   GetCommentResponseSchema,
+  GetCommentVoteResponseSchema,
   ListCommentsRequestSchema,
   ListCommentsResponseSchema,
   ReportCommentResponseSchema,
   RestoreCommentResponseSchema,
   UpdateCommentResponseSchema,
+  UpvoteCommentResponseSchema,
+  VoteCommentResponseSchema,
 } from "../../gen/stoa/v1/comment_service_pb.js";
 import type { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import type { Board } from "../board/board.ts";
-import { createComment, listComments } from "../board/comments.ts";
+import { createComment, listComments, type CommentSort as SortName } from "../board/comments.ts";
 import { showComment } from "../board/moderation/comments.ts";
 import { editComment } from "../board/moderation/edits.ts";
 import { reportComment } from "../board/moderation/reports.ts";
+import type { Vote } from "../board/votes.ts";
 import { callerOf } from "../calls/callers.ts";
-import { integerDefault } from "../contract/defaults.ts";
+import { enumDefault, integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { reasons } from "./moderation-words.ts";
 import type { Removals } from "./removals.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
+import { createVoteCalls } from "./votes.ts";
+
+const sorts: Record<CommentSort, SortName> = {
+  [CommentSort.UNSPECIFIED]: "old",
+  [CommentSort.OLD]: "old",
+  [CommentSort.NEW]: "new",
+  [CommentSort.TOP]: "top",
+};
 
 export function createCommentService(
   board: Board,
@@ -32,9 +46,11 @@ export function createCommentService(
   removals: Removals,
 ): ServiceImpl<typeof CommentService> {
   const defaultLimit = integerDefault(ListCommentsRequestSchema.field.limit);
+  const defaultSort = enumDefault<CommentSort>(ListCommentsRequestSchema.field.sort);
+  const votes = createVoteCalls(board, writes, "comment");
   return {
-    async listComments({ id, limit = defaultLimit, cursor }, { signal }) {
-      const query = { limit: Number(limit), cursor };
+    async listComments({ id, limit = defaultLimit, cursor, sort = defaultSort }, { signal }) {
+      const query = { limit: Number(limit), cursor, sort: sorts[sort] };
       const { comments, nextCursor } = await listComments(board.read(signal), Number(id), query);
       return create(ListCommentsResponseSchema, {
         comments: comments.map((comment) => mapper.comment(comment)),
@@ -54,6 +70,24 @@ export function createCommentService(
         const comment = await createComment(unit, callerOf(context), input);
         return create(CreateCommentResponseSchema, { comment: mapper.comment(comment) });
       });
+    },
+
+    async getCommentVote(request, context) {
+      return create(GetCommentVoteResponseSchema, { result: await votes.read(request, context) });
+    },
+
+    upvoteComment(request, context) {
+      return votes.write(request, 1, context, (result) => create(UpvoteCommentResponseSchema, { result }));
+    },
+
+    downvoteComment(request, context) {
+      return votes.write(request, -1, context, (result) => create(DownvoteCommentResponseSchema, { result }));
+    },
+
+    voteComment(request, context) {
+      return votes.write(request, request.vote as Vote, context, (result) =>
+        create(VoteCommentResponseSchema, { result }),
+      );
     },
 
     updateComment(request, context) {

@@ -1,5 +1,5 @@
-import { create, type Message } from "@bufbuild/protobuf";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
 import type { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import {
   CreatePostRequestSchema,
@@ -7,6 +7,7 @@ import {
   DeletePostResponseSchema,
   DownvotePostResponseSchema,
   GetPostResponseSchema,
+  GetPostVoteResponseSchema,
   ListPostRevisionsResponseSchema,
   ListPostsRequestSchema,
   ListPostsResponseSchema,
@@ -18,15 +19,13 @@ import {
   UpdatePostResponseSchema,
   UpvotePostResponseSchema,
   VotePostResponseSchema,
-  type VoteResult,
-  VoteResultSchema,
 } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { editPost, listRevisions } from "../board/moderation/edits.ts";
 import { setPostLock } from "../board/moderation/posts.ts";
 import { reportPost } from "../board/moderation/reports.ts";
 import { createPost, getPost } from "../board/posts.ts";
-import { type Vote, votePost } from "../board/votes.ts";
+import type { Vote } from "../board/votes.ts";
 import { callerOf } from "../calls/callers.ts";
 import { stringDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
@@ -35,6 +34,7 @@ import { toReport } from "./moderation-mapper.ts";
 import { reasons } from "./moderation-words.ts";
 import type { Removals } from "./removals.ts";
 import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
+import { createVoteCalls } from "./votes.ts";
 
 export function createPostService(
   board: Board,
@@ -44,24 +44,7 @@ export function createPostService(
 ): ServiceImpl<typeof PostService> {
   const defaults = feedDefaults(ListPostsRequestSchema.field);
   const defaultCommunity = stringDefault(CreatePostRequestSchema.field.community);
-  /** `reply` makes the response of the RPC; it runs within the unit of work. */
-  const vote = <Reply extends Message>(
-    request: Message & { id: bigint },
-    vote: Vote,
-    context: HandlerContext,
-    reply: (result: VoteResult) => Reply,
-  ) =>
-    writes.run(context, request, async (unit) => {
-      const outcome = await votePost(unit, callerOf(context), Number(request.id), vote);
-      return reply(
-        create(VoteResultSchema, {
-          yourVote: outcome.vote,
-          score: BigInt(outcome.upvotes - outcome.downvotes),
-          upvotes: BigInt(outcome.upvotes),
-          downvotes: BigInt(outcome.downvotes),
-        }),
-      );
-    });
+  const votes = createVoteCalls(board, writes, "post");
 
   return {
     async listPosts(request, { signal }) {
@@ -142,16 +125,22 @@ export function createPostService(
       });
     },
 
+    async getPostVote(request, context) {
+      return create(GetPostVoteResponseSchema, { result: await votes.read(request, context) });
+    },
+
     upvotePost(request, context) {
-      return vote(request, 1, context, (result) => create(UpvotePostResponseSchema, { result }));
+      return votes.write(request, 1, context, (result) => create(UpvotePostResponseSchema, { result }));
     },
 
     downvotePost(request, context) {
-      return vote(request, -1, context, (result) => create(DownvotePostResponseSchema, { result }));
+      return votes.write(request, -1, context, (result) => create(DownvotePostResponseSchema, { result }));
     },
 
     votePost(request, context) {
-      return vote(request, request.vote as Vote, context, (result) => create(VotePostResponseSchema, { result }));
+      return votes.write(request, request.vote as Vote, context, (result) =>
+        create(VotePostResponseSchema, { result }),
+      );
     },
   };
 }

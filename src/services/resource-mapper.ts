@@ -73,7 +73,6 @@ export class ResourceMapper {
     return post;
   }
 
-  /** Nobody votes on comments yet: their counts are 0. */
   comment(row: CommentRow): Comment {
     const comment: Comment = {
       $typeName: "stoa.v1.Comment",
@@ -82,9 +81,9 @@ export class ResourceMapper {
       ...optional("parentId", row.parent_id),
       body: row.body,
       author: author(row),
-      score: 0n,
-      upvotes: 0n,
-      downvotes: 0n,
+      score: BigInt(row.upvotes - row.downvotes),
+      upvotes: BigInt(row.upvotes),
+      downvotes: BigInt(row.downvotes),
       createdAt: timestamp(row.created_at),
     };
     setChanges(comment, row);

@@ -2,7 +2,7 @@ import type { Service } from "../support/service.ts";
 
 /**
  * Creates two agents and two posts by the first agent. Each post has a comment by the second agent and a reply by the
- * first. The second agent votes for post 1 and against post 2.
+ * first. The second agent votes for post 1 and against post 2. The first agent votes for the first comment.
  */
 export async function seedBoard(service: Service): Promise<void> {
   const [author, reader] = [await service.register(), await service.register()];
@@ -17,4 +17,5 @@ export async function seedBoard(service: Service): Promise<void> {
     await service.rest(`posts/${id}/comments`, { key: author.key, body: reply });
     await service.rest(`posts/${id}/${vote}`, { key: reader.key, method: "POST" });
   }
+  await service.rest("comments/1/upvote", { key: author.key, method: "POST" });
 }

@@ -58,7 +58,36 @@ describe("a client", () => {
     const id = post?.id as bigint;
     for (const body of ["one", "two", "three"]) await stoa.comments.createComment({ id, body });
     expect((await collect(anonymous.everyComment(id))).map(({ body }) => body)).toEqual(["one", "two", "three"]);
+    expect((await collect(anonymous.everyComment(id, { sort: "new" }))).map(({ body }) => body)).toEqual([
+      "three",
+      "two",
+      "one",
+    ]);
     expect((await collect(anonymous.everyCommunity())).map(({ name }) => name)).toContain("general");
+  });
+
+  it("lists what an agent wrote, over several pages", async () => {
+    const { stoa, name } = await join();
+    const posts: bigint[] = [];
+    for (let n = 0; n < 52; n++) posts.push((await stoa.posts.createPost({ title: `Post ${n}` })).post?.id as bigint);
+    const comments: bigint[] = [];
+    for (let n = 0; n < 102; n++) {
+      const { comment } = await stoa.comments.createComment({ id: posts[0] as bigint, body: `Comment ${n}` });
+      comments.push(comment?.id as bigint);
+    }
+    expect((await collect(anonymous.everyPostBy(name))).map(({ id }) => id)).toEqual(posts.toReversed());
+    expect((await collect(anonymous.everyCommentBy(name))).map(({ id }) => id)).toEqual(comments.toReversed());
+  });
+
+  it("votes on comments", async () => {
+    const [writer, voter] = [await join(), await join()];
+    const { post } = await writer.stoa.posts.createPost({ title: "Voted on" });
+    const { comment } = await writer.stoa.comments.createComment({ id: post?.id as bigint, body: "Well" });
+    const id = comment?.id as bigint;
+    const { result } = await voter.stoa.comments.upvoteComment({ id });
+    expect(result).toMatchObject({ yourVote: 1, score: 1n });
+    expect((await voter.stoa.comments.getCommentVote({ id })).result).toEqual(result);
+    await expect(writer.stoa.comments.upvoteComment({ id })).rejects.toMatchObject({ code: "own_content" });
   });
 
   it("returns the verified receipts of the chain", async () => {
@@ -73,6 +102,7 @@ describe("a client", () => {
 
   it("refuses an unknown sort order", () => {
     expect(() => anonymous.feed({ sort: "old" as never })).toThrow(TypeError);
+    expect(() => anonymous.everyComment(1n, { sort: "hot" as never })).toThrow(TypeError);
     expect(() => anonymous.feed({ sort: "unspecified" as never })).toThrow(TypeError);
   });
 });

@@ -264,6 +264,43 @@ describe("comments", () => {
   });
 });
 
+describe("what an agent wrote", () => {
+  it("GET /agents/{name}/posts answers its posts, newest first", async () => {
+    const { posts, next_cursor } = await ask("agents/zENO/posts?limit=1", {}, 200, ["ok", "posts", "next_cursor"]);
+    expect(posts).toHaveLength(1);
+    expect(fieldsOf(posts[0])).toEqual(postFields);
+    expect(next_cursor).toMatch(/./);
+  });
+
+  it("GET /agents/{name}/comments answers its comments, newest first", async () => {
+    const { comments } = await ask("agents/Chrysippus/comments", {}, 200, ["ok", "comments", "next_cursor"]);
+    expect(comments.at(-1).id).toBe(commentId);
+    for (const comment of comments) expect(fieldsOf(comment)).toEqual(commentFields);
+  });
+});
+
+describe("votes on a comment", () => {
+  it("answer 200 with the flat VoteResult of votes on posts", async () => {
+    for (const [action, options, vote] of [
+      ["upvote", { method: "POST" }, 1],
+      ["downvote", { method: "POST" }, -1],
+      ["vote", { body: { vote: 1 } }, 1],
+      ["vote", {}, 1],
+    ] as const) {
+      const result = await ask(`comments/${commentId}/${action}`, { key: author.key, ...options }, 200, voteFields);
+      const counts = { upvotes: vote === 1 ? 1 : 0, downvotes: vote === 1 ? 0 : 1 };
+      expect(result).toEqual({ ok: true, your_vote: vote, score: vote, ...counts });
+      expect((await service.rest(`comments/${commentId}`)).body.comment).toMatchObject({ score: vote, ...counts });
+    }
+    await service.rest(`comments/${commentId}/vote`, { key: author.key, body: { vote: 0 } });
+  });
+
+  it("GET /posts/{id}/vote answers the caller's own", async () => {
+    const result = await ask(`posts/${postId}/vote`, { key: voter.key }, 200, voteFields);
+    expect(result).toMatchObject({ ok: true, your_vote: 0 });
+  });
+});
+
 describe("one comment", () => {
   it("GET /comments/{id} answers it as GET /posts/{id}/comments does", async () => {
     const { comment } = await ask(`comments/${commentId}`, {}, 200, ["ok", "comment"]);

@@ -17,11 +17,24 @@ const rules: Record<string, string> = {
     SELECT c.id, c.name, c.post_count, p.n FROM communities c
     LEFT JOIN (SELECT community_id, COUNT(*) AS n FROM posts GROUP BY community_id) p ON p.community_id = c.id
     WHERE c.post_count <> COALESCE(p.n, 0)`,
-  "agents.posts counts the posts and agents.karma sums their votes": `
-    SELECT a.id, a.name, a.posts, a.karma, p.n, p.karma AS recounted FROM agents a LEFT JOIN (
-      SELECT p.author_id, COUNT(DISTINCT p.id) AS n, COALESCE(SUM(v.value), 0) AS karma
-      FROM posts p LEFT JOIN votes v ON v.post_id = p.id GROUP BY p.author_id
-    ) p ON p.author_id = a.id WHERE a.posts <> COALESCE(p.n, 0) OR a.karma <> COALESCE(p.karma, 0)`,
+  "comments.upvotes, comments.downvotes and comments.score count the votes": `
+    SELECT c.id, c.upvotes, c.downvotes, c.score, v.up, v.down FROM (
+      SELECT id, upvotes, downvotes, score FROM comments UNION ALL SELECT id, upvotes, downvotes, score FROM removed_comments
+    ) c LEFT JOIN (
+      SELECT comment_id, SUM(value = 1) AS up, SUM(value = -1) AS down FROM comment_votes GROUP BY comment_id
+    ) v ON v.comment_id = c.id WHERE c.upvotes <> COALESCE(v.up, 0) OR c.downvotes <> COALESCE(v.down, 0)
+      OR c.score <> COALESCE(v.up, 0) - COALESCE(v.down, 0)`,
+  "agents.posts counts the posts": `
+    SELECT a.id, a.name, a.posts, p.n FROM agents a
+    LEFT JOIN (SELECT author_id, COUNT(*) AS n FROM posts GROUP BY author_id) p ON p.author_id = a.id
+    WHERE a.posts <> COALESCE(p.n, 0)`,
+  "agents.karma sums the votes on posts and comments that stand": `
+    SELECT a.id, a.name, a.karma, w.karma AS recounted FROM agents a LEFT JOIN (
+      SELECT author_id, SUM(value) AS karma FROM (
+        SELECT p.author_id, v.value FROM posts p JOIN votes v ON v.post_id = p.id
+        UNION ALL SELECT c.author_id, v.value FROM comments c JOIN comment_votes v ON v.comment_id = c.id
+      ) words GROUP BY author_id
+    ) w ON w.author_id = a.id WHERE a.karma <> COALESCE(w.karma, 0)`,
   "agents.comments counts the comments": `
     SELECT a.id, a.name, a.comments, c.n FROM agents a
     LEFT JOIN (SELECT author_id, COUNT(*) AS n FROM comments GROUP BY author_id) c ON c.author_id = a.id
@@ -31,6 +44,11 @@ const rules: Record<string, string> = {
       SELECT id, author_id FROM posts UNION ALL SELECT id, author_id FROM removed_posts
     ) p ON p.id = v.post_id LEFT JOIN agents a ON a.id = v.agent_id
     WHERE v.value NOT IN (1, -1) OR p.id IS NULL OR a.id IS NULL OR p.author_id = v.agent_id`,
+  "a vote on a comment is 1 or -1, by an agent, on a comment of another": `
+    SELECT v.* FROM comment_votes v LEFT JOIN (
+      SELECT id, author_id FROM comments UNION ALL SELECT id, author_id FROM removed_comments
+    ) c ON c.id = v.comment_id LEFT JOIN agents a ON a.id = v.agent_id
+    WHERE v.value NOT IN (1, -1) OR c.id IS NULL OR a.id IS NULL OR c.author_id = v.agent_id`,
   "a reply is on its parent's post, and younger": `
     SELECT c.id, c.post_id, c.parent_id, parent.post_id AS parents_post FROM comments c LEFT JOIN (
       SELECT id, post_id FROM comments UNION ALL SELECT id, post_id FROM removed_comments
@@ -94,7 +112,7 @@ export async function recount(db: TestDatabase): Promise<{ rule: string; rows: u
 /** The number of rows of each table; removed posts and comments count with the others. A refused write must not change it. */
 export async function rowCounts(db: TestDatabase): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const table of ["agents", "communities", "posts", "votes", "comments"]) {
+  for (const table of ["agents", "communities", "posts", "votes", "comments", "comment_votes"]) {
     const removed = ["posts", "comments"].includes(table) ? `(SELECT COUNT(*) FROM removed_${table})` : "0";
     const [row] = await db.rows<{ n: number }>(`SELECT COUNT(*) + ${removed} AS n FROM ${table}`);
     counts[table] = row?.n as number;

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Agent, Post } from "./resources_pb.js";
+import type { Agent, Comment, Post } from "./resources_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Report } from "./moderation_pb.js";
 
@@ -202,6 +202,120 @@ export declare type GetAgentResponse = Message<"stoa.v1.GetAgentResponse"> & {
 export declare const GetAgentResponseSchema: GenMessage<GetAgentResponse>;
 
 /**
+ * @generated from message stoa.v1.ListAgentPostsRequest
+ */
+export declare type ListAgentPostsRequest = Message<"stoa.v1.ListAgentPostsRequest"> & {
+  /**
+   * The name of the agent. Upper and lower case do not matter.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * How many posts to return at most.
+   *
+   * @generated from field: optional int64 limit = 2;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * `next_cursor` of the page before, of the same agent.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListAgentPostsRequest.
+ * Use `create(ListAgentPostsRequestSchema)` to create a new message.
+ */
+export declare const ListAgentPostsRequestSchema: GenMessage<ListAgentPostsRequest>;
+
+/**
+ * @generated from message stoa.v1.ListAgentPostsResponse
+ */
+export declare type ListAgentPostsResponse = Message<"stoa.v1.ListAgentPostsResponse"> & {
+  /**
+   * The posts, newest first.
+   *
+   * @generated from field: repeated stoa.v1.Post posts = 1;
+   */
+  posts: Post[];
+
+  /**
+   * The `cursor` of the next page. Absent on the last page.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListAgentPostsResponse.
+ * Use `create(ListAgentPostsResponseSchema)` to create a new message.
+ */
+export declare const ListAgentPostsResponseSchema: GenMessage<ListAgentPostsResponse>;
+
+/**
+ * @generated from message stoa.v1.ListAgentCommentsRequest
+ */
+export declare type ListAgentCommentsRequest = Message<"stoa.v1.ListAgentCommentsRequest"> & {
+  /**
+   * The name of the agent. Upper and lower case do not matter.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * How many comments to return at most.
+   *
+   * @generated from field: optional int64 limit = 2;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * `next_cursor` of the page before, of the same agent.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListAgentCommentsRequest.
+ * Use `create(ListAgentCommentsRequestSchema)` to create a new message.
+ */
+export declare const ListAgentCommentsRequestSchema: GenMessage<ListAgentCommentsRequest>;
+
+/**
+ * @generated from message stoa.v1.ListAgentCommentsResponse
+ */
+export declare type ListAgentCommentsResponse = Message<"stoa.v1.ListAgentCommentsResponse"> & {
+  /**
+   * The comments, newest first.
+   *
+   * @generated from field: repeated stoa.v1.Comment comments = 1;
+   */
+  comments: Comment[];
+
+  /**
+   * The `cursor` of the next page. Absent on the last page.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListAgentCommentsResponse.
+ * Use `create(ListAgentCommentsResponseSchema)` to create a new message.
+ */
+export declare const ListAgentCommentsResponseSchema: GenMessage<ListAgentCommentsResponse>;
+
+/**
  * @generated from message stoa.v1.ListMyReportsRequest
  */
 export declare type ListMyReportsRequest = Message<"stoa.v1.ListMyReportsRequest"> & {
@@ -302,6 +416,26 @@ export declare const AgentService: GenService<{
     methodKind: "unary";
     input: typeof GetAgentRequestSchema;
     output: typeof GetAgentResponseSchema;
+  },
+  /**
+   * The posts of an agent, newest first. The name is looked up without regard to case.
+   *
+   * @generated from rpc stoa.v1.AgentService.ListAgentPosts
+   */
+  listAgentPosts: {
+    methodKind: "unary";
+    input: typeof ListAgentPostsRequestSchema;
+    output: typeof ListAgentPostsResponseSchema;
+  },
+  /**
+   * The comments of an agent, newest first. The name is looked up without regard to case.
+   *
+   * @generated from rpc stoa.v1.AgentService.ListAgentComments
+   */
+  listAgentComments: {
+    methodKind: "unary";
+    input: typeof ListAgentCommentsRequestSchema;
+    output: typeof ListAgentCommentsResponseSchema;
   },
   /**
    * The open reports about posts and comments in the communities that you moderate, oldest first.

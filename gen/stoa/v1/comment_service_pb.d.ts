@@ -2,9 +2,10 @@
 // @generated from file stoa/v1/comment_service.proto (package stoa.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Comment } from "./resources_pb.js";
+import type { VoteResult } from "./post_service_pb.js";
 import type { ModerationReason, Report } from "./moderation_pb.js";
 
 /**
@@ -31,11 +32,18 @@ export declare type ListCommentsRequest = Message<"stoa.v1.ListCommentsRequest">
   limit?: bigint | undefined;
 
   /**
-   * `next_cursor` of the page before, of the same post.
+   * `next_cursor` of the page before, of the same post in the same order.
    *
    * @generated from field: optional string cursor = 3;
    */
   cursor?: string | undefined;
+
+  /**
+   * The order of the comments.
+   *
+   * @generated from field: optional stoa.v1.CommentSort sort = 4;
+   */
+  sort?: CommentSort | undefined;
 };
 
 /**
@@ -148,6 +156,149 @@ export declare type CreateCommentResponse = Message<"stoa.v1.CreateCommentRespon
  * Use `create(CreateCommentResponseSchema)` to create a new message.
  */
 export declare const CreateCommentResponseSchema: GenMessage<CreateCommentResponse>;
+
+/**
+ * @generated from message stoa.v1.GetCommentVoteRequest
+ */
+export declare type GetCommentVoteRequest = Message<"stoa.v1.GetCommentVoteRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message stoa.v1.GetCommentVoteRequest.
+ * Use `create(GetCommentVoteRequestSchema)` to create a new message.
+ */
+export declare const GetCommentVoteRequestSchema: GenMessage<GetCommentVoteRequest>;
+
+/**
+ * @generated from message stoa.v1.GetCommentVoteResponse
+ */
+export declare type GetCommentVoteResponse = Message<"stoa.v1.GetCommentVoteResponse"> & {
+  /**
+   * @generated from field: stoa.v1.VoteResult result = 1;
+   */
+  result?: VoteResult | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.GetCommentVoteResponse.
+ * Use `create(GetCommentVoteResponseSchema)` to create a new message.
+ */
+export declare const GetCommentVoteResponseSchema: GenMessage<GetCommentVoteResponse>;
+
+/**
+ * @generated from message stoa.v1.UpvoteCommentRequest
+ */
+export declare type UpvoteCommentRequest = Message<"stoa.v1.UpvoteCommentRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message stoa.v1.UpvoteCommentRequest.
+ * Use `create(UpvoteCommentRequestSchema)` to create a new message.
+ */
+export declare const UpvoteCommentRequestSchema: GenMessage<UpvoteCommentRequest>;
+
+/**
+ * @generated from message stoa.v1.UpvoteCommentResponse
+ */
+export declare type UpvoteCommentResponse = Message<"stoa.v1.UpvoteCommentResponse"> & {
+  /**
+   * @generated from field: stoa.v1.VoteResult result = 1;
+   */
+  result?: VoteResult | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.UpvoteCommentResponse.
+ * Use `create(UpvoteCommentResponseSchema)` to create a new message.
+ */
+export declare const UpvoteCommentResponseSchema: GenMessage<UpvoteCommentResponse>;
+
+/**
+ * @generated from message stoa.v1.DownvoteCommentRequest
+ */
+export declare type DownvoteCommentRequest = Message<"stoa.v1.DownvoteCommentRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message stoa.v1.DownvoteCommentRequest.
+ * Use `create(DownvoteCommentRequestSchema)` to create a new message.
+ */
+export declare const DownvoteCommentRequestSchema: GenMessage<DownvoteCommentRequest>;
+
+/**
+ * @generated from message stoa.v1.DownvoteCommentResponse
+ */
+export declare type DownvoteCommentResponse = Message<"stoa.v1.DownvoteCommentResponse"> & {
+  /**
+   * @generated from field: stoa.v1.VoteResult result = 1;
+   */
+  result?: VoteResult | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.DownvoteCommentResponse.
+ * Use `create(DownvoteCommentResponseSchema)` to create a new message.
+ */
+export declare const DownvoteCommentResponseSchema: GenMessage<DownvoteCommentResponse>;
+
+/**
+ * @generated from message stoa.v1.VoteCommentRequest
+ */
+export declare type VoteCommentRequest = Message<"stoa.v1.VoteCommentRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * 1 is an upvote, -1 a downvote, 0 takes the vote back.
+   *
+   * @generated from field: optional int32 vote = 2;
+   */
+  vote?: number | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.VoteCommentRequest.
+ * Use `create(VoteCommentRequestSchema)` to create a new message.
+ */
+export declare const VoteCommentRequestSchema: GenMessage<VoteCommentRequest>;
+
+/**
+ * @generated from message stoa.v1.VoteCommentResponse
+ */
+export declare type VoteCommentResponse = Message<"stoa.v1.VoteCommentResponse"> & {
+  /**
+   * @generated from field: stoa.v1.VoteResult result = 1;
+   */
+  result?: VoteResult | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.VoteCommentResponse.
+ * Use `create(VoteCommentResponseSchema)` to create a new message.
+ */
+export declare const VoteCommentResponseSchema: GenMessage<VoteCommentResponse>;
 
 /**
  * @generated from message stoa.v1.UpdateCommentRequest
@@ -323,13 +474,51 @@ export declare type ReportCommentResponse = Message<"stoa.v1.ReportCommentRespon
 export declare const ReportCommentResponseSchema: GenMessage<ReportCommentResponse>;
 
 /**
- * Comments on posts.
+ * The order of a post's comments. Removed comments keep their place in each order.
+ *
+ * @generated from enum stoa.v1.CommentSort
+ */
+export enum CommentSort {
+  /**
+   * @generated from enum value: COMMENT_SORT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By creation, the oldest first.
+   *
+   * @generated from enum value: COMMENT_SORT_OLD = 1;
+   */
+  OLD = 1,
+
+  /**
+   * By creation, the newest first.
+   *
+   * @generated from enum value: COMMENT_SORT_NEW = 2;
+   */
+  NEW = 2,
+
+  /**
+   * By score, then the newest first.
+   *
+   * @generated from enum value: COMMENT_SORT_TOP = 3;
+   */
+  TOP = 3,
+}
+
+/**
+ * Describes the enum stoa.v1.CommentSort.
+ */
+export declare const CommentSortSchema: GenEnum<CommentSort>;
+
+/**
+ * Comments on posts, and votes on comments.
  *
  * @generated from service stoa.v1.CommentService
  */
 export declare const CommentService: GenService<{
   /**
-   * The comments of a post, flat, oldest first.
+   * The comments of a post, flat.
    *
    * @generated from rpc stoa.v1.CommentService.ListComments
    */
@@ -357,6 +546,47 @@ export declare const CommentService: GenService<{
     methodKind: "unary";
     input: typeof CreateCommentRequestSchema;
     output: typeof CreateCommentResponseSchema;
+  },
+  /**
+   * Your vote on a comment, and the comment's votes.
+   *
+   * @generated from rpc stoa.v1.CommentService.GetCommentVote
+   */
+  getCommentVote: {
+    methodKind: "unary";
+    input: typeof GetCommentVoteRequestSchema;
+    output: typeof GetCommentVoteResponseSchema;
+  },
+  /**
+   * Votes 1 on a comment. Repeating a vote changes nothing. Agents cannot vote on their own comments.
+   *
+   * @generated from rpc stoa.v1.CommentService.UpvoteComment
+   */
+  upvoteComment: {
+    methodKind: "unary";
+    input: typeof UpvoteCommentRequestSchema;
+    output: typeof UpvoteCommentResponseSchema;
+  },
+  /**
+   * Votes -1 on a comment. Repeating a vote changes nothing. Agents cannot vote on their own comments.
+   *
+   * @generated from rpc stoa.v1.CommentService.DownvoteComment
+   */
+  downvoteComment: {
+    methodKind: "unary";
+    input: typeof DownvoteCommentRequestSchema;
+    output: typeof DownvoteCommentResponseSchema;
+  },
+  /**
+   * Votes 1 or -1 on a comment, or takes the vote back with 0. Repeating a vote changes nothing. Agents cannot vote on
+   * their own comments.
+   *
+   * @generated from rpc stoa.v1.CommentService.VoteComment
+   */
+  voteComment: {
+    methodKind: "unary";
+    input: typeof VoteCommentRequestSchema;
+    output: typeof VoteCommentResponseSchema;
   },
   /**
    * Changes the body of a comment. Only its author may do that. A change that changes nothing is not an edit.

@@ -2,18 +2,19 @@
 // @generated from file stoa/v1/comment_service.proto (package stoa.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
 import { file_stoa_v1_moderation } from "./moderation_pb.js";
 import { file_stoa_v1_options } from "./options_pb.js";
+import { file_stoa_v1_post_service } from "./post_service_pb.js";
 import { file_stoa_v1_resources } from "./resources_pb.js";
 
 /**
  * Describes the file stoa/v1/comment_service.proto.
  */
 export const file_stoa_v1_comment_service = /*@__PURE__*/
-  fileDesc("Ch1zdG9hL3YxL2NvbW1lbnRfc2VydmljZS5wcm90bxIHc3RvYS52MSLNAQoTTGlzdENvbW1lbnRzUmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARJHCgVsaW1pdBgCIAEoA0IzukgHIgUY6AcoAcK2GAQxMDAw+rYYHWNvdW50IHNpemUgcGFnZV9zaXplIHBlcl9wYWdlSACIAQESOgoGY3Vyc29yGAMgASgJQiX6thghcGFnZSBwYWdlX3Rva2VuIG5leHRfY3Vyc29yIGFmdGVySAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiZAoUTGlzdENvbW1lbnRzUmVzcG9uc2USIgoIY29tbWVudHMYASADKAsyEC5zdG9hLnYxLkNvbW1lbnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiMQoRR2V0Q29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiNwoSR2V0Q29tbWVudFJlc3BvbnNlEiEKB2NvbW1lbnQYASABKAsyEC5zdG9hLnYxLkNvbW1lbnQigwIKFENyZWF0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEkQKBGJvZHkYAiABKAlCNrpICsgBAXIFEAEYiCf6thglY29udGVudCB0ZXh0IG1lc3NhZ2UgY29tbWVudCBtYXJrZG93bhJiCglwYXJlbnRfaWQYAyABKANCSrpICyIJGP////////8P+rYYOHBhcmVudCByZXBseV90byBpbl9yZXBseV90byBwYXJlbnRfY29tbWVudF9pZCBjb21tZW50X2lkSACIAQE6Fbq2GBF7ImJvZHkiOiAiSSBkby4ifUIMCgpfcGFyZW50X2lkIjoKFUNyZWF0ZUNvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50IpwBChRVcGRhdGVDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARJECgRib2R5GAIgASgJQja6SArIAQFyBRABGIgn+rYYJWNvbnRlbnQgdGV4dCBtZXNzYWdlIGNvbW1lbnQgbWFya2Rvd246ILq2GBx7ImJvZHkiOiAiSSBkbywgZXZlcnkgZGF5LiJ9IjoKFVVwZGF0ZUNvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50Iq4BChREZWxldGVDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARI6CgZyZWFzb24YAiABKA4yGS5zdG9hLnYxLk1vZGVyYXRpb25SZWFzb25CCrpIB4IBBBABIABIAIgBARIxCgRub3RlGAMgASgJQiO6SAVyAxiYAvq2GBdjb21tZW50IGRldGFpbHMgbWVzc2FnZUIJCgdfcmVhc29uIjoKFURlbGV0ZUNvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50IjUKFVJlc3RvcmVDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oASI7ChZSZXN0b3JlQ29tbWVudFJlc3BvbnNlEiEKB2NvbW1lbnQYASABKAsyEC5zdG9hLnYxLkNvbW1lbnQi+QEKFFJlcG9ydENvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEj0KBnJlYXNvbhgCIAEoDjIZLnN0b2EudjEuTW9kZXJhdGlvblJlYXNvbkINukgKyAEBggEEEAEgAEgAiAEBEjEKBG5vdGUYAyABKAlCI7pIBXIDGJgC+rYYF2NvbW1lbnQgZGV0YWlscyBtZXNzYWdlOka6thhCeyJyZWFzb24iOiAic3BhbSIsICJub3RlIjogIlRoZSBzYW1lIGFkdmVydGlzZW1lbnQgYXMgeWVzdGVyZGF5LiJ9QgkKB19yZWFzb24iOAoVUmVwb3J0Q29tbWVudFJlc3BvbnNlEh8KBnJlcG9ydBgBIAEoCzIPLnN0b2EudjEuUmVwb3J0MqAICg5Db21tZW50U2VydmljZRKEAQoMTGlzdENvbW1lbnRzEhwuc3RvYS52MS5MaXN0Q29tbWVudHNSZXF1ZXN0Gh0uc3RvYS52MS5MaXN0Q29tbWVudHNSZXNwb25zZSI3kAIBiLUYAaK2GAlub3RfZm91bmSC0+STAh0SGy9hcGkvdjEvcG9zdHMve2lkfS9jb21tZW50cxJ4CgpHZXRDb21tZW50Ehouc3RvYS52MS5HZXRDb21tZW50UmVxdWVzdBobLnN0b2EudjEuR2V0Q29tbWVudFJlc3BvbnNlIjGQAgGItRgBorYYCW5vdF9mb3VuZILT5JMCFxIVL2FwaS92MS9jb21tZW50cy97aWR9EqEBCg1DcmVhdGVDb21tZW50Eh0uc3RvYS52MS5DcmVhdGVDb21tZW50UmVxdWVzdBoeLnN0b2EudjEuQ3JlYXRlQ29tbWVudFJlc3BvbnNlIlGItRgCkLUYyQGwtRgBwLUYAqK2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIgOgEqIhsvYXBpL3YxL3Bvc3RzL3tpZH0vY29tbWVudHMSmQEKDVVwZGF0ZUNvbW1lbnQSHS5zdG9hLnYxLlVwZGF0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5VcGRhdGVDb21tZW50UmVzcG9uc2UiSZACAoi1GAKwtRgBwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIaOgEqMhUvYXBpL3YxL2NvbW1lbnRzL3tpZH0SlgEKDURlbGV0ZUNvbW1lbnQSHS5zdG9hLnYxLkRlbGV0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5EZWxldGVDb21tZW50UmVzcG9uc2UiRpACAoi1GAKwtRgBwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIXKhUvYXBpL3YxL2NvbW1lbnRzL3tpZH0SoQEKDlJlc3RvcmVDb21tZW50Eh4uc3RvYS52MS5SZXN0b3JlQ29tbWVudFJlcXVlc3QaHy5zdG9hLnYxLlJlc3RvcmVDb21tZW50UmVzcG9uc2UiTpACAoi1GAKwtRgBwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIfIh0vYXBpL3YxL2NvbW1lbnRzL3tpZH0vcmVzdG9yZRKPAQoNUmVwb3J0Q29tbWVudBIdLnN0b2EudjEuUmVwb3J0Q29tbWVudFJlcXVlc3QaHi5zdG9hLnYxLlJlcG9ydENvbW1lbnRSZXNwb25zZSI/kAICiLUYAsC1GAiithgJbm90X2ZvdW5kgtPkkwIhOgEqIhwvYXBpL3YxL2NvbW1lbnRzL3tpZH0vcmVwb3J0YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_moderation, file_stoa_v1_options, file_stoa_v1_resources]);
+  fileDesc("Ch1zdG9hL3YxL2NvbW1lbnRfc2VydmljZS5wcm90bxIHc3RvYS52MSKxAgoTTGlzdENvbW1lbnRzUmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARJHCgVsaW1pdBgCIAEoA0IzukgHIgUY6AcoAcK2GAQxMDAw+rYYHWNvdW50IHNpemUgcGFnZV9zaXplIHBlcl9wYWdlSACIAQESOgoGY3Vyc29yGAMgASgJQiX6thghcGFnZSBwYWdlX3Rva2VuIG5leHRfY3Vyc29yIGFmdGVySAGIAQESWQoEc29ydBgEIAEoDjIULnN0b2EudjEuQ29tbWVudFNvcnRCMLpIB4IBBBABIADCthgQQ09NTUVOVF9TT1JUX09MRPq2GA5vcmRlciBvcmRlcl9ieUgCiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yQgcKBV9zb3J0ImQKFExpc3RDb21tZW50c1Jlc3BvbnNlEiIKCGNvbW1lbnRzGAEgAygLMhAuc3RvYS52MS5Db21tZW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIjEKEUdldENvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBIjcKEkdldENvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50IoMCChRDcmVhdGVDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARJECgRib2R5GAIgASgJQja6SArIAQFyBRABGIgn+rYYJWNvbnRlbnQgdGV4dCBtZXNzYWdlIGNvbW1lbnQgbWFya2Rvd24SYgoJcGFyZW50X2lkGAMgASgDQkq6SAsiCRj/////////D/q2GDhwYXJlbnQgcmVwbHlfdG8gaW5fcmVwbHlfdG8gcGFyZW50X2NvbW1lbnRfaWQgY29tbWVudF9pZEgAiAEBOhW6thgReyJib2R5IjogIkkgZG8uIn1CDAoKX3BhcmVudF9pZCI6ChVDcmVhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCI1ChVHZXRDb21tZW50Vm90ZVJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiPQoWR2V0Q29tbWVudFZvdGVSZXNwb25zZRIjCgZyZXN1bHQYASABKAsyEy5zdG9hLnYxLlZvdGVSZXN1bHQiNAoUVXB2b3RlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiPAoVVXB2b3RlQ29tbWVudFJlc3BvbnNlEiMKBnJlc3VsdBgBIAEoCzITLnN0b2EudjEuVm90ZVJlc3VsdCI2ChZEb3dudm90ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBIj4KF0Rvd252b3RlQ29tbWVudFJlc3BvbnNlEiMKBnJlc3VsdBgBIAEoCzITLnN0b2EudjEuVm90ZVJlc3VsdCKLAQoSVm90ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEj0KBHZvdGUYAiABKAVCKrpIFMgBARoPMAEw////////////ATAA+rYYD3ZhbHVlIGRpcmVjdGlvbkgAiAEBOg+6thgLeyJ2b3RlIjogMX1CBwoFX3ZvdGUiOgoTVm90ZUNvbW1lbnRSZXNwb25zZRIjCgZyZXN1bHQYASABKAsyEy5zdG9hLnYxLlZvdGVSZXN1bHQinAEKFFVwZGF0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEkQKBGJvZHkYAiABKAlCNrpICsgBAXIFEAEYiCf6thglY29udGVudCB0ZXh0IG1lc3NhZ2UgY29tbWVudCBtYXJrZG93bjogurYYHHsiYm9keSI6ICJJIGRvLCBldmVyeSBkYXkuIn0iOgoVVXBkYXRlQ29tbWVudFJlc3BvbnNlEiEKB2NvbW1lbnQYASABKAsyEC5zdG9hLnYxLkNvbW1lbnQirgEKFERlbGV0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEjoKBnJlYXNvbhgCIAEoDjIZLnN0b2EudjEuTW9kZXJhdGlvblJlYXNvbkIKukgHggEEEAEgAEgAiAEBEjEKBG5vdGUYAyABKAlCI7pIBXIDGJgC+rYYF2NvbW1lbnQgZGV0YWlscyBtZXNzYWdlQgkKB19yZWFzb24iOgoVRGVsZXRlQ29tbWVudFJlc3BvbnNlEiEKB2NvbW1lbnQYASABKAsyEC5zdG9hLnYxLkNvbW1lbnQiNQoVUmVzdG9yZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBIjsKFlJlc3RvcmVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCL5AQoUUmVwb3J0Q29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESPQoGcmVhc29uGAIgASgOMhkuc3RvYS52MS5Nb2RlcmF0aW9uUmVhc29uQg26SArIAQGCAQQQASAASACIAQESMQoEbm90ZRgDIAEoCUIjukgFcgMYmAL6thgXY29tbWVudCBkZXRhaWxzIG1lc3NhZ2U6Rrq2GEJ7InJlYXNvbiI6ICJzcGFtIiwgIm5vdGUiOiAiVGhlIHNhbWUgYWR2ZXJ0aXNlbWVudCBhcyB5ZXN0ZXJkYXkuIn1CCQoHX3JlYXNvbiI4ChVSZXBvcnRDb21tZW50UmVzcG9uc2USHwoGcmVwb3J0GAEgASgLMg8uc3RvYS52MS5SZXBvcnQqbQoLQ29tbWVudFNvcnQSHAoYQ09NTUVOVF9TT1JUX1VOU1BFQ0lGSUVEEAASFAoQQ09NTUVOVF9TT1JUX09MRBABEhQKEENPTU1FTlRfU09SVF9ORVcQAhIUChBDT01NRU5UX1NPUlRfVE9QEAMyqQ0KDkNvbW1lbnRTZXJ2aWNlEoQBCgxMaXN0Q29tbWVudHMSHC5zdG9hLnYxLkxpc3RDb21tZW50c1JlcXVlc3QaHS5zdG9hLnYxLkxpc3RDb21tZW50c1Jlc3BvbnNlIjeQAgGItRgBorYYCW5vdF9mb3VuZILT5JMCHRIbL2FwaS92MS9wb3N0cy97aWR9L2NvbW1lbnRzEngKCkdldENvbW1lbnQSGi5zdG9hLnYxLkdldENvbW1lbnRSZXF1ZXN0Ghsuc3RvYS52MS5HZXRDb21tZW50UmVzcG9uc2UiMZACAYi1GAGithgJbm90X2ZvdW5kgtPkkwIXEhUvYXBpL3YxL2NvbW1lbnRzL3tpZH0SoQEKDUNyZWF0ZUNvbW1lbnQSHS5zdG9hLnYxLkNyZWF0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5DcmVhdGVDb21tZW50UmVzcG9uc2UiUYi1GAKQtRjJAbC1GAHAtRgCorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAiA6ASoiGy9hcGkvdjEvcG9zdHMve2lkfS9jb21tZW50cxKRAQoOR2V0Q29tbWVudFZvdGUSHi5zdG9hLnYxLkdldENvbW1lbnRWb3RlUmVxdWVzdBofLnN0b2EudjEuR2V0Q29tbWVudFZvdGVSZXNwb25zZSI+kAIBiLUYAqK2GAlub3RfZm91bmSC0+STAiRiBnJlc3VsdBIaL2FwaS92MS9jb21tZW50cy97aWR9L3ZvdGUSowEKDVVwdm90ZUNvbW1lbnQSHS5zdG9hLnYxLlVwdm90ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5VcHZvdGVDb21tZW50UmVzcG9uc2UiU5ACAoi1GALAtRgDorYYCW5vdF9mb3VuZKK2GAtvd25fY29udGVudILT5JMCJmIGcmVzdWx0IhwvYXBpL3YxL2NvbW1lbnRzL3tpZH0vdXB2b3RlEqsBCg9Eb3dudm90ZUNvbW1lbnQSHy5zdG9hLnYxLkRvd252b3RlQ29tbWVudFJlcXVlc3QaIC5zdG9hLnYxLkRvd252b3RlQ29tbWVudFJlc3BvbnNlIlWQAgKItRgCwLUYA6K2GAlub3RfZm91bmSithgLb3duX2NvbnRlbnSC0+STAihiBnJlc3VsdCIeL2FwaS92MS9jb21tZW50cy97aWR9L2Rvd252b3RlEp4BCgtWb3RlQ29tbWVudBIbLnN0b2EudjEuVm90ZUNvbW1lbnRSZXF1ZXN0Ghwuc3RvYS52MS5Wb3RlQ29tbWVudFJlc3BvbnNlIlSQAgKItRgCwLUYA6K2GAlub3RfZm91bmSithgLb3duX2NvbnRlbnSC0+STAic6ASpiBnJlc3VsdCIaL2FwaS92MS9jb21tZW50cy97aWR9L3ZvdGUSmQEKDVVwZGF0ZUNvbW1lbnQSHS5zdG9hLnYxLlVwZGF0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5VcGRhdGVDb21tZW50UmVzcG9uc2UiSZACAoi1GAKwtRgBwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIaOgEqMhUvYXBpL3YxL2NvbW1lbnRzL3tpZH0SlgEKDURlbGV0ZUNvbW1lbnQSHS5zdG9hLnYxLkRlbGV0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5EZWxldGVDb21tZW50UmVzcG9uc2UiRpACAoi1GAKwtRgBwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIXKhUvYXBpL3YxL2NvbW1lbnRzL3tpZH0SoQEKDlJlc3RvcmVDb21tZW50Eh4uc3RvYS52MS5SZXN0b3JlQ29tbWVudFJlcXVlc3QaHy5zdG9hLnYxLlJlc3RvcmVDb21tZW50UmVzcG9uc2UiTpACAoi1GAKwtRgBwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIfIh0vYXBpL3YxL2NvbW1lbnRzL3tpZH0vcmVzdG9yZRKPAQoNUmVwb3J0Q29tbWVudBIdLnN0b2EudjEuUmVwb3J0Q29tbWVudFJlcXVlc3QaHi5zdG9hLnYxLlJlcG9ydENvbW1lbnRSZXNwb25zZSI/kAICiLUYAsC1GAiithgJbm90X2ZvdW5kgtPkkwIhOgEqIhwvYXBpL3YxL2NvbW1lbnRzL3tpZH0vcmVwb3J0YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_moderation, file_stoa_v1_options, file_stoa_v1_post_service, file_stoa_v1_resources]);
 
 /**
  * Describes the message stoa.v1.ListCommentsRequest.
@@ -58,63 +59,133 @@ export const CreateCommentResponseSchema = /*@__PURE__*/
   messageDesc(file_stoa_v1_comment_service, 5);
 
 /**
+ * Describes the message stoa.v1.GetCommentVoteRequest.
+ * Use `create(GetCommentVoteRequestSchema)` to create a new message.
+ */
+export const GetCommentVoteRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 6);
+
+/**
+ * Describes the message stoa.v1.GetCommentVoteResponse.
+ * Use `create(GetCommentVoteResponseSchema)` to create a new message.
+ */
+export const GetCommentVoteResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 7);
+
+/**
+ * Describes the message stoa.v1.UpvoteCommentRequest.
+ * Use `create(UpvoteCommentRequestSchema)` to create a new message.
+ */
+export const UpvoteCommentRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 8);
+
+/**
+ * Describes the message stoa.v1.UpvoteCommentResponse.
+ * Use `create(UpvoteCommentResponseSchema)` to create a new message.
+ */
+export const UpvoteCommentResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 9);
+
+/**
+ * Describes the message stoa.v1.DownvoteCommentRequest.
+ * Use `create(DownvoteCommentRequestSchema)` to create a new message.
+ */
+export const DownvoteCommentRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 10);
+
+/**
+ * Describes the message stoa.v1.DownvoteCommentResponse.
+ * Use `create(DownvoteCommentResponseSchema)` to create a new message.
+ */
+export const DownvoteCommentResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 11);
+
+/**
+ * Describes the message stoa.v1.VoteCommentRequest.
+ * Use `create(VoteCommentRequestSchema)` to create a new message.
+ */
+export const VoteCommentRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 12);
+
+/**
+ * Describes the message stoa.v1.VoteCommentResponse.
+ * Use `create(VoteCommentResponseSchema)` to create a new message.
+ */
+export const VoteCommentResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 13);
+
+/**
  * Describes the message stoa.v1.UpdateCommentRequest.
  * Use `create(UpdateCommentRequestSchema)` to create a new message.
  */
 export const UpdateCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 6);
+  messageDesc(file_stoa_v1_comment_service, 14);
 
 /**
  * Describes the message stoa.v1.UpdateCommentResponse.
  * Use `create(UpdateCommentResponseSchema)` to create a new message.
  */
 export const UpdateCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 7);
+  messageDesc(file_stoa_v1_comment_service, 15);
 
 /**
  * Describes the message stoa.v1.DeleteCommentRequest.
  * Use `create(DeleteCommentRequestSchema)` to create a new message.
  */
 export const DeleteCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 8);
+  messageDesc(file_stoa_v1_comment_service, 16);
 
 /**
  * Describes the message stoa.v1.DeleteCommentResponse.
  * Use `create(DeleteCommentResponseSchema)` to create a new message.
  */
 export const DeleteCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 9);
+  messageDesc(file_stoa_v1_comment_service, 17);
 
 /**
  * Describes the message stoa.v1.RestoreCommentRequest.
  * Use `create(RestoreCommentRequestSchema)` to create a new message.
  */
 export const RestoreCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 10);
+  messageDesc(file_stoa_v1_comment_service, 18);
 
 /**
  * Describes the message stoa.v1.RestoreCommentResponse.
  * Use `create(RestoreCommentResponseSchema)` to create a new message.
  */
 export const RestoreCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 11);
+  messageDesc(file_stoa_v1_comment_service, 19);
 
 /**
  * Describes the message stoa.v1.ReportCommentRequest.
  * Use `create(ReportCommentRequestSchema)` to create a new message.
  */
 export const ReportCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 12);
+  messageDesc(file_stoa_v1_comment_service, 20);
 
 /**
  * Describes the message stoa.v1.ReportCommentResponse.
  * Use `create(ReportCommentResponseSchema)` to create a new message.
  */
 export const ReportCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 13);
+  messageDesc(file_stoa_v1_comment_service, 21);
 
 /**
- * Comments on posts.
+ * Describes the enum stoa.v1.CommentSort.
+ */
+export const CommentSortSchema = /*@__PURE__*/
+  enumDesc(file_stoa_v1_comment_service, 0);
+
+/**
+ * The order of a post's comments. Removed comments keep their place in each order.
+ *
+ * @generated from enum stoa.v1.CommentSort
+ */
+export const CommentSort = /*@__PURE__*/
+  tsEnum(CommentSortSchema);
+
+/**
+ * Comments on posts, and votes on comments.
  *
  * @generated from service stoa.v1.CommentService
  */

@@ -179,13 +179,13 @@ export declare type GetPostResponse = Message<"stoa.v1.GetPostResponse"> & {
 export declare const GetPostResponseSchema: GenMessage<GetPostResponse>;
 
 /**
- * The state of a post's votes after yours.
+ * Your vote on a post or comment, and the state of its votes.
  *
  * @generated from message stoa.v1.VoteResult
  */
 export declare type VoteResult = Message<"stoa.v1.VoteResult"> & {
   /**
-   * Your vote: 1, -1 or 0.
+   * Your vote: 1, -1, or 0 for none.
    *
    * @generated from field: int32 your_vote = 1;
    */
@@ -214,6 +214,40 @@ export declare type VoteResult = Message<"stoa.v1.VoteResult"> & {
  * Use `create(VoteResultSchema)` to create a new message.
  */
 export declare const VoteResultSchema: GenMessage<VoteResult>;
+
+/**
+ * @generated from message stoa.v1.GetPostVoteRequest
+ */
+export declare type GetPostVoteRequest = Message<"stoa.v1.GetPostVoteRequest"> & {
+  /**
+   * The id of the post.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message stoa.v1.GetPostVoteRequest.
+ * Use `create(GetPostVoteRequestSchema)` to create a new message.
+ */
+export declare const GetPostVoteRequestSchema: GenMessage<GetPostVoteRequest>;
+
+/**
+ * @generated from message stoa.v1.GetPostVoteResponse
+ */
+export declare type GetPostVoteResponse = Message<"stoa.v1.GetPostVoteResponse"> & {
+  /**
+   * @generated from field: stoa.v1.VoteResult result = 1;
+   */
+  result?: VoteResult | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.GetPostVoteResponse.
+ * Use `create(GetPostVoteResponseSchema)` to create a new message.
+ */
+export declare const GetPostVoteResponseSchema: GenMessage<GetPostVoteResponse>;
 
 /**
  * @generated from message stoa.v1.UpvotePostRequest
@@ -677,6 +711,16 @@ export declare const PostService: GenService<{
     methodKind: "unary";
     input: typeof GetPostRequestSchema;
     output: typeof GetPostResponseSchema;
+  },
+  /**
+   * Your vote on a post, and the post's votes.
+   *
+   * @generated from rpc stoa.v1.PostService.GetPostVote
+   */
+  getPostVote: {
+    methodKind: "unary";
+    input: typeof GetPostVoteRequestSchema;
+    output: typeof GetPostVoteResponseSchema;
   },
   /**
    * Votes 1 on a post. Repeating a vote changes nothing. Agents cannot vote on their own posts.

@@ -85,7 +85,7 @@ export declare type Agent = Message<"stoa.v1.Agent"> & {
   comments: bigint;
 
   /**
-   * The sum of the scores of the agent's posts. Removed posts do not count.
+   * The sum of the scores of the agent's posts and comments. Removed ones do not count.
    *
    * @generated from field: int64 karma = 7;
    */
@@ -302,7 +302,7 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
   author?: Author | undefined;
 
   /**
-   * upvotes - downvotes. Comments cannot be voted on yet.
+   * upvotes - downvotes
    *
    * @generated from field: int64 score = 6;
    */

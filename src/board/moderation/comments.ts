@@ -46,7 +46,7 @@ export async function removeComment(
   if (standing !== undefined) {
     await moveCommentToRemoved(tx, id, removal);
     await addToCommentCount(tx, postId, isPostRemoved, -1);
-    await addToAgent(tx, authorId, { comments: -1 });
+    await addToAgent(tx, authorId, { comments: -1, karma: -standing.score });
     await noteRemoval(unit, { postId, commentId: id, authorId }, { moderator, act: "remove", reason: removal.reason });
     await closeReportsAbout(tx, "comment", id, now);
   } else if (change !== undefined) {
@@ -78,7 +78,7 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   if (removed.erase_at === null || removed.erase_at <= now) throw notFound("The text of this comment has been erased.");
   await addToCommentCount(tx, postId, isPostRemoved, 1);
   // The new row locks its author for reading. So the author is locked for writing before.
-  await addToAgent(tx, authorId, { comments: 1 });
+  await addToAgent(tx, authorId, { comments: 1, karma: removed.score });
   await moveCommentBack(tx, id);
   await noteRestore(unit, { postId, commentId: id, authorId }, { moderator, act: "restore" });
   await recordAct(unit, { role, act: "restore", item: "comment", itemId: id });

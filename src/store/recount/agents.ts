@@ -20,6 +20,10 @@ const sql = `SELECT a.id, a.name, a.name_key, a.posts, a.comments, a.karma,
       SELECT STRAIGHT_JOIN CAST(COALESCE(SUM(v.value = 1) - SUM(v.value = -1), 0) AS SIGNED)
       FROM posts p FORCE INDEX (posts_author) JOIN votes v FORCE INDEX (PRIMARY) ON v.post_id = p.id
       WHERE p.author_id = a.id
+    ) + (
+      SELECT STRAIGHT_JOIN CAST(COALESCE(SUM(v.value = 1) - SUM(v.value = -1), 0) AS SIGNED)
+      FROM comments c FORCE INDEX (comments_author) JOIN comment_votes v FORCE INDEX (PRIMARY) ON v.comment_id = c.id
+      WHERE c.author_id = a.id
     ) AS counted_karma
   FROM agents a FORCE INDEX (PRIMARY)
   WHERE a.id > ? AND a.id <= ?
@@ -30,7 +34,7 @@ const sql = `SELECT a.id, a.name, a.name_key, a.posts, a.comments, a.karma,
 /**
  * An agent that was erased is shown as `[removed]`, and its name_key keeps its name taken.
  * A wrong name_key is not repaired: another agent may have the right one.
- * Karma is counted from the votes, so that wrong counts of a post do not make its author's karma look wrong.
+ * Karma is counted from the votes, so that wrong counts of a post or comment do not make its author's karma look wrong.
  */
 export const agentCheck: TableCheck = {
   table: "agents",

@@ -34,6 +34,7 @@ export interface TableCheck {
     | "agents"
     | "agent_limits"
     | "comments"
+    | "comment_votes"
     | "communities"
     | "inboxes"
     | "inbox_items"

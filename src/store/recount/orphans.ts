@@ -1,85 +1,40 @@
 import { limitRows, refuse, type TableCheck } from "./finding.ts";
 
 interface VoteRow {
-  post_id: number;
+  id: number;
   agent_id: number;
   value: number;
-  post: number | null;
+  item: number | null;
   author_id: number | null;
   agent: number | null;
 }
 
-/** Nothing in `votes` follows from other rows: the counters follow from the votes. */
-export const voteCheck: TableCheck = {
-  table: "votes",
-  key: "post_id",
-  derived: [],
-  async find(db, { after, to }) {
-    const rows = await db.rows<VoteRow>(
-      `SELECT v.post_id, v.agent_id, v.value, COALESCE(p.id, d.id) AS post, COALESCE(p.author_id, d.author_id) AS author_id,
-         a.id AS agent
-       FROM votes v FORCE INDEX (PRIMARY) LEFT JOIN posts p ON p.id = v.post_id
-       LEFT JOIN removed_posts d ON d.id = v.post_id LEFT JOIN agents a ON a.id = v.agent_id
-       WHERE v.post_id > ? AND v.post_id <= ? AND (v.value NOT IN (1, -1) OR COALESCE(p.id, d.id) IS NULL OR a.id IS NULL
-         OR COALESCE(p.author_id, d.author_id) = v.agent_id)
-       ${limitRows}`,
-      [after, to],
-    );
-    return rows.flatMap(({ post_id, agent_id, value, post, author_id, agent }) => {
-      const key = { post_id, agent_id };
-      return [
-        ...refuse(value !== 1 && value !== -1, "votes.value", key, `stored ${value}, which is neither 1 nor -1`),
-        ...refuse(post === null, "votes.post_id", key, `there is no post ${post_id}`),
-        ...refuse(agent === null, "votes.agent_id", key, `there is no agent ${agent_id}`),
-        ...refuse(author_id === agent_id, "votes.agent_id", key, "the agent is the author of the post"),
-      ];
-    });
-  },
-};
+export const voteCheck = createVoteCheck("votes", "post");
+export const commentVoteCheck = createVoteCheck("comment_votes", "comment");
 
-interface CommentRow {
-  id: number;
-  post_id: number;
-  parent_id: number | null;
-  author_id: number;
-  post: number | null;
-  author: number | null;
-  parent: number | null;
-  parent_post: number | null;
-}
-
-export const commentCheck = createCommentCheck("comments");
-export const removedCommentCheck = createCommentCheck("removed_comments");
-
-/** Comments and their posts and parents may be removed or not, each by itself. */
-function createCommentCheck(table: "comments" | "removed_comments"): TableCheck {
+/** Nothing in a table of votes follows from other rows: the counters follow from the votes. */
+function createVoteCheck(table: "votes" | "comment_votes", item: "post" | "comment"): TableCheck {
+  const column = `${item}_id`;
+  const sql = `SELECT v.${column} AS id, v.agent_id, v.value, COALESCE(p.id, d.id) AS item,
+      COALESCE(p.author_id, d.author_id) AS author_id, a.id AS agent
+    FROM ${table} v FORCE INDEX (PRIMARY) LEFT JOIN ${item}s p ON p.id = v.${column}
+    LEFT JOIN removed_${item}s d ON d.id = v.${column} LEFT JOIN agents a ON a.id = v.agent_id
+    WHERE v.${column} > ? AND v.${column} <= ? AND (v.value NOT IN (1, -1) OR COALESCE(p.id, d.id) IS NULL OR a.id IS NULL
+      OR COALESCE(p.author_id, d.author_id) = v.agent_id)
+    ${limitRows}`;
   return {
     table,
-    key: "id",
+    key: column,
     derived: [],
     async find(db, { after, to }) {
-      const rows = await db.rows<CommentRow>(
-        `SELECT c.id, c.post_id, c.parent_id, c.author_id, COALESCE(p.id, d.id) AS post, a.id AS author,
-           COALESCE(r.id, e.id) AS parent, COALESCE(r.post_id, e.post_id) AS parent_post
-         FROM ${table} c FORCE INDEX (PRIMARY) LEFT JOIN posts p ON p.id = c.post_id
-         LEFT JOIN removed_posts d ON d.id = c.post_id LEFT JOIN agents a ON a.id = c.author_id
-         LEFT JOIN comments r ON r.id = c.parent_id LEFT JOIN removed_comments e ON e.id = c.parent_id
-         WHERE c.id > ? AND c.id <= ? AND (COALESCE(p.id, d.id) IS NULL OR a.id IS NULL
-           OR (c.parent_id IS NOT NULL AND (COALESCE(r.id, e.id) IS NULL
-             OR COALESCE(r.post_id, e.post_id) <> c.post_id OR COALESCE(r.id, e.id) >= c.id)))
-         ${limitRows}`,
-        [after, to],
-      );
-      return rows.flatMap(({ id, post_id, parent_id, author_id, post, author, parent, parent_post }) => {
-        const key = { id };
-        const on = (broken: boolean, problem: string) =>
-          refuse(parent_id !== null && broken, `${table}.parent_id`, key, problem);
+      const rows = await db.rows<VoteRow>(sql, [after, to]);
+      return rows.flatMap(({ id, agent_id, value, item: found, author_id, agent }) => {
+        const key = { [column]: id, agent_id };
         return [
-          ...refuse(post === null, `${table}.post_id`, key, `there is no post ${post_id}`),
-          ...refuse(author === null, `${table}.author_id`, key, `there is no agent ${author_id}`),
-          ...on(parent === null, `there is no comment ${parent_id}`),
-          ...on(parent !== null && parent_post !== post_id, `comment ${parent_id} is on post ${parent_post}`),
-          ...on(parent !== null && parent >= id, `comment ${parent_id} is not older`),
+          ...refuse(value !== 1 && value !== -1, `${table}.value`, key, `stored ${value}, which is neither 1 nor -1`),
+          ...refuse(found === null, `${table}.${column}`, key, `there is no ${item} ${id}`),
+          ...refuse(agent === null, `${table}.agent_id`, key, `there is no agent ${agent_id}`),
+          ...refuse(author_id === agent_id, `${table}.agent_id`, key, `the agent is the author of the ${item}`),
         ];
       });
     },

@@ -1,10 +1,11 @@
 import type { Tx } from "../database/queryable.ts";
 import { putCommentCount } from "../tables/removed-posts.ts";
 import { agentCheck } from "./agents.ts";
+import { commentCheck, removedCommentCheck } from "./comments.ts";
 import { communityCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";
 import { inboxCheck, inboxItemCheck } from "./inboxes.ts";
-import { agentLimitCheck, commentCheck, removedCommentCheck, voteCheck } from "./orphans.ts";
+import { agentLimitCheck, commentVoteCheck, voteCheck } from "./orphans.ts";
 import { postCheck } from "./posts.ts";
 import { removedPostCheck } from "./removed-posts.ts";
 
@@ -14,6 +15,7 @@ export const tableChecks: readonly TableCheck[] = [
   postCheck,
   voteCheck,
   commentCheck,
+  commentVoteCheck,
   removedPostCheck,
   removedCommentCheck,
   agentCheck,

@@ -12,6 +12,7 @@ GRANT INSERT, UPDATE ON stoa.communities TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.posts TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.comments TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.votes TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE, DELETE ON stoa.comment_votes TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.removed_posts TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.removed_comments TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.post_revisions TO 'stoa_serving'@'%';

@@ -51,14 +51,20 @@ export async function findPost(db: Queryable, id: number): Promise<PostRow | und
   return (await db.rows<PostRow>(sql, [id]))[0];
 }
 
-/** The newest posts of one agent. */
-export function listPostsByAuthor(db: Queryable, authorId: number, limit: number): Promise<PostRow[]> {
+/** The newest posts of one agent, before the post with these values if there is one. */
+export function listPostsByAuthor(
+  db: Queryable,
+  authorId: number,
+  limit: number,
+  before = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
+): Promise<PostRow[]> {
   return db.rows<PostRow>(
     `${selectPosts} FROM (
-      SELECT created_at, id FROM posts FORCE INDEX (posts_author) WHERE author_id = ?
+      SELECT created_at, id FROM posts FORCE INDEX (posts_author)
+      WHERE author_id = ? AND (created_at < ? OR (created_at = ? AND id < ?))
       ORDER BY created_at DESC, id DESC LIMIT ?
     ) page ${joinPosts} ORDER BY page.created_at DESC, page.id DESC`,
-    [authorId, String(limit)],
+    [authorId, before.createdAt, before.createdAt, before.id, String(limit)],
   );
 }
 

@@ -4,8 +4,8 @@ import type { NewRemoval } from "./removed-posts.ts";
 
 /** A removed comment as shown: without its text and its author. */
 export async function findRemovedComment(db: Queryable, id: number): Promise<CommentRow | undefined> {
-  const sql = `SELECT id, post_id, parent_id, '' AS body, '[removed]' AS author, NULL AS author_resident, created_at,
-      edited_at, removed_by, reason, removed_at
+  const sql = `SELECT id, post_id, parent_id, '' AS body, '[removed]' AS author, NULL AS author_resident, upvotes,
+      downvotes, created_at, edited_at, removed_by, reason, removed_at
     FROM removed_comments WHERE id = ?`;
   return (await db.rows<CommentRow>(sql, [id]))[0];
 }
@@ -25,22 +25,25 @@ export interface RemovedCommentState {
   removed_by: string;
   reason: string | null;
   erase_at: number | null;
+  /** The sum of the votes, which do not count until the comment is restored. */
+  score: number;
   created_at: number;
 }
 
 /** Locks the row of a removed comment. Undefined when there is no such comment, or it stands. */
 export async function lockRemovedComment(tx: Tx, id: number): Promise<RemovedCommentState | undefined> {
   const sql =
-    "SELECT author_id, removed_by, reason, erase_at, created_at FROM removed_comments WHERE id = ? FOR UPDATE";
+    "SELECT author_id, removed_by, reason, erase_at, score, created_at FROM removed_comments WHERE id = ? FOR UPDATE";
   return (await tx.rows<RemovedCommentState>(sql, [id]))[0];
 }
 
 /** Moves a comment that is locked, like its post, to the removed ones. */
 export async function moveCommentToRemoved(tx: Tx, id: number, removal: NewRemoval): Promise<void> {
   await tx.run(
-    `INSERT INTO removed_comments (id, post_id, parent_id, author_id, body, created_at, edited_at, removed_by, reason,
-       removed_at, erase_at)
-     SELECT id, post_id, parent_id, author_id, ${removal.eraseAt === null ? "''" : "body"}, created_at, edited_at, ?, ?, ?, ?
+    `INSERT INTO removed_comments (id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at,
+       edited_at, removed_by, reason, removed_at, erase_at)
+     SELECT id, post_id, parent_id, author_id, ${removal.eraseAt === null ? "''" : "body"}, upvotes, downvotes, score, created_at,
+       edited_at, ?, ?, ?, ?
      FROM comments WHERE id = ?`,
     [removal.by, removal.reason, removal.at, removal.eraseAt, id],
   );
@@ -50,8 +53,8 @@ export async function moveCommentToRemoved(tx: Tx, id: number, removal: NewRemov
 /** Moves a removed comment that is locked, like its post, back. */
 export async function moveCommentBack(tx: Tx, id: number): Promise<void> {
   await tx.run(
-    `INSERT INTO comments (id, post_id, parent_id, author_id, body, created_at, edited_at)
-     SELECT id, post_id, parent_id, author_id, body, created_at, edited_at FROM removed_comments WHERE id = ?`,
+    `INSERT INTO comments (id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at, edited_at)
+     SELECT id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at, edited_at FROM removed_comments WHERE id = ?`,
     [id],
   );
   await tx.run("DELETE FROM removed_comments WHERE id = ?", [id]);

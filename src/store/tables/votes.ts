@@ -1,36 +1,83 @@
-import type { Tx } from "../database/queryable.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
-export interface VotedPost {
-  authorId: number;
+/** What agents vote on. */
+export type VotedKind = "post" | "comment";
+
+/** The votes on a post or comment, and an agent's own. */
+export interface Votes {
   upvotes: number;
   downvotes: number;
-  /** The calling agent's vote: 1, -1, or 0 for none. */
+  /** The agent's vote: 1, -1, or 0 for none. */
   vote: number;
 }
 
-/** Locks a post and then the agent's vote on it. Undefined when there is no such post. */
-export async function lockPostAndVote(tx: Tx, postId: number, agentId: number): Promise<VotedPost | undefined> {
-  const [row] = await tx.rows<{ author_id: number; upvotes: number; downvotes: number; value: number | null }>(
-    `SELECT p.author_id, p.upvotes, p.downvotes, v.value
-     FROM posts p LEFT JOIN votes v ON v.post_id = p.id AND v.agent_id = ? WHERE p.id = ? FOR UPDATE`,
-    [agentId, postId],
-  );
-  if (row === undefined) return undefined;
-  return { authorId: row.author_id, upvotes: row.upvotes, downvotes: row.downvotes, vote: row.value ?? 0 };
+/** What is locked for a vote. */
+export interface VotedItem extends Votes {
+  authorId: number;
 }
 
-/** Replaces the vote `from` by `to`. Each is 1, -1, or 0 for none. The post must be locked. */
-export async function changeVote(tx: Tx, postId: number, agentId: number, from: number, to: number): Promise<void> {
-  if (from === 0) {
-    await tx.run("INSERT INTO votes (post_id, agent_id, value) VALUES (?, ?, ?)", [postId, agentId, to]);
-  } else if (to === 0) {
-    await tx.run("DELETE FROM votes WHERE post_id = ? AND agent_id = ?", [postId, agentId]);
-  } else {
-    await tx.run("UPDATE votes SET value = ? WHERE post_id = ? AND agent_id = ?", [to, postId, agentId]);
-  }
+interface Row {
+  author_id: number;
+  upvotes: number;
+  downvotes: number;
+  value: number | null;
 }
 
-/** Stores the counts of a post that is locked. */
-export async function putVoteCounts(tx: Tx, postId: number, upvotes: number, downvotes: number): Promise<void> {
-  await tx.run("UPDATE posts SET upvotes = ?, downvotes = ? WHERE id = ?", [upvotes, downvotes, postId]);
+/** The statements about votes on one kind of thing. The generated column posts.score follows by itself. */
+function statementsOf(things: string, votes: string, key: string, counts: string) {
+  return {
+    select: `SELECT t.author_id, t.upvotes, t.downvotes, v.value
+     FROM ${things} t LEFT JOIN ${votes} v ON v.${key} = t.id AND v.agent_id = ? WHERE t.id = ?`,
+    insert: `INSERT INTO ${votes} (${key}, agent_id, value) VALUES (?, ?, ?)`,
+    delete: `DELETE FROM ${votes} WHERE ${key} = ? AND agent_id = ?`,
+    update: `UPDATE ${votes} SET value = ? WHERE ${key} = ? AND agent_id = ?`,
+    putCounts: `UPDATE ${things} SET ${counts} WHERE id = ?`,
+  };
+}
+
+const statements = {
+  post: statementsOf("posts", "votes", "post_id", "upvotes = ?, downvotes = ?"),
+  comment: statementsOf("comments", "comment_votes", "comment_id", "upvotes = ?, downvotes = ?, score = ?"),
+};
+
+/** The votes on a post or comment, and those of one agent. Undefined when there is no such thing, or it is removed. */
+export async function findVotes(
+  db: Queryable,
+  kind: VotedKind,
+  id: number,
+  agentId: number,
+): Promise<Votes | undefined> {
+  const [row] = await db.rows<Row>(statements[kind].select, [agentId, id]);
+  return row && { upvotes: row.upvotes, downvotes: row.downvotes, vote: row.value ?? 0 };
+}
+
+/** The same, and locks the post or comment, and then the agent's vote on it. */
+export async function lockVotes(tx: Tx, kind: VotedKind, id: number, agentId: number): Promise<VotedItem | undefined> {
+  const [row] = await tx.rows<Row>(`${statements[kind].select} FOR UPDATE`, [agentId, id]);
+  return row && { authorId: row.author_id, upvotes: row.upvotes, downvotes: row.downvotes, vote: row.value ?? 0 };
+}
+
+/** Replaces the vote `from` by `to`. Each is 1, -1, or 0 for none. What is voted on must be locked. */
+export async function changeVote(
+  tx: Tx,
+  kind: VotedKind,
+  id: number,
+  agentId: number,
+  { from, to }: { from: number; to: number },
+): Promise<void> {
+  const sql = statements[kind];
+  if (from === 0) await tx.run(sql.insert, [id, agentId, to]);
+  else if (to === 0) await tx.run(sql.delete, [id, agentId]);
+  else await tx.run(sql.update, [to, id, agentId]);
+}
+
+/** Stores the counts of a post or comment that is locked. */
+export async function putVoteCounts(
+  tx: Tx,
+  kind: VotedKind,
+  id: number,
+  { upvotes, downvotes }: Pick<Votes, "upvotes" | "downvotes">,
+): Promise<void> {
+  const counts = kind === "post" ? [upvotes, downvotes] : [upvotes, downvotes, upvotes - downvotes];
+  await tx.run(statements[kind].putCounts, [...counts, id]);
 }

@@ -102,6 +102,8 @@ describe("fifty agents at once", () => {
           const comment = comments[turn % comments.length] as number;
           const moderator = agent(turn % 3).key;
           replies.push(await ask(turn, `posts/${post}/vote`, "POST", key, { vote: [1, -1, 0][turn % 3] as number }));
+          const ballot = { vote: [1, 1, -1, 0][(who + round * 3) % 4] as number };
+          replies.push(await ask(turn, `comments/${comment}/vote`, "POST", key, ballot));
           replies.push(
             await ask(
               turn,

@@ -50,9 +50,15 @@ describe("a wrong counter", () => {
     ["agents SET posts = 1 WHERE id = 1", ["agents.posts id 1: stored 1, counted 2"]],
     ["agents SET comments = 7 WHERE id = 2", ["agents.comments id 2: stored 7, counted 2"]],
     ["agents SET karma = 7 WHERE id = 1", ["agents.karma id 1: stored 7, counted 0"]],
+    ["comments SET upvotes = 0 WHERE id = 1", ["comments.upvotes id 1: stored 0, counted 1"]],
+    ["comments SET score = 5 WHERE id = 1", ["comments.score id 1: stored 5, counted 1"]],
+    [
+      "comments SET downvotes = 3, score = -3 WHERE id = 2",
+      ["comments.downvotes id 2: stored 3, counted 0", "comments.score id 2: stored -3, counted 0"],
+    ],
     [
       "agents SET karma = 7, posts = 9 WHERE id = 2",
-      ["agents.posts id 2: stored 9, counted 0", "agents.karma id 2: stored 7, counted 0"],
+      ["agents.posts id 2: stored 9, counted 0", "agents.karma id 2: stored 7, counted 1"],
     ],
   ])("is found and repaired: %s", async (change, expected) => {
     await service.db.rows(`UPDATE ${change}`);
@@ -68,6 +74,19 @@ describe("a wrong counter", () => {
       "posts.upvotes id 1: stored 1, counted 0; repaired",
       "posts.downvotes id 1: stored 0, counted 1; repaired",
       "agents.karma id 1: stored 0, counted -2; repaired",
+    ]);
+    expect(await recount(service.db)).toEqual([]);
+  });
+});
+
+describe("the counts of a comment", () => {
+  it("are recomputed from the rows of votes, and karma with them", async () => {
+    await service.db.rows("UPDATE comment_votes SET value = -1 WHERE comment_id = 1");
+    expect(await lines(true)).toEqual([
+      "comments.upvotes id 1: stored 1, counted 0; repaired",
+      "comments.downvotes id 1: stored 0, counted 1; repaired",
+      "comments.score id 1: stored 1, counted -1; repaired",
+      "agents.karma id 2: stored 1, counted -1; repaired",
     ]);
     expect(await recount(service.db)).toEqual([]);
   });
@@ -94,6 +113,19 @@ describe("a row that cannot be repaired is reported and left unchanged", () => {
       "INSERT INTO votes VALUES (99, 1, 1)",
       "DELETE FROM votes WHERE post_id = 99",
       ["votes.post_id post_id 99 agent_id 1: there is no post 99"],
+    ],
+    [
+      "UPDATE comment_votes SET agent_id = 2 WHERE comment_id = 1",
+      "UPDATE comment_votes SET agent_id = 1 WHERE comment_id = 1",
+      ["comment_votes.agent_id comment_id 1 agent_id 2: the agent is the author of the comment"],
+    ],
+    [
+      "INSERT INTO comment_votes VALUES (99, 1, 3)",
+      "DELETE FROM comment_votes WHERE comment_id = 99",
+      [
+        "comment_votes.value comment_id 99 agent_id 1: stored 3, which is neither 1 nor -1",
+        "comment_votes.comment_id comment_id 99 agent_id 1: there is no comment 99",
+      ],
     ],
     [
       "UPDATE comments SET parent_id = 99 WHERE id = 4",

@@ -1,5 +1,5 @@
-// Replicas of the version before moderation go on while the new version removes, locks and suspends. These are the statements
-// that they issue. Each must succeed correctly or be refused, and none may bypass a rule.
+// Replicas of earlier versions go on while the new version removes, locks and suspends, and while agents vote on comments. These
+// are the statements that they issue. Each must succeed correctly or be refused, and none may bypass a rule.
 import { createHash } from "node:crypto";
 import type { PoolConnection, ResultSetHeader, RowDataPacket } from "mysql2/promise";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -94,7 +94,81 @@ const holders =
     return found.length === 0 ? "401" : "known";
   };
 
+/** As the version before votes on comments removes a comment. */
+const remove =
+  (id: number): Statements =>
+  async (run) => {
+    const [found] = await run("SELECT post_id, author_id, body, created_at FROM comments WHERE id = ? FOR UPDATE", [
+      id,
+    ]);
+    if (found === undefined) return "404";
+    await run(
+      `INSERT INTO removed_comments (id, post_id, parent_id, author_id, body, created_at, edited_at, removed_by, reason,
+         removed_at, erase_at)
+       SELECT id, post_id, parent_id, author_id, body, created_at, edited_at, 'operator', 'spam', 1, 9000000000000
+       FROM comments WHERE id = ?`,
+      [id],
+    );
+    await run("DELETE FROM comments WHERE id = ?", [id]);
+    await run("UPDATE posts SET comment_count = comment_count - 1 WHERE id = ?", [found.post_id]);
+    await run("UPDATE agents SET posts = posts + 0, comments = comments + -1, karma = karma + 0 WHERE id = ?", [
+      found.author_id,
+    ]);
+    return "removed";
+  };
+/** As the version before votes on comments restores a comment. */
+const restore =
+  (id: number): Statements =>
+  async (run) => {
+    const [found] = await run("SELECT post_id, author_id FROM removed_comments WHERE id = ? FOR UPDATE", [id]);
+    if (found === undefined) return "404";
+    await run("UPDATE posts SET comment_count = comment_count + 1 WHERE id = ?", [found.post_id]);
+    await run("UPDATE agents SET posts = posts + 0, comments = comments + 1, karma = karma + 0 WHERE id = ?", [
+      found.author_id,
+    ]);
+    await run(
+      `INSERT INTO comments (id, post_id, parent_id, author_id, body, created_at, edited_at)
+       SELECT id, post_id, parent_id, author_id, body, created_at, edited_at FROM removed_comments WHERE id = ?`,
+      [id],
+    );
+    await run("DELETE FROM removed_comments WHERE id = ?", [id]);
+    return "restored";
+  };
+
 describe("the version before", () => {
+  it("removes and restores comments without votes, and not those with votes", async () => {
+    const post = await service.post(author);
+    const plain = await service.comment(author, post);
+    expect(await asBefore(remove(plain))).toBe("removed");
+    expect(await asBefore(restore(plain))).toBe("restored");
+
+    const voted = await service.comment(author, post);
+    // Its score is 0 again.
+    for (const [agent, way] of [
+      [await service.register(), "upvote"],
+      [await service.register(), "downvote"],
+    ] as const) {
+      expect((await service.rest(`comments/${voted}/${way}`, { key: agent.key, method: "POST" })).status).toBe(200);
+    }
+    expect(await asBefore(remove(voted))).toBe("503");
+    expect(await recount(service.db)).toEqual([]);
+    await service.operator.remove({ commentId: BigInt(voted), reason: spam, keepForDays: 1n });
+    expect(await asBefore(restore(voted))).toBe("503");
+    expect(await recount(service.db)).toEqual([]);
+    await service.operator.restore({ commentId: BigInt(voted) });
+    expect((await service.rest(`comments/${voted}`)).body.comment).toMatchObject({
+      upvotes: 1,
+      downvotes: 1,
+      removed: null,
+    });
+
+    // A vote that is taken back leaves nothing to lose.
+    await service.rest(`comments/${plain}/vote`, { key: other.key, body: { vote: 1 } });
+    await service.rest(`comments/${plain}/vote`, { key: other.key, body: { vote: 0 } });
+    expect(await asBefore(remove(plain))).toBe("removed");
+    expect(await recount(service.db)).toEqual([]);
+  });
+
   it("votes and comments on what stands, and the counts agree", async () => {
     const post = await service.post(author);
     const parent = await service.comment(author, post);

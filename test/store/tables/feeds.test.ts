@@ -4,7 +4,7 @@ import { Database } from "../../../src/store/database/database.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { migrate } from "../../../src/store/schema/migrate.ts";
 import { findAgentByName, findKeyHolders } from "../../../src/store/tables/agents.ts";
-import { listComments } from "../../../src/store/tables/comments.ts";
+import { listComments, listCommentsByAuthor } from "../../../src/store/tables/comment-lists.ts";
 import { findCommunity, findCommunityId, listCommunities } from "../../../src/store/tables/communities.ts";
 import { type FeedPage, type FeedPosition, listHot, listNew, listTop } from "../../../src/store/tables/feeds.ts";
 import { findPost, listPostsByAuthor, type PostRow } from "../../../src/store/tables/posts.ts";
@@ -151,17 +151,36 @@ describe("a lookup among 100,000 posts", () => {
     { name: "a post", max: 3, rows: 1, run: () => findPost(reader, 50_000) },
     { name: "an agent's newest posts", max: 70, rows: 10, run: () => listPostsByAuthor(reader, 5, 10) },
     {
-      name: "a post's comments from the middle",
-      max: 6 * 50 + 5,
-      rows: 50,
-      run: async () => (await listComments(reader, 70_000, 1_500, 50))?.comments,
+      name: "an agent's posts from the middle",
+      max: 70,
+      rows: 10,
+      run: () => listPostsByAuthor(reader, 5, 10, { createdAt: start + 365 * day, id: 50_000 }),
     },
+    {
+      name: "an agent's comments from the middle",
+      max: 4 * 5 + 5,
+      rows: 5,
+      run: () => listCommentsByAuthor(reader, 5, 1_500, 5),
+    },
+    ...(["old", "new", "top"] as const).flatMap((sort) =>
+      [undefined, { score: 5, id: 1_500 }].map((after) => ({
+        name: `a post's comments by ${sort} ${after === undefined ? "from the start" : "from the middle"}`,
+        max: 6 * 50 + 10,
+        rows: 50,
+        run: async () => (await listComments(reader, 70_000, { sort, after, limit: 50 }))?.comments,
+      })),
+    ),
   ];
 
   beforeAll(async () => {
     for (const post of [69_999, 70_000, 70_001]) {
-      const comments = Array.from({ length: 1_000 }, (_, i) => [post, 1 + (i % agents), "Comment", now]);
-      await test.pool.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES ?", [comments]);
+      const comments = Array.from({ length: 1_000 }, (_, i) => {
+        const score = (i * 7) % 12;
+        return [post, 1 + (i % agents), "Comment", score, score, now];
+      });
+      await test.pool.query("INSERT INTO comments (post_id, author_id, body, upvotes, score, created_at) VALUES ?", [
+        comments,
+      ]);
     }
   });
 

@@ -1,0 +1,210 @@
+// Votes on comments: counts, karma, own votes, and what a removal and a restore do to them.
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { recount } from "../support/recount.ts";
+
+let service: Moderated;
+let author: Agent;
+let voters: Agent[];
+
+beforeAll(async () => {
+  service = await startModerated();
+  author = await service.register();
+  voters = [await service.register(), await service.register(), await service.register()];
+});
+
+afterEach(async () => {
+  expect(await recount(service.db)).toEqual([]);
+});
+
+const voter = (turn = 0) => voters[turn] as Agent;
+const post = (path: string, { key }: Agent, body?: object) =>
+  service.rest(path, body === undefined ? { key, method: "POST" } : { key, body });
+const karmaOf = async ({ name }: Agent): Promise<number> => (await service.rest(`agents/${name}`)).body.agent.karma;
+
+async function createComment(by = author): Promise<number> {
+  return service.comment(by, await service.post(voter()));
+}
+
+describe("a vote on a comment", () => {
+  it("counts once, can be changed and taken back, and its author's karma follows", async () => {
+    const id = await createComment();
+    const before = await karmaOf(author);
+    const steps: [string, object | undefined, object][] = [
+      ["upvote", undefined, { your_vote: 1, score: 1, upvotes: 1, downvotes: 0 }],
+      ["upvote", undefined, { your_vote: 1, score: 1, upvotes: 1, downvotes: 0 }],
+      ["downvote", undefined, { your_vote: -1, score: -1, upvotes: 0, downvotes: 1 }],
+      ["vote", { vote: 1 }, { your_vote: 1, score: 1, upvotes: 1, downvotes: 0 }],
+      ["vote", { vote: 0 }, { your_vote: 0, score: 0, upvotes: 0, downvotes: 0 }],
+      ["vote", { vote: 0 }, { your_vote: 0, score: 0, upvotes: 0, downvotes: 0 }],
+      ["vote", { vote: -1 }, { your_vote: -1, score: -1, upvotes: 0, downvotes: 1 }],
+    ];
+    for (const [path, body, expected] of steps) {
+      expect(await post(`comments/${id}/${path}`, voter(), body)).toMatchObject({
+        status: 200,
+        body: { ok: true, ...expected },
+      });
+      const { score, upvotes, downvotes } = (await service.rest(`comments/${id}`)).body.comment;
+      expect({ score, upvotes, downvotes }).toEqual({ ...expected, your_vote: undefined });
+      expect(await karmaOf(author)).toBe(before + score);
+    }
+  });
+
+  it("is shown to the agent that cast it, and to no other", async () => {
+    const id = await createComment();
+    await post(`comments/${id}/downvote`, voter());
+    const read = async ({ key }: Agent) => (await service.rest(`comments/${id}/vote`, { key })).body;
+    const votes = { ok: true, score: -1, upvotes: 0, downvotes: 1 };
+    expect(await read(voter())).toEqual({ ...votes, your_vote: -1 });
+    expect(await read(voter(1))).toEqual({ ...votes, your_vote: 0 });
+    expect(await read(author)).toEqual({ ...votes, your_vote: 0 });
+    expect((await service.rest(`comments/${id}/vote`)).body).toMatchObject({ ok: false, error: "unauthorized" });
+  });
+
+  it.each(["upvote", "downvote", "vote"])("by its author is own_content: %s", async (path) => {
+    const id = await createComment();
+    const { status, body } = await post(`comments/${id}/${path}`, author, path === "vote" ? { vote: 0 } : undefined);
+    expect(status).toBe(403);
+    expect(body).toEqual({ ok: false, error: "own_content", message: "Agents cannot vote on their own comments." });
+  });
+
+  it.each([2, -2, 0.5, "1", true, {}, null])("must be 1, -1 or 0: %j", async (vote) => {
+    const id = await createComment();
+    const { status, body } = await post(`comments/${id}/vote`, voter(), { vote });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: "bad_input", field: "vote" });
+  });
+
+  it.each(["upvote", "downvote", "vote"])("on what does not exist is not_found: %s", async (path) => {
+    const body = path === "vote" ? { vote: 1 } : undefined;
+    for (const id of [999_999, 9_007_199_254_740_991]) {
+      expect(await post(`comments/${id}/${path}`, voter(), body)).toMatchObject({
+        status: 404,
+        body: { error: "not_found", message: "There is no comment with this id." },
+      });
+    }
+    for (const id of ["0", "-1", "x", "1.5", "9007199254740992"]) {
+      expect(await post(`comments/${id}/${path}`, voter(), body)).toMatchObject({
+        status: 400,
+        body: { error: "bad_input", field: "id" },
+      });
+    }
+  });
+
+  it("needs neither the post nor its lock: votes on comments of a removed post count", async () => {
+    const target = await service.post(voter());
+    const id = await service.comment(author, target);
+    await service.operator.lock({ postId: BigInt(target) });
+    expect((await post(`comments/${id}/upvote`, voter())).status).toBe(200);
+    await service.operator.remove({ postId: BigInt(target), reason: spam, keepForDays: 1n });
+    expect((await post(`comments/${id}/upvote`, voter(1))).body).toMatchObject({ ok: true, score: 2 });
+    const { comments } = (await service.rest(`posts/${target}`)).body;
+    expect(comments).toMatchObject([{ id, score: 2, upvotes: 2, downvotes: 0 }]);
+  });
+
+  it("has the same result over every protocol", async () => {
+    const id = BigInt(await createComment());
+    await post(`comments/${id}/upvote`, voter());
+    for (const protocol of ["grpc", "grpc-web", "connect"] as const) {
+      const client = service.connect(CommentService, protocol);
+      const headers = { authorization: `Bearer ${voter(1).key}` };
+      const { result } = await client.voteComment({ id, vote: -1 }, { headers });
+      expect(result).toMatchObject({ yourVote: -1, score: 0n, upvotes: 1n, downvotes: 1n });
+      expect((await client.getCommentVote({ id }, { headers })).result).toEqual(result);
+      expect((await client.downvoteComment({ id }, { headers })).result).toEqual(result);
+      const changed = (await client.upvoteComment({ id }, { headers })).result;
+      expect(changed).toMatchObject({ yourVote: 1, score: 2n, upvotes: 2n, downvotes: 0n });
+      const { comment } = await client.getComment({ id });
+      expect(comment).toMatchObject({ score: 2n, upvotes: 2n, downvotes: 0n });
+    }
+  });
+});
+
+describe("the votes on a removed comment", () => {
+  it("leave its author's karma, and come back with it", async () => {
+    const id = await createComment();
+    const before = await karmaOf(author);
+    for (const turn of [0, 1, 2]) await post(`comments/${id}/${turn < 2 ? "upvote" : "downvote"}`, voter(turn));
+    expect(await karmaOf(author)).toBe(before + 1);
+    await service.operator.remove({ commentId: BigInt(id), reason: spam, keepForDays: 1n });
+    expect(await karmaOf(author)).toBe(before);
+    expect(await recount(service.db)).toEqual([]);
+    const counts = { score: 1, upvotes: 2, downvotes: 1 };
+    expect((await service.rest(`comments/${id}`)).body.comment).toMatchObject({ body: "", ...counts });
+    for (const path of ["upvote", "downvote", "vote"]) {
+      const body = path === "vote" ? { vote: 0 } : undefined;
+      expect(await post(`comments/${id}/${path}`, voter(), body)).toMatchObject({
+        status: 404,
+        body: { error: "not_found", message: "This comment has been removed." },
+      });
+    }
+    expect(await service.rest(`comments/${id}/vote`, { key: voter().key })).toMatchObject({
+      status: 404,
+      body: { error: "not_found", message: "This comment has been removed." },
+    });
+    await service.operator.restore({ commentId: BigInt(id) });
+    expect(await karmaOf(author)).toBe(before + 1);
+    expect((await service.rest(`comments/${id}`)).body.comment).toMatchObject(counts);
+    const own = await service.rest(`comments/${id}/vote`, { key: voter(2).key });
+    expect(own.body).toEqual({ ok: true, your_vote: -1, ...counts });
+  });
+
+  it("leave its author's karma when the author deletes it", async () => {
+    const id = await createComment();
+    const before = await karmaOf(author);
+    await post(`comments/${id}/downvote`, voter());
+    expect(await karmaOf(author)).toBe(before - 1);
+    expect((await service.rest(`comments/${id}`, { method: "DELETE", key: author.key })).status).toBe(200);
+    expect(await karmaOf(author)).toBe(before);
+  });
+
+  it("leave its author's karma when the operator erases the agent with its words", async () => {
+    const leaver = await service.register();
+    const id = await createComment(leaver);
+    await post(`comments/${id}/upvote`, voter());
+    await service.operator.eraseAgent({ name: leaver.name, reason: spam, content: true });
+    expect((await service.rest(`comments/${id}`)).body.comment).toMatchObject({
+      author: { name: "[removed]" },
+      score: 1,
+    });
+    const rows = await service.db.rows<{ karma: number }>("SELECT karma FROM agents WHERE name_key = ?", [
+      leaver.name.toLowerCase(),
+    ]);
+    expect(rows).toEqual([{ karma: 0 }]);
+  });
+});
+
+describe("an agent's own vote on a post", () => {
+  it("is read as the vote returned it, over every protocol", async () => {
+    const id = await service.post(author);
+    const cast = (await post(`posts/${id}/downvote`, voter())).body;
+    expect((await service.rest(`posts/${id}/vote`, { key: voter().key })).body).toEqual(cast);
+    for (const protocol of ["grpc", "grpc-web", "connect"] as const) {
+      const client = service.connect(PostService, protocol);
+      const { result } = await client.getPostVote(
+        { id: BigInt(id) },
+        { headers: { authorization: `Bearer ${voter().key}` } },
+      );
+      expect(result).toMatchObject({ yourVote: -1, score: -1n, upvotes: 0n, downvotes: 1n });
+    }
+    expect((await service.rest(`posts/${id}/vote`, { key: author.key })).body).toMatchObject({
+      your_vote: 0,
+      score: -1,
+    });
+  });
+
+  it("is not_found for an unknown or removed post", async () => {
+    expect(await service.rest("posts/999999/vote", { key: voter().key })).toMatchObject({
+      status: 404,
+      body: { message: "There is no post with this id." },
+    });
+    const id = await service.post(author);
+    await service.rest(`posts/${id}`, { method: "DELETE", key: author.key });
+    expect(await service.rest(`posts/${id}/vote`, { key: voter().key })).toMatchObject({
+      status: 404,
+      body: { message: "This post has been removed." },
+    });
+  });
+});

@@ -1,0 +1,168 @@
+// What an agent wrote: its posts and its comments, newest first, by cursor.
+import { beforeAll, describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+
+let now = Date.UTC(2026, 3, 5);
+let service: Moderated;
+let author: Agent;
+let other: Agent;
+
+beforeAll(async () => {
+  service = await startModerated({ overrides: { now: () => now } });
+  author = await service.register("Epictetus_1-A");
+  other = await service.register();
+});
+
+type Kind = "posts" | "comments";
+const kinds: Kind[] = ["posts", "comments"];
+
+interface Item {
+  id: number;
+  created_at: string;
+  author: { name: string };
+}
+
+async function pages(name: string, kind: Kind, limit: number): Promise<Item[][]> {
+  const all: Item[][] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const { status, body } = await service.rest(
+      `agents/${name}/${kind}?limit=${limit}${cursor === undefined ? "" : `&cursor=${cursor}`}`,
+    );
+    expect(status).toBe(200);
+    expect(Object.keys(body)).toEqual(["ok", kind, "next_cursor"]);
+    all.push(body[kind]);
+    cursor = body.next_cursor;
+  }
+  return all;
+}
+
+/** Creates posts or comments of an agent at these minutes. @returns their ids, newest first */
+async function write(agent: Agent, kind: Kind, minutes: readonly number[]): Promise<number[]> {
+  const post = await service.post(other);
+  const made: { id: number; at: number }[] = [];
+  for (const minute of minutes) {
+    // Comments are in the order of their ids, whatever the clock says.
+    now = Date.UTC(2026, 3, 6, 0, kind === "posts" ? minute : 0);
+    const id = kind === "posts" ? await service.post(agent) : await service.comment(agent, post);
+    made.push({ id, at: now });
+    await service.comment(other, post);
+  }
+  return made.toSorted((a, b) => b.at - a.at || b.id - a.id).map(({ id }) => id);
+}
+
+describe.each(kinds)("an agent's %s", (kind) => {
+  it("are its own alone, newest first, and the same in pages of every size", async () => {
+    const agent = await service.register();
+    expect(await pages(agent.name, kind, 10)).toEqual([[]]);
+    const expected = await write(agent, kind, [3, 1, 2, 5, 5, 5, 4]);
+    for (const limit of [1, 2, 3, 7, 50]) {
+      const listed = await pages(agent.name, kind, limit);
+      expect(listed.flat().map(({ id }) => id)).toEqual(expected);
+      for (const page of listed.slice(0, -1)) expect(page).toHaveLength(limit);
+      for (const each of listed.flat()) expect(each.author.name).toBe(agent.name);
+    }
+  });
+
+  it("are whole resources, as they are read one by one", async () => {
+    const agent = await service.register();
+    const [id] = await write(agent, kind, [1]);
+    const listed = (await service.rest(`agents/${agent.name}/${kind}`)).body[kind];
+    const { body } = await service.rest(`${kind}/${id}`);
+    expect(listed).toEqual([kind === "posts" ? body.post : body.comment]);
+  });
+
+  it("leave out what is removed, and have it again after a restore", async () => {
+    const agent = await service.register();
+    const [newest, second, oldest] = (await write(agent, kind, [1, 2, 3])) as [number, number, number];
+    const target = kind === "posts" ? { postId: BigInt(second) } : { commentId: BigInt(second) };
+    await service.operator.remove({ ...target, reason: spam, keepForDays: 1n });
+    expect((await pages(agent.name, kind, 1)).flat().map(({ id }) => id)).toEqual([newest, oldest]);
+    await service.operator.restore(target);
+    expect((await pages(agent.name, kind, 2)).flat().map(({ id }) => id)).toEqual([newest, second, oldest]);
+  });
+
+  it("are not shifted by what is written meanwhile", async () => {
+    const agent = await service.register();
+    const expected = await write(agent, kind, [1, 2, 3, 4]);
+    const first = (await service.rest(`agents/${agent.name}/${kind}?limit=2`)).body;
+    await write(agent, kind, [5]);
+    const second = (await service.rest(`agents/${agent.name}/${kind}?limit=2&cursor=${first.next_cursor}`)).body;
+    expect([...first[kind], ...second[kind]].map(({ id }: Item) => id)).toEqual(expected);
+  });
+
+  it.each(["Epictetus_1-A", "epictetus_1-a", "EPICTETUS_1-A", "%45pictetus_1-A"])(
+    "are found by the name %s",
+    async (name) => {
+      expect((await service.rest(`agents/${name}/${kind}`)).status).toBe(200);
+    },
+  );
+
+  it.each(["Nobody", "me", "Epictetus_1-%C3%81", "Epictetus_1-A%20", "x".repeat(500), "[removed]"])(
+    "are not found by the name %s",
+    async (name) => {
+      const { status, body } = await service.rest(`agents/${name}/${kind}`);
+      expect(status).toBe(404);
+      expect(body).toEqual({ ok: false, error: "not_found", message: "There is no agent with this name." });
+    },
+  );
+
+  it("of an erased agent are not found", async () => {
+    const agent = await service.register();
+    await write(agent, kind, [1]);
+    await service.operator.eraseAgent({ name: agent.name, reason: spam });
+    expect((await service.rest(`agents/${agent.name}/${kind}`)).status).toBe(404);
+  });
+
+  it("need a limit within its bounds", async () => {
+    const most = kind === "posts" ? 50 : 100;
+    expect((await service.rest(`agents/${author.name}/${kind}?limit=${most}`)).status).toBe(200);
+    for (const limit of ["0", String(most + 1), "-1", "x", "", "1.5"]) {
+      const { status, body } = await service.rest(`agents/${author.name}/${kind}?limit=${limit}`);
+      expect(status, limit).toBe(400);
+      expect(body).toMatchObject({ error: "bad_input", field: "limit" });
+    }
+  });
+
+  it("have cursors of their own", async () => {
+    const agent = await service.register();
+    await write(agent, kind, [1, 2]);
+    const { next_cursor } = (await service.rest(`agents/${agent.name}/${kind}?limit=1`)).body;
+    const otherKind = kind === "posts" ? "comments" : "posts";
+    const forged = [["agent posts"], ["agent posts", 1, "x", 1], ["agent comments", 1, null], [], [1]].map((values) =>
+      Buffer.from(JSON.stringify(values)).toString("base64url"),
+    );
+    for (const path of [
+      `agents/${agent.name}/${otherKind}?cursor=${next_cursor}`,
+      `agents/${other.name}/${kind}?cursor=${next_cursor}`,
+      `feed?sort=new&cursor=${next_cursor}`,
+      ...forged.map((cursor) => `agents/${agent.name}/${kind}?cursor=${cursor}`),
+    ]) {
+      expect(await service.rest(path), path).toMatchObject({
+        status: 400,
+        body: { error: "bad_input", field: "cursor" },
+      });
+    }
+  });
+
+  it("are the same over every protocol", async () => {
+    const agent = await service.register();
+    const expected = await write(agent, kind, [1, 2, 3]);
+    for (const protocol of ["grpc", "grpc-web", "connect"] as const) {
+      const client = service.connect(AgentService, protocol);
+      const list = async (cursor?: string) => {
+        const request = { name: agent.name.toUpperCase(), limit: 2n, ...(cursor === undefined ? {} : { cursor }) };
+        if (kind === "posts") {
+          const { posts, nextCursor } = await client.listAgentPosts(request);
+          return { ids: posts.map(({ id }) => Number(id)), nextCursor };
+        }
+        const { comments, nextCursor } = await client.listAgentComments(request);
+        return { ids: comments.map(({ id }) => Number(id)), nextCursor };
+      };
+      const first = await list();
+      const second = await list(first.nextCursor);
+      expect([...first.ids, ...second.ids]).toEqual(expected);
+      expect(second.nextCursor).toBe(undefined);
+    }
+  });
+});
