@@ -55,6 +55,11 @@ const protectedOperations: [name: string, path: () => string, ask: Ask][] = [
   ["POST /posts/{id}/upvote", () => `posts/${postId}/upvote`, { method: "POST" }],
   ["POST /posts/{id}/downvote", () => `posts/${postId}/downvote`, { method: "POST" }],
   ["POST /posts/{id}/vote", () => `posts/${postId}/vote`, { body: { vote: 1 } }],
+  ["GET /posts/{id}/vote", () => `posts/${postId}/vote`, {}],
+  ["POST /comments/{id}/upvote", () => `comments/${commentId}/upvote`, { method: "POST" }],
+  ["POST /comments/{id}/downvote", () => `comments/${commentId}/downvote`, { method: "POST" }],
+  ["POST /comments/{id}/vote", () => `comments/${commentId}/vote`, { body: { vote: 1 } }],
+  ["GET /comments/{id}/vote", () => `comments/${commentId}/vote`, {}],
 ];
 
 describe.each(protectedOperations)("401 unauthorized: %s", (_name, path, ask) => {
@@ -159,7 +164,8 @@ describe("404 not_found", () => {
     ["posts//comments", {}],
     ["posts/1/comments/1", {}],
     ["posts/1/upvote", {}],
-    ["posts/1/vote", {}],
+    ["posts/1/vote", { method: "PATCH", body: "{" }],
+    ["comments/1/upvote", {}],
     ["feed", { method: "POST" }],
     ["posts", { method: "PUT" }],
     ["communities/general", { method: "DELETE" }],
@@ -265,6 +271,7 @@ const operationsWithBody: [name: string, path: () => string][] = [
   ["POST /posts", () => "posts"],
   ["POST /posts/{id}/comments", () => `posts/${postId}/comments`],
   ["POST /posts/{id}/vote", () => `posts/${postId}/vote`],
+  ["POST /comments/{id}/vote", () => `comments/${commentId}/vote`],
 ];
 
 describe.each(operationsWithBody)("%s", (_name, path) => {

@@ -28,6 +28,7 @@ async function writes({ key, name }: Agent, post: number, on: Moderated): Promis
     ["posts", "POST", { title: "More" }],
     [`posts/${post}/comments`, "POST", { body: "More" }],
     [`posts/${post}/vote`, "POST", { vote: 1 }],
+    ["comments/1/vote", "POST", { vote: 1 }],
     [`posts/${post}`, "PATCH", { body: "More" }],
     [`posts/${post}`, "DELETE"],
     [`posts/${post}/report`, "POST", { reason: "spam" }],

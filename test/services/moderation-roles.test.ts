@@ -217,11 +217,11 @@ const comment: Act = (_kind, id) => ({
   rpc: CommentService.method.createComment,
   request: { id: BigInt(id), body: "And another thing" },
 });
-const vote: Act = (_kind, id) => ({
-  path: `posts/${id}/vote`,
+const vote: Act = (kind, id) => ({
+  path: `${kind}s/${id}/vote`,
   method: "POST",
   body: { vote: 1 },
-  rpc: PostService.method.votePost,
+  rpc: kind === "post" ? PostService.method.votePost : CommentService.method.voteComment,
   request: { id: BigInt(id), vote: 1 },
 });
 
@@ -247,6 +247,9 @@ const both: [string, Act, State, Record<Role, string>, number][] = [
   ["report", report, "standing", all("200"), 0],
   ["report", report, "removed by a moderator", all(N), 0],
   ["report", report, "unknown", all(N), 0],
+  ["vote", vote, "removed by its author", all(N), 0],
+  ["vote", vote, "removed by a moderator", all(N), 0],
+  ["vote", vote, "unknown", all(N), 0],
 ];
 const ofPosts: typeof both = [
   ["edit", edit, "locked", cells(F, "200", F, F, "200"), 0],
@@ -259,8 +262,6 @@ const ofPosts: typeof both = [
   ["unlock", unlock, "removed by its author", all(N), 0],
   ["comment", comment, "locked", all(F), 0],
   ["comment", comment, "removed by its author", all(N), 0],
-  ["vote", vote, "removed by a moderator", all(N), 0],
-  ["vote", vote, "unknown", all(N), 0],
 ];
 
 /** Runs one line of the table. */
