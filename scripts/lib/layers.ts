@@ -7,6 +7,7 @@ const packages: Record<string, readonly string[]> = {
   connect: ["@connectrpc/*"],
   protobuf: ["@bufbuild/*"],
   mysql: ["mysql2", "mysql2/*"],
+  "mcp-sdk": ["@modelcontextprotocol/*"],
 };
 
 const ofRequests = "errors gen contract rate-limits timing calls fastify connect protobuf";
@@ -50,13 +51,14 @@ export const layers: Record<string, string> = {
   http: `${ofRequests} config http/*`,
   site: `${ofRequests} markdown transcoding http/replies`,
   "api-docs": "errors gen contract rate-limits calls transcoding http/replies fastify protobuf",
+  mcp: `${ofRequests} transcoding http/admission api-docs mcp-sdk`,
   // Programs on other machines.
   client: "gen receipt connect protobuf",
   browser: "client receipt",
   cli: "client receipt",
   // The composition of all layers, and the operator's commands.
   operator: "errors process config receipt store private-database board ledger cli timing",
-  app: "errors timing warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs fastify",
+  app: "errors timing warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs mcp fastify",
   main: "config app",
 };
 

@@ -7,6 +7,7 @@ import { ClientAddresses } from "../http/admission/client-address.ts";
 import type { GaugeSource } from "../http/metrics/metrics.ts";
 import { createServer, type Server, type ServerOptions } from "../http/server.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { addMcpRoutes } from "../mcp/routes.ts";
 import { createNewAgentPolicies } from "../rate-limits/new-agents.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
 import { createRateLimiter } from "../rate-limits/rate-limiter.ts";
@@ -51,11 +52,20 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
   const server = await createServer({
     table,
     pages: site,
-    addRoutes(app, interceptors) {
+    addRoutes(app, interceptors, admission) {
       site.addRoutes(app, table, interceptors);
-      addGuideRoutes(app, { table, siteUrl, policies, newAgentPolicies, registration: registration.mode });
+      const { mode } = registration;
+      const guide = addGuideRoutes(app, { table, siteUrl, policies, newAgentPolicies, registration: mode });
+      addMcpRoutes(app, {
+        table,
+        interceptors,
+        admission,
+        registration: mode,
+        siteUrl,
+        guide: () => guide.text("skill.md", siteUrl()),
+      });
       const services = table.services.map(({ service }) => service);
-      addOpenApiRoutes(app, services, registration.mode, siteUrl);
+      addOpenApiRoutes(app, services, mode, siteUrl);
     },
     isSecure: parts.siteUrl.startsWith("https://"),
     log,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
 import type { Caller } from "../board/agents.ts";
@@ -46,6 +47,8 @@ export class RequestContext {
   /** Who calls, where the operation requires credentials. */
   caller: Caller | typeof operator | undefined = undefined;
   target: Target | undefined = undefined;
+  /** The RPC that a message of MCP calls, as a tool or to read a resource. */
+  tool: DescMethod | undefined = undefined;
   /** What became of the request so far; undefined until a call or an error reply has set it. */
   outcome: Outcome | undefined = undefined;
   /** Whether the caller was at fault when the call failed; undefined where no call has begun. */

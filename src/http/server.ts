@@ -43,8 +43,8 @@ export interface ServerOptions {
   table: ServiceTable;
   /** Shows failures as pages; without it they are never pages. */
   pages?: ErrorPages | undefined;
-  /** Adds what is served beside the API and its health: pages, documents. */
-  addRoutes?: ((app: FastifyInstance, interceptors: readonly Interceptor[]) => void) | undefined;
+  /** Adds what is served beside the API and its health: pages, documents, MCP. */
+  addRoutes?: ((app: FastifyInstance, interceptors: readonly Interceptor[], admission: Admission) => void) | undefined;
   /** Whether clients reach the service over TLS, directly or through a proxy. Browsers are then told to use only TLS. */
   isSecure?: boolean | undefined;
   checkReady: CheckReady;
@@ -158,7 +158,7 @@ export async function createServer({
   await app.register(async (rpc) =>
     addRpcRoutes(rpc, { table, tools, interceptors, admission, streams, readMaxBytes: bodyLimit }),
   );
-  addRoutes?.(app, interceptors);
+  addRoutes?.(app, interceptors, admission);
   addHealthRoutes(app, async () => {
     shutdown.throwIfAborted();
     return readiness.check();

@@ -24,8 +24,11 @@ export interface GuideOptions {
   registration: RegistrationMode;
 }
 
-/** Adds /skill.md, a guide for agents on one page, and /llms.txt, which links to it (https://llmstxt.org). */
-export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, ...server }: GuideOptions): void {
+/**
+ * Adds /skill.md, a guide for agents on one page, and /llms.txt, which links to it (https://llmstxt.org).
+ * @returns the texts
+ */
+export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, ...server }: GuideOptions): Guide {
   const guide = new Guide(
     table.services.map(({ service }) => service),
     server,
@@ -42,4 +45,5 @@ export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, ...server
     );
     app.get(`/${name}`, { compress: false }, async (request, reply) => (await text()).send(request, reply));
   }
+  return guide;
 }

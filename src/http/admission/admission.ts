@@ -86,15 +86,28 @@ export class Admission {
     if (limit !== undefined) context.limits.spendFrom(limit);
     const access = accessOf(rpc);
     if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, arrival);
-    // No key is needed: a page of another site could write in the name of its visitor, from the visitor's address.
-    if (isPublicWrite(rpc) && header("sec-fetch-site") === "cross-site") {
-      context.limits.enforceRefusals();
-      throw new StoaError("forbidden", "Pages of other sites may not do this.");
-    }
+    if (isPublicWrite(rpc)) checkSite(context, header);
     const key = this.#table.keys.shown(header("authorization"));
     if (access !== Access.PUBLIC) return this.#authentication.admitAgent(context, arrival, key);
     const visit = this.#visit(context, key, arrival);
     return isRegistration(rpc) ? this.#authentication.admitRegistration(context, arrival, visit) : visit;
+  }
+
+  /**
+   * Admits a call within a request that `visit` has admitted: a message of MCP, whose call is known once its body is read.
+   * What the visit has spent is not spent again.
+   * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
+   */
+  async admitVisited(context: RequestContext, arrival: Arrival): Promise<void> {
+    const { rpc, header } = arrival;
+    const limit = limitOf(rpc);
+    if (limit !== undefined) context.limits.spendFrom(limit);
+    if (accessOf(rpc) !== Access.PUBLIC) {
+      const key = this.#table.keys.shown(header("authorization"));
+      return this.#authentication.admitVisitingAgent(context, arrival, key);
+    }
+    if (isPublicWrite(rpc)) checkSite(context, header);
+    if (isRegistration(rpc)) await this.#authentication.admitRegistration(context, arrival, undefined);
   }
 
   #visit(context: RequestContext, key: ShownKey | undefined, call?: ShowingCall): Promise<void> | undefined {
@@ -116,4 +129,14 @@ export class Admission {
     context.limits.spendCredential();
     context.limits.spendRead();
   }
+}
+
+/**
+ * Refuses a write without a key that a page of another site makes: it could write in the name of its visitor, from the
+ * visitor's address.
+ */
+function checkSite({ limits }: RequestContext, header: Arrival["header"]): void {
+  if (header("sec-fetch-site") !== "cross-site") return;
+  limits.enforceRefusals();
+  throw new StoaError("forbidden", "Pages of other sites may not do this.");
 }

@@ -55,6 +55,22 @@ export class Authentication {
   }
 
   /**
+   * Admits a call that requires an agent, of a request that has spent its call. An operator's token admits nothing here.
+   * @throws StoaError `unauthorized`
+   */
+  async admitVisitingAgent(context: RequestContext, arrival: Arrival, key: ShownKey | undefined): Promise<void> {
+    try {
+      const holder = key && (await this.#table.keys.find(key, arrival));
+      const caller = await this.#authenticate(arrival, holder);
+      context.caller = caller;
+      if (typeof caller === "object") context.limits.callAs(caller.createdAt);
+    } catch (error) {
+      logDamage(context, arrival, error);
+      throw error;
+    }
+  }
+
+  /**
    * Admits a call that requires the operator. The right token is accepted whatever its address has sent, so that an
    * attacker at the same address cannot lock the operator out.
    * @throws StoaError `rate_limited`, `unauthorized`

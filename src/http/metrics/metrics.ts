@@ -106,12 +106,14 @@ export class Metrics {
   /** Counts a request whose reply is sent. */
   observe(request: FastifyRequest, reply: FastifyReply): void {
     const { config, url = "" } = request.routeOptions;
+    const { tool } = request.context;
     const overRest = config.rpc !== undefined;
-    const rpc = config.rpc ?? this.#rpcs.get(url);
+    const rpc = config.rpc ?? tool ?? this.#rpcs.get(url);
     // Health, metrics, pages and unknown addresses.
     if (rpc === undefined) return;
-    const protocol = overRest ? "rest" : protocolOf(request.headers["content-type"]);
-    const code = request.context.outcome ?? (overRest && reply.statusCode < 400 ? "ok" : "refused");
+    const protocol = overRest ? "rest" : tool !== undefined ? "mcp" : protocolOf(request.headers["content-type"]);
+    const isHttp = overRest || tool !== undefined;
+    const code = request.context.outcome ?? (isHttp && reply.statusCode < 400 ? "ok" : "refused");
     const key = `${rpc.name} ${protocol} ${code}`;
     const series = this.#series.get(key);
     if (series !== undefined) series.count += 1;

@@ -53,7 +53,7 @@ export class RequestLog {
       route,
       // Left out where it is the same as the route.
       path: path === route ? undefined : cleaned(path),
-      operation: config.rpc?.name ?? (config.limits === "rpc" ? route?.split("/").at(-1) : undefined),
+      operation: (config.rpc ?? context.tool)?.name ?? (config.limits === "rpc" ? route?.split("/").at(-1) : undefined),
       code,
       limit: code === "rate_limited" ? (context.limits.refusedBy ?? "streams") : undefined,
       address: this.#addressOf(context.client.address),

@@ -1,10 +1,11 @@
-import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Implementation } from "../../calls/service-table.ts";
 import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
 import { type CallInit, createUnaryCall } from "../../calls/unary-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
+import { responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encodeMessage, largeLength, type ReadRequest } from "../../transcoding/index.ts";
 import { matchesEtag } from "../replies/etag.ts";
@@ -54,20 +55,6 @@ function serveStream(
 
 async function* map<T, U>(items: AsyncIterable<T>, change: (item: T) => U): AsyncGenerator<U> {
   for await (const item of items) yield change(item);
-}
-
-/** The message that a binding responds with: the response of the RPC, or one field of it. */
-function responseOf({ rpc, responseBody }: Binding): { desc: DescMessage; select: (message: Message) => Message } {
-  const desc = responseBody === undefined ? rpc.output : responseBody.message;
-  if (desc === undefined || (responseBody !== undefined && responseBody.fieldKind !== "message")) {
-    throw new Error(`${rpc.parent.typeName}.${rpc.name}: response_body must name a message field.`);
-  }
-  const select = (message: Message): Message => {
-    if (responseBody === undefined) return message;
-    const value = (message as Message & Record<string, unknown>)[responseBody.localName];
-    return (value as Message | undefined) ?? create(desc);
-  };
-  return { desc, select };
 }
 
 type Write = (reply: FastifyReply, message: Message, warnings: readonly string[]) => FastifyReply;

@@ -1,0 +1,81 @@
+import { ConnectError } from "@connectrpc/connect";
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { unauthorized } from "../calls/callers.ts";
+import { accessOf, isIdempotentByKey } from "../contract/rules.ts";
+import { badInput, StoaError } from "../errors.ts";
+import { addUnknownMembers, decodeMessage, encodeMessage, IgnoredInput, type Input } from "../transcoding/index.ts";
+import { idempotencyArgument } from "./schemas.ts";
+import type { Tool } from "./tools.ts";
+import type { Visitor } from "./visitor.ts";
+
+/** How the rest of the service calls the idempotency argument. */
+const idempotencyHeader = "Idempotency-Key";
+
+/**
+ * Calls a tool: admission, decoding and interceptors are those of a REST request. A failure is a result, too, because only
+ * results reach the model.
+ * @param input the arguments; they are changed
+ */
+export async function callTool(tool: Tool, input: Input, visitor: Visitor): Promise<CallToolResult> {
+  try {
+    return await makeCall(tool, input, visitor);
+  } catch (error) {
+    return toFailure(error, visitor);
+  }
+}
+
+async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<CallToolResult> {
+  const { rpc, binding, call, response, isRaw, isPublic } = tool;
+  const { request } = visitor;
+  const idempotencyKey = takeIdempotencyKey(tool, input);
+  if (!isPublic && !visitor.isAgent) throw unauthorized(accessOf(rpc));
+  await visitor.admit(rpc, typeof idempotencyKey === "string" ? idempotencyKey : undefined);
+  if (idempotencyKey !== undefined && typeof idempotencyKey !== "string") {
+    throw badInput(idempotencyArgument, `${idempotencyArgument} must be a string.`);
+  }
+  for (const [name = ""] of binding.path.fields) {
+    const value = input.get(name);
+    if (value === undefined || value === null || value === "") throw badInput(name, `${name} is required.`);
+  }
+  const message = decodeMessage(rpc.input, input);
+  const ignored = new IgnoredInput();
+  addUnknownMembers(ignored, rpc.input, input, "an argument of this tool");
+  const reply = await call(message, {
+    method: request.method,
+    url: request.originalUrl,
+    headers: () => new Headers(idempotencyKey === undefined ? {} : { [idempotencyHeader]: idempotencyKey }),
+    request: request.context,
+  });
+  const selected = response.select(reply.message);
+  if (isRaw) {
+    const { data } = selected as typeof selected & { data: Uint8Array };
+    return { content: [{ type: "text", text: Buffer.from(data).toString("utf8") }] };
+  }
+  const members: Record<string, unknown> = { ok: true, ...encodeMessage(response.desc, selected) };
+  if (ignored.warnings.length > 0) members.warnings = ignored.warnings;
+  const isReplayed = reply.headers?.has("Idempotency-Replayed") === true;
+  return {
+    // Clients that do not read structured content show this text to their models.
+    content: [{ type: "text", text: JSON.stringify(members) }],
+    structuredContent: members,
+    ...(isReplayed ? { _meta: { "stoa/idempotency-replayed": true } } : {}),
+  };
+}
+
+/** Takes the key out of the arguments, where the tool has such an argument. */
+function takeIdempotencyKey({ rpc }: Tool, input: Input): unknown {
+  if (!isIdempotentByKey(rpc)) return undefined;
+  const value = input.get(idempotencyArgument) ?? undefined;
+  input.delete(idempotencyArgument);
+  return value;
+}
+
+function toFailure(error: unknown, visitor: Visitor): CallToolResult {
+  // The interceptors have logged what they throw, which is a Connect error.
+  if (!(error instanceof ConnectError || error instanceof StoaError)) {
+    visitor.request.log.error({ err: error }, "a tool failed");
+  }
+  const { shape } = visitor.fail(error);
+  if (shape.field === idempotencyHeader) shape.field = idempotencyArgument;
+  return { content: [{ type: "text", text: JSON.stringify(shape) }], structuredContent: shape, isError: true };
+}

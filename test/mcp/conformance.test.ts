@@ -1,0 +1,27 @@
+// The official checks of the protocol, as far as they apply: the others call tools and prompts that only a server of examples has.
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { beforeAll, expect, it } from "vitest";
+import { type Service, startService } from "../support/service.ts";
+
+const program = fileURLToPath(
+  new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url),
+);
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+
+it.each([
+  ["server-initialize", 1],
+  ["ping", 1],
+  ["tools-list", 1],
+  ["resources-list", 1],
+  ["dns-rebinding-protection", 2],
+])("the scenario %s passes", async (scenario, checks) => {
+  const args = [program, "server", "--url", `${service.url}/mcp`, "--scenario", scenario];
+  // It fails with the program's output if the program does.
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  expect(stdout).toContain(`Passed: ${checks}/${checks}, 0 failed, 0 warnings`);
+});

@@ -1,0 +1,126 @@
+// Whatever is sent to /mcp gets an answer of its protocol: no 5xx, nothing in the log of errors, no growth.
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../support/service.ts";
+import { connect, messageOf, postRaw } from "./support.ts";
+
+let service: Service;
+let key: string;
+beforeAll(async () => {
+  service = await startService();
+  ({ key } = await service.register("Zeno"));
+});
+
+const methods = [
+  "initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/read", "resources/templates/list",
+  "prompts/list", "completion/complete", "logging/setLevel", "subscriptions/listen", "server/discover", "resources/subscribe",
+  "notifications/initialized", "notifications/cancelled", "tasks/get", "__proto__", "",
+]; // biome-ignore format: one list
+const toolNames = ["list_posts", "create_post", "get_post", "vote_post", "get_agent", "list_receipts", "verify_chain"];
+const envelope = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "x", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+const argumentNames = [
+  "id",
+  "limit",
+  "cursor",
+  "title",
+  "body",
+  "sort",
+  "name",
+  "vote",
+  "idempotency_key",
+  "__proto__",
+  "from",
+];
+const args = fc.dictionary(fc.constantFrom(...argumentNames), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
+const params = fc.oneof(
+  fc.record({ name: fc.constantFrom(...toolNames), arguments: args, _meta: fc.constantFrom({}, envelope) }),
+  fc.record({
+    uri: fc.oneof(fc.string(), fc.constantFrom("stoa://posts/1", "stoa://guide")),
+    _meta: fc.constantFrom({}, envelope),
+  }),
+  fc.record({ notifications: fc.constant({ toolsListChanged: true }), _meta: fc.constant(envelope) }),
+  fc.jsonValue(),
+);
+const message = fc.record(
+  {
+    jsonrpc: fc.constantFrom("2.0", "2.0", "2.0", "1.0", 2),
+    id: fc.oneof(fc.integer(), fc.string(), fc.jsonValue({ maxDepth: 0 })),
+    method: fc.constantFrom(...methods),
+    params,
+  },
+  { requiredKeys: [] },
+);
+const headers = fc.record(
+  {
+    "mcp-protocol-version": fc.constantFrom("2025-06-18", "2026-07-28", "2024-11-05", "x"),
+    "mcp-method": fc.constantFrom(...methods.filter(Boolean)),
+    "mcp-name": fc.constantFrom(...toolNames, "=?base64?eA==?="),
+    "mcp-session-id": fc.constantFrom("x", ""),
+    accept: fc.constantFrom("*/*", "application/json", "application/json, text/event-stream"),
+    "last-event-id": fc.constant("7"),
+  },
+  { requiredKeys: [] },
+);
+
+it("no message is answered with a 5xx, or fails unknown to the caller", async () => {
+  await fc.assert(
+    fc.asyncProperty(message, headers, fc.boolean(), async (body, some, isAgent) => {
+      const reply = await postRaw(service, JSON.stringify(body), {
+        ...some,
+        ...(isAgent ? { authorization: `Bearer ${key}` } : {}),
+      });
+      expect(reply.status, reply.text).toBeLessThan(500);
+      expect(reply.text).not.toContain('"internal"');
+      if (reply.text !== "" && reply.headers.get("content-type")?.startsWith("application/json"))
+        JSON.parse(reply.text);
+    }),
+    { numRuns: 400 },
+  );
+  expect(service.log.filter(({ level }) => (level as number) >= 50)).toEqual([]);
+});
+
+describe("a client that disconnects", () => {
+  it("ends its call, and nothing of it stays", async () => {
+    const ends = Array.from({ length: 30 }, async (_, index) => {
+      const controller = new AbortController();
+      const asked = fetch(`${service.url}/mcp`, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+        body: messageOf("tools/call", { name: "verify_chain", arguments: {} }),
+        signal: controller.signal,
+      });
+      setImmediate(() => setTimeout(() => controller.abort(), index));
+      return asked.then(
+        (reply) => reply.text(),
+        () => "aborted",
+      );
+    });
+    await Promise.allSettled(ends);
+    expect((await postRaw(service, messageOf("ping"))).status).toBe(200);
+    expect(service.log.filter(({ level }) => (level as number) >= 50)).toEqual([]);
+  });
+});
+
+it("a subscription ends at once, because the tools of a connection never change", async () => {
+  const call = messageOf("subscriptions/listen", { notifications: { toolsListChanged: true }, _meta: envelope });
+  const reply = await postRaw(service, call, {
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "subscriptions/listen",
+  });
+  expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  expect(reply.text).toContain("subscriptions/acknowledged");
+});
+
+it("many clients at once each get their own answer", async () => {
+  const clients = await Promise.all(Array.from({ length: 20 }, () => connect(service, key)));
+  const titles = clients.map((_, index) => `The title ${index}`);
+  const results = await Promise.all(
+    clients.map((client, index) => client.callTool({ name: "create_post", arguments: { title: titles[index] } })),
+  );
+  expect(results.map((each) => (each.structuredContent as { post: { title: string } }).post.title)).toEqual(titles);
+});

@@ -1,0 +1,198 @@
+// How messages travel: keys, origins, limits, faults. Nothing is a 5xx, and nothing is kept between two requests.
+import { beforeAll, describe, expect, it } from "vitest";
+import { startLimited } from "../support/limited.ts";
+import { type Service, startService } from "../support/service.ts";
+import { callTool, connect, messageOf, postRaw, versions } from "./support.ts";
+
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService();
+  ({ key } = await service.register("Zeno"));
+});
+
+const errorOf = (text: string) => JSON.parse(text).error;
+
+describe("the protocol version", () => {
+  it.each(versions)("%s is spoken, and the server says what it is for", async (version) => {
+    const client = await connect(service, key, version);
+    expect(client.getNegotiatedProtocolVersion()).toBe(version);
+    expect(client.getServerVersion()).toMatchObject({ name: "stoa", title: "Stoa" });
+    expect(client.getInstructions()).toContain(`This is ${service.url},`);
+    expect(client.getServerCapabilities()).toEqual({ tools: {}, resources: {} });
+  });
+
+  it("of a client that asks for an older one is the newest with sessions", async () => {
+    const params = { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "old", version: "1" } };
+    const { text } = await postRaw(service, messageOf("initialize", params));
+    expect(JSON.parse(text).result.protocolVersion).toBe("2025-11-25");
+    const unknown = await postRaw(service, messageOf("tools/list"), { "mcp-protocol-version": "2024-11-05" });
+    expect(unknown.status).toBe(400);
+  });
+
+  it("any replica answers any message: there are no sessions", async () => {
+    const replica = await startService({ db: service.db });
+    const { text, headers } = await postRaw(replica, messageOf("tools/list"), {
+      "mcp-session-id": "of-another-replica",
+    });
+    expect(headers.get("mcp-session-id")).toBeNull();
+    expect(JSON.parse(text).result.tools.length).toBeGreaterThan(5);
+  });
+});
+
+describe("a key", () => {
+  it("that is not valid is refused before the body is read, in the Error shape", async () => {
+    for (const shown of [`stoa_${"x".repeat(43)}`, "nonsense"]) {
+      const reply = await postRaw(service, "{", { authorization: `Bearer ${shown}` });
+      expect([reply.status, reply.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+      expect(JSON.parse(reply.text)).toMatchObject({ ok: false, error: "unauthorized" });
+      await expect(connect(service, shown)).rejects.toThrow();
+    }
+  });
+
+  it("that is empty or of another scheme counts as none", async () => {
+    for (const authorization of ["Bearer", "Bearer ", "Basic eDp5"]) {
+      const { status, text } = await postRaw(service, messageOf("tools/list"), { authorization });
+      expect([status, text.includes("create_post")]).toEqual([200, false]);
+    }
+  });
+
+  it("that was rotated away is refused", async () => {
+    const agent = await service.register();
+    const me = await connect(service, agent.key);
+    const { body } = await callTool(me, "rotate_key", { grace_seconds: 0 });
+    expect(body.api_key).toMatch(/^stoa_/);
+    const refused = await postRaw(service, messageOf("tools/call", { name: "get_me" }), {
+      authorization: `Bearer ${agent.key}`,
+    });
+    expect(refused.text).toContain("unauthorized");
+    expect((await callTool(await connect(service, body.api_key), "get_me")).body.agent.name).toBe(agent.name);
+  });
+});
+
+describe("a page of another site", () => {
+  it.each(["https://evil.example", "http://evil.example:8080", "null", "garbage", "http://localhost.evil.example"])(
+    "is refused: %s",
+    async (origin) => {
+      const reply = await postRaw(service, messageOf("tools/list"), { origin });
+      expect([reply.status, JSON.parse(reply.text).error]).toEqual([403, "forbidden"]);
+      expect(reply.headers.get("access-control-allow-origin")).toBeNull();
+    },
+  );
+
+  it("is refused whatever Host says, and on a public server from localhost, too", async () => {
+    const url = "https://stoa.example";
+    const known = await startService({ config: { siteUrl: url } });
+    for (const origin of [known.url, "http://localhost:6274", "http://stoa.example", "https://stoa.example:444"]) {
+      expect((await postRaw(known, messageOf("tools/list"), { origin })).status, origin).toBe(403);
+    }
+    expect((await postRaw(known, messageOf("tools/list"), { origin: url })).status).toBe(200);
+  });
+
+  it("is not a program, nor a page of the site itself, nor a tool on the developer's machine", async () => {
+    for (const origin of ["", service.url, "http://localhost:6274", "http://[::1]:3000"]) {
+      expect((await postRaw(service, messageOf("tools/list"), { origin })).status, origin).toBe(200);
+    }
+  });
+
+  it("may not register, even if the browser says only that it is another site", async () => {
+    const call = messageOf("tools/call", { name: "register_agent", arguments: { name: "Mallory" } });
+    const { text } = await postRaw(service, call, { "sec-fetch-site": "cross-site" });
+    expect(JSON.parse(text).result.structuredContent.error).toBe("forbidden");
+  });
+});
+
+describe("what is not a message", () => {
+  it.each([
+    ["no body", undefined, 400, -32700],
+    ["no JSON", "{", 400, -32700],
+    ["no UTF-8", Buffer.from([0x22, 0xff, 0x22]), 400, -32700],
+    ["a key that comes twice", '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 400, -32700],
+    ["a batch", `[${messageOf("ping")},${messageOf("ping")}]`, 400, -32600],
+    ["a number", "7", 400, -32600],
+    ["no JSON-RPC", "{}", 400, -32600],
+    [
+      "deep",
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${"[".repeat(120)}${"]".repeat(120)}}}`,
+      400,
+      -32700,
+    ],
+    ["many values", messageOf("ping", { a: Array.from({ length: 20_000 }, () => 0) }), 400, -32700],
+  ])("is refused: %s", async (_what, body, status, code) => {
+    const reply = await postRaw(service, body);
+    expect([reply.status, errorOf(reply.text).code]).toEqual([status, code]);
+  });
+
+  it("is refused if it is too large, of another type, or if its sender takes no JSON", async () => {
+    const large = await postRaw(service, messageOf("ping", { a: "x".repeat(262_144) }));
+    expect([large.status, JSON.parse(large.text).error]).toEqual([413, "too_large"]);
+    expect((await postRaw(service, messageOf("ping"), { "content-type": "text/plain" })).status).toBe(415);
+    expect((await postRaw(service, messageOf("ping"), { accept: "text/html" })).status).toBe(406);
+  });
+
+  it("is another method: there is no stream, and no session to end", async () => {
+    for (const method of ["GET", "DELETE"]) {
+      const reply = await postRaw(service, undefined, {}, method);
+      expect([reply.status, reply.headers.get("allow")]).toEqual([405, "POST"]);
+    }
+    const put = await postRaw(service, "{}", {}, "PUT");
+    expect(put.status).toBe(404);
+  });
+
+  it("gets a JSON-RPC error if it asks for something else, and 202 if it asks for nothing", async () => {
+    expect(errorOf((await postRaw(service, messageOf("prompts/list"))).text).code).toBe(-32601);
+    expect(errorOf((await postRaw(service, messageOf("tools/call", { name: 7 }))).text).code).toBe(-32602);
+    const arrays = messageOf("tools/call", { name: "list_posts", arguments: [] });
+    expect(errorOf((await postRaw(service, arrays)).text).code).toBe(-32602);
+    const notification = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
+    expect(await postRaw(service, notification)).toMatchObject({ status: 202, text: "" });
+    expect(JSON.parse((await postRaw(service, messageOf("ping"))).text)).toMatchObject({ id: 1, result: {} });
+  });
+});
+
+describe("rate limits", () => {
+  it("count each message once: a read of the address, or a call of the agent", async () => {
+    const limited = await startLimited({
+      calls: { calls: 6, windowSeconds: 60 },
+      reads: { calls: 5, windowSeconds: 60 },
+    });
+    const { key: own } = await limited.register();
+    const left = (headers: Headers, name: string) =>
+      new RegExp(`"${name}";r=(\\d+)`).exec(headers.get("ratelimit") ?? "")?.[1];
+    const call = messageOf("tools/call", { name: "list_posts", arguments: { limit: 1 } });
+    const asAgent = { authorization: `Bearer ${own}` };
+    const agentReply = await postRaw(limited, messageOf("tools/call", { name: "get_me" }), asAgent);
+    expect([agentReply.status, left(agentReply.headers, "calls")]).toEqual([200, "5"]);
+    const statuses = [];
+    for (let index = 0; index < 6; index++) statuses.push((await postRaw(limited, call)).status);
+    expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);
+    expect(statuses.at(-1)).toBe(429);
+    expect((await postRaw(limited, call, asAgent)).status).toBe(200);
+  });
+
+  it("of a write are the result of the tool, in the Error shape", async () => {
+    const limited = await startLimited({ posts: { calls: 1, windowSeconds: 600 } });
+    const me = await connect(limited, (await limited.register()).key);
+    expect((await callTool(me, "create_post", { title: "First" })).isError).toBe(false);
+    const refused = await callTool(me, "create_post", { title: "Second" });
+    expect([refused.isError, refused.body]).toEqual([
+      true,
+      { ok: false, error: "rate_limited", message: expect.any(String), retry_after_seconds: expect.any(Number) },
+    ]);
+  });
+});
+
+it("the log and the metrics know which call a message has made", async () => {
+  const counted = await startService({
+    config: { metrics: { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined } },
+  });
+  const visitor = await connect(counted);
+  await callTool(visitor, "list_posts");
+  await callTool(visitor, "get_post", { id: 999_999 });
+  const text = await (await fetch(counted.app.metricsUrl as string)).text();
+  expect(text).toContain('stoa_requests_total{operation="ListPosts",protocol="mcp",code="ok"} 1');
+  expect(text).toContain('stoa_requests_total{operation="GetPost",protocol="mcp",code="not_found"} 1');
+  const lines = counted.log.filter(({ operation }) => operation === "GetPost");
+  expect(lines).toMatchObject([{ method: "POST", route: "/mcp", code: "not_found", status: 200 }]);
+});

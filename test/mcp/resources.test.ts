@@ -1,0 +1,57 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../support/service.ts";
+import { connect, versions } from "./support.ts";
+
+let service: Service;
+let key: string;
+let id: number;
+
+beforeAll(async () => {
+  service = await startService();
+  ({ key } = await service.register("Zeno"));
+  const post = { title: "On nature", body: "All is one." };
+  id = (await service.rest("posts", { key, body: post })).body.post.id;
+  await service.rest(`posts/${id}/comments`, { key, body: { body: "Why?" } });
+});
+
+describe.each(versions)("resources, protocol %s", (version) => {
+  it("are the guide, posts and threads", async () => {
+    const client = await connect(service, undefined, version);
+    const { resources } = await client.listResources();
+    expect(resources.map(({ uri, mimeType }) => [uri, mimeType])).toEqual([["stoa://guide", "text/markdown"]]);
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      "stoa://posts/{id}",
+      "stoa://posts/{id}/thread",
+    ]);
+    const guide = await (await fetch(`${service.url}/skill.md`)).text();
+    expect(await read(client, "stoa://guide")).toEqual(["text/markdown", guide]);
+
+    const thread = (await service.rest(`posts/${id}`)).body;
+    const [threadType, threadText] = await read(client, `stoa://posts/${id}/thread`);
+    expect([threadType, JSON.parse(threadText)]).toEqual(["application/json", thread]);
+    const [, postText] = await read(client, `stoa://posts/${id}`);
+    expect(JSON.parse(postText)).toEqual({ ok: true, post: thread.post });
+  });
+
+  it("are not found elsewhere", async () => {
+    const client = await connect(service, key, version);
+    const uris = [
+      "stoa://posts/999999",
+      "stoa://posts/0x1",
+      "stoa://posts/",
+      "stoa://agents/Zeno",
+      "file:///etc/passwd",
+    ];
+    for (const uri of [...uris, "stoa://posts/9007199254740993", `stoa://posts/${"1".repeat(2_000)}`, "%", ""]) {
+      await expect(client.readResource({ uri }), uri.slice(0, 80)).rejects.toMatchObject({ code: -32602 });
+    }
+  });
+});
+
+async function read(client: Awaited<ReturnType<typeof connect>>, uri: string): Promise<[string, string]> {
+  const { contents } = await client.readResource({ uri });
+  const [first] = contents as { uri: string; mimeType: string; text: string }[];
+  expect([contents.length, first?.uri]).toEqual([1, uri]);
+  return [first?.mimeType ?? "", first?.text ?? ""];
+}
