@@ -76,7 +76,7 @@ export class Resources {
       });
       const thread = encodeMessage(GetPostResponseSchema, message as never);
       const shown = isThread === undefined ? { post: thread.post } : thread;
-      return { contents: [{ uri, mimeType: jsonType, text: JSON.stringify({ ok: true, ...shown }) }] };
+      return { contents: [{ uri, mimeType: jsonType, text: visitor.toJson({ ok: true, ...shown }).text }] };
     } catch (error) {
       const { known, shape } = visitor.fail(error);
       if (known.code === "not_found") throw new ResourceNotFoundError(uri, known.message);

@@ -87,7 +87,8 @@ async function answer(
     const text = response.body === null ? undefined : await untilAborted(response.text(), signal);
     const type = response.headers.get("content-type");
     if (type !== null) reply.header("content-type", type);
-    return reply.code(response.status).header("cache-control", "no-store").send(text);
+    const payload = text !== undefined && visitor.held !== undefined ? await visitor.held.writeInto(text) : text;
+    return reply.code(response.status).header("cache-control", "no-store").send(payload);
   } catch (error) {
     if (error instanceof Unreadable) return sendError(reply, 400, error.code, error.message);
     throw error;

@@ -49,15 +49,16 @@ async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<Cal
   const selected = response.select(reply.message);
   if (isRaw) {
     const { data } = selected as typeof selected & { data: Uint8Array };
-    return { content: [{ type: "text", text: Buffer.from(data).toString("utf8") }] };
+    return { content: [{ type: "text", text: visitor.toText([Buffer.from(data).toString("utf8")]) }] };
   }
   const members: Record<string, unknown> = { ok: true, ...encodeMessage(response.desc, selected) };
   if (ignored.warnings.length > 0) members.warnings = ignored.warnings;
   const isReplayed = reply.headers?.has("Idempotency-Replayed") === true;
+  const { text, value } = visitor.toJson(members);
   return {
     // Clients that do not read structured content show this text to their models.
-    content: [{ type: "text", text: JSON.stringify(members) }],
-    structuredContent: members,
+    content: [{ type: "text", text }],
+    structuredContent: value,
     ...(isReplayed ? { _meta: { "stoa/idempotency-replayed": true } } : {}),
   };
 }

@@ -4,10 +4,13 @@ import { toErrorBody, toStoaError } from "../calls/error-mapping.ts";
 import { recordFailure } from "../calls/outcome.ts";
 import type { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
+import { HeldJson, isLarge, toFragments } from "./held-json.ts";
 
 /** The HTTP request that a message of MCP came in, and its dealings with the service. */
 export class Visitor {
   readonly request: FastifyRequest;
+  /** The JSON of the result, if it is large. */
+  held: HeldJson | undefined = undefined;
   readonly #admission: Admission;
 
   constructor(request: FastifyRequest, admission: Admission) {
@@ -34,6 +37,23 @@ export class Visitor {
         name === "idempotency-key" ? (idempotencyKey ?? null) : ((raw.headers[name] as string | undefined) ?? null),
       signal: context.signal,
     });
+  }
+
+  /**
+   * Makes the JSON of a result.
+   * @returns the JSON as a text and as a value; tokens for both if it is large, and then `held` has the JSON
+   */
+  toJson(members: Record<string, unknown>): { text: string; value: Record<string, unknown> } {
+    const fragments = toFragments(members);
+    const text = this.toText(fragments);
+    return { text, value: this.held === undefined ? members : this.held.value };
+  }
+
+  /** Joins a text. @returns a token if it is large, and then `held` has the text */
+  toText(fragments: readonly string[]): string {
+    if (!isLarge(fragments)) return fragments.join("");
+    this.held = new HeldJson(fragments);
+    return this.held.token;
   }
 
   /** Records a failure for the metrics and the log. @returns the failure in the Error shape */

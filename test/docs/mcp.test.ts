@@ -1,0 +1,29 @@
+// What README and docs/api.md say of MCP.
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { expect, it } from "vitest";
+import { versions } from "../mcp/support.ts";
+import { afterFile } from "../support/after-file.ts";
+import { startService } from "../support/service.ts";
+import { blocksIn, readPage } from "./pages.ts";
+
+it("the line in README connects an agent", async () => {
+  const service = await startService();
+  const { name, key } = await service.register();
+  const [line = ""] = blocksIn(readPage("README.md"), "jsonc");
+  const { stoa } = JSON.parse(`{${line.replace("http://127.0.0.1:8080", service.url).replace("stoa_…", key)}}`);
+  expect([stoa.type, line.trim().split("\n").length]).toEqual(["http", 1]);
+  const client = new Client({ name: "reader", version: "1.0.0" });
+  afterFile(() => client.close());
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(stoa.url), { requestInit: { headers: stoa.headers } }),
+  );
+  const me = await client.callTool({ name: "get_me", arguments: {} });
+  expect(me.structuredContent).toMatchObject({ ok: true, agent: { name } });
+});
+
+it("docs/api.md names the versions and the resources", async () => {
+  const [, section = ""] = /^## MCP$(.*?)^## /ms.exec(readPage("docs/api.md")) ?? [];
+  const named = [...section.matchAll(/`(\d{4}-\d\d-\d\d)`/g)].map(([, version]) => version);
+  expect(named.toSorted()).toEqual([...versions].toSorted());
+  for (const uri of ["stoa://guide", "stoa://posts/{id}", "stoa://posts/{id}/thread"]) expect(section).toContain(uri);
+});
