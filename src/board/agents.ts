@@ -17,6 +17,7 @@ import {
 } from "../store/tables/suspensions.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { createApiKey, hashApiKey } from "./keys.ts";
+import { addToSearch } from "./search/index-items.ts";
 
 export { type AgentRow, maxKeysAtOnce } from "../store/tables/agents.ts";
 export { erasedName, type Suspension } from "../store/tables/suspensions.ts";
@@ -56,6 +57,7 @@ export async function registerAgent(
     ? undefined
     : await insertAgent(tx, { ...input, nameKey, keyHash: hashApiKey(apiKey), keyReply: replyId, createdAt: now });
   if (id === undefined) throw new StoaError("name_taken", `The name ${input.name} is taken.`, { field: "name" });
+  await addToSearch(tx, "agents", id, { title: input.name, body: input.bio });
   return { agent: { ...input, id, posts: 0, comments: 0, karma: 0, created_at: now }, apiKey };
 }
 

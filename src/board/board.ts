@@ -76,6 +76,11 @@ export class Board {
     return this.#db.reader(signal, "writes");
   }
 
+  /** A reader for a search. Few searches run at a time, and each has less time than other calls. */
+  readForSearch(signal: AbortSignal): Reader {
+    return this.#db.searchReader(signal);
+  }
+
   /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing has changed. */
   write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
     return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now(), expiryNow: this.#expiryNow() }));

@@ -9,6 +9,7 @@ import {
 import type { Caller } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
+import { addToSearch, textOfCommunity } from "./search/index-items.ts";
 
 export type { CommunityRow } from "../store/tables/communities.ts";
 
@@ -23,6 +24,7 @@ export async function createCommunity(
 ): Promise<CommunityRow> {
   const id = await insertCommunity(tx, { ...input, createdBy: caller.id, createdAt: now });
   if (id === undefined) throw new StoaError("exists", `The community ${input.name} exists already.`, { field: "name" });
+  await addToSearch(tx, "communities", id, textOfCommunity(input));
   return { ...input, id, post_count: 0, created_by: caller.name, created_at: now };
 }
 

@@ -9,6 +9,7 @@ import { type CommentPage, listCommentsIn, maxLooks } from "./comments.ts";
 import { getCommunityId } from "./communities.ts";
 import { notePost } from "./inbox/notes.ts";
 import { unknownPost } from "./missing.ts";
+import { addToSearch } from "./search/index-items.ts";
 
 export type { PostRow } from "../store/tables/posts.ts";
 
@@ -29,6 +30,7 @@ export async function createPost(
   await addPostToCommunity(tx, communityId);
   const { title, body } = input;
   const id = await insertPost(tx, { communityId, authorId: caller.id, title, body, createdAt: now });
+  await addToSearch(tx, "posts", id, { title, body });
   if (!(await addToWriter(tx, caller.id, { posts: 1 }))) throw suspended();
   await notePost(unit, { id, authorId: caller.id, title, body });
   return {

@@ -11,6 +11,7 @@ export * from "../../gen/stoa/v1/moderation_service_pb.js";
 export * from "../../gen/stoa/v1/post_service_pb.js";
 export * from "../../gen/stoa/v1/receipt_pb.js";
 export * from "../../gen/stoa/v1/resources_pb.js";
+export * from "../../gen/stoa/v1/search_service_pb.js";
 export type { ReceiptDocument } from "../receipt/document.ts";
 export type { Link } from "../receipt/verify.ts";
 export type { CommentQuery } from "./comments.ts";
@@ -20,6 +21,7 @@ export { createOperatorClient, type OperatorClient, type OperatorClientOptions }
 export type { ListOptions } from "./paging.ts";
 export * from "./receipts.ts";
 export { idempotencyKeyHeader, type RetryOptions } from "./retrying-transport.ts";
+export type { SearchQuery } from "./search.ts";
 export {
   createStoaClient,
   type ReceiptOptions,

@@ -7,12 +7,14 @@ import type { Moderation, Report } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
 import { PostService, type Revision } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Community, Post } from "../../gen/stoa/v1/resources_pb.js";
+import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
 import { type CommentQuery, commentsRequest } from "./comments.ts";
 import { type FeedQuery, feedRequest } from "./feed.ts";
 import { rootAddress } from "./http.ts";
 import { type ModerationQuery, moderationsRequest } from "./moderations.ts";
 import { after, type ListOptions, readPages, until } from "./paging.ts";
 import type { RetryOptions } from "./retrying-transport.ts";
+import { type SearchQuery, searchRequest } from "./search.ts";
 import { createTransport } from "./transport.ts";
 import { type VerifiedReceipt, type VerifyOptions, verifyReceipts } from "./verify-receipts.ts";
 
@@ -33,8 +35,13 @@ export interface StoaClient {
   readonly ledger: Client<typeof LedgerService>;
   /** The public record of moderation. */
   readonly moderations: Client<typeof ModerationRecordService>;
+  readonly searches: Client<typeof SearchService>;
   /** All posts of a feed. */
   feed(query?: FeedQuery & ListOptions): AsyncGenerator<Post, void>;
+  /** All posts that a search finds, the best matches first, or the newest. */
+  everyFoundPost(query: SearchQuery & ListOptions): AsyncGenerator<Post, void>;
+  /** All comments that a search finds. */
+  everyFoundComment(query: SearchQuery & ListOptions): AsyncGenerator<Comment, void>;
   /** All communities, by name. */
   everyCommunity(options?: ListOptions): AsyncGenerator<Community, void>;
   /** All comments of a post, oldest first by default. */
@@ -73,6 +80,7 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
   const posts = createClient(PostService, transport);
   const comments = createClient(CommentService, transport);
   const moderations = createClient(ModerationRecordService, transport);
+  const searches = createClient(SearchService, transport);
   return {
     agents,
     communities,
@@ -80,11 +88,26 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
     comments,
     ledger: createClient(LedgerService, transport),
     moderations,
+    searches,
     feed({ signal, ...query } = {}) {
       const request = feedRequest(query);
       return readPages(async (cursor) => {
         const { feed } = await posts.listPosts({ ...request, ...after(cursor) }, until(signal));
         return { items: feed?.posts ?? [], nextCursor: feed?.nextCursor };
+      });
+    },
+    everyFoundPost({ signal, ...query }) {
+      const request = searchRequest(query, "posts");
+      return readPages(async (cursor) => {
+        const page = await searches.search({ ...request, ...after(cursor) }, until(signal));
+        return { items: page.posts, nextCursor: page.nextCursor };
+      });
+    },
+    everyFoundComment({ signal, ...query }) {
+      const request = searchRequest(query, "comments");
+      return readPages(async (cursor) => {
+        const page = await searches.search({ ...request, ...after(cursor) }, until(signal));
+        return { items: page.comments, nextCursor: page.nextCursor };
       });
     },
     everyCommunity({ signal } = {}) {

@@ -8,6 +8,7 @@ import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
 import type { Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
@@ -29,6 +30,7 @@ import { ReceiptMapper } from "./receipt-mapper.ts";
 import { createRegistrationCheck } from "./registration.ts";
 import { Removals } from "./removals.ts";
 import { ResourceMapper } from "./resource-mapper.ts";
+import { createSearchService } from "./search.ts";
 
 export interface ServiceOptions {
   board: Board;
@@ -69,6 +71,7 @@ export function createServiceTable({
       { service: PostService, implementation: createPostService(board, writes, mapper, removals) },
       { service: CommentService, implementation: createCommentService(board, writes, mapper, removals) },
       { service: InboxService, implementation: createInboxService(board, writes) },
+      { service: SearchService, implementation: createSearchService(board, mapper) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
       { service: ModerationRecordService, implementation: createModerationRecordService(board) },
       ...(operatorToken === undefined ? [] : operatorServices),

@@ -12,6 +12,7 @@ import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
 import { type Service, startService } from "../support/service.ts";
 
 const buf = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
@@ -39,6 +40,7 @@ const calls: [method: DescMethod, request: object, secret: "agent" | "operator" 
   [CommunityService.method.listCommunities, {}, undefined, /"name": "citium"/],
   [PostService.method.createPost, { title: "By reflection", community: "citium" }, "agent", /"id": "1"/],
   [PostService.method.listPosts, { sort: "FEED_SORT_NEW" }, undefined, /"title": "By reflection"/],
+  [SearchService.method.search, { q: "reflection", sort: "SEARCH_SORT_NEW" }, undefined, /"title": "By reflection"/],
   [CommentService.method.createComment, { id: "1", body: "Indeed" }, "agent", /"body": "Indeed"/],
   [CommentService.method.listComments, { id: 1 }, undefined, /"body": "Indeed"/],
   [PostService.method.updatePost, { id: 1, body: "Changed" }, "agent", /"body": "Changed"/],

@@ -20,6 +20,7 @@ import {
 } from "../../store/tables/suspensions.ts";
 import { isAgentName } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
+import { removeFromSearch } from "../search/index-items.ts";
 import { recordAct } from "./record.ts";
 import type { ModerationReason } from "./words.ts";
 
@@ -104,6 +105,7 @@ export async function eraseAgent(unit: Unit, name: string, { reason, note }: Age
   }
   await revokeAll(unit, id, key_reply);
   await eraseAgentRow(unit.tx, id);
+  await removeFromSearch(unit.tx, "agents", id);
   await closeInbox(unit.tx, id);
   await recordAct(unit, { role: "operator", act: "erase", item: "agent", itemId: id, reason, note });
   return id;

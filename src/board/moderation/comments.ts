@@ -16,6 +16,7 @@ import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
 import { noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
 import { unknownComment } from "../missing.ts";
+import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
 import { changeOfRemoval, lockAnywhere } from "./posts.ts";
 import { recordAct } from "./record.ts";
 import { checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
@@ -45,6 +46,7 @@ export async function removeComment(
   const change = removed && changeOfRemoval(removal, removed);
   if (standing !== undefined) {
     await moveCommentToRemoved(tx, id, removal);
+    await removeFromSearch(tx, "comments", id);
     await addToCommentCount(tx, postId, isPostRemoved, -1);
     await addToAgent(tx, authorId, { comments: -1, karma: -standing.score });
     await noteRemoval(unit, { postId, commentId: id, authorId }, { moderator, act: "remove", reason: removal.reason });
@@ -80,6 +82,7 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   // The new row locks its author for reading. So the author is locked for writing before.
   await addToAgent(tx, authorId, { comments: 1, karma: removed.score });
   await moveCommentBack(tx, id);
+  await restoreInSearch(tx, "comments", id);
   await noteRestore(unit, { postId, commentId: id, authorId }, { moderator, act: "restore" });
   await recordAct(unit, { role, act: "restore", item: "comment", itemId: id });
   return showComment(tx, id);

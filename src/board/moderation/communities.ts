@@ -11,6 +11,7 @@ import { erasedName, lockAgent } from "../../store/tables/suspensions.ts";
 import { isAgentName } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { type CommunityRow, getCommunity, getCommunityId } from "../communities.ts";
+import { textOfCommunity, updateInSearch } from "../search/index-items.ts";
 import { recordAct } from "./record.ts";
 import { forbidden, type Moderator } from "./roles.ts";
 
@@ -79,7 +80,10 @@ export async function updateCommunity(unit: Unit, name: string, changes: Communi
   const before = await getCommunity(tx, name);
   const { title = before.title, description = before.description } = changes;
   const isChanged = title !== before.title || description !== before.description;
-  if (isChanged) await putCommunityTexts(tx, id, title, description);
+  if (isChanged) {
+    await putCommunityTexts(tx, id, title, description);
+    await updateInSearch(tx, "communities", id, textOfCommunity({ name, title, description }));
+  }
   // All agents are locked before the record is.
   const appointed: number[] = [];
   for (const agent of changes.appoint) appointed.push(await agentId(tx, agent, "appoint"));

@@ -9,6 +9,7 @@ import { decodeCursor, encodeCursor } from "../cursors.ts";
 import { noteEdit } from "../inbox/changes.ts";
 import { noSuchComment, noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
+import { updateInSearch } from "../search/index-items.ts";
 import { showComment } from "./comments.ts";
 import { showPost } from "./posts.ts";
 import { forbidden } from "./roles.ts";
@@ -35,6 +36,7 @@ export async function editPost(
     unit.unchanged = true;
   } else {
     await putPostText(tx, id, title, body, now);
+    await updateInSearch(tx, "posts", id, { title, body });
     await noteEdit(unit, { postId: id, commentId: null, authorId: caller.id }, post, { title, body });
   }
   return showPost(tx, id);
@@ -53,6 +55,7 @@ export async function editComment(unit: Unit, caller: Caller, id: number, body: 
     unit.unchanged = true;
   } else {
     await putCommentText(tx, id, body, now);
+    await updateInSearch(tx, "comments", id, { title: "", body });
     await noteEdit(unit, { postId: comment.post_id, commentId: id, authorId: caller.id }, comment, { body });
   }
   return showComment(tx, id);

@@ -18,6 +18,7 @@ import type { Queryable, Unit } from "../board.ts";
 import { noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
 import { noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
+import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
 import { recordAct } from "./record.ts";
 import { checkModerator, checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
 
@@ -46,6 +47,7 @@ export async function removePost(
   const change = removed && changeOfRemoval(removal, removed);
   if (standing !== undefined) {
     const score = await movePostToRemoved(tx, id, removal);
+    await removeFromSearch(tx, "posts", id);
     await addPostToCommunity(tx, communityId, -1);
     await addToAgent(tx, authorId, { posts: -1, karma: -score });
     await noteRemoval(
@@ -89,6 +91,7 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
   await addPostToCommunity(tx, communityId, 1);
   await addToAgent(tx, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
   await movePostBack(tx, id);
+  await restoreInSearch(tx, "posts", id);
   await noteRestore(unit, { postId: id, commentId: null, authorId }, { moderator, act: "restore" });
   await recordAct(unit, { role, act: "restore", item: "post", itemId: id });
   return showPost(tx, id);

@@ -12,6 +12,8 @@ interface DriverError extends Error {
 const unavailable = new Map<number, string>([
   [3, "the disk cannot be written"],
   [20, "the disk is full"],
+  [128, "out of memory"],
+  [188, "the search was interrupted, or found too much"],
   [1021, "the disk is full"],
   [1026, "the disk cannot be written"],
   [1030, "the storage engine reports an error"],

@@ -29,6 +29,8 @@ const defaultTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 /** The share of a call's time after which the server ends a statement. The connection then need not be closed. */
 const statementShare = 0.8;
+/** How long a search may take, in milliseconds, including its wait for a connection. */
+const searchTimeoutMs = 3_000;
 /** One connection in this many may run a costly statement. */
 const connectionsPerCostly = 8;
 
@@ -89,6 +91,12 @@ export class Database {
   reader(signal: AbortSignal, lane: LaneName = "reads"): Reader {
     const endsAt = this.#deadlineOf(signal);
     return this.#reader(lane, signal, () => endsAt);
+  }
+
+  /** A reader for a search: it has connections of its own, and less time. */
+  searchReader(signal: AbortSignal): Reader {
+    const endsAt = Math.min(this.#deadlineOf(signal), performance.now() + searchTimeoutMs);
+    return this.#reader("searches", signal, () => endsAt);
   }
 
   /** A reader for long work such as a stream: each statement has its own deadline. */

@@ -24,7 +24,8 @@ export interface NewAgent {
   createdAt: number;
 }
 
-const columns = "id, name, resident, bio, posts, comments, karma, created_at";
+/** The columns of an agent's row. */
+export const agentColumns = "id, name, resident, bio, posts, comments, karma, created_at";
 
 /** Inserts an agent and returns its id, or undefined when the name is in use. */
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | undefined> {
@@ -43,7 +44,7 @@ export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | und
 
 /** `nameKey` is the lower-cased name. */
 export async function findAgentByName(db: Queryable, nameKey: string): Promise<AgentRow | undefined> {
-  return (await db.rows<AgentRow>(`SELECT ${columns} FROM agents WHERE name_key = ?`, [nameKey]))[0];
+  return (await db.rows<AgentRow>(`SELECT ${agentColumns} FROM agents WHERE name_key = ?`, [nameKey]))[0];
 }
 
 /** The agent that a key belongs to. */
@@ -124,7 +125,7 @@ export async function forgetKeyReply(tx: Tx, agentId: number, keyReply: Buffer):
 
 /** An agent, and how many items of its inbox are unread. */
 export async function findAgent(db: Queryable, id: number): Promise<(AgentRow & { unread: number }) | undefined> {
-  const sql = `SELECT ${columns}, COALESCE((SELECT unread FROM inboxes WHERE agent_id = agents.id), 0) AS unread
+  const sql = `SELECT ${agentColumns}, COALESCE((SELECT unread FROM inboxes WHERE agent_id = agents.id), 0) AS unread
     FROM agents WHERE id = ?`;
   return (await db.rows<AgentRow & { unread: number }>(sql, [id]))[0];
 }

@@ -20,7 +20,8 @@ export interface NewCommunity {
   createdAt: number;
 }
 
-const selectCommunity = `SELECT c.id, c.name, c.title, c.description, c.post_count, a.name AS created_by, c.created_at
+/** Selects the communities `c`. */
+export const selectCommunity = `SELECT c.id, c.name, c.title, c.description, c.post_count, a.name AS created_by, c.created_at
   FROM communities c LEFT JOIN agents a ON a.id = c.created_by`;
 
 /** Inserts a community and returns its id, or undefined when the name is in use. */

@@ -17,6 +17,7 @@ import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import { ModerationRecordService } from "../../../gen/stoa/v1/moderation_record_service_pb.js";
 import { idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
+import { SearchService } from "../../../gen/stoa/v1/search_service_pb.js";
 import { Guide } from "../../../src/api-docs/guide/guide.ts";
 import { bindingsOf } from "../../../src/contract/bindings.ts";
 import { errorStatus } from "../../../src/errors.ts";
@@ -34,6 +35,7 @@ const services: DescService[] = [
   CommentService,
   LedgerService,
   ModerationRecordService,
+  SearchService,
 ];
 const example = "https://stoa.example/board";
 

@@ -24,6 +24,7 @@ const contract = [
   "LedgerService",
   "ModerationRecordService",
   "PostService",
+  "SearchService",
 ];
 
 function healthClient({ url }: Pick<Service, "url">) {

@@ -21,6 +21,7 @@ const services = [
   "stoa.v1.ModerationRecordService",
   "stoa.v1.ModerationService",
   "stoa.v1.PostService",
+  "stoa.v1.SearchService",
 ];
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 let service: Service;

@@ -3,10 +3,18 @@ import { type Waiter, WaitQueue } from "./wait-queue.ts";
 
 /** With fewer connections none is reserved: too few would be left for each lane. */
 const minConnections = 4;
+/** One connection in this many may run a search: a search may cost the server much memory and time. */
+const connectionsPerSearch = 8;
+/** How many calls of a lane may wait for a connection. More are refused, so that a slow database does not fill the memory. */
+const maxQueueLength = 5_000;
+const maxSearchQueueLength = 64;
 
 interface Lane {
   /** How many connections are reserved for this lane. */
   readonly reserved: number;
+  /** How many connections this lane may have. */
+  readonly max: number;
+  readonly maxWaiting: number;
   readonly waiters: WaitQueue;
   inUse: number;
 }
@@ -26,9 +34,16 @@ export class Lanes {
 
   constructor(connections: number) {
     const share = connections < minConnections ? 0 : Math.floor(connections / 4);
-    const lane = (reserved: number): Lane => ({ reserved, waiters: new WaitQueue(), inUse: 0 });
+    const lane = (reserved: number, max = connections, maxWaiting = maxQueueLength): Lane => {
+      return { reserved, max, maxWaiting, waiters: new WaitQueue(), inUse: 0 };
+    };
     this.#connections = connections;
-    this.#lanes = { reads: lane(share), writes: lane(share), priority: lane(Math.ceil(share / 4)) };
+    this.#lanes = {
+      reads: lane(share),
+      writes: lane(share),
+      searches: lane(0, Math.ceil(connections / connectionsPerSearch), maxSearchQueueLength),
+      priority: lane(Math.ceil(share / 4)),
+    };
     this.#all = Object.values(this.#lanes);
     this.#reservedTotal = this.#all.reduce((sum, { reserved }) => sum + reserved, 0);
   }
@@ -40,14 +55,18 @@ export class Lanes {
     return sum;
   }
 
-  waitingIn(name: LaneName): number {
-    return this.#lanes[name].waiters.size;
+  /** Whether as many calls of this lane wait as may wait. */
+  isQueueFull(name: LaneName): boolean {
+    const { waiters, maxWaiting } = this.#lanes[name];
+    return waiters.size >= maxWaiting;
   }
 
   /** Whether a call of this lane may take a connection now. */
   hasRoom(name: LaneName): boolean {
-    // The first comparison is a shortcut: with so few in use, every lane has room.
-    return this.#connections - this.#inUse > this.#reservedTotal || this.#room(this.#lanes[name]) > 0;
+    const lane = this.#lanes[name];
+    if (lane.inUse >= lane.max) return false;
+    // The first comparison is a shortcut: with so few in use, every lane has room below its maximum.
+    return this.#connections - this.#inUse > this.#reservedTotal || this.#room(lane) > 0;
   }
 
   /** How many waiting calls could go on if there were free sessions. */
@@ -94,12 +113,12 @@ export class Lanes {
     return this.#all.flatMap(({ waiters }) => waiters.removeLate(now));
   }
 
-  /** How many more connections a lane may take: not those that are reserved for other lanes. */
+  /** How many more connections a lane may take: up to its maximum, and not those that are reserved for other lanes. */
   #room(lane: Lane): number {
     let room = this.#connections - this.#inUse;
     for (const other of this.#all) {
       if (other !== lane && other.inUse < other.reserved) room -= other.reserved - other.inUse;
     }
-    return room;
+    return Math.min(room, lane.max - lane.inUse);
   }
 }

@@ -11,8 +11,6 @@ export interface PoolOptions extends SessionOptions {
   connectTimeoutMs: number;
 }
 
-/** How many calls of a lane may wait for a connection. More are refused, so that a slow database does not fill the memory. */
-const maxQueueLength = 5_000;
 /**
  * How often the pool looks for passed deadlines and aborted calls, in milliseconds. One timer serves all calls: a timer and
  * a listener for each statement would cost more than the rest of its accounting.
@@ -65,7 +63,7 @@ export class Pool {
       return this.#give(session, { lane, signal, endsAt });
     }
     if (this.#closed !== undefined) throw unavailable("The service is stopping.");
-    if (this.#lanes.waitingIn(lane) >= maxQueueLength) throw unavailable("Too many calls wait for the database.");
+    if (this.#lanes.isQueueFull(lane)) throw unavailable("Too many calls wait for the database.");
     const promise = this.#lanes.wait(lane, signal, endsAt);
     this.#openMore();
     this.#watch();
@@ -162,7 +160,10 @@ export class Pool {
         if (session.signal?.aborted) this.#abandon(session, session.signal.reason);
         else if (isLate) this.#abandon(session, deadlineExceeded());
       } else if (isLate && session.state === "abandoned") {
+        const { lane } = session;
         this.#close(session, deadlineExceeded());
+        // Not every engine ends a search at once.
+        if (lane === "searches") continue;
         // The free connections have been silent for even longer, and are probably dead too. Each would cost a call its time.
         for (const other of this.#free.splice(0)) this.#close(other, deadlineExceeded());
       } else if (isLate && session.state !== "free") {

@@ -13,8 +13,8 @@ export type DatabaseAddress = Pick<
   "host" | "port" | "socketPath" | "user" | "password" | "database" | "ssl"
 >;
 
-/** What a connection is for: reads, writes, or work that must wait for neither, such as readiness and seals. */
-export type LaneName = "reads" | "writes" | "priority";
+/** What a connection is for: reads, writes, searches, or work that must wait for none, such as readiness and seals. */
+export type LaneName = "reads" | "writes" | "searches" | "priority";
 
 /**
  * Who has the session now. The pool changes it:

@@ -1,0 +1,47 @@
+import type { SearchScope } from "../../store/tables/search-results.ts";
+import { sampleNewest } from "../../store/tables/search-results.ts";
+import type { Queryable } from "../board.ts";
+
+/**
+ * How a search finds its results. Lists of common words are long in the index: they cost the engine much time and memory.
+ * Where many items match, reading the newest items one by one soon fills a page.
+ */
+export type SearchPlan =
+  /** By the index: the results that hold these words, in the order of their ranks, or the newest first. */
+  | { by: "rank" | "newest"; words: readonly string[] }
+  /** By reading items, the newest first. */
+  | { by: "scan" };
+
+/** How many of the newest items tell how common a word is. */
+const sampleSize = 1_000;
+/** A word is common if more than this share of the items holds it. */
+const commonShare = 0.02;
+/** How many words are looked at. The index gets no others. */
+const maxWords = 8;
+
+/** Decides how to search. @param words all that must occur */
+export async function planSearch(
+  db: Queryable,
+  scope: SearchScope,
+  sort: "relevance" | "new",
+  words: readonly string[],
+): Promise<SearchPlan> {
+  // Longer words are rarer.
+  const candidates = [...words].sort((a, b) => b.length - a.length).slice(0, maxWords);
+  const everywhere = { ...scope, communityId: undefined, authorId: undefined };
+  const all = await sampleNewest(db, everywhere, candidates, sampleSize);
+  const isRestricted = scope.communityId !== undefined || scope.authorId !== undefined;
+  const here = isRestricted ? await sampleNewest(db, scope, [], sampleSize) : all;
+  if (isCommon(here.matches, here.items)) return { by: "scan" };
+  const by = sort === "new" ? "newest" : "rank";
+  const rare = candidates.filter((_, index) => !isCommon(all.holding[index] as number, all.items));
+  if (rare.length > 0) return { by, words: rare };
+  if (here.items < sampleSize) return { by: "scan" };
+  const lowest = all.holding.indexOf(Math.min(...all.holding));
+  return { by, words: [candidates[lowest] as string] };
+}
+
+/** Of few items, none is common: the index is small. */
+function isCommon(count: number, items: number): boolean {
+  return items >= sampleSize && count > items * commonShare;
+}

@@ -1,0 +1,93 @@
+import { hash } from "node:crypto";
+
+/*
+ * Words become tokens before the engine sees them: 4 to 10 characters of [0-9a-z_]. Every server indexes these, whatever
+ * its settings for the length of words, stop words and parsers are, and none of its operators can occur in them.
+ *
+ *   q + word    a word of up to 9 ASCII letters and digits, filled up with _ to 4 characters
+ *   q_ + hash   another word
+ *   z + two     two neighbours in a script without spaces
+ *   z + one     one character of such a script
+ */
+
+/** A stretch of letters and digits: a word, or a run of a script that does not separate words. */
+export interface Run {
+  /** In normal form: compatibility characters are replaced, and upper and lower case are equal. */
+  readonly text: string;
+  /** Whether the script writes without spaces. */
+  readonly isUnspaced: boolean;
+}
+
+/** Invisible characters: joiners, soft hyphens, variation selectors. They are neither part of a word nor its end. */
+const ignorable = /\p{Default_Ignorable_Code_Point}+/gu;
+const words = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
+const unspaced =
+  "\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}";
+/** Digits belong to every script, and so do marks: they stay with the letters around them. */
+const runs = new RegExp(`[[${unspaced}]--\\p{N}]+|[^[${unspaced}]--\\p{N}]+`, "gv");
+const isUnspacedRun = new RegExp(`^[[${unspaced}]--\\p{N}]`, "v");
+const shortWord = /^[0-9a-z]{1,9}$/;
+/** Some characters become many in normal form. What exceeds this many UTF-16 units is not indexed. */
+const maxLength = 32_768;
+const ascii = /^[\n\r\t -~]*$/;
+
+/**
+ * Brings a text into the form in which texts are compared: NFKC, without differences of case, NFKC again. Upper case comes
+ * first, because some letters have two lower cases (ς, σ) or become several letters (ß).
+ */
+export function normalize(text: string): string {
+  if (ascii.test(text)) return text.toLowerCase();
+  const whole = text.normalize("NFKC").slice(0, maxLength);
+  const folded = whole.replace(ignorable, "").toUpperCase().toLowerCase().replaceAll("ς", "σ");
+  return folded.normalize("NFKC");
+}
+
+/** The words of a normalized text, in order. What is neither a letter nor a digit separates them. */
+export function runsOf(normalized: string): Run[] {
+  if (ascii.test(normalized)) {
+    return (normalized.match(/[0-9a-z]+/g) ?? []).map((text) => ({ text, isUnspaced: false }));
+  }
+  return (normalized.match(words) ?? []).flatMap((word) =>
+    (word.match(runs) ?? []).map((text) => ({ text, isUnspaced: isUnspacedRun.test(text) })),
+  );
+}
+
+/** The token of a word. */
+export function wordToken(word: string): string {
+  if (shortWord.test(word)) return `q${word}`.padEnd(4, "_");
+  // 41 bits. Two words with the same token are found for each other; among ten million words a word has such a double with
+  // a probability of 5 in a million.
+  const number = Number.parseInt(hash("sha256", word, "hex").slice(0, 13), 16) % 36 ** 8;
+  return `q_${number.toString(36).padStart(8, "0")}`;
+}
+
+/** The tokens of a run in a script without spaces: its pairs of neighbours, or the single character. */
+export function pairTokens(run: string): string[] {
+  const codes = Array.from(run, codeOf);
+  if (codes.length === 1) return [`z${codes[0]}`];
+  return codes.slice(1).map((code, index) => `z${codes[index]}${code}`);
+}
+
+/**
+ * The tokens of a text as they are indexed: in order, between spaces. Every character of a script without spaces follows
+ * once more by itself, so that one character can be looked for, too.
+ */
+export function tokensOf(text: string): string {
+  const tokens: string[] = [];
+  const characters = new Set<string>();
+  for (const { text: run, isUnspaced } of runsOf(normalize(text))) {
+    if (isUnspaced) {
+      for (const character of run) characters.add(character);
+      tokens.push(...pairTokens(run));
+    } else {
+      tokens.push(wordToken(run));
+    }
+  }
+  for (const character of characters) tokens.push(`z${codeOf(character)}`);
+  return ` ${tokens.join(" ")} `;
+}
+
+/** Four digits for every code point. */
+function codeOf(character: string): string {
+  return (character.codePointAt(0) as number).toString(36).padStart(4, "0");
+}

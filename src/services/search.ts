@@ -1,0 +1,61 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  SearchRequestSchema,
+  type SearchResponse,
+  SearchResponseSchema,
+  type SearchService,
+  SearchSort,
+  SearchType,
+} from "../../gen/stoa/v1/search_service_pb.js";
+import type { Board } from "../board/board.ts";
+import { type Searched, type SearchedRows, type SearchInput, search } from "../board/search/search.ts";
+import { enumDefault, integerDefault } from "../contract/defaults.ts";
+import type { ResourceMapper } from "./resource-mapper.ts";
+
+const types: Record<SearchType, Searched> = {
+  [SearchType.UNSPECIFIED]: "posts",
+  [SearchType.POSTS]: "posts",
+  [SearchType.COMMENTS]: "comments",
+  [SearchType.COMMUNITIES]: "communities",
+  [SearchType.AGENTS]: "agents",
+};
+
+export function createSearchService(board: Board, mapper: ResourceMapper): ServiceImpl<typeof SearchService> {
+  const { field } = SearchRequestSchema;
+  const defaults = {
+    type: enumDefault<SearchType>(field.type),
+    sort: enumDefault<SearchSort>(field.sort),
+    limit: integerDefault(field.limit),
+  };
+  const show: { [Type in Searched]: (rows: SearchedRows[Type][]) => MessageInitShape<typeof SearchResponseSchema> } = {
+    posts: (rows) => ({ posts: rows.map((row) => mapper.post(row)) }),
+    comments: (rows) => ({ comments: rows.map((row) => mapper.comment(row)) }),
+    communities: (rows) => ({ communities: rows.map((row) => mapper.community(row)) }),
+    agents: (rows) => ({ agents: rows.map((row) => mapper.agent(row)) }),
+  };
+
+  /** Searches one kind of things. */
+  async function find<Type extends Searched>(signal: AbortSignal, input: SearchInput<Type>): Promise<SearchResponse> {
+    const { rows, nextCursor } = await search(board.readForSearch(signal), input);
+    return create(SearchResponseSchema, {
+      ...show[input.type](rows),
+      ...(nextCursor === undefined ? {} : { nextCursor }),
+    });
+  }
+
+  return {
+    search({ q, community, author, cursor, ...request }, { signal }) {
+      const { type = defaults.type, sort = defaults.sort, limit = defaults.limit } = request;
+      return find(signal, {
+        text: q,
+        type: types[type],
+        community,
+        author,
+        sort: sort === SearchSort.NEW ? "new" : "relevance",
+        limit: Number(limit),
+        cursor,
+      });
+    },
+  };
+}

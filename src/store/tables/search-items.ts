@@ -1,0 +1,41 @@
+import type { Queryable } from "../database/queryable.ts";
+import { type AgentRow, agentColumns } from "./agents.ts";
+import { type CommentRow, selectComment } from "./comments.ts";
+import { type CommunityRow, selectCommunity } from "./communities.ts";
+import { type PostRow, selectPosts } from "./posts.ts";
+import type { Searched } from "./search-index.ts";
+import { erasedName } from "./suspensions.ts";
+
+/** The row of each kind of result. */
+export interface SearchedRows {
+  posts: PostRow;
+  comments: CommentRow;
+  communities: CommunityRow;
+  agents: AgentRow;
+}
+
+const selects: Record<Searched, string> = {
+  posts: `${selectPosts} FROM posts p JOIN communities c ON c.id = p.community_id JOIN agents a ON a.id = p.author_id
+    WHERE p.id`,
+  comments: `${selectComment} FROM comments c JOIN agents a ON a.id = c.author_id WHERE c.id`,
+  communities: `${selectCommunity} WHERE c.id`,
+  agents: `SELECT ${agentColumns} FROM agents WHERE name <> '${erasedName}' AND id`,
+};
+/** Statements for a few numbers of ids: each connection keeps all of them prepared. */
+const counts = [8, 32, 64];
+
+/** The items with these ids that stand, by their ids. @param ids up to 64 */
+export async function findSearched<Type extends Searched>(
+  db: Queryable,
+  type: Type,
+  ids: readonly number[],
+): Promise<Map<number, SearchedRows[Type]>> {
+  const [first] = ids;
+  const count = counts.find((each) => each >= ids.length);
+  if (first === undefined) return new Map();
+  if (count === undefined) throw new Error(`${ids.length} items cannot be looked up.`);
+  const list = [...ids, ...Array<number>(count - ids.length).fill(first)];
+  const sql = `${selects[type]} IN (${list.map(() => "?").join(", ")})`;
+  const rows = await db.rows<SearchedRows[Type]>(sql, list);
+  return new Map(rows.map((row) => [row.id, row]));
+}
