@@ -2,6 +2,7 @@ import { moveAgedPosts } from "../board/aging.ts";
 import type { Board } from "../board/board.ts";
 import { emptyClosedInboxes, forgetOldItems } from "../board/inbox/sweep.ts";
 import { eraseExpiredTexts } from "../board/moderation/sweep.ts";
+import { SearchIndexer } from "../board/search/indexer.ts";
 import { startSweep } from "../board/sweep.ts";
 import { forgetAddresses } from "../board/write-limits.ts";
 import type { GaugeSource } from "../http/metrics/metrics.ts";
@@ -21,7 +22,7 @@ export function startBackgroundWork(
   startup: Startup,
   { board, ledger, now }: { board: Board; ledger: Ledger; now: () => number },
 ): GaugeSource[] {
-  const { log, shutdown } = startup;
+  const { overrides, log, shutdown, warnings } = startup;
   const verification = verifyAtStart(ledger.verifier, log);
   shutdown.push(() => verification.stop(), "the verification at the start");
   const dailySealing = startDailySealing(ledger, now, log);
@@ -34,5 +35,8 @@ export function startBackgroundWork(
     const sweep = startSweep(board, tasks, log);
     shutdown.push(() => sweep.stop(), "a sweep");
   }
+  const indexer = new SearchIndexer(board, log, overrides.indexerPace);
+  shutdown.push(() => indexer.stop(), "the indexer of search");
+  warnings.add("search", () => indexer.warning);
   return startRecount(startup, board);
 }

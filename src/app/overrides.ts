@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { RecountPace } from "../board/recount/watch.ts";
+import type { IndexerPace } from "../board/search/indexer.ts";
 import type { ServerOptions } from "../http/server.ts";
 import type { Clocks } from "../ledger/clock/trusted-clock.ts";
 
@@ -24,6 +25,8 @@ export interface Overrides {
   guardLookMs?: number;
   /** The pace of the recount in the background. */
   recountPace?: Partial<RecountPace>;
+  /** The pace of the indexer of search. */
+  indexerPace?: IndexerPace;
   /** How often the service checks that the database accepts connections and writes, in milliseconds. */
   databaseLookMs?: number;
   /** How the service reads its memory use to detect overload. */

@@ -12,8 +12,17 @@ import { readTables, type Table, tablesOf } from "./tables.ts";
 /** The approximate length of a statement, in characters. Servers accept at least 1 MiB. */
 const statementLength = 256 * 1024;
 
-/** Client addresses are deleted when their limit ends, so a backup does not have them. */
-const withoutRows = new Set(["address_limits"]);
+/**
+ * Client addresses are deleted when their limit ends, so a backup does not have them. The rows of search follow from other
+ * rows: services make them again.
+ */
+const withoutRows = new Set([
+  "address_limits",
+  "search_agents",
+  "search_comments",
+  "search_communities",
+  "search_posts",
+]);
 /** A restore creates these again. */
 const leaseTable = "schema_lease";
 
