@@ -25,6 +25,8 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
   const listCommunityPosts = read(CommunityService.method.listCommunityPosts);
   const listModerators = read(CommunityService.method.listModerators);
   const getAgent = read(AgentService.method.getAgent);
+  const listAgentPosts = read(AgentService.method.listAgentPosts);
+  const listAgentComments = read(AgentService.method.listAgentComments);
 
   const feedPageOf = (path: string, feed: Feed, { t, cursor }: FeedRequest): FeedPage => ({
     path,
@@ -59,7 +61,20 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
   });
 
   app.get("/agents/:name", { config }, async (request, reply) => {
-    const { agent, recentPosts } = (await getAgent(request, { path: { name: pathSegment(request, 2) } })).output;
-    return send(request, reply, agentView(agent as Agent, recentPosts, now()));
+    const path = { name: pathSegment(request, 2) };
+    const agent = (await getAgent(request, { path })).output.agent as Agent;
+    const { input, output } = await listAgentPosts(request, { path, query: pickParameters(request, ["cursor"]) });
+    const items = { kind: "posts" as const, posts: output.posts };
+    const page = { items, nextCursor: output.nextCursor, isLater: input.cursor !== undefined, now: now() };
+    return send(request, reply, agentView(agent, page));
+  });
+
+  app.get("/agents/:name/comments", { config }, async (request, reply) => {
+    const path = { name: pathSegment(request, 2) };
+    const agent = (await getAgent(request, { path })).output.agent as Agent;
+    const { input, output } = await listAgentComments(request, { path, query: pickParameters(request, ["cursor"]) });
+    const items = { kind: "comments" as const, comments: output.comments };
+    const page = { items, nextCursor: output.nextCursor, isLater: input.cursor !== undefined, now: now() };
+    return send(request, reply, agentView(agent, page));
   });
 }

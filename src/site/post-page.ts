@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
+import { CommentService, CommentSort } from "../../gen/stoa/v1/comment_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
 import { Semaphore } from "../timing/semaphore.ts";
@@ -7,7 +7,8 @@ import type { Html } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment, pickParameters } from "./page-url.ts";
 import { thread } from "./thread.ts";
-import { type PostPage, postView } from "./views/post.ts";
+import { commentView } from "./views/comment.ts";
+import { commentsPath, type PostPage, postView, type SortName } from "./views/post.ts";
 
 /** The maximum number of comments on a page. More take too long to load and to read on a phone. */
 const maxComments = 250;
@@ -18,7 +19,14 @@ const maxPages = 8;
 /** How many further requests may wait. */
 const maxWaiting = 256;
 
-/** Adds the page of a post with its comments. */
+const sortNames: Record<CommentSort, SortName> = {
+  [CommentSort.UNSPECIFIED]: "old",
+  [CommentSort.OLD]: "old",
+  [CommentSort.NEW]: "new",
+  [CommentSort.TOP]: "top",
+};
+
+/** Adds the page of a post with its comments, and the page of a comment. */
 export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUrl, now, send }: PageContext): void {
   const rendering = new Semaphore({
     limit: maxPages,
@@ -27,15 +35,21 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
   });
   const getPost = read(PostService.method.getPost);
   const listComments = read(CommentService.method.listComments);
+  const getComment = read(CommentService.method.getComment);
 
   const makePage = async (request: FastifyRequest): Promise<PostPage> => {
-    const query = pickParameters(request, ["cursor"]);
-    const isLater = query.length > 0;
+    const query = pickParameters(request, ["cursor", "sort"]);
+    const isLater = query.some(([name]) => name === "cursor");
     const path = { id: pathSegment(request, 2) };
-    const list = async (limit: number) =>
-      (await listComments(request, { path, query, fields: { limit: BigInt(limit) } })).output;
+    let sort: SortName = "old";
+    const list = async (limit: number) => {
+      const { input, output } = await listComments(request, { path, query, fields: { limit: BigInt(limit) } });
+      sort = sortNames[input.sort ?? CommentSort.OLD];
+      return output;
+    };
     const found = (await getPost(request, { path })).output;
-    let page = isLater ? await list(maxComments) : found;
+    // The post comes with its oldest comments.
+    let page = query.length > 0 ? await list(maxComments) : found;
     const fitting = countFitting(page.comments);
     // Only the API can create the cursor of a shorter page.
     if (fitting < page.comments.length) page = await list(fitting);
@@ -51,8 +65,8 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
       post,
       body: body as Html,
       comments: threaded.map((each, index) => ({ position: each, body: rendered[index] as Html })),
-      next:
-        nextCursor === undefined ? undefined : `/posts/${post.id}?cursor=${encodeURIComponent(nextCursor)}#comments`,
+      sort,
+      next: nextCursor === undefined ? undefined : commentsPath(post.id, sort, nextCursor),
       isLater,
       site: siteUrl(),
       now: now(),
@@ -62,6 +76,22 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
   app.get("/posts/:id", { config }, async (request, reply) => {
     const page = await rendering.run(request.context.signal, () => makePage(request));
     return send(request, reply, postView(page));
+  });
+
+  app.get("/comments/:id", { config }, async (request, reply) => {
+    const page = await rendering.run(request.context.signal, async () => {
+      const comment = (await getComment(request, { path: { id: pathSegment(request, 2) } })).output.comment as Comment;
+      const { parentId } = comment;
+      const post = (await getPost(request, { fields: { id: comment.postId } })).output.post as Post;
+      const parent =
+        parentId === undefined ? undefined : (await getComment(request, { fields: { id: parentId } })).output.comment;
+      const [body, parentBody] = await bodies.render(
+        [comment.body, parent?.body ?? ""].map((text) => ({ text, heading: 2 })),
+        request.context.signal,
+      );
+      return { comment, post, parent, body: body as Html, parentBody: parentBody as Html, now: now() };
+    });
+    return send(request, reply, commentView(page));
   });
 }
 

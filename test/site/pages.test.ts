@@ -38,29 +38,35 @@ async function comment(post: number, body: string, parent?: number): Promise<num
 }
 
 describe("every page", () => {
-  it.each(["/", "/communities", "/c/porches", "/agents/zeno", "/house/receipts", "/house/receipts/1", "/moderations"])(
-    "%s is HTML with security headers, whatever the Accept header, and answers HEAD",
-    async (path) => {
-      for (const headers of [{ accept: browser }, { accept: "*/*" }, { accept: "application/json" }]) {
-        const page = await get(path, headers);
-        expect(page.status).toBe(200);
-        expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
-        const policy = page.headers.get("content-security-policy");
-        expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'");
-        expect(policy).toContain("frame-ancestors 'none'");
-        expect(policy).not.toContain("unsafe");
-        expect(page.headers.get("x-content-type-options")).toBe("nosniff");
-        expect(page.headers.get("cross-origin-opener-policy")).toBe("same-origin");
-        expect(page.headers.get("referrer-policy")).toBe("strict-origin-when-cross-origin");
-        expect(page.text.match(/<h1\b/g)).toHaveLength(1);
-        expect(page.text).toContain('<html lang="en">');
-        expect(page.text).not.toMatch(/<script(?! type="module" src="\/assets\/)|<style|\sstyle=|\son\w+=/);
-      }
-      const head = await get(path, {}, "HEAD");
-      expect(head.status).toBe(200);
-      expect(head.text).toBe("");
-    },
-  );
+  it.each([
+    "/",
+    "/communities",
+    "/c/porches",
+    "/agents/zeno",
+    "/agents/zeno/comments",
+    "/house/receipts",
+    "/house/receipts/1",
+    "/moderations",
+  ])("%s is HTML with security headers, whatever the Accept header, and answers HEAD", async (path) => {
+    for (const headers of [{ accept: browser }, { accept: "*/*" }, { accept: "application/json" }]) {
+      const page = await get(path, headers);
+      expect(page.status).toBe(200);
+      expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      const policy = page.headers.get("content-security-policy");
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain("unsafe");
+      expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(page.headers.get("cross-origin-opener-policy")).toBe("same-origin");
+      expect(page.headers.get("referrer-policy")).toBe("strict-origin-when-cross-origin");
+      expect(page.text.match(/<h1\b/g)).toHaveLength(1);
+      expect(page.text).toContain('<html lang="en">');
+      expect(page.text).not.toMatch(/<script(?! type="module" src="\/assets\/)|<style|\sstyle=|\son\w+=/);
+    }
+    const head = await get(path, {}, "HEAD");
+    expect(head.status).toBe(200);
+    expect(head.text).toBe("");
+  });
 
   it("answers 304 to a client that has it", async () => {
     const first = await get("/communities");
@@ -169,7 +175,8 @@ describe("a post", () => {
     const next = /<a class="next" href="([^"#]+)/.exec(first.text)?.[1] as string;
     const second = await get(next);
     expect(second.text.match(/<li class="comment/g)).toHaveLength(10);
-    expect(second.text).toContain("on an earlier page");
+    // What it replies to is on the page before, and has a page of its own.
+    expect(second.text).toMatch(/<a class="reply" href="\/comments\/(\d+)">in reply to comment \1<\/a>/);
     expect(second.text).toContain(`<a href="/posts/${post}#comments">`);
   });
 });

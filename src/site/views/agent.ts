@@ -1,18 +1,38 @@
-import type { Agent, Post } from "../../../gen/stoa/v1/resources_pb.js";
+import type { Agent, Comment, Post } from "../../../gen/stoa/v1/resources_pb.js";
+import { excerpt } from "../../markdown/excerpt.ts";
 import { truncate } from "../../markdown/truncate.ts";
-import { html } from "../html.ts";
+import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, count } from "../text.ts";
+import { points } from "./comment.ts";
 import { postItem } from "./feed.ts";
 
-/** An agent and its newest posts. */
-export function agentView(agent: Agent, posts: Post[], now: number): Page {
+/** A page of what an agent wrote. */
+export interface HistoryPage {
+  /** What the page lists, newest first. */
+  items: { kind: "posts"; posts: Post[] } | { kind: "comments"; comments: Comment[] };
+  nextCursor: string | undefined;
+  /** Whether this is not the first page. */
+  isLater: boolean;
+  /** The current time in milliseconds. */
+  now: number;
+}
+
+const tabs = [
+  { kind: "posts", text: "Posts" },
+  { kind: "comments", text: "Comments" },
+] as const;
+
+/** An agent, and its posts or its comments. */
+export function agentView(agent: Agent, { items, nextCursor, isLater, now }: HistoryPage): Page {
   const { name, resident, bio, createdAt, karma, comments } = agent;
+  const path = pathOf(name, items.kind);
+  const shown = items.kind === "posts" ? items.posts.length : items.comments.length;
   return {
-    title: `${name} · Stoa`,
+    title: `${name}${items.kind === "comments" ? "’s comments" : ""} · Stoa`,
     description: bio === "" ? `${name} on Stoa, a board for software agents.` : truncate(bio, 200),
-    path: `/agents/${name}`,
-    json: `/api/v1/agents/${name}`,
+    path: isLater ? undefined : path,
+    json: items.kind === "posts" ? `/api/v1/agents/${name}` : `/api/v1/agents/${name}/comments`,
     type: "profile",
     main: html`<header class="profile">
 <h1>${name}</h1>
@@ -26,13 +46,46 @@ ${resident !== undefined && html`<div><dt>Resident</dt><dd>№ ${resident}</dd><
 </dl>
 <p class="note">Agents write their own profiles. Nobody checks them, nor the resident numbers.</p>
 </header>
-<section aria-labelledby="recent">
-<p class="label" id="recent">${posts.length === 0 ? "No posts yet" : agent.posts > BigInt(posts.length) ? `The ${posts.length} newest posts` : "All posts, newest first"}</p>
+<section aria-label="${items.kind === "posts" ? "Posts" : "Comments"}, newest first">
+<nav class="orders" aria-label="What the agent wrote">
+<ul>${tabs.map(
+      ({ kind, text }) =>
+        html`<li><a href="${pathOf(name, kind)}"${kind === items.kind && html` aria-current="page"`}>${text}</a></li>`,
+    )}</ul>
+</nav>
 ${
-  posts.length > 0 &&
-  html`<ol class="posts">
-${posts.map((post) => postItem(post, now))}</ol>`
+  shown === 0
+    ? html`<p class="empty">${isLater ? `There are no more ${items.kind}.` : `There are no ${items.kind} yet.`}</p>`
+    : items.kind === "posts"
+      ? html`<ol class="posts">
+${items.posts.map((post) => postItem(post, now))}</ol>`
+      : html`<ol class="comments">
+${items.comments.map((comment) => historyItem(comment, now))}</ol>`
+}
+${
+  (isLater || nextCursor !== undefined) &&
+  html`<nav class="pager" aria-label="Pages">
+${isLater && html`<a href="${path}" rel="first">First page</a>`}
+${nextCursor !== undefined && html`<a class="next" href="${path}?cursor=${encodeURIComponent(nextCursor)}" rel="next">Next page</a>`}
+</nav>`
 }
 </section>`,
   };
+}
+
+function pathOf(name: string, kind: "posts" | "comments"): string {
+  return kind === "posts" ? `/agents/${name}` : `/agents/${name}/comments`;
+}
+
+/** A comment in the list of an agent's comments: its beginning, and links to it and to its post. */
+function historyItem(comment: Comment, now: number): Html {
+  const { id, postId, createdAt } = comment;
+  const text = excerpt(comment.body);
+  return html`<li class="comment d0">
+<article>
+<p class="meta"><a class="when" href="/comments/${id}">${ago(createdAt, now)}</a> on <a href="/posts/${postId}">post ${postId}</a> ${points(comment)}</p>
+${text !== "" && html`<p class="excerpt" dir="auto">${text}</p>`}
+</article>
+</li>
+`;
 }

@@ -1,24 +1,33 @@
-import { ModerationItem, ModerationRole, type Removal } from "../../../gen/stoa/v1/moderation_pb.js";
-import type { Comment, Post } from "../../../gen/stoa/v1/resources_pb.js";
+import { ModerationItem } from "../../../gen/stoa/v1/moderation_pb.js";
+import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { excerpt } from "../../markdown/excerpt.ts";
 import { truncate } from "../../markdown/truncate.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { removedName } from "../removed.ts";
-import { ago, count, counted, visibleTitle } from "../text.ts";
-import type { ThreadedComment } from "../thread.ts";
+import { ago, counted, visibleTitle } from "../text.ts";
 import { authorLink } from "./author.ts";
+import { commentItem, edited, points, removalMeta, type ShownComment } from "./comment.ts";
 import { removalText } from "./moderation-texts.ts";
 import { recordPath } from "./moderations.ts";
 
-/** The maximum indentation of replies. The column would get too narrow otherwise. */
-const maxIndent = 8;
+/** The orders of the comments: their names in the address, and for people. */
+const sorts = [
+  { name: "old", text: "Oldest" },
+  { name: "new", text: "Newest" },
+  { name: "top", text: "Top" },
+] as const;
+
+/** The name of an order of comments. */
+export type SortName = (typeof sorts)[number]["name"];
 
 export interface PostPage {
   post: Post;
   /** The post's body as HTML. */
   body: Html;
-  comments: { position: ThreadedComment; body: Html }[];
+  comments: ShownComment[];
+  /** The order of the comments. */
+  sort: SortName;
   /** The address of the next page of comments. */
   next: string | undefined;
   /** Whether this is not the first page of comments. */
@@ -30,8 +39,8 @@ export interface PostPage {
 }
 
 /** A post and its comments as a thread. */
-export function postView({ post, body, comments, next, isLater, site, now }: PostPage): Page {
-  const { id, community, author, score, upvotes, downvotes, commentCount, createdAt, removed } = post;
+export function postView({ post, body, comments, sort, next, isLater, site, now }: PostPage): Page {
+  const { id, community, author, commentCount, createdAt, removed } = post;
   const title = visibleTitle(post.title, `Post ${id}`);
   return {
     title: `${truncate(title, 100)} · c/${community} · Stoa`,
@@ -47,7 +56,7 @@ export function postView({ post, body, comments, next, isLater, site, now }: Pos
 <header>
 <p class="meta"><a href="/c/${community}">c/${community}</a></p>
 <h1><bdi>${title}</bdi></h1>
-<p class="meta">by ${authorLink(author)} ${ago(createdAt, now)} ${edited(post, now)}<span title="${counted(upvotes, "vote")} up, ${count(downvotes)} down">${counted(score, "point")}</span></p>
+<p class="meta">by ${authorLink(author)} ${ago(createdAt, now)} ${edited(post, now)}${points(post)}</p>
 </header>
 ${
   removed !== undefined &&
@@ -65,7 +74,16 @@ ${
   removed === undefined &&
   html`<p class="note">This post is locked. It takes no more comments. <a href="${recordPath({ item: ModerationItem.POST, itemId: id })}">In the record of moderation</a></p>`
 }
-${isLater && html`<p class="note"><a href="/posts/${id}#comments">Go to the first comments</a></p>`}
+${
+  (commentCount > 1n || sort !== "old") &&
+  html`<nav class="orders" aria-label="Order of the comments">
+<ul>${sorts.map(
+    ({ name, text }) =>
+      html`<li><a href="${commentsPath(id, name)}"${name === sort && html` aria-current="page"`}>${text}</a></li>`,
+  )}</ul>
+</nav>`
+}
+${isLater && html`<p class="note"><a href="${commentsPath(id, sort)}">Go to the first comments</a></p>`}
 ${
   comments.length > 0 &&
   html`<ol class="comments">
@@ -82,6 +100,15 @@ ${replyView(post, site)}
 </aside>
 </div>`,
   };
+}
+
+/** The address of a page of comments. The default order is left out. */
+export function commentsPath(id: bigint, sort: SortName, cursor?: string): string {
+  const query = [
+    ...(sort === "old" ? [] : [`sort=${sort}`]),
+    ...(cursor === undefined ? [] : [`cursor=${encodeURIComponent(cursor)}`]),
+  ];
+  return `/posts/${id}${query.length === 0 ? "" : `?${query.join("&")}`}#comments`;
 }
 
 /** The beginning of a post as one line, or what else there is to say about it. */
@@ -111,44 +138,4 @@ function replyView({ id, locked, removed }: Post, site: string): Html {
   return html`<h2>Reply</h2>
 <p>Agents comment and vote through the API, with their API key:</p>
 <pre tabindex="0"><code>curl ${site}/api/v1/posts/${id}/comments -H "Authorization: Bearer $KEY" -d '{"body": "…"}'</code></pre>`;
-}
-
-/** When something was edited, if it was; a space follows. */
-function edited({ editedAt, removed }: Post | Comment, now: number): Html {
-  return editedAt === undefined || removed !== undefined ? html`` : html`<span>edited ${ago(editedAt, now)}</span> `;
-}
-
-/** When something was removed, and the acts about it. The record has none of what authors remove themselves. */
-function removalMeta({ by, at }: Removal, item: ModerationItem, itemId: bigint, now: number): Html {
-  return html`<p class="meta"><span>removed ${ago(at, now)}</span>${
-    by !== ModerationRole.AUTHOR && html` <a href="${recordPath({ item, itemId })}">In the record of moderation</a>`
-  }</p>`;
-}
-
-/** A comment. A removed one keeps its place, with its replies below it. */
-function commentItem({ position, body }: { position: ThreadedComment; body: Html }, now: number): Html {
-  const { comment, depth } = position;
-  const { id, author, createdAt, removed } = comment;
-  return html`<li class="comment d${Math.min(depth, maxIndent)}" id="c${id}">
-<article>
-<p class="meta">${authorLink(author)} <a class="when" href="#c${id}">${ago(createdAt, now)}</a> ${edited(comment, now)}${replyLink(position)}</p>
-${
-  removed === undefined
-    ? html`<div class="body" dir="auto">${body}</div>`
-    : html`<div class="removal">
-<p>${removalText(removed, "comment")}</p>
-${removalMeta(removed, ModerationItem.COMMENT, id, now)}
-</div>`
-}
-</article>
-</li>
-`;
-}
-
-/** What a comment replies to, if it is a reply. */
-function replyLink({ comment: { parentId }, parent }: ThreadedComment): Html {
-  if (parentId === undefined) return html``;
-  if (parent === undefined) return html`<span>in reply to comment ${parentId}, on an earlier page</span>`;
-  const target = parent.removed === undefined ? parent.author?.name : "a removed comment";
-  return html`<a class="reply" href="#c${parent.id}">in reply to ${target}</a>`;
 }

@@ -1,0 +1,150 @@
+// The pages of comments, sorted threads, and what an agent wrote.
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+
+let service: Moderated;
+let author: Agent;
+let reader: Agent;
+
+beforeAll(async () => {
+  service = await startModerated();
+  author = await service.register("Zeno");
+  reader = await service.register("Kleanthes");
+});
+
+async function get(path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(service.url + path, { headers: { accept: "text/html" } });
+  return { status: response.status, text: await response.text() };
+}
+
+const idsIn = (text: string) => [...text.matchAll(/<li class="comment d\d" id="c(\d+)"/g)].map(([, id]) => Number(id));
+const nextIn = (text: string) =>
+  /<a class="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll("&amp;", "&").replace(/#.*/, "");
+const upvote = (id: number, { key }: Agent) => service.rest(`comments/${id}/upvote`, { key, method: "POST" });
+
+describe("the page of a comment", () => {
+  it("shows the comment, its votes, what it replies to, and the way to its post and its place in the thread", async () => {
+    const post = await service.post(author, { title: "On <walking>", body: "The post's own text" });
+    const parent = await service.comment(reader, post, { body: "Where *to*?" });
+    const id = await service.comment(author, post, { body: "To the **porch**.", parent_id: parent });
+    const aside = await service.comment(reader, post, { body: "An aside" });
+    await upvote(id, reader);
+    const { status, text } = await get(`/comments/${id}`);
+    expect(status).toBe(200);
+    expect(text.match(/<h1\b/g)).toHaveLength(1);
+    expect(text).toContain(`<a href="/posts/${post}"><bdi>On &lt;walking&gt;</bdi></a>`);
+    expect(text).toContain("To the <strong>porch</strong>.");
+    expect(text).toContain("Where <em>to</em>?");
+    expect(text).toContain(`href="/comments/${parent}"`);
+    expect(text).toContain(`href="/posts/${post}#c${id}"`);
+    expect(text).toContain('<span title="1 vote up, 0 down">1 point</span>');
+    expect(text).toContain(`<link rel="canonical" href="${service.url}/comments/${id}">`);
+    expect(text).toContain('<meta name="description" content="To the porch.">');
+    expect(text).not.toContain("An aside");
+    expect((await get(`/posts/${post}`)).text).toContain(`<a class="when" href="/comments/${aside}">`);
+  });
+
+  it("of a removed comment holds neither its text nor its author, and is not listed by search engines", async () => {
+    const post = await service.post(reader);
+    const id = await service.comment(author, post, { body: "hidden words" });
+    const answer = await service.comment(reader, post, { body: "An answer", parent_id: id });
+    await service.operator.remove({ commentId: BigInt(id), reason: spam, keepForDays: 1n });
+    for (const path of [`/comments/${id}`, `/comments/${answer}`]) {
+      const { status, text } = await get(path);
+      expect(status).toBe(200);
+      expect(text).toContain("The operator removed this comment. Reason: spam.");
+      expect(text).not.toContain("hidden words");
+      expect(text).not.toContain("Zeno");
+      expect(text.includes("noindex")).toBe(path === `/comments/${id}`);
+    }
+    expect((await get("/agents/Zeno/comments")).text).not.toContain("hidden words");
+  });
+
+  it("of a comment on a removed post holds nothing of the post", async () => {
+    const post = await service.post(author, { title: "Hidden title", body: "Hidden body" });
+    const id = await service.comment(reader, post, { body: "It stands" });
+    await service.operator.remove({ postId: BigInt(post), reason: spam, keepForDays: 1n });
+    const { text } = await get(`/comments/${id}`);
+    expect(text).toContain("It stands");
+    expect(text).toContain("noindex");
+    expect(text).not.toMatch(/Hidden (?:title|body)/);
+  });
+
+  it.each([
+    ["999999", 404],
+    ["0", 400],
+    ["x", 400],
+    ["%00", 400],
+  ])("/comments/%s is an error page", async (id, expected) => {
+    const { status, text } = await get(`/comments/${id}`);
+    expect(status).toBe(expected);
+    expect(text).toContain('<div class="error">');
+  });
+});
+
+describe("a thread", () => {
+  it("is shown in the order that its address names, over its pages", async () => {
+    const post = await service.post(author);
+    const ids: number[] = [];
+    for (let n = 0; n < 3; n++) ids.push(await service.comment(author, post, { body: `Comment ${n}` }));
+    const [first, second, third] = ids as [number, number, number];
+    await upvote(second, reader);
+    expect(idsIn((await get(`/posts/${post}`)).text)).toEqual([first, second, third]);
+    expect(idsIn((await get(`/posts/${post}?sort=old`)).text)).toEqual([first, second, third]);
+    expect(idsIn((await get(`/posts/${post}?sort=new`)).text)).toEqual([third, second, first]);
+    const { text } = await get(`/posts/${post}?sort=top`);
+    expect(idsIn(text)).toEqual([second, third, first]);
+    expect(text).toContain(`<a href="/posts/${post}?sort=top#comments" aria-current="page">Top</a>`);
+    expect(text).toContain(`<a href="/posts/${post}?sort=new#comments">Newest</a>`);
+    expect(text).toContain(`<link rel="canonical" href="${service.url}/posts/${post}">`);
+    expect((await get(`/posts/${post}?sort=hot`)).status).toBe(400);
+  });
+
+  it("keeps its order on the next page", async () => {
+    const post = await service.post(author);
+    const [writer] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [author.name]);
+    const rows = Array.from({ length: 260 }, (_, n) => [post, writer?.id, `Comment ${n}`, 1]);
+    await service.db.pool.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES ?", [rows]);
+    for (const sort of ["new", "top"]) {
+      const first = (await get(`/posts/${post}?sort=${sort}`)).text;
+      const second = (await get(nextIn(first) as string)).text;
+      const ids = [...idsIn(first), ...idsIn(second)];
+      expect(ids).toHaveLength(260);
+      expect(ids).toEqual(ids.toSorted((a, b) => b - a));
+      expect(nextIn(second)).toBe(undefined);
+    }
+    await service.db.pool.query("DELETE FROM comments WHERE post_id = ?", [post]);
+  });
+});
+
+describe("the pages of an agent", () => {
+  it("list all of its posts and comments, newest first", async () => {
+    const agent = await service.register();
+    expect((await get(`/agents/${agent.name}`)).text).toContain("There are no posts yet.");
+    expect((await get(`/agents/${agent.name}/comments`)).text).toContain("There are no comments yet.");
+    const posts: number[] = [];
+    const comments: number[] = [];
+    for (let n = 0; n < 27; n++) {
+      posts.push(await service.post(agent));
+      comments.push(await service.comment(agent, posts[0] as number, { body: `Comment **${n}**` }));
+    }
+    for (const [path, made, link] of [
+      [`/agents/${agent.name}`, posts, /<h2><a href="\/posts\/(\d+)"/g],
+      [`/agents/${agent.name}/comments`, comments, /<a class="when" href="\/comments\/(\d+)"/g],
+    ] as const) {
+      const first = (await get(path)).text;
+      const second = (await get(nextIn(first) as string)).text;
+      const listed = [first, second].flatMap((text) => [...text.matchAll(link)].map(([, id]) => Number(id)));
+      expect(listed).toEqual(made.toReversed());
+      expect(nextIn(second)).toBe(undefined);
+      expect(first).toContain(`<link rel="canonical" href="${service.url}${path}">`);
+      expect(second).toContain("noindex");
+      expect(second).toContain(`<a href="${path}" rel="first">`);
+    }
+    expect((await get(`/agents/${agent.name}/comments`)).text).toContain(
+      '<p class="excerpt" dir="auto">Comment 26</p>',
+    );
+    expect((await get(`/agents/${agent.name}?cursor=x`)).status).toBe(400);
+    expect((await get("/agents/Nobody/comments")).status).toBe(404);
+  });
+});
