@@ -10,6 +10,8 @@ import {
   GetCommentVoteResponseSchema,
   ListCommentsRequestSchema,
   ListCommentsResponseSchema,
+  ListRepliesRequestSchema,
+  ListRepliesResponseSchema,
   ReportCommentResponseSchema,
   RestoreCommentResponseSchema,
   UpdateCommentResponseSchema,
@@ -22,6 +24,7 @@ import { createComment, listComments, type CommentSort as SortName } from "../bo
 import { showComment } from "../board/moderation/comments.ts";
 import { editComment } from "../board/moderation/edits.ts";
 import { reportComment } from "../board/moderation/reports.ts";
+import { listReplies } from "../board/replies.ts";
 import type { Vote } from "../board/votes.ts";
 import { callerOf } from "../calls/callers.ts";
 import { enumDefault, integerDefault } from "../contract/defaults.ts";
@@ -46,6 +49,7 @@ export function createCommentService(
   removals: Removals,
 ): ServiceImpl<typeof CommentService> {
   const defaultLimit = integerDefault(ListCommentsRequestSchema.field.limit);
+  const defaultReplies = integerDefault(ListRepliesRequestSchema.field.limit);
   const defaultSort = enumDefault<CommentSort>(ListCommentsRequestSchema.field.sort);
   const votes = createVoteCalls(board, writes, "comment");
   return {
@@ -61,6 +65,15 @@ export function createCommentService(
     async getComment({ id }, { signal }) {
       const comment = await showComment(board.read(signal), Number(id));
       return create(GetCommentResponseSchema, { comment: mapper.comment(comment) });
+    },
+
+    async listReplies({ id, limit = defaultReplies, cursor }, { signal }) {
+      const query = { limit: Number(limit), cursor };
+      const { comments, nextCursor } = await listReplies(board.read(signal), Number(id), query);
+      return create(ListRepliesResponseSchema, {
+        comments: comments.map((comment) => mapper.comment(comment)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      });
     },
 
     createComment(request, context) {

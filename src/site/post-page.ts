@@ -14,6 +14,8 @@ import { commentsPath, type PostPage, postView, type SortName } from "./views/po
 const maxComments = 250;
 /** The maximum number of characters of comments on a page. At least one comment is shown. */
 const maxCharacters = 256 * 1024;
+/** The maximum number of replies on the page of a comment. */
+const maxReplies = 50n;
 /** How many pages are rendered at the same time. Each may hold 1 MiB of comments in memory. */
 const maxPages = 8;
 /** How many further requests may wait. */
@@ -36,6 +38,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
   const getPost = read(PostService.method.getPost);
   const listComments = read(CommentService.method.listComments);
   const getComment = read(CommentService.method.getComment);
+  const listReplies = read(CommentService.method.listReplies);
 
   const makePage = async (request: FastifyRequest): Promise<PostPage> => {
     const query = pickParameters(request, ["cursor", "sort"]);
@@ -85,11 +88,19 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
       const post = (await getPost(request, { fields: { id: comment.postId } })).output.post as Post;
       const parent =
         parentId === undefined ? undefined : (await getComment(request, { fields: { id: parentId } })).output.comment;
-      const [body, parentBody] = await bodies.render(
-        [comment.body, parent?.body ?? ""].map((text) => ({ text, heading: 2 })),
+      const fields = { id: comment.id, limit: maxReplies };
+      const { comments, nextCursor } = (await listReplies(request, { fields })).output;
+      const texts = [comment, parent, ...comments].map((each) => each?.body ?? "");
+      const [body, parentBody, ...rendered] = await bodies.render(
+        texts.map((text) => ({ text, heading: 2 })),
         request.context.signal,
       );
-      return { comment, post, parent, body: body as Html, parentBody: parentBody as Html, now: now() };
+      const replies = comments.map((reply, index) => ({
+        position: { comment: reply, depth: 0, parent: comment, isOnPageOfParent: true },
+        body: rendered[index] as Html,
+      }));
+      const texted = { body: body as Html, parentBody: parentBody as Html };
+      return { comment, post, parent, ...texted, replies, hasMore: nextCursor !== undefined, now: now() };
     });
     return send(request, reply, commentView(page));
   });

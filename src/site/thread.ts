@@ -7,6 +7,8 @@ export interface ThreadedComment {
   depth: number;
   /** The comment that it replies to, if that is on the same page. */
   parent: Comment | undefined;
+  /** Whether the page already says what it replies to. */
+  isOnPageOfParent?: boolean;
 }
 
 /**

@@ -279,6 +279,39 @@ describe("what an agent wrote", () => {
   });
 });
 
+describe("the replies to a comment", () => {
+  it("GET /comments/{id}/replies answers the direct ones, oldest first, by cursor, and removed ones in their places", async () => {
+    const add = async (body: string, parent_id: number, { key } = author): Promise<number> =>
+      (await service.rest(`posts/${postId}/comments`, { key, body: { body, parent_id } })).body.comment.id;
+    const parent = await add("A question", commentId);
+    const ids = [await add("One", parent), await add("Two", parent, voter), await add("Three", parent)];
+    await add("Deeper", ids[0] as number);
+    await service.rest(`comments/${ids[1]}`, { method: "DELETE", key: voter.key });
+    const fields = ["ok", "comments", "next_cursor"];
+    const first = await ask(`comments/${parent}/replies?limit=2`, {}, 200, fields);
+    const second = await ask(`comments/${parent}/replies?limit=2&cursor=${first.next_cursor}`, {}, 200, fields);
+    const listed = [...first.comments, ...second.comments];
+    expect(listed.map(({ id }: { id: number }) => id)).toEqual(ids);
+    expect(second.next_cursor).toBe(null);
+    const shown = (await service.rest(`posts/${postId}/comments`)).body.comments;
+    for (const each of listed) expect(shown).toContainEqual(each);
+    expect(await ask(`comments/${ids[2]}/replies`, {}, 200, fields)).toEqual({
+      ok: true,
+      comments: [],
+      next_cursor: null,
+    });
+    // Those of a removed comment are still listed.
+    await service.rest(`comments/${parent}`, { method: "DELETE", key: author.key });
+    expect((await ask(`comments/${parent}/replies`, {}, 200, fields)).comments).toEqual(listed);
+    expect((await service.rest("comments/999999/replies")).body).toMatchObject({ error: "not_found" });
+    for (const query of [`cursor=${first.next_cursor}`, "cursor=x", "limit=0", "limit=101"]) {
+      const { status, body } = await service.rest(`comments/${commentId}/replies?${query}`);
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ error: "bad_input", field: query.split("=")[0] });
+    }
+  });
+});
+
 describe("votes on a comment", () => {
   it("answer 200 with the flat VoteResult of votes on posts", async () => {
     for (const [action, options, vote] of [

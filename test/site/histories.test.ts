@@ -44,6 +44,21 @@ describe("the page of a comment", () => {
     expect((await get(`/posts/${post}`)).text).toContain(`<a class="when" href="/comments/${aside}">`);
   });
 
+  it("shows the direct replies, up to 50", async () => {
+    const post = await service.post(author);
+    const parent = await service.comment(author, post, { body: "A question" });
+    const ids: number[] = [];
+    for (let n = 0; n < 51; n++) {
+      if (n === 50) expect((await get(`/comments/${parent}`)).text).not.toContain("More replies");
+      ids.push(await service.comment(reader, post, { body: `Answer ${n}`, parent_id: parent }));
+    }
+    await service.comment(author, post, { body: "An answer to an answer", parent_id: ids[0] as number });
+    const { text } = await get(`/comments/${parent}`);
+    expect(idsIn(text)).toEqual(ids.slice(0, 50));
+    expect(text).toContain(`<a href="/posts/${post}#c${parent}">More replies in the thread</a>`);
+    expect(text).not.toContain("An answer to an answer");
+  });
+
   it("of a removed comment holds neither its text nor its author, and is not listed by search engines", async () => {
     const post = await service.post(reader);
     const id = await service.comment(author, post, { body: "hidden words" });
@@ -55,6 +70,7 @@ describe("the page of a comment", () => {
       expect(text).toContain("The operator removed this comment. Reason: spam.");
       expect(text).not.toContain("hidden words");
       expect(text).not.toContain("Zeno");
+      expect(text).toContain("An answer");
       expect(text.includes("noindex")).toBe(path === `/comments/${id}`);
     }
     expect((await get("/agents/Zeno/comments")).text).not.toContain("hidden words");

@@ -76,6 +76,63 @@ export declare type ListCommentsResponse = Message<"stoa.v1.ListCommentsResponse
 export declare const ListCommentsResponseSchema: GenMessage<ListCommentsResponse>;
 
 /**
+ * @generated from message stoa.v1.ListRepliesRequest
+ */
+export declare type ListRepliesRequest = Message<"stoa.v1.ListRepliesRequest"> & {
+  /**
+   * The id of the comment.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * How many replies to return at most.
+   *
+   * @generated from field: optional int64 limit = 2;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * `next_cursor` of the page before, of the same comment.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListRepliesRequest.
+ * Use `create(ListRepliesRequestSchema)` to create a new message.
+ */
+export declare const ListRepliesRequestSchema: GenMessage<ListRepliesRequest>;
+
+/**
+ * @generated from message stoa.v1.ListRepliesResponse
+ */
+export declare type ListRepliesResponse = Message<"stoa.v1.ListRepliesResponse"> & {
+  /**
+   * The replies, oldest first.
+   *
+   * @generated from field: repeated stoa.v1.Comment comments = 1;
+   */
+  comments: Comment[];
+
+  /**
+   * The `cursor` of the next page. Absent on the last page.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ListRepliesResponse.
+ * Use `create(ListRepliesResponseSchema)` to create a new message.
+ */
+export declare const ListRepliesResponseSchema: GenMessage<ListRepliesResponse>;
+
+/**
  * @generated from message stoa.v1.GetCommentRequest
  */
 export declare type GetCommentRequest = Message<"stoa.v1.GetCommentRequest"> & {
@@ -536,6 +593,16 @@ export declare const CommentService: GenService<{
     methodKind: "unary";
     input: typeof GetCommentRequestSchema;
     output: typeof GetCommentResponseSchema;
+  },
+  /**
+   * The direct replies to a comment, oldest first. Removed replies keep their place.
+   *
+   * @generated from rpc stoa.v1.CommentService.ListReplies
+   */
+  listReplies: {
+    methodKind: "unary";
+    input: typeof ListRepliesRequestSchema;
+    output: typeof ListRepliesResponseSchema;
   },
   /**
    * Comments on a post, or replies to a comment. A locked post takes no comments.

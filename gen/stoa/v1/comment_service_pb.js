@@ -14,7 +14,7 @@ import { file_stoa_v1_resources } from "./resources_pb.js";
  * Describes the file stoa/v1/comment_service.proto.
  */
 export const file_stoa_v1_comment_service = /*@__PURE__*/
-  fileDesc("Ch1zdG9hL3YxL2NvbW1lbnRfc2VydmljZS5wcm90bxIHc3RvYS52MSKxAgoTTGlzdENvbW1lbnRzUmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARJHCgVsaW1pdBgCIAEoA0IzukgHIgUY6AcoAcK2GAQxMDAw+rYYHWNvdW50IHNpemUgcGFnZV9zaXplIHBlcl9wYWdlSACIAQESOgoGY3Vyc29yGAMgASgJQiX6thghcGFnZSBwYWdlX3Rva2VuIG5leHRfY3Vyc29yIGFmdGVySAGIAQESWQoEc29ydBgEIAEoDjIULnN0b2EudjEuQ29tbWVudFNvcnRCMLpIB4IBBBABIADCthgQQ09NTUVOVF9TT1JUX09MRPq2GA5vcmRlciBvcmRlcl9ieUgCiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yQgcKBV9zb3J0ImQKFExpc3RDb21tZW50c1Jlc3BvbnNlEiIKCGNvbW1lbnRzGAEgAygLMhAuc3RvYS52MS5Db21tZW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIjEKEUdldENvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBIjcKEkdldENvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50IoMCChRDcmVhdGVDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARJECgRib2R5GAIgASgJQja6SArIAQFyBRABGIgn+rYYJWNvbnRlbnQgdGV4dCBtZXNzYWdlIGNvbW1lbnQgbWFya2Rvd24SYgoJcGFyZW50X2lkGAMgASgDQkq6SAsiCRj/////////D/q2GDhwYXJlbnQgcmVwbHlfdG8gaW5fcmVwbHlfdG8gcGFyZW50X2NvbW1lbnRfaWQgY29tbWVudF9pZEgAiAEBOhW6thgReyJib2R5IjogIkkgZG8uIn1CDAoKX3BhcmVudF9pZCI6ChVDcmVhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCI1ChVHZXRDb21tZW50Vm90ZVJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiPQoWR2V0Q29tbWVudFZvdGVSZXNwb25zZRIjCgZyZXN1bHQYASABKAsyEy5zdG9hLnYxLlZvdGVSZXN1bHQiNAoUVXB2b3RlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiPAoVVXB2b3RlQ29tbWVudFJlc3BvbnNlEiMKBnJlc3VsdBgBIAEoCzITLnN0b2EudjEuVm90ZVJlc3VsdCI2ChZEb3dudm90ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBIj4KF0Rvd252b3RlQ29tbWVudFJlc3BvbnNlEiMKBnJlc3VsdBgBIAEoCzITLnN0b2EudjEuVm90ZVJlc3VsdCKLAQoSVm90ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEj0KBHZvdGUYAiABKAVCKrpIFMgBARoPMAEw////////////ATAA+rYYD3ZhbHVlIGRpcmVjdGlvbkgAiAEBOg+6thgLeyJ2b3RlIjogMX1CBwoFX3ZvdGUiOgoTVm90ZUNvbW1lbnRSZXNwb25zZRIjCgZyZXN1bHQYASABKAsyEy5zdG9hLnYxLlZvdGVSZXN1bHQinAEKFFVwZGF0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEkQKBGJvZHkYAiABKAlCNrpICsgBAXIFEAEYiCf6thglY29udGVudCB0ZXh0IG1lc3NhZ2UgY29tbWVudCBtYXJrZG93bjogurYYHHsiYm9keSI6ICJJIGRvLCBldmVyeSBkYXkuIn0iOgoVVXBkYXRlQ29tbWVudFJlc3BvbnNlEiEKB2NvbW1lbnQYASABKAsyEC5zdG9hLnYxLkNvbW1lbnQirgEKFERlbGV0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEjoKBnJlYXNvbhgCIAEoDjIZLnN0b2EudjEuTW9kZXJhdGlvblJlYXNvbkIKukgHggEEEAEgAEgAiAEBEjEKBG5vdGUYAyABKAlCI7pIBXIDGJgC+rYYF2NvbW1lbnQgZGV0YWlscyBtZXNzYWdlQgkKB19yZWFzb24iOgoVRGVsZXRlQ29tbWVudFJlc3BvbnNlEiEKB2NvbW1lbnQYASABKAsyEC5zdG9hLnYxLkNvbW1lbnQiNQoVUmVzdG9yZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBIjsKFlJlc3RvcmVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCL5AQoUUmVwb3J0Q29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESPQoGcmVhc29uGAIgASgOMhkuc3RvYS52MS5Nb2RlcmF0aW9uUmVhc29uQg26SArIAQGCAQQQASAASACIAQESMQoEbm90ZRgDIAEoCUIjukgFcgMYmAL6thgXY29tbWVudCBkZXRhaWxzIG1lc3NhZ2U6Rrq2GEJ7InJlYXNvbiI6ICJzcGFtIiwgIm5vdGUiOiAiVGhlIHNhbWUgYWR2ZXJ0aXNlbWVudCBhcyB5ZXN0ZXJkYXkuIn1CCQoHX3JlYXNvbiI4ChVSZXBvcnRDb21tZW50UmVzcG9uc2USHwoGcmVwb3J0GAEgASgLMg8uc3RvYS52MS5SZXBvcnQqbQoLQ29tbWVudFNvcnQSHAoYQ09NTUVOVF9TT1JUX1VOU1BFQ0lGSUVEEAASFAoQQ09NTUVOVF9TT1JUX09MRBABEhQKEENPTU1FTlRfU09SVF9ORVcQAhIUChBDT01NRU5UX1NPUlRfVE9QEAMyqQ0KDkNvbW1lbnRTZXJ2aWNlEoQBCgxMaXN0Q29tbWVudHMSHC5zdG9hLnYxLkxpc3RDb21tZW50c1JlcXVlc3QaHS5zdG9hLnYxLkxpc3RDb21tZW50c1Jlc3BvbnNlIjeQAgGItRgBorYYCW5vdF9mb3VuZILT5JMCHRIbL2FwaS92MS9wb3N0cy97aWR9L2NvbW1lbnRzEngKCkdldENvbW1lbnQSGi5zdG9hLnYxLkdldENvbW1lbnRSZXF1ZXN0Ghsuc3RvYS52MS5HZXRDb21tZW50UmVzcG9uc2UiMZACAYi1GAGithgJbm90X2ZvdW5kgtPkkwIXEhUvYXBpL3YxL2NvbW1lbnRzL3tpZH0SoQEKDUNyZWF0ZUNvbW1lbnQSHS5zdG9hLnYxLkNyZWF0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5DcmVhdGVDb21tZW50UmVzcG9uc2UiUYi1GAKQtRjJAbC1GAHAtRgCorYYCW5vdF9mb3VuZKK2GAlmb3JiaWRkZW6C0+STAiA6ASoiGy9hcGkvdjEvcG9zdHMve2lkfS9jb21tZW50cxKRAQoOR2V0Q29tbWVudFZvdGUSHi5zdG9hLnYxLkdldENvbW1lbnRWb3RlUmVxdWVzdBofLnN0b2EudjEuR2V0Q29tbWVudFZvdGVSZXNwb25zZSI+kAIBiLUYAqK2GAlub3RfZm91bmSC0+STAiRiBnJlc3VsdBIaL2FwaS92MS9jb21tZW50cy97aWR9L3ZvdGUSowEKDVVwdm90ZUNvbW1lbnQSHS5zdG9hLnYxLlVwdm90ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5VcHZvdGVDb21tZW50UmVzcG9uc2UiU5ACAoi1GALAtRgDorYYCW5vdF9mb3VuZKK2GAtvd25fY29udGVudILT5JMCJmIGcmVzdWx0IhwvYXBpL3YxL2NvbW1lbnRzL3tpZH0vdXB2b3RlEqsBCg9Eb3dudm90ZUNvbW1lbnQSHy5zdG9hLnYxLkRvd252b3RlQ29tbWVudFJlcXVlc3QaIC5zdG9hLnYxLkRvd252b3RlQ29tbWVudFJlc3BvbnNlIlWQAgKItRgCwLUYA6K2GAlub3RfZm91bmSithgLb3duX2NvbnRlbnSC0+STAihiBnJlc3VsdCIeL2FwaS92MS9jb21tZW50cy97aWR9L2Rvd252b3RlEp4BCgtWb3RlQ29tbWVudBIbLnN0b2EudjEuVm90ZUNvbW1lbnRSZXF1ZXN0Ghwuc3RvYS52MS5Wb3RlQ29tbWVudFJlc3BvbnNlIlSQAgKItRgCwLUYA6K2GAlub3RfZm91bmSithgLb3duX2NvbnRlbnSC0+STAic6ASpiBnJlc3VsdCIaL2FwaS92MS9jb21tZW50cy97aWR9L3ZvdGUSmQEKDVVwZGF0ZUNvbW1lbnQSHS5zdG9hLnYxLlVwZGF0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5VcGRhdGVDb21tZW50UmVzcG9uc2UiSZACAoi1GAKwtRgBwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIaOgEqMhUvYXBpL3YxL2NvbW1lbnRzL3tpZH0SlgEKDURlbGV0ZUNvbW1lbnQSHS5zdG9hLnYxLkRlbGV0ZUNvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5EZWxldGVDb21tZW50UmVzcG9uc2UiRpACAoi1GAKwtRgBwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIXKhUvYXBpL3YxL2NvbW1lbnRzL3tpZH0SoQEKDlJlc3RvcmVDb21tZW50Eh4uc3RvYS52MS5SZXN0b3JlQ29tbWVudFJlcXVlc3QaHy5zdG9hLnYxLlJlc3RvcmVDb21tZW50UmVzcG9uc2UiTpACAoi1GAKwtRgBwLUYB6K2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIfIh0vYXBpL3YxL2NvbW1lbnRzL3tpZH0vcmVzdG9yZRKPAQoNUmVwb3J0Q29tbWVudBIdLnN0b2EudjEuUmVwb3J0Q29tbWVudFJlcXVlc3QaHi5zdG9hLnYxLlJlcG9ydENvbW1lbnRSZXNwb25zZSI/kAICiLUYAsC1GAiithgJbm90X2ZvdW5kgtPkkwIhOgEqIhwvYXBpL3YxL2NvbW1lbnRzL3tpZH0vcmVwb3J0YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_moderation, file_stoa_v1_options, file_stoa_v1_post_service, file_stoa_v1_resources]);
+  fileDesc("Ch1zdG9hL3YxL2NvbW1lbnRfc2VydmljZS5wcm90bxIHc3RvYS52MSKxAgoTTGlzdENvbW1lbnRzUmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARJHCgVsaW1pdBgCIAEoA0IzukgHIgUY6AcoAcK2GAQxMDAw+rYYHWNvdW50IHNpemUgcGFnZV9zaXplIHBlcl9wYWdlSACIAQESOgoGY3Vyc29yGAMgASgJQiX6thghcGFnZSBwYWdlX3Rva2VuIG5leHRfY3Vyc29yIGFmdGVySAGIAQESWQoEc29ydBgEIAEoDjIULnN0b2EudjEuQ29tbWVudFNvcnRCMLpIB4IBBBABIADCthgQQ09NTUVOVF9TT1JUX09MRPq2GA5vcmRlciBvcmRlcl9ieUgCiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yQgcKBV9zb3J0ImQKFExpc3RDb21tZW50c1Jlc3BvbnNlEiIKCGNvbW1lbnRzGAEgAygLMhAuc3RvYS52MS5Db21tZW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIskBChJMaXN0UmVwbGllc1JlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESRAoFbGltaXQYAiABKANCMLpIBiIEGGQoAcK2GAIyNfq2GB1jb3VudCBzaXplIHBhZ2Vfc2l6ZSBwZXJfcGFnZUgAiAEBEjoKBmN1cnNvchgDIAEoCUIl+rYYIXBhZ2UgcGFnZV90b2tlbiBuZXh0X2N1cnNvciBhZnRlckgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImMKE0xpc3RSZXBsaWVzUmVzcG9uc2USIgoIY29tbWVudHMYASADKAsyEC5zdG9hLnYxLkNvbW1lbnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiMQoRR2V0Q29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiNwoSR2V0Q29tbWVudFJlc3BvbnNlEiEKB2NvbW1lbnQYASABKAsyEC5zdG9hLnYxLkNvbW1lbnQigwIKFENyZWF0ZUNvbW1lbnRSZXF1ZXN0EhwKAmlkGAEgASgDQhC6SA0iCxj/////////DygBEkQKBGJvZHkYAiABKAlCNrpICsgBAXIFEAEYiCf6thglY29udGVudCB0ZXh0IG1lc3NhZ2UgY29tbWVudCBtYXJrZG93bhJiCglwYXJlbnRfaWQYAyABKANCSrpICyIJGP////////8P+rYYOHBhcmVudCByZXBseV90byBpbl9yZXBseV90byBwYXJlbnRfY29tbWVudF9pZCBjb21tZW50X2lkSACIAQE6Fbq2GBF7ImJvZHkiOiAiSSBkby4ifUIMCgpfcGFyZW50X2lkIjoKFUNyZWF0ZUNvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50IjUKFUdldENvbW1lbnRWb3RlUmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oASI9ChZHZXRDb21tZW50Vm90ZVJlc3BvbnNlEiMKBnJlc3VsdBgBIAEoCzITLnN0b2EudjEuVm90ZVJlc3VsdCI0ChRVcHZvdGVDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oASI8ChVVcHZvdGVDb21tZW50UmVzcG9uc2USIwoGcmVzdWx0GAEgASgLMhMuc3RvYS52MS5Wb3RlUmVzdWx0IjYKFkRvd252b3RlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiPgoXRG93bnZvdGVDb21tZW50UmVzcG9uc2USIwoGcmVzdWx0GAEgASgLMhMuc3RvYS52MS5Wb3RlUmVzdWx0IosBChJWb3RlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESPQoEdm90ZRgCIAEoBUIqukgUyAEBGg8wATD///////////8BMAD6thgPdmFsdWUgZGlyZWN0aW9uSACIAQE6D7q2GAt7InZvdGUiOiAxfUIHCgVfdm90ZSI6ChNWb3RlQ29tbWVudFJlc3BvbnNlEiMKBnJlc3VsdBgBIAEoCzITLnN0b2EudjEuVm90ZVJlc3VsdCKcAQoUVXBkYXRlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESRAoEYm9keRgCIAEoCUI2ukgKyAEBcgUQARiIJ/q2GCVjb250ZW50IHRleHQgbWVzc2FnZSBjb21tZW50IG1hcmtkb3duOiC6thgceyJib2R5IjogIkkgZG8sIGV2ZXJ5IGRheS4ifSI6ChVVcGRhdGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCKuAQoURGVsZXRlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAESOgoGcmVhc29uGAIgASgOMhkuc3RvYS52MS5Nb2RlcmF0aW9uUmVhc29uQgq6SAeCAQQQASAASACIAQESMQoEbm90ZRgDIAEoCUIjukgFcgMYmAL6thgXY29tbWVudCBkZXRhaWxzIG1lc3NhZ2VCCQoHX3JlYXNvbiI6ChVEZWxldGVDb21tZW50UmVzcG9uc2USIQoHY29tbWVudBgBIAEoCzIQLnN0b2EudjEuQ29tbWVudCI1ChVSZXN0b3JlQ29tbWVudFJlcXVlc3QSHAoCaWQYASABKANCELpIDSILGP////////8PKAEiOwoWUmVzdG9yZUNvbW1lbnRSZXNwb25zZRIhCgdjb21tZW50GAEgASgLMhAuc3RvYS52MS5Db21tZW50IvkBChRSZXBvcnRDb21tZW50UmVxdWVzdBIcCgJpZBgBIAEoA0IQukgNIgsY/////////w8oARI9CgZyZWFzb24YAiABKA4yGS5zdG9hLnYxLk1vZGVyYXRpb25SZWFzb25CDbpICsgBAYIBBBABIABIAIgBARIxCgRub3RlGAMgASgJQiO6SAVyAxiYAvq2GBdjb21tZW50IGRldGFpbHMgbWVzc2FnZTpGurYYQnsicmVhc29uIjogInNwYW0iLCAibm90ZSI6ICJUaGUgc2FtZSBhZHZlcnRpc2VtZW50IGFzIHllc3RlcmRheS4ifUIJCgdfcmVhc29uIjgKFVJlcG9ydENvbW1lbnRSZXNwb25zZRIfCgZyZXBvcnQYASABKAsyDy5zdG9hLnYxLlJlcG9ydCptCgtDb21tZW50U29ydBIcChhDT01NRU5UX1NPUlRfVU5TUEVDSUZJRUQQABIUChBDT01NRU5UX1NPUlRfT0xEEAESFAoQQ09NTUVOVF9TT1JUX05FVxACEhQKEENPTU1FTlRfU09SVF9UT1AQAzKvDgoOQ29tbWVudFNlcnZpY2UShAEKDExpc3RDb21tZW50cxIcLnN0b2EudjEuTGlzdENvbW1lbnRzUmVxdWVzdBodLnN0b2EudjEuTGlzdENvbW1lbnRzUmVzcG9uc2UiN5ACAYi1GAGithgJbm90X2ZvdW5kgtPkkwIdEhsvYXBpL3YxL3Bvc3RzL3tpZH0vY29tbWVudHMSeAoKR2V0Q29tbWVudBIaLnN0b2EudjEuR2V0Q29tbWVudFJlcXVlc3QaGy5zdG9hLnYxLkdldENvbW1lbnRSZXNwb25zZSIxkAIBiLUYAaK2GAlub3RfZm91bmSC0+STAhcSFS9hcGkvdjEvY29tbWVudHMve2lkfRKDAQoLTGlzdFJlcGxpZXMSGy5zdG9hLnYxLkxpc3RSZXBsaWVzUmVxdWVzdBocLnN0b2EudjEuTGlzdFJlcGxpZXNSZXNwb25zZSI5kAIBiLUYAaK2GAlub3RfZm91bmSC0+STAh8SHS9hcGkvdjEvY29tbWVudHMve2lkfS9yZXBsaWVzEqEBCg1DcmVhdGVDb21tZW50Eh0uc3RvYS52MS5DcmVhdGVDb21tZW50UmVxdWVzdBoeLnN0b2EudjEuQ3JlYXRlQ29tbWVudFJlc3BvbnNlIlGItRgCkLUYyQGwtRgBwLUYAqK2GAlub3RfZm91bmSithgJZm9yYmlkZGVugtPkkwIgOgEqIhsvYXBpL3YxL3Bvc3RzL3tpZH0vY29tbWVudHMSkQEKDkdldENvbW1lbnRWb3RlEh4uc3RvYS52MS5HZXRDb21tZW50Vm90ZVJlcXVlc3QaHy5zdG9hLnYxLkdldENvbW1lbnRWb3RlUmVzcG9uc2UiPpACAYi1GAKithgJbm90X2ZvdW5kgtPkkwIkYgZyZXN1bHQSGi9hcGkvdjEvY29tbWVudHMve2lkfS92b3RlEqMBCg1VcHZvdGVDb21tZW50Eh0uc3RvYS52MS5VcHZvdGVDb21tZW50UmVxdWVzdBoeLnN0b2EudjEuVXB2b3RlQ29tbWVudFJlc3BvbnNlIlOQAgKItRgCwLUYA6K2GAlub3RfZm91bmSithgLb3duX2NvbnRlbnSC0+STAiZiBnJlc3VsdCIcL2FwaS92MS9jb21tZW50cy97aWR9L3Vwdm90ZRKrAQoPRG93bnZvdGVDb21tZW50Eh8uc3RvYS52MS5Eb3dudm90ZUNvbW1lbnRSZXF1ZXN0GiAuc3RvYS52MS5Eb3dudm90ZUNvbW1lbnRSZXNwb25zZSJVkAICiLUYAsC1GAOithgJbm90X2ZvdW5korYYC293bl9jb250ZW50gtPkkwIoYgZyZXN1bHQiHi9hcGkvdjEvY29tbWVudHMve2lkfS9kb3dudm90ZRKeAQoLVm90ZUNvbW1lbnQSGy5zdG9hLnYxLlZvdGVDb21tZW50UmVxdWVzdBocLnN0b2EudjEuVm90ZUNvbW1lbnRSZXNwb25zZSJUkAICiLUYAsC1GAOithgJbm90X2ZvdW5korYYC293bl9jb250ZW50gtPkkwInOgEqYgZyZXN1bHQiGi9hcGkvdjEvY29tbWVudHMve2lkfS92b3RlEpkBCg1VcGRhdGVDb21tZW50Eh0uc3RvYS52MS5VcGRhdGVDb21tZW50UmVxdWVzdBoeLnN0b2EudjEuVXBkYXRlQ29tbWVudFJlc3BvbnNlIkmQAgKItRgCsLUYAcC1GAeithgJbm90X2ZvdW5korYYCWZvcmJpZGRlboLT5JMCGjoBKjIVL2FwaS92MS9jb21tZW50cy97aWR9EpYBCg1EZWxldGVDb21tZW50Eh0uc3RvYS52MS5EZWxldGVDb21tZW50UmVxdWVzdBoeLnN0b2EudjEuRGVsZXRlQ29tbWVudFJlc3BvbnNlIkaQAgKItRgCsLUYAcC1GAeithgJbm90X2ZvdW5korYYCWZvcmJpZGRlboLT5JMCFyoVL2FwaS92MS9jb21tZW50cy97aWR9EqEBCg5SZXN0b3JlQ29tbWVudBIeLnN0b2EudjEuUmVzdG9yZUNvbW1lbnRSZXF1ZXN0Gh8uc3RvYS52MS5SZXN0b3JlQ29tbWVudFJlc3BvbnNlIk6QAgKItRgCsLUYAcC1GAeithgJbm90X2ZvdW5korYYCWZvcmJpZGRlboLT5JMCHyIdL2FwaS92MS9jb21tZW50cy97aWR9L3Jlc3RvcmUSjwEKDVJlcG9ydENvbW1lbnQSHS5zdG9hLnYxLlJlcG9ydENvbW1lbnRSZXF1ZXN0Gh4uc3RvYS52MS5SZXBvcnRDb21tZW50UmVzcG9uc2UiP5ACAoi1GALAtRgIorYYCW5vdF9mb3VuZILT5JMCIToBKiIcL2FwaS92MS9jb21tZW50cy97aWR9L3JlcG9ydGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_stoa_v1_moderation, file_stoa_v1_options, file_stoa_v1_post_service, file_stoa_v1_resources]);
 
 /**
  * Describes the message stoa.v1.ListCommentsRequest.
@@ -31,144 +31,158 @@ export const ListCommentsResponseSchema = /*@__PURE__*/
   messageDesc(file_stoa_v1_comment_service, 1);
 
 /**
+ * Describes the message stoa.v1.ListRepliesRequest.
+ * Use `create(ListRepliesRequestSchema)` to create a new message.
+ */
+export const ListRepliesRequestSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 2);
+
+/**
+ * Describes the message stoa.v1.ListRepliesResponse.
+ * Use `create(ListRepliesResponseSchema)` to create a new message.
+ */
+export const ListRepliesResponseSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_comment_service, 3);
+
+/**
  * Describes the message stoa.v1.GetCommentRequest.
  * Use `create(GetCommentRequestSchema)` to create a new message.
  */
 export const GetCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 2);
+  messageDesc(file_stoa_v1_comment_service, 4);
 
 /**
  * Describes the message stoa.v1.GetCommentResponse.
  * Use `create(GetCommentResponseSchema)` to create a new message.
  */
 export const GetCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 3);
+  messageDesc(file_stoa_v1_comment_service, 5);
 
 /**
  * Describes the message stoa.v1.CreateCommentRequest.
  * Use `create(CreateCommentRequestSchema)` to create a new message.
  */
 export const CreateCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 4);
+  messageDesc(file_stoa_v1_comment_service, 6);
 
 /**
  * Describes the message stoa.v1.CreateCommentResponse.
  * Use `create(CreateCommentResponseSchema)` to create a new message.
  */
 export const CreateCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 5);
+  messageDesc(file_stoa_v1_comment_service, 7);
 
 /**
  * Describes the message stoa.v1.GetCommentVoteRequest.
  * Use `create(GetCommentVoteRequestSchema)` to create a new message.
  */
 export const GetCommentVoteRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 6);
+  messageDesc(file_stoa_v1_comment_service, 8);
 
 /**
  * Describes the message stoa.v1.GetCommentVoteResponse.
  * Use `create(GetCommentVoteResponseSchema)` to create a new message.
  */
 export const GetCommentVoteResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 7);
+  messageDesc(file_stoa_v1_comment_service, 9);
 
 /**
  * Describes the message stoa.v1.UpvoteCommentRequest.
  * Use `create(UpvoteCommentRequestSchema)` to create a new message.
  */
 export const UpvoteCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 8);
+  messageDesc(file_stoa_v1_comment_service, 10);
 
 /**
  * Describes the message stoa.v1.UpvoteCommentResponse.
  * Use `create(UpvoteCommentResponseSchema)` to create a new message.
  */
 export const UpvoteCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 9);
+  messageDesc(file_stoa_v1_comment_service, 11);
 
 /**
  * Describes the message stoa.v1.DownvoteCommentRequest.
  * Use `create(DownvoteCommentRequestSchema)` to create a new message.
  */
 export const DownvoteCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 10);
+  messageDesc(file_stoa_v1_comment_service, 12);
 
 /**
  * Describes the message stoa.v1.DownvoteCommentResponse.
  * Use `create(DownvoteCommentResponseSchema)` to create a new message.
  */
 export const DownvoteCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 11);
+  messageDesc(file_stoa_v1_comment_service, 13);
 
 /**
  * Describes the message stoa.v1.VoteCommentRequest.
  * Use `create(VoteCommentRequestSchema)` to create a new message.
  */
 export const VoteCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 12);
+  messageDesc(file_stoa_v1_comment_service, 14);
 
 /**
  * Describes the message stoa.v1.VoteCommentResponse.
  * Use `create(VoteCommentResponseSchema)` to create a new message.
  */
 export const VoteCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 13);
+  messageDesc(file_stoa_v1_comment_service, 15);
 
 /**
  * Describes the message stoa.v1.UpdateCommentRequest.
  * Use `create(UpdateCommentRequestSchema)` to create a new message.
  */
 export const UpdateCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 14);
+  messageDesc(file_stoa_v1_comment_service, 16);
 
 /**
  * Describes the message stoa.v1.UpdateCommentResponse.
  * Use `create(UpdateCommentResponseSchema)` to create a new message.
  */
 export const UpdateCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 15);
+  messageDesc(file_stoa_v1_comment_service, 17);
 
 /**
  * Describes the message stoa.v1.DeleteCommentRequest.
  * Use `create(DeleteCommentRequestSchema)` to create a new message.
  */
 export const DeleteCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 16);
+  messageDesc(file_stoa_v1_comment_service, 18);
 
 /**
  * Describes the message stoa.v1.DeleteCommentResponse.
  * Use `create(DeleteCommentResponseSchema)` to create a new message.
  */
 export const DeleteCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 17);
+  messageDesc(file_stoa_v1_comment_service, 19);
 
 /**
  * Describes the message stoa.v1.RestoreCommentRequest.
  * Use `create(RestoreCommentRequestSchema)` to create a new message.
  */
 export const RestoreCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 18);
+  messageDesc(file_stoa_v1_comment_service, 20);
 
 /**
  * Describes the message stoa.v1.RestoreCommentResponse.
  * Use `create(RestoreCommentResponseSchema)` to create a new message.
  */
 export const RestoreCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 19);
+  messageDesc(file_stoa_v1_comment_service, 21);
 
 /**
  * Describes the message stoa.v1.ReportCommentRequest.
  * Use `create(ReportCommentRequestSchema)` to create a new message.
  */
 export const ReportCommentRequestSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 20);
+  messageDesc(file_stoa_v1_comment_service, 22);
 
 /**
  * Describes the message stoa.v1.ReportCommentResponse.
  * Use `create(ReportCommentResponseSchema)` to create a new message.
  */
 export const ReportCommentResponseSchema = /*@__PURE__*/
-  messageDesc(file_stoa_v1_comment_service, 21);
+  messageDesc(file_stoa_v1_comment_service, 23);
 
 /**
  * Describes the enum stoa.v1.CommentSort.

@@ -28,12 +28,16 @@ export interface CommentPage {
   /** The bodies of the comment and of its parent as HTML. */
   body: Html;
   parentBody: Html;
+  /** The first direct replies. */
+  replies: ShownComment[];
+  /** Whether there are more of them. */
+  hasMore: boolean;
   /** The current time in milliseconds. */
   now: number;
 }
 
 /** The page of one comment: its post, what it replies to, and the way into the thread. */
-export function commentView({ comment, post, parent, body, parentBody, now }: CommentPage): Page {
+export function commentView({ comment, post, parent, body, parentBody, replies, hasMore, now }: CommentPage): Page {
   const { id, author, createdAt, removed } = comment;
   const title = visibleTitle(post.title, `Post ${post.id}`);
   const thread = `/posts/${post.id}#c${id}`;
@@ -59,7 +63,16 @@ ${commentBody(parent, parentBody, now)}
 <p class="meta">by ${authorLink(author)} ${ago(createdAt, now)} ${points(comment)} ${edited(comment, now)}</p>
 ${commentBody(comment, body, now)}
 <p class="meta"><a href="${thread}">In the thread</a> <a href="/posts/${post.id}#comments">All comments</a> <a href="/api/v1/comments/${id}">This comment as JSON</a></p>
-</article>`,
+</article>
+${
+  replies.length > 0 &&
+  html`<section class="thread" aria-labelledby="replies">
+<h2 id="replies">Replies</h2>
+<ol class="comments">
+${replies.map((reply) => commentItem(reply, now))}</ol>
+${hasMore && html`<p class="note"><a href="${thread}">More replies in the thread</a></p>`}
+</section>`
+}`,
   };
 }
 
@@ -104,8 +117,8 @@ ${removalMeta(removed, ModerationItem.COMMENT, id, now)}
 }
 
 /** What a comment replies to, if it is a reply. */
-function replyLink({ comment: { parentId }, parent }: ThreadedComment): Html {
-  if (parentId === undefined) return html``;
+function replyLink({ comment: { parentId }, parent, isOnPageOfParent }: ThreadedComment): Html {
+  if (parentId === undefined || isOnPageOfParent === true) return html``;
   if (parent === undefined)
     return html`<a class="reply" href="/comments/${parentId}">in reply to comment ${parentId}</a>`;
   const target = parent.removed === undefined ? parent.author?.name : "a removed comment";

@@ -104,6 +104,15 @@ export async function listComments(
   return { post: { upvotes, downvotes, comment_count }, comments };
 }
 
+/** What is shown of a comment that stands (`c`, by the author `a`) or is removed (`r`). */
+const shownColumns = `COALESCE(c.parent_id, r.parent_id) AS parent_id, COALESCE(c.body, '') AS body, a.name AS author,
+      a.resident AS author_resident, COALESCE(c.upvotes, r.upvotes) AS upvotes, COALESCE(c.downvotes, r.downvotes) AS downvotes,
+      COALESCE(c.created_at, r.created_at) AS created_at, COALESCE(c.edited_at, r.edited_at) AS edited_at, r.removed_by,
+      r.reason, r.removed_at`;
+const joinComments = `LEFT JOIN comments c ON page.removed = 0 AND c.id = page.id
+     LEFT JOIN removed_comments r ON page.removed = 1 AND r.id = page.id
+     LEFT JOIN agents a ON a.id = c.author_id`;
+
 // A fixed set, so that they can stay prepared.
 const statements = {
   old: statementsOf(orders.old),
@@ -120,10 +129,7 @@ function statement({ index, orderBy, behind }: Order, table: "posts" | "removed_
     `(SELECT id, score, ${Number(comments === "removed_comments")} AS removed FROM ${comments} FORCE INDEX (${comments}_${index})
        WHERE post_id = ? AND ${behind} ORDER BY ${orderBy} LIMIT ?)`;
   return `SELECT STRAIGHT_JOIN p.upvotes AS post_upvotes, p.downvotes AS post_downvotes, p.comment_count, page.id, p.id AS post_id,
-      COALESCE(c.parent_id, r.parent_id) AS parent_id, COALESCE(c.body, '') AS body, a.name AS author,
-      a.resident AS author_resident, COALESCE(c.upvotes, r.upvotes) AS upvotes, COALESCE(c.downvotes, r.downvotes) AS downvotes,
-      COALESCE(c.created_at, r.created_at) AS created_at, COALESCE(c.edited_at, r.edited_at) AS edited_at, r.removed_by,
-      r.reason, r.removed_at
+      ${shownColumns}
      FROM ${table} p
      LEFT JOIN (
       ${part("comments")}
@@ -131,10 +137,24 @@ function statement({ index, orderBy, behind }: Order, table: "posts" | "removed_
       ${part("removed_comments")}
       ORDER BY ${orderBy} LIMIT ?
      ) page ON TRUE
-     LEFT JOIN comments c ON page.removed = 0 AND c.id = page.id
-     LEFT JOIN removed_comments r ON page.removed = 1 AND r.id = page.id
-     LEFT JOIN agents a ON a.id = c.author_id
+     ${joinComments}
      WHERE p.id = ?`;
+}
+
+const selectReplies = `SELECT STRAIGHT_JOIN page.id, COALESCE(c.post_id, r.post_id) AS post_id, ${shownColumns}
+     FROM (
+      (SELECT id, 0 AS removed FROM comments FORCE INDEX (comments_parent) WHERE parent_id = ? AND id > ? ORDER BY id LIMIT ?)
+      UNION ALL
+      (SELECT id, 1 FROM removed_comments FORCE INDEX (removed_comments_parent)
+       WHERE parent_id = ? AND id > ? ORDER BY id LIMIT ?)
+      ORDER BY id LIMIT ?
+     ) page ${joinComments}`;
+
+/** The replies to a comment after the comment `after`, oldest first. Removed replies keep their place. */
+export async function listReplies(db: Queryable, id: number, after: number, limit: number): Promise<CommentRow[]> {
+  const part = [id, after, String(limit)];
+  const rows = await db.rows<CommentRow>(selectReplies, [...part, ...part, String(limit)]);
+  return rows.sort(orders.old.compare);
 }
 
 /** The comments of an agent that stand, before the comment `before`, the newest first. */

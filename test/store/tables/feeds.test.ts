@@ -4,7 +4,7 @@ import { Database } from "../../../src/store/database/database.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { migrate } from "../../../src/store/schema/migrate.ts";
 import { findAgentByName, findKeyHolders } from "../../../src/store/tables/agents.ts";
-import { listComments, listCommentsByAuthor } from "../../../src/store/tables/comment-lists.ts";
+import { listComments, listCommentsByAuthor, listReplies } from "../../../src/store/tables/comment-lists.ts";
 import { findCommunity, findCommunityId, listCommunities } from "../../../src/store/tables/communities.ts";
 import { type FeedPage, type FeedPosition, listHot, listNew, listTop } from "../../../src/store/tables/feeds.ts";
 import { findPost, listPostsByAuthor, type PostRow } from "../../../src/store/tables/posts.ts";
@@ -162,6 +162,12 @@ describe("a lookup among 100,000 posts", () => {
       rows: 5,
       run: () => listCommentsByAuthor(reader, 5, 1_500, 5),
     },
+    {
+      name: "a comment's replies from the middle",
+      max: 6 * 50 + 10,
+      rows: 50,
+      run: () => listReplies(reader, 1, 1_500, 50),
+    },
     ...(["old", "new", "top"] as const).flatMap((sort) =>
       [undefined, { score: 5, id: 1_500 }].map((after) => ({
         name: `a post's comments by ${sort} ${after === undefined ? "from the start" : "from the middle"}`,
@@ -176,11 +182,12 @@ describe("a lookup among 100,000 posts", () => {
     for (const post of [69_999, 70_000, 70_001]) {
       const comments = Array.from({ length: 1_000 }, (_, i) => {
         const score = (i * 7) % 12;
-        return [post, 1 + (i % agents), "Comment", score, score, now];
+        return [post, post === 70_000 ? 1 : null, 1 + (i % agents), "Comment", score, score, now];
       });
-      await test.pool.query("INSERT INTO comments (post_id, author_id, body, upvotes, score, created_at) VALUES ?", [
-        comments,
-      ]);
+      await test.pool.query(
+        "INSERT INTO comments (post_id, parent_id, author_id, body, upvotes, score, created_at) VALUES ?",
+        [comments],
+      );
     }
   });
 
