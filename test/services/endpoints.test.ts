@@ -232,10 +232,13 @@ describe("posts", () => {
 
   it("a vote needs no body, and ignores the one it gets", async () => {
     const { body } = await service.rest("posts", { key: author.key, body: { title: "For odd votes" } });
-    for (const odd of ["{", "null", '{"vote":-1}', "\u0000"]) {
-      const result = await ask(`posts/${body.post.id}/upvote`, { key: voter.key, body: odd }, 200, voteFields);
+    const upvote = `posts/${body.post.id}/upvote`;
+    for (const odd of ["{", "null", "{}", "\u0000"]) {
+      const result = await ask(upvote, { key: voter.key, body: odd }, 200, voteFields);
       expect(result).toMatchObject({ your_vote: 1, score: 1 });
     }
+    const told = await ask(upvote, { key: voter.key, body: '{"vote":-1}' }, 200, [...voteFields, "warnings"]);
+    expect(told).toMatchObject({ your_vote: 1, warnings: ['"vote" is not a member of this request.'] });
   });
 });
 
