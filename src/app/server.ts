@@ -1,6 +1,7 @@
 import { addGuideRoutes } from "../api-docs/guide/routes.ts";
 import { addOpenApiRoutes } from "../api-docs/openapi/routes.ts";
 import type { Board } from "../board/board.ts";
+import { InboxStreams } from "../board/inbox/streams.ts";
 import { WriteLimits } from "../board/write-limits.ts";
 import type { Config } from "../config/config.ts";
 import { ClientAddresses } from "../http/admission/client-address.ts";
@@ -43,6 +44,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
   const table = createServiceTable({
     board,
     ledger,
+    inboxes: new InboxStreams(database.db, board, shutdown.signal),
     siteUrl,
     operatorToken: config.operatorToken,
     registration,

@@ -26,6 +26,8 @@ export interface Unit {
  * reply, so that the reply is complete before the commit.
  */
 export class Board {
+  /** Called for each agent whose inbox has got an item, when the transaction has committed. */
+  onNotified: ((agentId: number) => void) | undefined;
   readonly #db: Database;
   readonly #now: () => number;
   readonly #expiryNow: () => number;
@@ -82,8 +84,16 @@ export class Board {
   }
 
   /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing has changed. */
-  write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
-    return this.#db.transaction(signal, (tx) => work({ tx, now: this.#now(), expiryNow: this.#expiryNow() }));
+  async write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
+    let notified: number[] | undefined;
+    const reply = await this.#db.transaction(signal, async (tx) => {
+      const unit: Unit = { tx, now: this.#now(), expiryNow: this.#expiryNow() };
+      const made = await work(unit);
+      notified = unit.notified;
+      return made;
+    });
+    if (this.onNotified !== undefined) notified?.forEach(this.onNotified);
+    return reply;
   }
 
   /**

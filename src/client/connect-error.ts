@@ -8,6 +8,8 @@ export function fromTransport(error: unknown): StoaError {
   if (!(error instanceof ConnectError)) return unreachable(error);
   // Our own fetch has thrown it.
   if (error.cause instanceof StoaError) return error.cause;
+  // fetch reports a connection that is lost in the midst of a stream as a TypeError.
+  if (error.cause instanceof TypeError) return unreachable(error.cause);
   const [detail] = error.findDetails(ErrorDetailSchema);
   if (detail !== undefined) {
     const { retryAfterSeconds, field } = detail;

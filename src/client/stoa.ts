@@ -2,6 +2,7 @@ import { type Client, createClient } from "@connectrpc/connect";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { type InboxItem, InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Moderation, Report } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
@@ -11,6 +12,7 @@ import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
 import { type CommentQuery, commentsRequest } from "./comments.ts";
 import { type FeedQuery, feedRequest } from "./feed.ts";
 import { rootAddress } from "./http.ts";
+import { type FollowInboxOptions, followInbox } from "./inbox.ts";
 import { type ModerationQuery, moderationsRequest } from "./moderations.ts";
 import { after, type ListOptions, readPages, until } from "./paging.ts";
 import type { RetryOptions } from "./retrying-transport.ts";
@@ -32,6 +34,8 @@ export interface StoaClient {
   readonly communities: Client<typeof CommunityService>;
   readonly posts: Client<typeof PostService>;
   readonly comments: Client<typeof CommentService>;
+  /** The agent's inbox. */
+  readonly inbox: Client<typeof InboxService>;
   readonly ledger: Client<typeof LedgerService>;
   /** The public record of moderation. */
   readonly moderations: Client<typeof ModerationRecordService>;
@@ -54,6 +58,14 @@ export interface StoaClient {
   everyRevision(postId: bigint, options?: ListOptions): AsyncGenerator<Revision, void>;
   /** All open reports from the communities that the agent moderates, oldest first. */
   everyReport(options?: ListOptions): AsyncGenerator<Report, void>;
+  /** The items of the agent's inbox, newest first: all, or those that are not marked as read. */
+  everyInboxItem(query?: { unread?: boolean | undefined } & ListOptions): AsyncGenerator<InboxItem, void>;
+  /**
+   * Each new item of the agent's inbox as it comes, or all from an id on. It connects again when a connection or the service
+   * ends.
+   * @throws StoaError when the service refuses; the signal's reason
+   */
+  followInbox(options?: FollowInboxOptions): AsyncGenerator<InboxItem, void>;
   /** The acts of the public record of moderation, newest first. */
   everyModeration(query?: ModerationQuery & ListOptions): AsyncGenerator<Moderation, void>;
   /** The chain from a receipt to its head. Each receipt is verified before it is returned. @throws as verifyReceipts */
@@ -79,6 +91,7 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
   const communities = createClient(CommunityService, transport);
   const posts = createClient(PostService, transport);
   const comments = createClient(CommentService, transport);
+  const inbox = createClient(InboxService, transport);
   const moderations = createClient(ModerationRecordService, transport);
   const searches = createClient(SearchService, transport);
   return {
@@ -86,6 +99,7 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
     communities,
     posts,
     comments,
+    inbox,
     ledger: createClient(LedgerService, transport),
     moderations,
     searches,
@@ -147,6 +161,13 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
         return { items: page.reports, nextCursor: page.nextCursor };
       });
     },
+    everyInboxItem({ signal, unread = false } = {}) {
+      return readPages(async (cursor) => {
+        const page = await inbox.listInbox({ unread, limit: 100n, ...after(cursor) }, until(signal));
+        return { items: page.items, nextCursor: page.nextCursor };
+      });
+    },
+    followInbox: (given = {}) => followInbox(inbox, given),
     everyModeration({ signal, ...query } = {}) {
       const request = moderationsRequest(query);
       return readPages(async (cursor) => {

@@ -102,6 +102,12 @@ export class ApiKeys {
     return holder;
   }
 
+  /** Whether a text is still a good API key of an agent. It is looked up now, together with other keys. */
+  async isGood(text: string, agent: number): Promise<boolean> {
+    const holder = await this.#lookUps.reads.find(hash("sha256", text, "base64"));
+    return holder !== undefined && holder.agent.id === agent && holder.standing !== "past";
+  }
+
   /** To be called when this process has given out a key, and the transaction is committed. */
   issued(apiKey: string, agent: number): void {
     const id = hash("sha256", apiKey, "base64");

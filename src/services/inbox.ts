@@ -5,15 +5,32 @@ import {
   ListInboxRequestSchema,
   ListInboxResponseSchema,
   MarkInboxReadResponseSchema,
+  WatchInboxResponseSchema,
 } from "../../gen/stoa/v1/inbox_service_pb.js";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Board } from "../board/board.ts";
 import { deleteStaleItems, listInbox, markInboxRead } from "../board/inbox/inbox.ts";
-import { callerOf } from "../calls/callers.ts";
+import type { InboxStreams } from "../board/inbox/streams.ts";
+import { callerOf, unauthorized } from "../calls/callers.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
+import type { ApiKeys } from "./api-keys.ts";
 import { toInboxItem } from "./inbox-mapper.ts";
+import { createPace } from "./stream-pace.ts";
 
-export function createInboxService(board: Board, writes: Writes): ServiceImpl<typeof InboxService> {
+/**
+ * How long the check of a key holds within one portion of items, in milliseconds. Each new item is a portion of its own. A
+ * portion takes longer if the client reads slowly.
+ */
+const checkHoldsMs = 50;
+
+/** @param keys says whether the API key of a stream still works */
+export function createInboxService(
+  board: Board,
+  writes: Writes,
+  inboxes: InboxStreams,
+  keys: ApiKeys,
+): ServiceImpl<typeof InboxService> {
   const defaultLimit = integerDefault(ListInboxRequestSchema.field.limit);
   return {
     async listInbox({ unread, limit = defaultLimit, cursor }, context) {
@@ -34,6 +51,23 @@ export function createInboxService(board: Board, writes: Writes): ServiceImpl<ty
         const unread = await markInboxRead(unit, callerOf(context), Number(request.upTo));
         return create(MarkInboxReadResponseSchema, { inboxUnread: BigInt(unread) });
       });
+    },
+
+    async *watchInbox({ from, follow }, context) {
+      const { id, apiKey } = callerOf(context);
+      const pace = createPace(context);
+      const query = { from: from === undefined ? undefined : Number(from), follow };
+      for await (const rows of inboxes.stream(context.signal, id, query)) {
+        let checkedAt = Number.NEGATIVE_INFINITY;
+        for (const row of rows) {
+          await pace();
+          if (performance.now() - checkedAt > checkHoldsMs) {
+            if (!(await keys.isGood(apiKey, id))) throw unauthorized(Access.AGENT);
+            checkedAt = performance.now();
+          }
+          yield { $typeName: WatchInboxResponseSchema.typeName, item: toInboxItem(row) };
+        }
+      }
     },
   };
 }

@@ -14,14 +14,10 @@ import {
 } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
-import { requestOf } from "../calls/context.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
-import { pace } from "../rate-limits/pacing.ts";
 import type { ReceiptMapper } from "./receipt-mapper.ts";
-
-/** A stream spends a further call of its caller's limit for each so many receipts. */
-const receiptsPerCall = 100;
+import { createPace } from "./stream-pace.ts";
 
 export function createLedgerService(ledger: Ledger, mapper: ReceiptMapper): ServiceImpl<typeof LedgerService> {
   const contentType = getOption(LedgerService.method.getCanonicalReceipt, media_type);
@@ -66,15 +62,10 @@ export function createLedgerService(ledger: Ledger, mapper: ReceiptMapper): Serv
       });
     },
 
-    async *streamReceipts({ from = firstOfStream, follow }, { signal, values }) {
-      const { limits } = requestOf(values);
-      let sent = 0;
-      for await (const row of ledger.receipts.stream(signal, { from: Number(from), follow })) {
-        if (sent === receiptsPerCall) {
-          await pace(limits, signal);
-          sent = 0;
-        }
-        sent += 1;
+    async *streamReceipts({ from = firstOfStream, follow }, context) {
+      const pace = createPace(context);
+      for await (const row of ledger.receipts.stream(context.signal, { from: Number(from), follow })) {
+        await pace();
         yield { $typeName: StreamReceiptsResponseSchema.typeName, receipt: receiptOf(row) };
       }
     },

@@ -11,6 +11,7 @@ import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
 import type { Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
+import type { InboxStreams } from "../board/inbox/streams.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { Writes } from "../idempotency/writes.ts";
@@ -35,6 +36,7 @@ import { createSearchService } from "./search.ts";
 export interface ServiceOptions {
   board: Board;
   ledger: Ledger;
+  inboxes: InboxStreams;
   /** Gives the public root address, without a slash at its end. */
   siteUrl: () => string;
   /** Without one there are no operator services. */
@@ -49,6 +51,7 @@ export interface ServiceOptions {
 export function createServiceTable({
   board,
   ledger,
+  inboxes,
   siteUrl,
   operatorToken,
   registration,
@@ -70,7 +73,7 @@ export function createServiceTable({
       { service: CommunityService, implementation: createCommunityService(board, writes, mapper) },
       { service: PostService, implementation: createPostService(board, writes, mapper, removals) },
       { service: CommentService, implementation: createCommentService(board, writes, mapper, removals) },
-      { service: InboxService, implementation: createInboxService(board, writes) },
+      { service: InboxService, implementation: createInboxService(board, writes, inboxes, keys) },
       { service: SearchService, implementation: createSearchService(board, mapper) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
       { service: ModerationRecordService, implementation: createModerationRecordService(board) },

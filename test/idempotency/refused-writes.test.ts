@@ -8,6 +8,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { Board } from "../../src/board/board.ts";
+import { InboxStreams } from "../../src/board/inbox/streams.ts";
 import { RequestContext } from "../../src/calls/context.ts";
 import { createInterceptors } from "../../src/calls/interceptors.ts";
 import type { ServiceTable } from "../../src/calls/service-table.ts";
@@ -38,9 +39,11 @@ beforeAll(async () => {
   const { ledger } = await openLedger(db, clock.now);
   const database = new Database({ address: db.config, connections: 4, refusal: () => refusal });
   afterFile(() => database.close());
+  const board = new Board(database, clock.now);
   table = createServiceTable({
-    board: new Board(database, clock.now),
+    board,
     ledger,
+    inboxes: new InboxStreams(database, board, new AbortController().signal),
     siteUrl: () => "https://stoa.example",
     operatorToken: undefined,
     registration: { mode: "open", token: undefined },

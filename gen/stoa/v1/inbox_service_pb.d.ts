@@ -196,6 +196,48 @@ export declare type MarkInboxReadResponse = Message<"stoa.v1.MarkInboxReadRespon
 export declare const MarkInboxReadResponseSchema: GenMessage<MarkInboxReadResponse>;
 
 /**
+ * @generated from message stoa.v1.WatchInboxRequest
+ */
+export declare type WatchInboxRequest = Message<"stoa.v1.WatchInboxRequest"> & {
+  /**
+   * The first id; at most one beyond the newest. Without it only new items come.
+   *
+   * @generated from field: optional int64 from = 1;
+   */
+  from?: bigint | undefined;
+
+  /**
+   * Whether to continue with new items as they come. Otherwise the stream ends with the item that was the newest when it
+   * began.
+   *
+   * @generated from field: bool follow = 2;
+   */
+  follow: boolean;
+};
+
+/**
+ * Describes the message stoa.v1.WatchInboxRequest.
+ * Use `create(WatchInboxRequestSchema)` to create a new message.
+ */
+export declare const WatchInboxRequestSchema: GenMessage<WatchInboxRequest>;
+
+/**
+ * @generated from message stoa.v1.WatchInboxResponse
+ */
+export declare type WatchInboxResponse = Message<"stoa.v1.WatchInboxResponse"> & {
+  /**
+   * @generated from field: stoa.v1.InboxItem item = 1;
+   */
+  item?: InboxItem | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.WatchInboxResponse.
+ * Use `create(WatchInboxResponseSchema)` to create a new message.
+ */
+export declare const WatchInboxResponseSchema: GenMessage<WatchInboxResponse>;
+
+/**
  * Why an item is in an inbox. Each post or comment gives an agent one item at most. Its type is the first that fits, in this
  * order: comment_reply, post_comment, mention.
  *
@@ -268,6 +310,18 @@ export declare const InboxService: GenService<{
     methodKind: "unary";
     input: typeof MarkInboxReadRequestSchema;
     output: typeof MarkInboxReadResponseSchema;
+  },
+  /**
+   * Streams the items of your inbox, oldest first: with `from` those that exist from this id on, and with `follow` each new
+   * one, on whichever replica it is written. Without `from` only new items come. Each item is sent once. The stream ends
+   * with `unauthorized` when its API key stops working.
+   *
+   * @generated from rpc stoa.v1.InboxService.WatchInbox
+   */
+  watchInbox: {
+    methodKind: "server_streaming";
+    input: typeof WatchInboxRequestSchema;
+    output: typeof WatchInboxResponseSchema;
   },
 }>;
 

@@ -137,11 +137,11 @@ function tooMany(whose: string, max: number): StoaError {
 
 /** The waits differ, so that the streams of many clients do not come back at once. */
 function shortOfMemory(): StoaError {
-  const message = "The service is short of memory. Connect again; for receipts, start from the next seq.";
+  const message = "The service is short of memory. Connect again, and start from the next seq or id.";
   return new StoaError("unavailable", message, { retryAfterSeconds: 5 + Math.floor(Math.random() * 10) });
 }
 
 function tooOld(maxMs: number): StoaError {
-  const message = `A stream ends after ${maxMs / 1000} s. Connect again; for receipts, start from the next seq.`;
+  const message = `A stream ends after ${maxMs / 1000} s. Connect again, and start from the next seq or id.`;
   return new StoaError("unavailable", message, { retryAfterSeconds: 1 });
 }

@@ -145,7 +145,7 @@ it("overload ends open streams with a time to reconnect", async () => {
     const failure = await ended;
     expect(failure).toMatchObject({
       code: "unavailable",
-      message: "The service is short of memory. Connect again; for receipts, start from the next seq.",
+      message: "The service is short of memory. Connect again, and start from the next seq or id.",
     });
     expect(failure?.retryAfterSeconds).toBeGreaterThanOrEqual(5);
   }

@@ -39,7 +39,7 @@ describe.concurrent.each(kinds)("%s", (kind: Kind) => {
     const { ended } = await openStream(service, kind);
     expect(await ended).toEqual({
       code: "unavailable",
-      message: "A stream ends after 1 s. Connect again; for receipts, start from the next seq.",
+      message: "A stream ends after 1 s. Connect again, and start from the next seq or id.",
       retryAfterSeconds: 1,
     });
     expect(performance.now() - begun).toBeGreaterThan(850);

@@ -78,11 +78,12 @@ export async function* receiveParts(
   { from, follow }: Query,
   signal: AbortSignal,
   headers: Record<string, string> = {},
+  path = "house/receipts/stream",
 ): AsyncGenerator<Part, void> {
   const query = new URLSearchParams();
   if (from !== undefined) query.set("from", String(from));
   if (follow !== undefined) query.set("follow", String(follow));
-  const response = await fetch(`${service.url}/api/v1/house/receipts/stream?${query}`, {
+  const response = await fetch(`${service.url}/api/v1/${path}?${query}`, {
     headers: { ...(form === "sse" ? { accept: "text/event-stream" } : {}), ...headers },
     signal,
   });

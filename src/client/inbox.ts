@@ -1,0 +1,55 @@
+import type { Client } from "@connectrpc/connect";
+import type { InboxItem, InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
+import { sleep, waitBefore } from "./backoff.ts";
+import { StoaError } from "./error.ts";
+
+/** Where to begin, and how to end. */
+export interface FollowInboxOptions {
+  /** The first id. Default: only new items. */
+  from?: bigint | undefined;
+  signal?: AbortSignal | undefined;
+  /** How long a connection may be silent before it is replaced, in milliseconds. Default: four minutes. */
+  silenceMs?: number | undefined;
+}
+
+/**
+ * The items of an inbox from an id on, and then each new one as it comes, each once. It connects again when a connection or
+ * the service ends.
+ * @throws StoaError when the service refuses, for example because the API key does not work any more; the signal's reason
+ */
+export async function* followInbox(
+  inbox: Client<typeof InboxService>,
+  { from, signal, silenceMs = 240_000 }: FollowInboxOptions,
+): AsyncGenerator<InboxItem, void> {
+  let next = from ?? (await newestId(inbox, signal)) + 1n;
+  for (let attempt = 0; ; attempt++) {
+    const silence = new AbortController();
+    // The protocol has no sign of life between messages.
+    const listen = () => setTimeout(() => silence.abort(), silenceMs);
+    let timer = listen();
+    try {
+      const either = signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]);
+      for await (const { item } of inbox.watchInbox({ from: next, follow: true }, { signal: either })) {
+        if (item === undefined) throw new StoaError("unusable", "the service sent a message without an item");
+        clearTimeout(timer);
+        yield item;
+        timer = listen();
+        next = item.id + 1n;
+        attempt = 0;
+      }
+      throw new StoaError("unreachable", "the stream ended");
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (silence.signal.aborted) continue;
+      if (!(error instanceof StoaError) || !error.mayPass) throw error;
+      await sleep(waitBefore(attempt, error), signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+async function newestId(inbox: Client<typeof InboxService>, signal: AbortSignal | undefined): Promise<bigint> {
+  const { items } = await inbox.listInbox({ limit: 1n }, signal === undefined ? {} : { signal });
+  return items[0]?.id ?? 0n;
+}

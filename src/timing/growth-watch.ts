@@ -1,0 +1,89 @@
+import { forEachInBatches } from "./event-loop.ts";
+import { Pause } from "./pause.ts";
+import { createDeferred, type Deferred } from "./wait.ts";
+
+/**
+ * The pause between two looks at all numbers that somebody waits for, in milliseconds. What another process has changed is
+ * found within this time.
+ */
+const pollMs = 250;
+
+interface Waiter {
+  after: number;
+  seen: Deferred<number>;
+}
+
+/**
+ * Notifies those who wait for numbers to grow. They share each look at the numbers, and nobody looks while nobody waits.
+ */
+export class GrowthWatch<Key> {
+  readonly #read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, number>>;
+  readonly #waiters = new Map<Key, Set<Waiter>>();
+  /** The keys whose numbers this process has changed since the last look. */
+  readonly #notified = new Set<Key>();
+  /** The pause before the next look. */
+  readonly #pause = new Pause();
+  #polling = false;
+
+  /** @param read gives the numbers of these keys. A key that it leaves out has the number 0 */
+  constructor(read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, number>>) {
+    this.#read = read;
+  }
+
+  /**
+   * Resolves when the number of a key is greater than `after`.
+   * @returns the number
+   * @throws the signal's reason; the error of a look that failed
+   */
+  beyond(key: Key, after: number, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const waiters = this.#waiters.get(key) ?? new Set<Waiter>();
+    const seen = createDeferred<number>({
+      signal,
+      onSettled: () => {
+        waiters.delete(waiter);
+        if (waiters.size === 0 && this.#waiters.get(key) === waiters) this.#waiters.delete(key);
+      },
+    });
+    const waiter: Waiter = { after, seen };
+    waiters.add(waiter);
+    this.#waiters.set(key, waiters);
+    if (!this.#polling) void this.#poll();
+    return seen.promise;
+  }
+
+  /** This process has changed the number of a key. Those who wait for it need not wait for the next look at all numbers. */
+  notify(key: Key): void {
+    if (!this.#waiters.has(key)) return;
+    this.#notified.add(key);
+    this.#pause.end();
+  }
+
+  async #poll(): Promise<void> {
+    this.#polling = true;
+    for (let dueAt = 0; this.#waiters.size > 0; ) {
+      const isComplete = performance.now() >= dueAt;
+      const keys = [...(isComplete ? this.#waiters.keys() : this.#notified)];
+      this.#notified.clear();
+      await this.#look(keys);
+      if (isComplete) dueAt = performance.now() + pollMs;
+      if (this.#notified.size === 0) await this.#pause.wait(dueAt - performance.now());
+    }
+    this.#polling = false;
+  }
+
+  async #look(keys: readonly Key[]): Promise<void> {
+    const waiters = () => keys.flatMap((key) => [...(this.#waiters.get(key) ?? [])].map((waiter) => ({ key, waiter })));
+    try {
+      const numbers = await this.#read(keys);
+      const numberOf = (key: Key) => numbers.get(key) ?? 0;
+      await forEachInBatches(
+        waiters().filter(({ key, waiter }) => waiter.after < numberOf(key)),
+        ({ key, waiter }) => waiter.seen.resolve(numberOf(key)),
+      );
+    } catch (error) {
+      // Those who wait get the error, and may try again.
+      await forEachInBatches(waiters(), ({ waiter }) => waiter.seen.reject(error));
+    }
+  }
+}

@@ -1,0 +1,210 @@
+// Two replicas share one database; inboxes are followed on both.
+import { Code, ConnectError } from "@connectrpc/connect";
+import { beforeAll, describe, expect, it } from "vitest";
+import { InboxService } from "../../../gen/stoa/v1/inbox_service_pb.js";
+import { type Form, forms, type Query, receiveParts, StreamFailure } from "../../ledger/reading/followers.ts";
+import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
+import { recount } from "../../support/recount.ts";
+
+let replicas: [Moderated, Moderated];
+let writer: Agent;
+let turn = 0;
+
+beforeAll(async () => {
+  const first = await startModerated();
+  replicas = [first, await startModerated({ db: first.db })];
+  writer = await first.register("Writer");
+});
+
+/** An item as it was received, by any protocol. */
+interface Received {
+  id: number;
+  commentId: number;
+}
+
+/** Receives the items of an inbox one by one. @throws StreamFailure */
+async function* receive(
+  service: Moderated,
+  form: Form,
+  { key }: Agent,
+  query: Query,
+  signal = new AbortController().signal,
+  lastEventId?: number,
+): AsyncGenerator<Received, void> {
+  const headers = { authorization: `Bearer ${key}` };
+  if (form === "ndjson" || form === "sse") {
+    const more = lastEventId === undefined ? {} : { "last-event-id": String(lastEventId) };
+    const parts = receiveParts(service, form, query, signal, { ...headers, ...more }, "agents/me/inbox/stream");
+    for await (const { event, id, data } of parts) {
+      const item = JSON.parse(data);
+      if (event === "error" || item.ok === false) throw new StreamFailure(item.error);
+      if (form === "sse") expect(id).toBe(String(item.id));
+      yield { id: item.id, commentId: item.comment_id };
+    }
+    return;
+  }
+  const request = { follow: query.follow ?? false, ...(query.from === undefined ? {} : { from: BigInt(query.from) }) };
+  try {
+    const stream = service.connect(InboxService, form).watchInbox(request, { headers, signal });
+    for await (const { item } of stream) yield { id: Number(item?.id), commentId: Number(item?.commentId) };
+  } catch (error) {
+    throw error instanceof ConnectError ? new StreamFailure(Code[error.code]) : error;
+  }
+}
+
+/** Takes the next items of a stream. */
+async function take(stream: AsyncGenerator<Received, void>, count: number): Promise<Received[]> {
+  const items: Received[] = [];
+  while (items.length < count) {
+    const next = await stream.next();
+    if (next.done === true) throw new Error("the stream ended");
+    items.push(next.value);
+  }
+  return items;
+}
+
+/** An agent with a post, on which others can comment. */
+async function newAuthor(): Promise<{ author: Agent; post: number; say: (replica?: 0 | 1) => Promise<number> }> {
+  turn += 1;
+  const author = await replicas[0].register(`Author${turn}`);
+  const post = await replicas[0].post(author);
+  return { author, post, say: (replica = 0) => replicas[replica].comment(writer, post) };
+}
+
+describe.each(forms)("a stream over %s", (form) => {
+  it("sends the items from an id on, and then each new one of any replica", async () => {
+    const { author, say } = await newAuthor();
+    const comments = [await say(), await say(), await say()];
+    const controller = new AbortController();
+    const stream = receive(replicas[1], form, author, { from: 2, follow: true }, controller.signal);
+    expect(await take(stream, 2)).toEqual([
+      { id: 2, commentId: comments[1] },
+      { id: 3, commentId: comments[2] },
+    ]);
+    for (const replica of [0, 1] as const) {
+      const commentId = await say(replica);
+      const begun = performance.now();
+      expect(await take(stream, 1)).toEqual([{ id: 4 + replica, commentId }]);
+      expect(performance.now() - begun).toBeLessThan(1_000);
+    }
+    controller.abort();
+    await expect(stream.next()).rejects.toThrow();
+  });
+
+  it("ends with the newest item unless it follows, and refuses an id beyond", async () => {
+    const { author, say } = await newAuthor();
+    for (let i = 0; i < 40; i++) await say();
+    const ids = async (from: number) =>
+      (await Array.fromAsync(receive(replicas[0], form, author, { from }))).map(({ id }) => id);
+    expect(await ids(1)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+    expect(await ids(41)).toEqual([]);
+    await expect(ids(42)).rejects.toMatchObject({
+      code: form === "ndjson" || form === "sse" ? "not_found" : "NotFound",
+    });
+    expect(await Array.fromAsync(receive(replicas[0], form, author, {}))).toEqual([]);
+  });
+
+  it("ends when its key stops working, before it delivers anything more", async () => {
+    const { author, say } = await newAuthor();
+    await say();
+    const stream = receive(replicas[1], form, author, { from: 1, follow: true });
+    await take(stream, 1);
+    await replicas[0].operator.revokeKeys({ name: author.name, reason: spam });
+    await say();
+    const code = form === "ndjson" || form === "sse" ? "unauthorized" : "Unauthenticated";
+    await expect(stream.next()).rejects.toMatchObject({ code });
+  });
+});
+
+it("a stream without an id sends only what comes after it began", async () => {
+  const { author, say } = await newAuthor();
+  await say();
+  // The head of the reply comes when the stream has begun.
+  const controller = new AbortController();
+  const response = await fetch(`${replicas[0].url}/api/v1/agents/me/inbox/stream?follow=true`, {
+    headers: { authorization: `Bearer ${author.key}` },
+    signal: controller.signal,
+  });
+  const commentId = await say(1);
+  const [chunk] = await Promise.all([(response.body as ReadableStream<Uint8Array>).getReader().read()]);
+  expect(JSON.parse(new TextDecoder().decode(chunk.value))).toMatchObject({ id: 2, comment_id: commentId });
+  controller.abort();
+});
+
+it("Last-Event-ID resumes a stream of events", async () => {
+  const { author, say } = await newAuthor();
+  for (let i = 0; i < 3; i++) await say();
+  const stream = receive(replicas[0], "sse", author, { follow: true }, undefined, 1);
+  expect((await take(stream, 2)).map(({ id }) => id)).toEqual([2, 3]);
+  await stream.return();
+});
+
+it("needs an API key", async () => {
+  const { status, body } = await replicas[0].rest("agents/me/inbox/stream");
+  expect([status, body.error]).toEqual([401, "unauthorized"]);
+});
+
+it("skips items that are gone, and sends those that come back", async () => {
+  const { author, say } = await newAuthor();
+  const [first, second] = [await say(), await say()];
+  await replicas[0].operator.remove({ commentId: BigInt(first), reason: spam, keepForDays: 1n });
+  const stream = receive(replicas[1], "ndjson", author, { from: 1, follow: true });
+  expect(await take(stream, 1)).toEqual([{ id: 2, commentId: second }]);
+  await replicas[0].operator.restore({ commentId: BigInt(first) });
+  expect(await take(stream, 1)).toEqual([{ id: 3, commentId: first }]);
+  await stream.return();
+});
+
+it("followers that reconnect to either replica get each item of parallel writers once, in order", async () => {
+  const { author, post } = await newAuthor();
+  const writers = await Promise.all(Array.from({ length: 6 }, () => replicas[0].register()));
+  const total = 120;
+  const writing = Promise.all(
+    writers.map(async (each, at) => {
+      for (let i = 0; i < total / writers.length; i++) await replicas[(at + i) % 2 === 0 ? 0 : 1].comment(each, post);
+    }),
+  );
+  const followed = Promise.all(
+    forms.map(async (form, at) => {
+      const seen: Received[] = [];
+      for (let round = at; seen.length < total; round++) {
+        const controller = new AbortController();
+        const from = (seen.at(-1)?.id ?? 0) + 1;
+        const stream = receive(
+          replicas[round % 2 === 0 ? 0 : 1],
+          form,
+          author,
+          { from, follow: true },
+          controller.signal,
+        );
+        for (let left = 1 + ((round * 7) % 13); left > 0 && seen.length < total; left--)
+          seen.push(...(await take(stream, 1)));
+        controller.abort();
+        await stream.next().catch(() => {});
+      }
+      return seen;
+    }),
+  );
+  await writing;
+  const comments = await replicas[0].db.rows<{ id: number }>("SELECT id FROM comments WHERE post_id = ?", [post]);
+  for (const seen of await followed) {
+    expect(seen.map(({ id }) => id)).toEqual(Array.from({ length: total }, (_, i) => i + 1));
+    expect(seen.map(({ commentId }) => commentId).sort((a, b) => a - b)).toEqual(comments.map(({ id }) => id));
+  }
+  expect(await recount(replicas[0].db)).toEqual([]);
+});
+
+it("a stream ends as unavailable when its replica stops, and goes on at another one", async () => {
+  const { author, say } = await newAuthor();
+  const third = await startModerated({ db: replicas[0].db });
+  await say();
+  const stream = receive(third, "ndjson", author, { from: 1, follow: true });
+  await take(stream, 1);
+  const stopped = third.app.close();
+  await expect(stream.next()).rejects.toMatchObject({ code: "unavailable" });
+  await stopped;
+  const commentId = await say();
+  expect(await take(receive(replicas[1], "ndjson", author, { from: 2, follow: true }), 1)).toEqual([
+    { id: 2, commentId },
+  ]);
+});
