@@ -35,10 +35,10 @@ export class Acknowledged {
   readonly communities: { name: string; by: string }[] = [];
   readonly posts: HammerPost[] = [];
   readonly comments: HammerComment[] = [];
-  /** Votes whose last request was refused because the post was removed. Whether an earlier repeat took effect is unknown. */
+  /** Votes whose last request was refused because the post or comment was removed. Whether an earlier repeat took effect is unknown. */
   readonly doubtfulVotes = new Set<string>();
-  /** The last acknowledged vote, by agent and post. */
-  readonly votes = new Map<string, { by: string; postId: number; vote: number }>();
+  /** The last acknowledged vote, by agent and post or comment. */
+  readonly votes = new Map<string, { ballot: string; vote: number }>();
   /** A sample of creates with their replies. A repeat of them must return the same reply. */
   readonly creates: { by: string; call: Call; answer: Answer }[] = [];
   readonly faults: string[] = [];
@@ -74,7 +74,8 @@ export class HammerAgent {
     if (dice < 8) return this.#read();
     if (dice < 30) return this.#post();
     if (dice < 55) return this.#comment();
-    if (dice < 85) return this.#vote();
+    if (dice < 75) return this.#vote();
+    if (dice < 85) return this.#voteOnComment();
     if (dice < 86) return this.#found();
     if (dice < 88) return this.#rotate();
     if (dice < 92) return this.#edit();
@@ -142,18 +143,38 @@ export class HammerAgent {
   async #vote(mode?: "plain", post = this.#somePost()): Promise<void> {
     if (post === undefined || post.by === this.#name) return;
     const vote = this.#random.pick([1, -1, 0]);
-    const path = `/api/v1/posts/${post.id}/vote`;
+    await this.#cast("post", post.id, vote, () => post.moved || post.deleted, mode);
+  }
+
+  async #voteOnComment(): Promise<void> {
+    const { comments } = this.#done;
+    if (comments.length === 0) return this.#vote();
+    // Mostly one of the newest, so that all agents vote on the same comments.
+    const comment = this.#random.pick(this.#random.chance(0.5) ? comments.slice(-5) : comments);
+    if (comment.by === this.#name) return;
+    await this.#cast("comment", comment.id, this.#random.pick([1, -1, 0]), () => comment.deleted);
+  }
+
+  /** @param mayBeGone whether the post or comment is removed, or was at some time */
+  async #cast(
+    kind: "post" | "comment",
+    id: number,
+    vote: number,
+    mayBeGone: () => boolean,
+    mode?: "plain",
+  ): Promise<void> {
+    const path = `/api/v1/${kind}s/${id}/vote`;
     const call: Call = { method: "POST", path, body: { vote }, apiKey: this.#key };
     const { status, body } = await this.#expect([200, 404], call, mode);
-    const ballot = `${this.#name} ${post.id}`;
+    const ballot = `${this.#name} ${kind} ${id}`;
     if (status === 404) {
-      if (!post.moved && !post.deleted) this.#fault(`${path}: ${JSON.stringify(body)}`);
+      if (!mayBeGone()) this.#fault(`${path}: ${JSON.stringify(body)}`);
       this.#done.doubtfulVotes.add(ballot);
       return;
     }
     this.#done.doubtfulVotes.delete(ballot);
     if (body.your_vote !== vote) this.#fault(`voted ${vote}, but the reply says ${body.your_vote}`);
-    this.#done.votes.set(ballot, { by: this.#name, postId: post.id, vote });
+    this.#done.votes.set(ballot, { ballot, vote });
   }
 
   /** Changes something of its own. */

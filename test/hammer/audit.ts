@@ -48,10 +48,13 @@ export async function audit(db: TestDatabase, done: Acknowledged, sealers: Seale
     ...(await compare(
       "vote",
       certainVotes(rows, done),
-      "SELECT CONCAT_WS('|', a.name, v.post_id, v.value) AS it FROM votes v JOIN agents a ON a.id = v.agent_id",
+      `SELECT CONCAT_WS('|', CONCAT_WS(' ', a.name, v.kind, v.id), v.value) AS it FROM (
+         SELECT 'post' AS kind, post_id AS id, agent_id, value FROM votes
+         UNION ALL SELECT 'comment', comment_id, agent_id, value FROM comment_votes
+       ) v JOIN agents a ON a.id = v.agent_id`,
       [...done.votes.values()]
-        .filter(({ vote, by, postId }) => vote !== 0 && !done.doubtfulVotes.has(`${by} ${postId}`))
-        .map(({ by, postId, vote }) => [by, postId, vote].join("|")),
+        .filter(({ vote, ballot }) => vote !== 0 && !done.doubtfulVotes.has(ballot))
+        .map(({ ballot, vote }) => [ballot, vote].join("|")),
     )),
     // The deletion by an author may come before an act of the operator, which is then none.
     ...(await compare(
@@ -111,7 +114,7 @@ function faultOfChanged(done: Acknowledged, { body: first }: Answer, { status, b
 /** Reads votes, and leaves out those of which is unknown whether they took effect. */
 function certainVotes(rows: Rows, { doubtfulVotes }: Acknowledged): Rows {
   return async <Row>(sql: string) =>
-    (await rows<Row & { it: string }>(sql)).filter(({ it }) => !doubtfulVotes.has(it.split("|", 2).join(" ")));
+    (await rows<Row & { it: string }>(sql)).filter(({ it }) => !doubtfulVotes.has(it.split("|")[0] ?? ""));
 }
 
 async function compare(what: string, rows: Rows, sql: string, acknowledged: string[]): Promise<string[]> {
