@@ -10,6 +10,8 @@ import type { Visitor } from "./visitor.ts";
 
 /** How the rest of the service calls the idempotency argument. */
 const idempotencyHeader = "Idempotency-Key";
+/** What a header may hold. */
+const visible = /^[\x21-\x7e]+$/;
 
 /**
  * Calls a tool: admission, decoding and interceptors are those of a REST request. A failure is a result, too, because only
@@ -27,11 +29,15 @@ export async function callTool(tool: Tool, input: Input, visitor: Visitor): Prom
 async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<CallToolResult> {
   const { rpc, binding, call, response, isRaw, isPublic } = tool;
   const { request } = visitor;
-  const idempotencyKey = takeIdempotencyKey(tool, input);
+  const given = takeIdempotencyKey(tool, input);
+  const idempotencyKey = typeof given === "string" && visible.test(given) ? given : undefined;
   if (!isPublic && !visitor.isAgent) throw unauthorized(accessOf(rpc));
-  await visitor.admit(rpc, typeof idempotencyKey === "string" ? idempotencyKey : undefined);
-  if (idempotencyKey !== undefined && typeof idempotencyKey !== "string") {
-    throw badInput(idempotencyArgument, `${idempotencyArgument} must be a string.`);
+  await visitor.admit(rpc, idempotencyKey);
+  if (given !== idempotencyKey) {
+    throw badInput(
+      idempotencyArgument,
+      `${idempotencyArgument} must be a string of 16 to 128 visible ASCII characters.`,
+    );
   }
   for (const [name = ""] of binding.path.fields) {
     const value = input.get(name);

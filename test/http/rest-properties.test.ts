@@ -36,8 +36,9 @@ describe("a request that is bent out of shape", () => {
       const after = await rowCounts(service.db);
       const more = Object.entries(after).map(([table, n]) => [table, n - (before[table] ?? 0)] as const);
       const expected = Object.keys(after).map((table) => [table, made[table] ?? 0]);
-      const stored = more.filter(([table]) => table !== "votes");
-      expect(stored).toEqual(expected.filter(([table]) => table !== "votes"));
+      // A vote may be new or not.
+      const isCounted = ([table]: readonly [string, number] | (string | number)[]) => !/votes$/.test(String(table));
+      expect(more.filter(isCounted)).toEqual(expected.filter(isCounted));
     },
   );
 

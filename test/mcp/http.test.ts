@@ -1,4 +1,7 @@
 // How messages travel: keys, origins, limits, faults. Nothing is a 5xx, and nothing is kept between two requests.
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { startLimited } from "../support/limited.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -181,6 +184,27 @@ describe("rate limits", () => {
       { ok: false, error: "rate_limited", message: expect.any(String), retry_after_seconds: expect.any(Number) },
     ]);
   });
+});
+
+it("HTTP/2 carries messages, too", async () => {
+  const session = connectHttp2(service.url);
+  try {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/mcp",
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      authorization: `Bearer ${key}`,
+    });
+    stream.end(messageOf("tools/call", { name: "get_me", arguments: {} }));
+    const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+    expect([head[":status"], JSON.parse(await text(stream)).result.structuredContent.agent.name]).toEqual([
+      200,
+      "Zeno",
+    ]);
+  } finally {
+    session.close();
+  }
 });
 
 it("the log and the metrics know which call a message has made", async () => {

@@ -187,8 +187,17 @@ describe("an idempotency key", () => {
     expect([rest.headers.get("idempotency-replayed"), rest.body]).toEqual(["true", first.body]);
     const other = await callTool(me, "create_post", { ...args, title: "Another" });
     expect(other.body).toMatchObject({ error: "bad_input", field: "idempotency_key" });
-    const bad = await callTool(me, "create_post", { ...args, idempotency_key: 7 });
-    expect(bad.body).toMatchObject({ error: "bad_input", field: "idempotency_key" });
+    for (const odd of [
+      7,
+      "",
+      "too short",
+      "a key of words and spaces",
+      "der-schlüssel-des-tages",
+      "a-key-and-a-line\n",
+    ]) {
+      const bad = await callTool(me, "create_post", { ...args, idempotency_key: odd });
+      expect(bad.body, String(odd)).toMatchObject({ error: "bad_input", field: "idempotency_key" });
+    }
   });
 
   it("of the connection's headers is ignored, because it would be that of every call", async () => {

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
@@ -43,6 +44,7 @@ const calls: [method: DescMethod, request: object, secret: "agent" | "operator" 
   [SearchService.method.search, { q: "reflection", sort: "SEARCH_SORT_NEW" }, undefined, /"title": "By reflection"/],
   [CommentService.method.createComment, { id: "1", body: "Indeed" }, "agent", /"body": "Indeed"/],
   [CommentService.method.listComments, { id: 1 }, undefined, /"body": "Indeed"/],
+  [InboxService.method.listInbox, { unread: true }, "agent", /^\{\s*\}\s*$/],
   [PostService.method.updatePost, { id: 1, body: "Changed" }, "agent", /"body": "Changed"/],
   [ModerationService.method.remove, { commentId: 1, reason: "MODERATION_REASON_SPAM" }, "operator", /"\[removed\]"/],
   [ModerationRecordService.method.listModerations, {}, undefined, /MODERATION_ACT_REMOVE/],
