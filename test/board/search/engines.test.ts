@@ -1,0 +1,156 @@
+// What the engine finds, in every plan, is what a plain look at every text finds; and no query is an error of the service.
+import { beforeAll, describe, expect, it } from "vitest";
+import { Board } from "../../../src/board/board.ts";
+import { SearchIndexer } from "../../../src/board/search/indexer.ts";
+import { parseQuery } from "../../../src/board/search/query.ts";
+import { search } from "../../../src/board/search/search.ts";
+import { tokensOf } from "../../../src/board/search/tokens.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import { afterFile } from "../../support/after-file.ts";
+import { randomNumbers } from "../../support/posts.ts";
+import { startService } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+const service = await startService();
+const db = new Database({ address: service.db.config, connections: 8 });
+afterFile(() => db.close());
+const never = new AbortController().signal;
+const random = randomNumbers(1414);
+const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+
+/** From very common to rare. */
+const vocabulary = [
+  "the",
+  "a",
+  "of",
+  "agent",
+  "Straße",
+  "ship",
+  "漢字",
+  "字漢",
+  "漢",
+  "node.js",
+  "C++",
+  "supercalifragilistic",
+  "क्या",
+  "zeno",
+];
+const word = () => vocabulary[Math.floor(random() ** 3 * vocabulary.length)] as string;
+const posts: { id: number; communityId: number; authorId: number; tokens: string }[] = [];
+
+beforeAll(async () => {
+  await service.register("Zeno");
+  await service.register("Aristo");
+  const { pool } = service.db;
+  await pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ('small', 'Small', '', 1)");
+  const rows = Array.from({ length: 2_500 }, (_, index) => {
+    const body = Array.from({ length: 1 + Math.floor(random() * 6) }, word).join(pick([" ", " ", "-", "。"]));
+    const [communityId, authorId] = [random() < 0.1 ? 2 : 1, random() < 0.3 ? 2 : 1];
+    posts.push({ id: index + 1, communityId, authorId, tokens: tokensOf(`title\ntitle\ntitle\n${body}`) });
+    return [index + 1, communityId, authorId, "title", body, 1];
+  });
+  await pool.query("INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES ?", [rows]);
+  const share = { looking: 1, indexing: 1 };
+  const indexer = new SearchIndexer(
+    new Board(db, Date.now),
+    { info() {}, warn() {}, error() {} },
+    { delayMs: 0, share, roundMs: 60_000, failureMs: 10 },
+  );
+  await waitUntil("a round of the indexer", () => indexer.rounds > 0);
+  await indexer.stop();
+  // The words of deleted and changed items stay in the engine's lists.
+  await pool.query("DELETE p, s FROM posts p JOIN search_posts s ON s.id = p.id WHERE p.id % 17 = 3");
+  for (const post of posts.splice(0)) if (post.id % 17 !== 3) posts.push(post);
+}, 60_000);
+
+function expected(text: string, filter: { community?: string; author?: string }): number[] {
+  const { required, excluded } = parseQuery(text);
+  return posts
+    .filter(
+      ({ tokens, communityId, authorId }) =>
+        required.every((term) => tokens.includes(` ${term} `)) &&
+        !excluded.some((term) => tokens.includes(` ${term} `)) &&
+        (filter.community === undefined || communityId === 2) &&
+        (filter.author === undefined || authorId === 2),
+    )
+    .map(({ id }) => id)
+    .reverse();
+}
+
+async function everything(
+  text: string,
+  sort: "relevance" | "new",
+  filter: { community?: string; author?: string },
+): Promise<number[]> {
+  const ids: number[] = [];
+  let cursor: string | undefined;
+  do {
+    const { community, author } = filter;
+    const input = { text, type: "posts", community, author, sort, limit: 50, cursor } as const;
+    const { rows, nextCursor } = await search(db.reader(never), input);
+    ids.push(...rows.map(({ id }) => id));
+    cursor = nextCursor;
+  } while (cursor !== undefined);
+  return ids;
+}
+
+describe("what the engine finds", () => {
+  it.each(Array.from({ length: 60 }, (_, index) => index))("equals what every text says, query %i", async () => {
+    const term = () => pick([word, () => `"${word()} ${word()}"`])();
+    const without = random() < 0.4 ? ` -${term()}` : "";
+    const text = `${Array.from({ length: 1 + Math.floor(random() * 3) }, term).join(" ")}${without}`;
+    const filter = pick([
+      {},
+      {},
+      { community: "small" },
+      { author: "aristo" },
+      { community: "small", author: "aristo" },
+    ]);
+    const ids = expected(text, filter);
+    expect(await everything(text, "new", filter), text).toEqual(ids);
+    const ranked = await everything(text, "relevance", filter);
+    if (ids.length <= 1_000)
+      expect(
+        ranked.toSorted((a, b) => b - a),
+        text,
+      ).toEqual(ids);
+    else for (const id of ranked) expect(ids).toContain(id);
+  });
+});
+
+it("whatever is typed is data", async () => {
+  const pieces = [
+    '"',
+    "-",
+    "+",
+    "*",
+    "~",
+    "(",
+    ")",
+    "<",
+    ">",
+    "@5",
+    "'",
+    "\\",
+    "%",
+    "\u0000",
+    ";",
+    "--",
+    "/*",
+    " ",
+    " ",
+    "the",
+    "漢字",
+    "zeno",
+    "🎉",
+    "\uFDFA",
+  ];
+  for (let i = 0; i < 400; i++) {
+    const q = Array.from({ length: 1 + random() * 14 }, () => pick(pieces)).join("");
+    const { status, body } = await service.rest(
+      `search?${new URLSearchParams({ q, sort: pick(["new", "relevance"]) })}`,
+    );
+    expect([200, 400], `${JSON.stringify(q)} ${JSON.stringify(body)}`).toContain(status);
+    if (status === 400) expect([body.error, body.field]).toEqual(["bad_input", "q"]);
+  }
+});
