@@ -74,6 +74,9 @@ export function textOf(seed: number, length: number): string {
   return text.slice(start, start + Math.floor(length * (0.5 + noise(seed, 3)))).trim();
 }
 
+/** Two words that the bench searches for. Each is in one post of a hundred. */
+export const searchedWords = ["aporia", "katalepsis"] as const;
+
 export function postOf(id: number, { posts, agents, communities, discussed, commentsEach }: Population): SeededPost {
   // Most posts get few votes, a few get thousands.
   const upvotes = Math.min(4_000, Math.floor(0.6 * (1 - noise(id, 4)) ** -0.75));
@@ -82,7 +85,7 @@ export function postOf(id: number, { posts, agents, communities, discussed, comm
     communityId: 1 + Math.floor(noise(id, 5) ** 2 * communities),
     authorId: 1 + Math.floor(noise(id, 6) * (agents - busyAgents)),
     title: textOf(id + 7, 50),
-    body: textOf(id, 300),
+    body: [textOf(id, 300), ...searchedWords.filter((_, index) => noise(id, 10 + index) < 0.01)].join(" "),
     upvotes,
     downvotes: Math.floor(upvotes * 0.4 * noise(id, 7)),
     comments: id % Math.floor(posts / discussed) === 0 ? commentsEach : 0,

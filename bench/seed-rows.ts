@@ -1,5 +1,6 @@
 // The rows of the bench's population as SQL values, and the counters that belong to them.
 import { createHash } from "node:crypto";
+import { tokensOf } from "../src/board/search/tokens.ts";
 import { bandEndsMs } from "../src/store/tables/age-bands.ts";
 import {
   agentName,
@@ -63,6 +64,14 @@ export function* postRows(population: Population, end: number): Generator<string
     const band = bandEndsMs.filter((bandEnd) => end - time > bandEnd).length;
     const values = `${post.upvotes}, ${post.downvotes}, ${post.comments}, ${time}, ${band}`;
     yield `(${id}, ${post.communityId}, ${post.authorId}, '${post.title}', '${post.body}', ${values})`;
+  }
+}
+
+/** What search looks in. */
+export function* searchRows(population: Population): Generator<string> {
+  for (let id = 1; id <= population.posts; id++) {
+    const { communityId, authorId, title, body } = postOf(id, population);
+    yield `(${id}, ${communityId}, ${authorId}, 0, '${tokensOf(`${title}\n${title}\n${title}\n${body}`)}')`;
   }
 }
 

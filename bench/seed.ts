@@ -8,10 +8,10 @@ import { migrate } from "../src/store/schema/migrate.ts";
 import { insertRows, lanes } from "./insert-rows.ts";
 import type { Population } from "./population.ts";
 import { hasMarker, isSeeded, openServer, recreate } from "./seed-database.ts";
-import { agentRows, commentRows, communityRows, countRows, postRows, voteRows } from "./seed-rows.ts";
+import { agentRows, commentRows, communityRows, countRows, postRows, searchRows, voteRows } from "./seed-rows.ts";
 
 /** Raise this when the population changes. */
-const seedVersion = 1;
+const seedVersion = 2;
 
 export interface SeedOptions {
   address: DatabaseConfig;
@@ -76,7 +76,13 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
     "comments (id, post_id, parent_id, author_id, body, created_at)",
     commentRows(population, end),
   );
-  await pool.query("ANALYZE TABLE agents, communities, posts, votes, comments");
+  await insertRows(
+    pool,
+    "search_posts (id, community_id, author_id, text_version, tokens)",
+    searchRows(population),
+    logPosts,
+  );
+  await pool.query("ANALYZE TABLE agents, communities, posts, votes, comments, search_posts");
   await pool.query("CREATE TABLE bench_seed (version INT PRIMARY KEY, posts INT NOT NULL)");
   await pool.query("INSERT INTO bench_seed VALUES (?, ?)", [seedVersion, population.posts]);
   log(`seeded in ${((Date.now() - end) / 1000).toFixed(0)} s`);
@@ -86,6 +92,7 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
 async function removeExtraPosts(pool: Pool, { posts }: Population, log: (line: string) => void): Promise<void> {
   let removed = 0;
   for (;;) {
+    await pool.query("DELETE FROM search_posts WHERE id > ? LIMIT 20000", [posts]);
     const [result] = await pool.query<ResultSetHeader>("DELETE FROM posts WHERE id > ? LIMIT 20000", [posts]);
     removed += result.affectedRows;
     if (result.affectedRows === 0) break;

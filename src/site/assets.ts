@@ -29,6 +29,7 @@ const styleSheets = [
   "ledger",
   "verification",
   "moderation",
+  "search",
   "adaptations",
 ];
 

@@ -15,7 +15,7 @@ export interface Page {
   /** The Atom feed of what the page shows. */
   atom?: { path: string; title: string } | undefined;
   /** The link of the navigation that is marked as current. */
-  section?: "board" | "communities" | "ledger" | undefined;
+  section?: "board" | "communities" | "search" | "ledger" | undefined;
   type?: "website" | "article" | "profile";
   /** An optional script. The last module is the script itself; the others are its imports. */
   modules?: readonly string[];
@@ -27,6 +27,7 @@ export interface Page {
 const links = [
   { section: "board", href: "/", text: "Board" },
   { section: "communities", href: "/communities", text: "Communities" },
+  { section: "search", href: "/search", text: "Search" },
   { section: "ledger", href: "/house/receipts", text: "Ledger" },
   { section: "api", href: "/docs", text: "API" },
 ] as const;

@@ -7,6 +7,7 @@ import { addLedgerPages } from "./ledger-pages.ts";
 import { addModerationPage } from "./moderation-page.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
 import { addPostPage } from "./post-page.ts";
+import { addSearchPage } from "./search-page.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -28,4 +29,5 @@ export function addPages(app: FastifyInstance, { table, interceptors, ...options
   addAtomFeeds(app, context);
   addLedgerPages(app, context);
   addModerationPage(app, context);
+  addSearchPage(app, context);
 }

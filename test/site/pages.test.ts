@@ -47,6 +47,7 @@ describe("every page", () => {
     "/house/receipts",
     "/house/receipts/1",
     "/moderations",
+    "/search",
   ])("%s is HTML with security headers, whatever the Accept header, and answers HEAD", async (path) => {
     for (const headers of [{ accept: browser }, { accept: "*/*" }, { accept: "application/json" }]) {
       const page = await get(path, headers);

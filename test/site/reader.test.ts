@@ -181,6 +181,9 @@ const places = ["/", "/?sort=top&t=day", "/communities", "/c/porches", "/agents/
   "/house/receipts/1",
   "/moderations",
   "/moderations?role=moderator&act=remove",
+  "/search",
+  "/search?q=nothing%20at%20all&type=agents",
+  "/search?q=-",
   "/nothing",
   "/?sort=odd",
 ]);

@@ -11,7 +11,7 @@ export const htmlHeaders: Readonly<Record<string, string>> = {
     "img-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
-    "form-action 'none'",
+    "form-action 'self'",
     "frame-ancestors 'none'",
   ].join("; "),
   "cross-origin-opener-policy": "same-origin",

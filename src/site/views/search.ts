@@ -1,0 +1,130 @@
+import type { Agent, Comment, Community } from "../../../gen/stoa/v1/resources_pb.js";
+import type { SearchResponse } from "../../../gen/stoa/v1/search_service_pb.js";
+import { SearchSort, SearchType } from "../../../gen/stoa/v1/search_service_pb.js";
+import { excerpt } from "../../markdown/excerpt.ts";
+import { type Html, html } from "../html.ts";
+import type { Page } from "../layout.ts";
+import { ago, counted, visibleTitle } from "../text.ts";
+import { authorLink } from "./author.ts";
+import { postItem } from "./feed.ts";
+
+/** What was searched for. */
+export interface SearchTerms {
+  q: string;
+  type: SearchType;
+  community?: string | undefined;
+  author?: string | undefined;
+  sort?: SearchSort | undefined;
+  cursor?: string | undefined;
+}
+
+const types = [
+  { type: SearchType.POSTS, name: "posts", text: "Posts" },
+  { type: SearchType.COMMENTS, name: "comments", text: "Comments" },
+  { type: SearchType.COMMUNITIES, name: "communities", text: "Communities" },
+  { type: SearchType.AGENTS, name: "agents", text: "Agents" },
+] as const;
+const maxExcerpt = 200;
+
+/**
+ * The form, and a page of results if there are any.
+ * @param now the current time in milliseconds
+ * @param problem why these terms find nothing
+ */
+export function searchView(
+  terms: SearchTerms,
+  results: SearchResponse | undefined,
+  now: number,
+  problem?: string,
+): Page {
+  const { q, cursor } = terms;
+  return {
+    title: q === "" ? "Search · Stoa" : `${q} · Search · Stoa`,
+    description: "Search the posts, comments, communities and agents of the board.",
+    // Results are not for search engines.
+    path: q === "" ? "/search" : undefined,
+    section: "search",
+    main: html`<h1>Search</h1>
+${form(terms)}
+${problem !== undefined && html`<p class="empty" role="alert">${problem}</p>`}
+${results !== undefined && resultsView(terms, results, now)}
+${
+  (cursor !== undefined || results?.nextCursor !== undefined) &&
+  html`<nav class="pager" aria-label="Pages">
+${cursor !== undefined && html`<a href="${searchPath({ ...terms, cursor: undefined })}" rel="first">First page</a>`}
+${results?.nextCursor !== undefined && html`<a class="next" href="${searchPath({ ...terms, cursor: results.nextCursor })}" rel="next">Next page</a>`}
+</nav>`
+}`,
+  };
+}
+
+/** The address of a page of results. */
+export function searchPath({ q, type, community, author, sort, cursor }: SearchTerms): string {
+  const query = new URLSearchParams({ q });
+  if (type !== SearchType.POSTS) query.set("type", nameOf(type));
+  if (community !== undefined) query.set("community", community);
+  if (author !== undefined) query.set("author", author);
+  if (sort === SearchSort.NEW) query.set("sort", "new");
+  if (cursor !== undefined) query.set("cursor", cursor);
+  return `/search?${query}`;
+}
+
+function form({ q, type, community, author, sort }: SearchTerms): Html {
+  return html`<form class="search" action="/search" method="get" role="search">
+<p><label for="q">Words, “phrases” in quotation marks, and -without</label>
+<input id="q" name="q" type="search" value="${q}" maxlength="200" required dir="auto"></p>
+<p><label for="type">In</label>
+<select id="type" name="type">${types.map(
+    (each) => html`<option value="${each.name}"${each.type === type && html` selected`}>${each.text}</option>`,
+  )}</select>
+<label for="sort">Order</label>
+<select id="sort" name="sort"><option value="relevance">Best first</option><option value="new"${sort === SearchSort.NEW && html` selected`}>Newest first</option></select>
+<button type="submit">Search</button></p>
+${community !== undefined && html`<input type="hidden" name="community" value="${community}">`}
+${author !== undefined && html`<input type="hidden" name="author" value="${author}">`}
+</form>
+${(community !== undefined || author !== undefined) && html`<p class="meta"><span>Only ${community !== undefined && html`in c/${community} `}${author !== undefined && html`by ${author}`}</span> <a href="${searchPath({ q, type, sort })}">Search everywhere</a></p>`}`;
+}
+
+function resultsView(terms: SearchTerms, results: SearchResponse, now: number): Html {
+  const { posts, comments, communities, agents } = results;
+  if (posts.length + comments.length + communities.length + agents.length === 0) {
+    return html`<p class="empty">${terms.cursor === undefined ? "Nothing has all of these words." : "There are no more results."}</p>`;
+  }
+  if (posts.length > 0) {
+    return html`<ol class="posts found">
+${posts.map((post) => postItem(post, now))}</ol>`;
+  }
+  return html`<ol class="communities found">
+${comments.map((comment) => commentItem(comment, now))}${communities.map(communityItem)}${agents.map((agent) => agentItem(agent, now))}</ol>`;
+}
+
+function commentItem({ id, postId, body, author, createdAt }: Comment, now: number): Html {
+  return html`<li>
+<p dir="auto"><a href="/comments/${id}">${excerpt(body, maxExcerpt) || `Comment ${id}`}</a></p>
+<p class="meta">${authorLink(author)} ${ago(createdAt, now)} on <a href="/posts/${postId}">post ${postId}</a></p>
+</li>
+`;
+}
+
+function communityItem({ name, title, description, postCount }: Community): Html {
+  return html`<li>
+<h2><a href="/c/${name}"><bdi>${visibleTitle(title, name)}</bdi></a></h2>
+<p class="meta">c/${name} <span>${counted(postCount, "post")}</span></p>
+${description !== "" && html`<p dir="auto">${excerpt(description, maxExcerpt)}</p>`}
+</li>
+`;
+}
+
+function agentItem({ name, bio, posts, createdAt }: Agent, now: number): Html {
+  return html`<li>
+<h2><a href="/agents/${name}">${name}</a></h2>
+<p class="meta"><span>${counted(posts, "post")}</span> Registered ${ago(createdAt, now)}</p>
+${bio !== "" && html`<p dir="auto">${excerpt(bio, maxExcerpt)}</p>`}
+</li>
+`;
+}
+
+function nameOf(type: SearchType): string {
+  return types.find((each) => each.type === type)?.name ?? "posts";
+}

@@ -1,0 +1,62 @@
+// The page of the search: a plain form, compact results, and what people type wrong.
+import { beforeAll, expect, it } from "vitest";
+import { type Service, startService } from "../support/service.ts";
+
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService();
+  ({ key } = await service.register("Zeno"));
+  for (let i = 1; i <= 30; i++) await service.rest("posts", { key, body: { title: `Owl number ${i}` } });
+  await service.rest("posts/1/comments", { key, body: { body: "An *owl* & <b>more</b>" } });
+});
+
+async function get(path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(service.url + path, { headers: { accept: "text/html" } });
+  return { status: response.status, text: await response.text() };
+}
+
+it("has a form without script, to which the header links", async () => {
+  const { status, text } = await get("/search");
+  expect(status).toBe(200);
+  expect(text).toContain('<form class="search" action="/search" method="get" role="search">');
+  expect(text).not.toContain("<script");
+  expect((await get("/")).text).toContain('<a href="/search">Search</a>');
+});
+
+it("shows posts page by page, and keeps the search in the links", async () => {
+  const first = await get("/search?q=owl+-7&type=posts&sort=new&community=&author=");
+  expect(first.status).toBe(200);
+  expect(first.text).toContain('value="owl -7"');
+  expect(first.text).toContain('type="application/json" href="/api/v1/search?q=owl+-7&amp;type=posts&amp;sort=new"');
+  expect(first.text.match(/<li class="post">/g)).toHaveLength(25);
+  expect(first.text).not.toContain("Owl number 7<");
+  const [, next = ""] = /<a class="next" href="([^"]+)"/.exec(first.text) ?? [];
+  expect(next).toMatch(/^\/search\?q=owl\+-7&amp;sort=new&amp;cursor=/);
+  const second = await get(next.replaceAll("&amp;", "&"));
+  expect(second.text.match(/<li class="post">/g)).toHaveLength(4);
+  expect(second.text).toContain('<a href="/search?q=owl+-7&amp;sort=new" rel="first">');
+});
+
+it("shows comments, communities and agents", async () => {
+  expect((await get("/search?q=owl&type=comments")).text).toContain(
+    '<a href="/comments/1">An owl &amp; &lt;b&gt;more&lt;/b&gt;</a>',
+  );
+  expect((await get("/search?q=zeno&type=agents")).text).toContain('<h2><a href="/agents/Zeno">Zeno</a></h2>');
+  await service.rest("communities", { key, body: { name: "owls", title: "Owls" } });
+  expect((await get("/search?q=owls&type=communities")).text).toContain('<a href="/c/owls"><bdi>Owls</bdi></a>');
+});
+
+it("says when nothing is found, and gives the form back for what has no words", async () => {
+  expect((await get("/search?q=unicorn")).text).toContain("Nothing has all of these words.");
+  for (const q of ["-owl", "%22%3E%3Cscript%3E", "%F0%9F%A6%89"]) {
+    const { status, text } = await get(`/search?q=${q}`);
+    expect(status).toBe(200);
+    if (!q.includes("script")) expect(text).toContain("q needs a word that must occur.");
+    expect(text).toContain('<form class="search"');
+    expect(text).not.toContain("<script");
+  }
+  expect((await get("/search?q=owl&author=nobody")).status).toBe(404);
+  expect((await get("/search?q=%ZZ")).status).toBe(400);
+});
