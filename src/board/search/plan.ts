@@ -15,7 +15,9 @@ export type SearchPlan =
 /** How many of the newest items tell how common a word is. */
 const sampleSize = 1_000;
 /** A word is common if more than this share of the items holds it. */
-const commonShare = 0.02;
+const commonShare = 0.04;
+/** Items are read one by one if more than this share of them matches: a page of 25 is full after 1,250 of them. */
+const scannedShare = 0.02;
 /** How many words are looked at. The index gets no others. */
 const maxWords = 8;
 
@@ -32,16 +34,16 @@ export async function planSearch(
   const all = await sampleNewest(db, everywhere, candidates, sampleSize);
   const isRestricted = scope.communityId !== undefined || scope.authorId !== undefined;
   const here = isRestricted ? await sampleNewest(db, scope, [], sampleSize) : all;
-  if (isCommon(here.matches, here.items)) return { by: "scan" };
+  if (isAbove(scannedShare, here.matches, here.items)) return { by: "scan" };
   const by = sort === "new" ? "newest" : "rank";
-  const rare = candidates.filter((_, index) => !isCommon(all.holding[index] as number, all.items));
+  const rare = candidates.filter((_, index) => !isAbove(commonShare, all.holding[index] as number, all.items));
   if (rare.length > 0) return { by, words: rare };
   if (here.items < sampleSize) return { by: "scan" };
   const lowest = all.holding.indexOf(Math.min(...all.holding));
   return { by, words: [candidates[lowest] as string] };
 }
 
-/** Of few items, none is common: the index is small. */
-function isCommon(count: number, items: number): boolean {
-  return items >= sampleSize && count > items * commonShare;
+/** Of few items, no share is large: the index is small. */
+function isAbove(share: number, count: number, items: number): boolean {
+  return items >= sampleSize && count > items * share;
 }
