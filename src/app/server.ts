@@ -3,6 +3,7 @@ import { addOpenApiRoutes } from "../api-docs/openapi/routes.ts";
 import type { Board } from "../board/board.ts";
 import { InboxStreams } from "../board/inbox/streams.ts";
 import { WriteLimits } from "../board/write-limits.ts";
+import { boundReads } from "../calls/reads.ts";
 import type { Config } from "../config/config.ts";
 import { ClientAddresses } from "../http/admission/client-address.ts";
 import type { GaugeSource } from "../http/metrics/metrics.ts";
@@ -41,7 +42,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
   const { rateLimits, registration } = config;
   const policies = rateLimits && createPolicies(rateLimits);
   const newAgentPolicies = rateLimits ? createNewAgentPolicies(rateLimits, config.newAgentLimits) : {};
-  const table = createServiceTable({
+  const services = createServiceTable({
     board,
     ledger,
     inboxes: new InboxStreams(database.db, board, shutdown.signal),
@@ -50,6 +51,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     registration,
     writeLimits: policies && new WriteLimits(policies, newAgentPolicies),
   });
+  const table = boundReads(services);
   const site = new Site({ siteUrl, now: times.now, registration: registration.mode });
   const server = await createServer({
     table,
@@ -66,8 +68,8 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
         siteUrl,
         guide: () => guide.text("skill.md", siteUrl()),
       });
-      const services = table.services.map(({ service }) => service);
-      addOpenApiRoutes(app, services, mode, siteUrl);
+      const described = table.services.map(({ service }) => service);
+      addOpenApiRoutes(app, described, mode, siteUrl);
     },
     isSecure: parts.siteUrl.startsWith("https://"),
     log,

@@ -7,6 +7,7 @@ import type { Binding } from "../contract/bindings.ts";
 import type { Captured } from "../contract/path-template.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
+import type { SharedForms } from "./shared-forms.ts";
 
 /** An internal service that holds the operator token. */
 export const operator = Symbol("operator");
@@ -49,6 +50,8 @@ export class RequestContext {
   target: Target | undefined = undefined;
   /** The RPC that a message of MCP calls, as a tool or to read a resource. */
   tool: DescMethod | undefined = undefined;
+  /** Set if the response is shared with other requests: what they have made of it. */
+  sharedForms: SharedForms | undefined = undefined;
   /** What became of the request so far; undefined until a call or an error reply has set it. */
   outcome: Outcome | undefined = undefined;
   /** Whether the caller was at fault when the call failed; undefined where no call has begun. */

@@ -5,14 +5,12 @@ import { accessOf } from "../contract/rules.ts";
 import { errorStatus, StoaError, StoredDamage } from "../errors.ts";
 import { requestOf } from "./context.ts";
 import { toConnectError, toStoaError } from "./error-mapping.ts";
-import { boundLargeReads } from "./large-reads.ts";
-import type { ServiceTable } from "./service-table.ts";
 
 type AnyRequest = UnaryRequest | StreamRequest;
 
 /** The chain that every call runs through, whatever its protocol; the first interceptor is the outermost. */
-export function createInterceptors(table: ServiceTable): Interceptor[] {
-  return [mapErrors, requireCaller, validate, boundLargeReads(table)];
+export function createInterceptors(): Interceptor[] {
+  return [mapErrors, requireCaller, validate];
 }
 
 /**

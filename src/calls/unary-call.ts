@@ -9,6 +9,8 @@ export interface CallInit {
   url: string;
   headers: () => Headers;
   request: RequestContext;
+  /** When it aborts, the call ends; the request's own signal by default. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface Reply {
@@ -16,6 +18,8 @@ export interface Reply {
   /** The headers that the call has set; undefined where it has set none. */
   headers: Headers | undefined;
 }
+
+export type UnaryCall = (message: Message, init: CallInit) => Promise<Reply>;
 
 type UnaryImplementation = (message: Message, context: HandlerContext) => Promise<Message> | Message;
 type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;
@@ -28,7 +32,7 @@ export function createUnaryCall(
   rpc: DescMethod,
   implementation: Implementation,
   interceptors: readonly Interceptor[],
-): (message: Message, init: CallInit) => Promise<Reply> {
+): UnaryCall {
   if (!isUnary(rpc)) throw new Error(`${rpc.parent.typeName}.${rpc.name} is not unary.`);
   const invoke = implementation[rpc.localName] as UnaryImplementation | undefined;
   if (invoke === undefined) throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
@@ -74,7 +78,7 @@ class RestCall implements UnaryRequest, HandlerContext {
     this.message = message;
     this.requestMethod = init.method;
     this.url = init.url;
-    this.signal = init.request.signal;
+    this.signal = init.signal ?? init.request.signal;
     this.values = contextValuesOf(init.request);
     this.#headers = init.headers;
   }

@@ -1,8 +1,9 @@
 import { type DescField, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../gen/google/api/http_pb.js";
-import { success_status } from "../../gen/stoa/v1/options_pb.js";
+import { Access, success_status } from "../../gen/stoa/v1/options_pb.js";
 import { compilePathTemplate, type PathTemplate } from "./path-template.ts";
+import { accessOf } from "./rules.ts";
 
 /** One way to call an RPC over REST, from its google.api.http annotation. */
 export interface Binding {
@@ -67,4 +68,14 @@ function mustHave(message: DescMethod["input"], name: string): DescField {
   const field = message.fields.find((each) => each.name === name);
   if (field === undefined) throw new Error(`${message.typeName} has no field ${name}.`);
   return field;
+}
+
+/** Whether a binding is a read that anybody may make. Pages of other origins may read its response. */
+export function isPublicRead({ rpc, httpMethod }: Binding): boolean {
+  return httpMethod === "GET" && accessOf(rpc) === Access.PUBLIC;
+}
+
+/** Whether the responses of a binding have an ETag. */
+export function isTaggedRead(binding: Binding): boolean {
+  return isPublicRead(binding) && binding.rpc.methodKind === "unary";
 }

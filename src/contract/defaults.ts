@@ -24,6 +24,13 @@ export function enumDefault<Enum extends number>(field: DescField): Enum {
   return value.number as Enum;
 }
 
+/** How the contract's default of a field reads as a value of a message; undefined if there is none. */
+export function defaultOf(field: DescField): string | undefined {
+  const text = textOf(field);
+  if (text === "") return undefined;
+  return field.fieldKind === "enum" ? String(enumDefault(field)) : text;
+}
+
 function textOf(field: DescField): string {
   return getOption(field, default_value);
 }

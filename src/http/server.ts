@@ -31,7 +31,7 @@ import { addHealthRoutes } from "./health/routes.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import { addMetricsRoute } from "./metrics/routes.ts";
 import { Port, type PortOptions } from "./port/port.ts";
-import { compressLargeReplies } from "./replies/compression.ts";
+import { compressLargeReplies, minCompressed } from "./replies/compression.ts";
 import { hasGoodHost } from "./requests/host.ts";
 import { requestIdOf } from "./requests/request-id.ts";
 import { RequestLog } from "./requests/request-log.ts";
@@ -131,7 +131,7 @@ export async function createServer({
       sendError(reply as never, known, errorStatus[known.code]);
     },
   });
-  const interceptors = createInterceptors(table);
+  const interceptors = createInterceptors();
   const readiness = new Readiness(checkReady, log, shutdown);
   const tools = createToolServices(table, readiness, shutdown);
   const addresses = new ClientAddresses(trustProxy, () =>
@@ -153,7 +153,7 @@ export async function createServer({
   });
   addCommonHooks(app, { methods, requestLog, admission, pages, metrics, shutdown });
   compressLargeReplies(app);
-  await app.register(compress, { threshold: 1024, encodings: ["br", "gzip", "deflate"] });
+  await app.register(compress, { threshold: minCompressed, encodings: ["br", "gzip", "deflate"] });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, admission, streams, heartbeatMs }));
   await app.register(async (rpc) =>
     addRpcRoutes(rpc, { table, tools, interceptors, admission, streams, readMaxBytes: bodyLimit }),

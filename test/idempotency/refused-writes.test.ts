@@ -73,7 +73,7 @@ async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotenc
   if (apiKey !== undefined) request.caller = await authenticate(apiKey, rpc);
   const service = table.services.find(({ service }) => service === rpc.parent);
   if (service === undefined) throw new Error(`There is no ${rpc.parent.typeName}.`);
-  const make = createUnaryCall(rpc, service.implementation, createInterceptors(table));
+  const make = createUnaryCall(rpc, service.implementation, createInterceptors());
   const headers = () => new Headers(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey });
   const reply = await make(create(rpc.input, init), { method: "POST", url: "/", headers, request });
   const isReplayed = reply.headers?.get("idempotency-replayed") === "true";

@@ -131,11 +131,13 @@ const headers = {
     schema: { const: "damaged" },
   },
   ETag: {
-    description: "A strong tag of the response, for `If-None-Match`. Absent for a damaged receipt.",
+    description: "A tag of the response, for `If-None-Match`. Receipts have strong tags. Absent for a damaged receipt.",
     schema: text,
   },
   "Cache-Control": {
-    description: "The response never changes, and may be cached for a year. `no-store` for a damaged receipt.",
+    description:
+      "`no-cache`: ask with `If-None-Match` before each use. A receipt never changes, and may be cached for a year. `no-store`" +
+      " for a damaged receipt.",
     required: true,
     schema: text,
   },

@@ -1,7 +1,6 @@
-import { type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
-import { immutable } from "../../../gen/stoa/v1/options_pb.js";
-import { type Binding, fieldAt } from "../../contract/bindings.ts";
+import { type Binding, fieldAt, isTaggedRead } from "../../contract/bindings.ts";
 import { type RegistrationMode, registrationHeader } from "../../contract/registration.ts";
 import { isIdempotentByKey, isRegistration } from "../../contract/rules.ts";
 import { isQueryField, resumingField } from "../../transcoding/index.ts";
@@ -72,7 +71,7 @@ function headersOf(binding: Binding, registration: RegistrationMode): Schema[] {
     const description = "The registration token, which the operator of this server gives out. It is a secret.";
     headers.push({ name: registrationHeader, in: "header", required: true, description, schema: { type: "string" } });
   }
-  if (getOption(binding.rpc, immutable)) {
+  if (isTaggedRead(binding)) {
     const description =
       "The `ETag` of a response that you have. If it has not changed, the response is 304 without a body.";
     headers.push({ name: "If-None-Match", in: "header", description, schema: { type: "string" } });

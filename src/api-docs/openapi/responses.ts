@@ -2,7 +2,7 @@ import { type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf
 import { immutable, media_type } from "../../../gen/stoa/v1/options_pb.js";
 import { ReceiptSchema } from "../../../gen/stoa/v1/receipt_pb.js";
 import { isServerStreaming } from "../../calls/stream-call.ts";
-import type { Binding } from "../../contract/bindings.ts";
+import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
 import { isIdempotentByKey } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";
 import { commonHeaders, errorResponses, errorsOf, type Surroundings } from "./errors.ts";
@@ -15,10 +15,10 @@ export function responsesOf(
   { responses, registration }: Surroundings,
 ): Schema {
   const { rpc, status } = binding;
-  const isImmutable = getOption(rpc, immutable);
+  const isTagged = isTaggedRead(binding);
   const headers = {
     ...commonHeaders,
-    ...(isImmutable
+    ...(isTagged
       ? { ETag: { $ref: "#/components/headers/ETag" }, "Cache-Control": { $ref: "#/components/headers/Cache-Control" } }
       : {}),
     ...(isIdempotentByKey(rpc)
@@ -26,10 +26,12 @@ export function responsesOf(
       : {}),
   };
   const mayBeDamaged =
-    isImmutable || listsReceipts(rpc) ? { "Stoa-Receipt": { $ref: "#/components/headers/Stoa-Receipt" } } : {};
+    getOption(rpc, immutable) || listsReceipts(rpc)
+      ? { "Stoa-Receipt": { $ref: "#/components/headers/Stoa-Receipt" } }
+      : {};
   return {
     [status]: { ...success(binding, components), headers: { ...headers, ...mayBeDamaged } },
-    ...(isImmutable ? { 304: { description: "You already have this response.", headers } } : {}),
+    ...(isTagged ? { 304: { description: "You already have this response.", headers } } : {}),
     ...errorResponses(errorsOf(binding, registration), responses),
   };
 }

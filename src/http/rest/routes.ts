@@ -1,13 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import type { Target } from "../../calls/context.ts";
 import { toStoaError } from "../../calls/error-mapping.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
-import { type Binding, bindingsOf } from "../../contract/bindings.ts";
-import { accessOf } from "../../contract/rules.ts";
+import { type Binding, bindingsOf, isPublicRead } from "../../contract/bindings.ts";
 import { notFound } from "../../errors.ts";
 import { readRequest, splitTarget } from "../../transcoding/index.ts";
 import type { Admission } from "../admission/admission.ts";
@@ -173,10 +171,6 @@ function toHeaders(raw: IncomingHttpHeaders): Headers {
 
 function hasPublicRead(byMethod: ReadonlyMap<string, Endpoint[]>): boolean {
   return [...byMethod.values()].flat().some(({ binding }) => isPublicRead(binding));
-}
-
-function isPublicRead({ rpc, httpMethod }: Binding): boolean {
-  return httpMethod === "GET" && accessOf(rpc) === Access.PUBLIC;
 }
 
 function allowAnyOrigin(reply: FastifyReply): FastifyReply {

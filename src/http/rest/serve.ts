@@ -1,10 +1,11 @@
+import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Implementation } from "../../calls/service-table.ts";
 import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
 import { type CallInit, createUnaryCall } from "../../calls/unary-call.ts";
-import type { Binding } from "../../contract/bindings.ts";
+import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encodeMessage, largeLength, type ReadRequest } from "../../transcoding/index.ts";
@@ -33,13 +34,22 @@ export function createServe(
 }
 
 function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>): Serve {
-  const write = createWriter(binding);
+  const encode = createEncoder(binding);
+  const isTagged = isTaggedRead(binding);
   return async ({ message, warnings }, init, request, reply) => {
     const response = await call(message, init);
     if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
-    const tag = response.headers?.get("etag");
+    const make = () => encode(response.message, warnings);
+    // Warnings are about this request alone, so such a response is encoded for it alone.
+    const forms = warnings.length === 0 ? request.context.sharedForms : undefined;
+    const encoded = forms === undefined ? make() : forms.get(encode, make);
+    let tag = response.headers?.get("etag");
+    if (isTagged && tag == null && !response.headers?.has("cache-control")) {
+      tag = encoded.tag;
+      reply.header("etag", tag).header("cache-control", "no-cache");
+    }
     if (tag && matchesEtag(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
-    return write(reply, response.message, warnings);
+    return reply.code(binding.status).header("content-type", encoded.contentType).send(encoded.bytes);
   };
 }
 
@@ -57,32 +67,46 @@ async function* map<T, U>(items: AsyncIterable<T>, change: (item: T) => U): Asyn
   for await (const item of items) yield change(item);
 }
 
-type Write = (reply: FastifyReply, message: Message, warnings: readonly string[]) => FastifyReply;
+type Encode = (message: Message, warnings: readonly string[]) => EncodedResponse;
+
+/** A response as it is sent. */
+class EncodedResponse {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+  #tag: string | undefined;
+
+  constructor(contentType: string, bytes: Buffer) {
+    this.contentType = contentType;
+    this.bytes = bytes;
+  }
+
+  /** An entity tag of these bytes. It is weak, because all content encodings of the response share it. */
+  get tag(): string {
+    this.#tag ??= `W/"${hash("sha1", this.bytes, "base64url")}"`;
+    return this.#tag;
+  }
+}
 
 /**
- * How a binding's responses are written: JSON with `ok` first and warnings last, or the bytes of a google.api.HttpBody as
+ * How a binding's responses are encoded: JSON with `ok` first and warnings last, or the bytes of a google.api.HttpBody as
  * they are. Warnings are about this request, so they are no part of a stored response.
  */
-function createWriter(binding: Binding): Write {
+function createEncoder(binding: Binding): Encode {
   const { desc, select } = responseOf(binding);
-  const { status } = binding;
   if (desc.typeName === "google.api.HttpBody") {
-    return (reply, message) => {
+    return (message) => {
       const { contentType, data } = select(message) as Message & { contentType: string; data: Uint8Array };
-      return reply
-        .code(status)
-        .header("content-type", contentType || "application/octet-stream")
-        .send(Buffer.from(data));
+      return new EncodedResponse(contentType || "application/octet-stream", Buffer.from(data));
     };
   }
   if (desc.fields.some(({ name }) => name === "warnings")) throw new Error(`${desc.typeName} may not have warnings.`);
   const textLength = createTextLength(desc);
-  return (reply, message, warnings) => {
+  return (message, warnings) => {
     const selected = select(message);
     const members: Record<string, unknown> = { ok: true, ...encodeMessage(desc, selected) };
     if (warnings.length > 0) members.warnings = warnings;
-    const json =
-      textLength !== undefined && textLength(selected) > largeLength ? encodeInParts(members) : JSON.stringify(members);
-    return reply.code(status).header("content-type", "application/json; charset=utf-8").send(json);
+    const isLarge = textLength !== undefined && textLength(selected) > largeLength;
+    const bytes = isLarge ? encodeInParts(members) : Buffer.from(JSON.stringify(members));
+    return new EncodedResponse("application/json; charset=utf-8", bytes);
   };
 }

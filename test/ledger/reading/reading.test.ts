@@ -151,7 +151,7 @@ describe("a reply that never changes", () => {
     async (path) => {
       const { headers } = await service.rest(path, { headers: { "if-none-match": "*" } });
       expect([headers.get("etag"), headers.get("cache-control")]).not.toContain("public, max-age=31536000, immutable");
-      expect(headers.get("etag")).toBeNull();
+      expect(headers.get("etag") ?? "W/").toMatch(/^W\//);
     },
   );
 });

@@ -1,0 +1,86 @@
+import type { DescField, DescMethod, Message } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { defaultOf } from "../contract/defaults.ts";
+import { accessOf, isWrite } from "../contract/rules.ts";
+import { createTextLength } from "../contract/text-length.ts";
+import { requestOf } from "./context.ts";
+import { boundLargeReads } from "./large-reads.ts";
+import type { ServiceTable } from "./service-table.ts";
+import { SharedForms } from "./shared-forms.ts";
+import { SharedReads } from "./shared-reads.ts";
+import { type CallInit, createUnaryCall, type Reply, type UnaryCall } from "./unary-call.ts";
+
+/** What callers share: the response, and what they make of it. */
+type SharedReply = Reply & { forms?: SharedForms };
+type Invoke = (message: Message, context: HandlerContext) => Promise<Message>;
+
+/**
+ * The same services, with a bound on what reads cost: identical public reads that wait share one read and its response, and
+ * replies with lists are made in turns (`boundLargeReads`). Reads are identical if their requests mean the same, whatever
+ * their protocol and spelling. Limits, logs and request ids stay each caller's own.
+ * @throws Error where an implementation is missing
+ */
+export function boundReads(table: ServiceTable): ServiceTable {
+  const turns = [boundLargeReads(table)];
+  const services = table.services.map(({ service, implementation }) => {
+    const bounded: Record<string, unknown> = { ...implementation };
+    for (const rpc of service.methods.filter(({ methodKind }) => methodKind === "unary")) {
+      const isShared = isShareable(rpc);
+      if (!isShared && createTextLength(rpc.output) === undefined) continue;
+      const call = createUnaryCall(rpc, implementation, turns);
+      bounded[rpc.localName] = toInvoke(isShared ? share(rpc, call) : call);
+    }
+    return { service, implementation: bounded };
+  });
+  return { ...table, services };
+}
+
+function share(rpc: DescMethod, call: UnaryCall): (message: Message, init: CallInit) => Promise<SharedReply> {
+  const keyOf = createKey(rpc.input.fields);
+  const reads = new SharedReads<SharedReply>();
+  return (message, init) => {
+    const together = async (signal: AbortSignal): Promise<SharedReply> => {
+      const reply = await call(message, { ...init, headers: () => new Headers(), signal });
+      return { ...reply, forms: new SharedForms() };
+    };
+    const { signal = init.request.signal } = init;
+    return reads.get(keyOf(message), { signal, alone: () => call(message, init), together });
+  };
+}
+
+/** Makes a call from within another call. */
+function toInvoke(call: (message: Message, init: CallInit) => Promise<SharedReply>): Invoke {
+  return async (message, context) => {
+    const { requestMethod, url, requestHeader, values, signal } = context;
+    const request = requestOf(values);
+    const reply = await call(message, { method: requestMethod, url, headers: () => requestHeader, request, signal });
+    if (reply.headers) for (const [name, value] of reply.headers) context.responseHeader.set(name, value);
+    request.sharedForms = reply.forms;
+    return reply.message;
+  };
+}
+
+/** Whether an RPC is a read whose response depends on its request and on what is stored, and on nothing else. */
+function isShareable(rpc: DescMethod): boolean {
+  return (
+    accessOf(rpc) === Access.PUBLIC &&
+    !isWrite(rpc) &&
+    rpc.input.fields.every(({ fieldKind }) => fieldKind === "scalar" || fieldKind === "enum")
+  );
+}
+
+/** Makes a function that says what a request means: an absent field means its default. */
+function createKey(fields: readonly DescField[]): (message: Message) => string {
+  const parts = fields.map((field) => [field.localName, defaultOf(field)] as const);
+  return (message) => {
+    let key = "";
+    for (const [name, byDefault] of parts) {
+      const value = (message as Message & Record<string, unknown>)[name];
+      const text = value === undefined ? byDefault : String(value);
+      // The length keeps values apart, whatever characters they hold.
+      key += text === undefined ? "-" : `${text.length}:${text}`;
+    }
+    return key;
+  };
+}

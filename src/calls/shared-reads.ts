@@ -1,0 +1,113 @@
+import { TurnScheduler } from "../timing/turn-scheduler.ts";
+import { createDeferred, type Deferred } from "../timing/wait.ts";
+
+/** A read that hangs holds up others for this long at most, in milliseconds. Then the next one begins beside it. */
+const maxWaitMs = 100;
+/** How many callers continue in one turn of the event loop. Each of them writes a reply. */
+const callersPerTurn = 32;
+
+/** How one caller makes a read. */
+export interface SharedRead<T> {
+  /** When it aborts, this caller waits no longer. The others are not affected. */
+  signal: AbortSignal;
+  /** Makes the read for this caller alone. */
+  alone: () => Promise<T>;
+  /** Makes the read for several callers. The signal aborts when none of them waits any longer. */
+  together: (signal: AbortSignal) => Promise<T>;
+}
+
+/** A caller that waits for the next read. */
+interface Waiter<T> extends Deferred<T> {
+  read: SharedRead<T>;
+}
+
+/**
+ * Lets identical reads that wait share one read, exactly: a caller that comes while a read runs waits for the next one, which
+ * begins after the caller came. So nobody gets a state that is older than the moment of asking, and nothing is ever kept.
+ * A caller that finds no read running makes its own at once.
+ */
+export class SharedReads<T> {
+  /** The newest read that runs, by what is read, with the callers that wait for the one after it. */
+  readonly #running = new Map<string, Batch<T>>();
+  readonly #turns = new TurnScheduler(callersPerTurn);
+
+  /**
+   * @param key says what is read
+   * @throws what the read fails with, the same for all who share it; the signal's reason
+   */
+  get(key: string, read: SharedRead<T>): Promise<T> {
+    const next = this.#running.get(key);
+    return next === undefined ? this.#run(key, read.alone) : next.join(read);
+  }
+
+  /** How many different reads run now, for tests. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  async #run(key: string, make: () => Promise<T>): Promise<T> {
+    const next = new Batch<T>((work) => this.#run(key, work), this.#turns);
+    this.#running.set(key, next);
+    try {
+      return await make();
+    } finally {
+      // A later read has taken the place if this one took longer than the others would wait.
+      if (this.#running.get(key) === next) this.#running.delete(key);
+      next.begin();
+    }
+  }
+}
+
+/** The callers that wait for one read. It begins once. */
+class Batch<T> {
+  readonly #run: (work: () => Promise<T>) => Promise<T>;
+  readonly #turns: TurnScheduler;
+  readonly #waiters = new Set<Waiter<T>>();
+  #timer: NodeJS.Timeout | undefined;
+  #hasBegun = false;
+  /** Ends the read when nobody waits for it any longer. */
+  #controller: AbortController | undefined;
+
+  constructor(run: (work: () => Promise<T>) => Promise<T>, turns: TurnScheduler) {
+    this.#run = run;
+    this.#turns = turns;
+  }
+
+  join(read: SharedRead<T>): Promise<T> {
+    const { signal } = read;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const deferred = createDeferred<T>({ signal, onSettled: () => this.#leave(waiter) });
+    const waiter = Object.assign(deferred, { read });
+    this.#waiters.add(waiter);
+    this.#timer ??= setTimeout(() => this.begin(), maxWaitMs);
+    return waiter.promise;
+  }
+
+  begin(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const [first, second] = this.#waiters;
+    if (first === undefined || this.#hasBegun) return;
+    this.#hasBegun = true;
+    if (second === undefined) {
+      this.#run(first.read.alone).then(first.resolve, first.reject);
+      return;
+    }
+    const controller = new AbortController();
+    this.#controller = controller;
+    this.#run(() => first.read.together(controller.signal)).then(
+      (result) => this.#settle((waiter) => waiter.resolve(result)),
+      (error) => this.#settle((waiter) => waiter.reject(error)),
+    );
+  }
+
+  #leave(waiter: Waiter<T>): void {
+    this.#waiters.delete(waiter);
+    if (this.#waiters.size === 0) this.#controller?.abort(waiter.read.signal.reason);
+  }
+
+  #settle(settle: (waiter: Waiter<T>) => void): void {
+    this.#controller = undefined;
+    for (const waiter of this.#waiters) this.#turns.run(() => settle(waiter));
+  }
+}

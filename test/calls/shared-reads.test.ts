@@ -1,0 +1,159 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { SharedReads } from "../../src/calls/shared-reads.ts";
+
+/** A read that ends when the test says so. */
+interface Run {
+  kind: "alone" | "together";
+  resolve(value: string): void;
+  reject(reason: unknown): void;
+  signal: AbortSignal | undefined;
+}
+
+function createReads() {
+  const reads = new SharedReads<string>();
+  const runs: Run[] = [];
+  const start = (kind: Run["kind"], signal?: AbortSignal) =>
+    new Promise<string>((resolve, reject) => runs.push({ kind, resolve, reject, signal }));
+  const get = (key = "a", signal = new AbortController().signal) => {
+    const reading = reads.get(key, { signal, alone: () => start("alone"), together: (all) => start("together", all) });
+    reading.catch(() => {});
+    return reading;
+  };
+  return { reads, runs, get };
+}
+
+/** Lets everything run that can run now. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("identical reads", () => {
+  it("share the next read, which begins after they came", async () => {
+    const { runs, get } = createReads();
+    const first = get();
+    const others = [get(), get(), get()];
+    expect(runs.map(({ kind }) => kind)).toEqual(["alone"]);
+    runs[0]?.resolve("old");
+    expect(await first).toBe("old");
+    await turn();
+    expect(runs.map(({ kind }) => kind)).toEqual(["alone", "together"]);
+    // This one came after the shared read began, so it needs another.
+    const late = get();
+    runs[1]?.resolve("new");
+    expect(await Promise.all(others)).toEqual(["new", "new", "new"]);
+    await turn();
+    runs[2]?.resolve("newest");
+    expect(await late).toBe("newest");
+  });
+
+  it("are made alone by a caller that nobody waits with", async () => {
+    const { reads, runs, get } = createReads();
+    const first = get();
+    const second = get();
+    runs[0]?.resolve("1");
+    await first;
+    await turn();
+    expect(runs.map(({ kind }) => kind)).toEqual(["alone", "alone"]);
+    runs[1]?.resolve("2");
+    expect(await second).toBe("2");
+    await turn();
+    expect(reads.size).toBe(0);
+  });
+
+  it("fail together", async () => {
+    const { reads, runs, get } = createReads();
+    const first = get();
+    const others = [get(), get()];
+    runs[0]?.reject(new Error("alone"));
+    await expect(first).rejects.toThrow("alone");
+    await turn();
+    const failure = new Error("together");
+    runs[1]?.reject(failure);
+    for (const each of others) await expect(each).rejects.toBe(failure);
+    await turn();
+    expect(reads.size).toBe(0);
+  });
+
+  it("of other things are not held up", async () => {
+    const { runs, get } = createReads();
+    get("a");
+    get("b");
+    expect(runs.length).toBe(2);
+  });
+});
+
+describe("a caller that leaves", () => {
+  it("ends its own wait alone", async () => {
+    const { runs, get } = createReads();
+    get();
+    const leaving = new AbortController();
+    const [gone, staying, other] = [get("a", leaving.signal), get(), get()];
+    runs[0]?.resolve("1");
+    await turn();
+    leaving.abort(new Error("left"));
+    await expect(gone).rejects.toThrow("left");
+    expect(runs[1]?.signal?.aborted).toBe(false);
+    runs[1]?.resolve("2");
+    expect(await Promise.all([staying, other])).toEqual(["2", "2"]);
+  });
+
+  it("ends the read if it was the last one", async () => {
+    const { runs, get } = createReads();
+    get();
+    const leaving = new AbortController();
+    get("a", leaving.signal);
+    get("a", leaving.signal);
+    runs[0]?.resolve("1");
+    await turn();
+    leaving.abort(new Error("left"));
+    expect(runs[1]?.signal?.aborted).toBe(true);
+  });
+
+  it("before the read begins causes none", async () => {
+    const { reads, runs, get } = createReads();
+    get();
+    const leaving = new AbortController();
+    get("a", leaving.signal);
+    leaving.abort(new Error("left"));
+    await expect(get("a", leaving.signal)).rejects.toThrow("left");
+    runs[0]?.resolve("1");
+    await turn();
+    expect(runs.length).toBe(1);
+    expect(reads.size).toBe(0);
+  });
+});
+
+describe("a read that hangs", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it("holds up the next one for a moment only", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { reads, runs, get } = createReads();
+    const hung = get();
+    const others = [get(), get()];
+    vi.advanceTimersByTime(99);
+    expect(runs.length).toBe(1);
+    vi.advanceTimersByTime(1);
+    runs[1]?.resolve("2");
+    expect(await Promise.all(others)).toEqual(["2", "2"]);
+    // A read may begin while the first one still hangs, and nothing is left of it when it ends.
+    const later = get();
+    runs[2]?.resolve("3");
+    expect(await later).toBe("3");
+    runs[0]?.resolve("1");
+    expect(await hung).toBe("1");
+    expect(reads.size).toBe(0);
+  });
+
+  it("lets callers join that come when those before have left", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { runs, get } = createReads();
+    get();
+    const leaving = new AbortController();
+    get("a", leaving.signal);
+    leaving.abort(new Error("left"));
+    vi.advanceTimersByTime(100);
+    const next = get();
+    vi.advanceTimersByTime(100);
+    runs[1]?.resolve("2");
+    expect(await next).toBe("2");
+  });
+});
