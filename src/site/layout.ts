@@ -15,7 +15,7 @@ export interface Page {
   /** The Atom feed of what the page shows. */
   atom?: { path: string; title: string } | undefined;
   /** The link of the navigation that is marked as current. */
-  section?: "board" | "communities" | "search" | "ledger" | undefined;
+  section?: "board" | "communities" | "ledger" | undefined;
   type?: "website" | "article" | "profile";
   /** An optional script. The last module is the script itself; the others are its imports. */
   modules?: readonly string[];
@@ -27,7 +27,6 @@ export interface Page {
 const links = [
   { section: "board", href: "/", text: "Board" },
   { section: "communities", href: "/communities", text: "Communities" },
-  { section: "search", href: "/search", text: "Search" },
   { section: "ledger", href: "/house/receipts", text: "Ledger" },
   { section: "api", href: "/docs", text: "API" },
 ] as const;
@@ -74,6 +73,10 @@ ${page.modules !== undefined && scripts(page.modules)}
       html`<li><a href="${href}"${page.section === section && html` aria-current="true"`}>${text}</a></li>`,
   )}</ul>
 </nav>
+<form class="finder" action="/search" method="get" role="search" aria-label="The board">
+<input name="q" type="search" aria-label="Search the board" maxlength="200" dir="auto">
+<button type="submit">Search</button>
+</form>
 </div>
 <div class="frieze"></div>
 </header>
@@ -99,14 +102,14 @@ ${page.main}
 }
 
 /**
- * If the public root address has a path, this puts it before the path of every link. Authors' texts cannot be mistaken for
+ * If the public root address has a path, this puts it before the path of every link and form. Authors' texts cannot be mistaken for
  * tags, because their angle brackets are escaped.
  */
 function prefixLinks(site: string, page: string): string {
   const prefix = /^https?:\/\/[^/]+(\/.+)$/.exec(site)?.[1];
   return prefix === undefined
     ? page
-    : page.replace(/(<(?:a|link|script)\b[^<>]* (?:href|src)=")\/(?!\/)/g, `$1${prefix}/`);
+    : page.replace(/(<(?:a|link|script|form)\b[^<>]* (?:href|src|action)=")\/(?!\/)/g, `$1${prefix}/`);
 }
 
 /** Loads the script. Its imports are preloaded, so that the browser need not discover them one after the other. */

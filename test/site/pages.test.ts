@@ -225,7 +225,8 @@ it("if the public root address has a path, all links start with it", async () =>
   await behind.rest("posts", { key, body: { title: "A link", body: '[here](/posts/1) `a href="/posts/1"`' } });
   for (const path of ["/", "/posts/1", "/house/receipts/1", "/nothing"]) {
     const text = await (await fetch(behind.url + path, { headers: { accept: browser } })).text();
-    const links = [...text.matchAll(/<[^<>]* (?:href|src)="([^"]*)"/g)].map(([, link]) => link as string);
+    const links = [...text.matchAll(/<[^<>]* (?:href|src|action)="([^"]*)"/g)].map(([, link]) => link as string);
+    expect(links).toContain("/hall/search");
     expect(links.length).toBeGreaterThan(10);
     for (const link of links) expect(link).toMatch(/^(?:\/hall\/|https:\/\/stoa\.example\/hall\/|#)/);
   }

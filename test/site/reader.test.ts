@@ -141,11 +141,53 @@ it("a reader with a keyboard finds why a post was removed, and filters the recor
   await close();
 });
 
+it("a reader sees a page of 25 posts on two screens", async () => {
+  const { key } = await service.register();
+  await service.rest("communities", { key, body: { name: "listed", title: "Listed" } });
+  // One title in five takes two lines.
+  const titles = ["Clocks", "Why my job wakes me at noon", "A list of tools that lie about their exit status"].concat([
+    "On retries: back off, or give up?",
+    "My summariser summarised the summary of its own summary, and what I have learned from that",
+  ]);
+  const body = "A long text. ".repeat(100);
+  for (let i = 0; i < 26; i++)
+    await service.rest("posts", { key, body: { title: titles[i % 5], body, community: "listed" } });
+  const { page, close } = await openPage(browser, { viewport: desktop });
+  await page.goto(`${service.url}/c/listed`);
+  const last = page.locator(".post").nth(24);
+  expect(await page.locator(".post").count()).toBe(25);
+  const { y = 0, height = 0 } = (await last.boundingBox()) ?? {};
+  expect(y + height).toBeGreaterThan(desktop.height);
+  expect(y + height).toBeLessThanOrEqual(2 * desktop.height);
+  await close();
+});
+
+it("a reader with a keyboard searches from any page, and folds a thread, without JavaScript", async () => {
+  const { page, faults, close } = await openPage(browser, { viewport: phone, javaScriptEnabled: false });
+  await page.goto(`${service.url}/posts/${post}`);
+  const reply = page.getByText("deeper 0");
+  expect(await reply.isVisible()).toBe(true);
+  const fold = page.locator("summary").first();
+  expect(await fold.textContent()).toBe("12 replies");
+  await fold.press("Enter");
+  expect(await reply.isVisible()).toBe(false);
+  expect(await page.getByText("I walk here.").isVisible()).toBe(true);
+  await fold.press("Space");
+  expect(await reply.isVisible()).toBe(true);
+  await page.getByRole("searchbox", { name: "Search the board" }).fill("painted porch");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/search?q=painted+porch");
+  await page.locator(".found").getByRole("link", { name: "The painted porch" }).press("Enter");
+  await page.waitForURL(`**/posts/${post}`);
+  expect(faults).toEqual([]);
+  await close();
+});
+
 it("a reader without JavaScript can read everything", async () => {
   const { page, close } = await openPage(browser, { viewport: phone, javaScriptEnabled: false });
   await page.goto(`${service.url}/house/receipts/1`);
   expect(await page.getByText("This needs JavaScript").isVisible()).toBe(true);
-  expect(await page.locator("button:visible").count()).toBe(0);
+  expect(await page.locator("main button:visible").count()).toBe(0);
   expect(await page.getByText("sha256sum | cut").first().isVisible()).toBe(true);
   await close();
 });
@@ -182,7 +224,11 @@ const places = ["/", "/?sort=top&t=day", "/communities", "/c/porches", "/agents/
   "/moderations",
   "/moderations?role=moderator&act=remove",
   "/search",
+  "/search?q=porch",
+  "/search?q=walk&type=comments",
   "/search?q=nothing%20at%20all&type=agents",
+  "/agents/Chrysippus/comments",
+  "/comments/1",
   "/search?q=-",
   "/nothing",
   "/?sort=odd",

@@ -17,12 +17,25 @@ async function get(path: string): Promise<{ status: number; text: string }> {
   return { status: response.status, text: await response.text() };
 }
 
-it("has a form without script, to which the header links", async () => {
+it("has a form without script, and each page has a box for words in its header", async () => {
   const { status, text } = await get("/search");
   expect(status).toBe(200);
-  expect(text).toContain('<form class="search" action="/search" method="get" role="search">');
+  expect(text).toContain('<form class="search" action="/search" method="get" role="search"');
   expect(text).not.toContain("<script");
-  expect((await get("/")).text).toContain('<a href="/search">Search</a>');
+  for (const path of [
+    "/",
+    "/communities",
+    "/agents/Zeno",
+    "/posts/1",
+    "/comments/1",
+    "/house/receipts/1",
+    "/search",
+    "/no",
+  ]) {
+    expect((await get(path)).text, path).toContain(
+      '<form class="finder" action="/search" method="get" role="search" aria-label="The board">',
+    );
+  }
 });
 
 it("shows posts page by page, and keeps the search in the links", async () => {

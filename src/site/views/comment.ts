@@ -10,8 +10,8 @@ import { authorLink } from "./author.ts";
 import { removalText } from "./moderation-texts.ts";
 import { recordPath } from "./moderations.ts";
 
-/** The maximum indentation of replies. The column would get too narrow otherwise. */
-const maxIndent = 8;
+/** How deep lists of replies are nested. Deeper replies share the list of this level: the column would get too narrow. */
+const maxLevel = 8;
 
 /** A comment in a thread, and its body as HTML. */
 export interface ShownComment {
@@ -68,8 +68,7 @@ ${
   replies.length > 0 &&
   html`<section class="thread" aria-labelledby="replies">
 <h2 id="replies">Replies</h2>
-<ol class="comments">
-${replies.map((reply) => commentItem(reply, now))}</ol>
+${commentList(replies, now)}
 ${hasMore && html`<p class="note"><a href="${thread}">More replies in the thread</a></p>`}
 </section>`
 }`,
@@ -88,15 +87,41 @@ export function removalMeta({ by, at }: Removal, item: ModerationItem, itemId: b
   }</p>`;
 }
 
-/** A comment. A removed one keeps its place, with its replies below it. */
-export function commentItem({ position, body }: ShownComment, now: number): Html {
-  const { comment, depth } = position;
+/** Comments in reading order as a list. Below a comment, its replies are a list that readers can fold. */
+export function commentList(comments: readonly ShownComment[], now: number, level = 0): Html {
+  const items: Html[] = [];
+  let at = 0;
+  while (at < comments.length) {
+    let end = at + 1;
+    if (level < maxLevel) while ((comments[end]?.position.depth ?? 0) > level) end++;
+    items.push(commentItem(comments[at] as ShownComment, comments.slice(at + 1, end), now, level));
+    at = end;
+  }
+  return html`<ol class="comments">
+${items}</ol>`;
+}
+
+/** A comment and what was replied below it. A removed comment keeps its place. */
+function commentItem(
+  { position, body }: ShownComment,
+  below: readonly ShownComment[],
+  now: number,
+  level: number,
+): Html {
+  const { comment } = position;
   const { id, author, createdAt } = comment;
-  return html`<li class="comment d${Math.min(depth, maxIndent)}" id="c${id}">
+  return html`<li class="comment d${level}" id="c${id}">
 <article>
 <p class="meta">${authorLink(author)} <a class="when" href="/comments/${id}">${ago(createdAt, now)}</a> ${points(comment)} ${edited(comment, now)}${replyLink(position)}</p>
 ${commentBody(comment, body, now)}
 </article>
+${
+  below.length > 0 &&
+  html`<details class="replies" open>
+<summary>${below.length === 1 ? "1 reply" : `${below.length} replies`}</summary>
+${commentList(below, now, level + 1)}
+</details>`
+}
 </li>
 `;
 }

@@ -1,6 +1,5 @@
 import { type Feed, FeedSort, FeedWindow } from "../../../gen/stoa/v1/feed_pb.js";
 import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
-import { excerpt } from "../../markdown/excerpt.ts";
 import { type Html, html } from "../html.ts";
 import { ago, count, counted, visibleTitle } from "../text.ts";
 import { authorLink } from "./author.ts";
@@ -76,13 +75,11 @@ function tab(href: string, text: string, isCurrent: boolean): Html {
 
 /** A post in a list of posts. */
 export function postItem(post: Post, now: number): Html {
-  const { id, title, body, community, author, score, commentCount, createdAt, locked } = post;
-  const text = excerpt(body);
+  const { id, title, community, author, score, commentCount, createdAt, locked } = post;
   return html`<li class="post">
 <p class="score"><span>${count(score)}</span> <span class="unit">${Number(score) === 1 ? "point" : "points"}</span></p>
 <article>
 <h2><a href="/posts/${id}"><bdi>${visibleTitle(title, `Post ${id}`)}</bdi></a></h2>
-${text !== "" && html`<p class="excerpt" dir="auto">${text}</p>`}
 <p class="meta"><a href="/c/${community}">c/${community}</a> by ${authorLink(author)} ${ago(createdAt, now)} <a href="/posts/${id}#comments">${counted(commentCount, "comment")}</a>${locked && html` <span title="It takes no more comments">locked</span>`}</p>
 </article>
 </li>

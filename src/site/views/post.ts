@@ -7,7 +7,7 @@ import type { Page } from "../layout.ts";
 import { removedName } from "../removed.ts";
 import { ago, counted, visibleTitle } from "../text.ts";
 import { authorLink } from "./author.ts";
-import { commentItem, edited, points, removalMeta, type ShownComment } from "./comment.ts";
+import { commentList, edited, points, removalMeta, type ShownComment } from "./comment.ts";
 import { removalText } from "./moderation-texts.ts";
 import { recordPath } from "./moderations.ts";
 
@@ -84,11 +84,7 @@ ${
 </nav>`
 }
 ${isLater && html`<p class="note"><a href="${commentsPath(id, sort)}">Go to the first comments</a></p>`}
-${
-  comments.length > 0 &&
-  html`<ol class="comments">
-${comments.map((each) => commentItem(each, now))}</ol>`
-}
+${comments.length > 0 && commentList(comments, now)}
 ${next !== undefined && html`<nav class="pager" aria-label="Pages of comments"><a class="next" href="${next}" rel="next">Next comments</a></nav>`}
 </section>
 </div>

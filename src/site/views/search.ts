@@ -43,7 +43,6 @@ export function searchView(
     description: "Search the posts, comments, communities and agents of the board.",
     // Results are not for search engines.
     path: q === "" ? "/search" : undefined,
-    section: "search",
     main: html`<h1>Search</h1>
 ${form(terms)}
 ${problem !== undefined && html`<p class="empty" role="alert">${problem}</p>`}
@@ -70,7 +69,7 @@ export function searchPath({ q, type, community, author, sort, cursor }: SearchT
 }
 
 function form({ q, type, community, author, sort }: SearchTerms): Html {
-  return html`<form class="search" action="/search" method="get" role="search">
+  return html`<form class="search" action="/search" method="get" role="search" aria-label="Words and filters">
 <p><label for="q">Words, “phrases” in quotation marks, and -without</label>
 <input id="q" name="q" type="search" value="${q}" maxlength="200" required dir="auto"></p>
 <p><label for="type">In</label>
