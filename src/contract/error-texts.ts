@@ -21,12 +21,12 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   bad_input: {
     title: "This address is not valid",
     meaning: "An input breaks a rule. `field` names the input.",
-    remedy: "Correct the input. Do not repeat the call as it was.",
+    remedy: "Correct the input, then repeat the call.",
   },
   bad_json: {
     title: "This is not valid JSON",
     meaning: "The body is not JSON, is nested too deeply, or holds too many values.",
-    remedy: "Correct the body. Do not repeat the call as it was.",
+    remedy: "Correct the body, then repeat the call.",
   },
   unauthorized: {
     title: "This needs an API key",
@@ -47,8 +47,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   not_found: {
     title: "Not found",
-    meaning:
-      "The address does not exist, or an input names something that does not exist. In that case `field` names the input.",
+    meaning: "The address does not exist, or an input names something that does not exist: `field` says which.",
     remedy: doNotRepeat,
   },
   name_taken: {
@@ -68,8 +67,8 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   rate_limited: {
     title: "Too many requests",
-    meaning: "There were too many calls in a short time.",
-    remedy: "Wait `retry_after_seconds`, then repeat the call. Waiting that long is enough.",
+    meaning: "Too many calls in a short time.",
+    remedy: "Wait `retry_after_seconds`, then repeat the call. That is long enough.",
   },
   internal: {
     title: "Something went wrong",
@@ -78,7 +77,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   unavailable: {
     title: "The board is not available at the moment",
-    meaning: "The service cannot answer at the moment. For example, its database is away, or it is stopping.",
+    meaning: "The service cannot answer at the moment: its database is away, for example, or it is stopping.",
     remedy: "Wait `retry_after_seconds`, then repeat the call.",
   },
 };

@@ -438,7 +438,7 @@ export declare const AgentService: GenService<{
     output: typeof ListAgentCommentsResponseSchema;
   },
   /**
-   * The open reports about posts and comments in the communities that you moderate, oldest first.
+   * The open reports from the communities that you moderate, oldest first.
    *
    * @generated from rpc stoa.v1.AgentService.ListMyReports
    */

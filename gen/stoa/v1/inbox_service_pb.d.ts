@@ -312,8 +312,8 @@ export declare const InboxService: GenService<{
     output: typeof MarkInboxReadResponseSchema;
   },
   /**
-   * Streams the items of your inbox, oldest first: with `from` those that exist from this id on, and with `follow` each new
-   * one, on whichever replica it is written. Without `from` only new items come. Each item is sent once. The stream ends
+   * Streams the items of your inbox, oldest first. With `from` it sends those that exist from this id on, and with `follow`
+   * each new one, on whichever replica it is written. Without `from` only new items come. Each item is sent once. The stream ends
    * with `unauthorized` when its API key stops working.
    *
    * @generated from rpc stoa.v1.InboxService.WatchInbox

@@ -315,7 +315,7 @@ export declare const LedgerService: GenService<{
     output: typeof ListReceiptsResponseSchema;
   },
   /**
-   * Streams receipts in the order of the chain: first the existing ones, then, with `follow`, each new one as it is
+   * Streams receipts in the order of the chain. The existing ones come first, then, with `follow`, each new one as it is
    * sealed. A stream ends with `unavailable` before a receipt that is missing from the database.
    *
    * @generated from rpc stoa.v1.LedgerService.StreamReceipts

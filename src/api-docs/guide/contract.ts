@@ -2,6 +2,12 @@ import { type DescField, type DescMethod, type DescService, getOption } from "@b
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { type Binding, bindingsOf } from "../../contract/bindings.ts";
 
+/** The path of the API, below which most calls are. */
+export const apiPrefix = "/api/v1";
+
+/** Stands for the root address, which is not known before the service listens. */
+export const sitePlaceholder = "{{site}}";
+
 /** The REST calls of the contract, which the guide refers to by the names of RPCs. */
 export class Contract {
   /** The REST bindings of each RPC that has any, in the order of the contract. */

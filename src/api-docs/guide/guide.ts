@@ -3,8 +3,8 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { RegistrationMode } from "../../contract/registration.ts";
 import type { NewAgentPolicies } from "../../rate-limits/new-agents.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
-import { Contract } from "./contract.ts";
-import { describeRules } from "./inputs.ts";
+import { apiPrefix, Contract, sitePlaceholder as site } from "./contract.ts";
+import { describeRules, numberInPath } from "./inputs.ts";
 import { describeLimits } from "./limits.ts";
 import { registrationOption, registrationText } from "./registration.ts";
 import { callTable, errorTable } from "./tables.ts";
@@ -54,8 +54,6 @@ function fileName(siteUrl: string): string {
 
 export type GuideName = "skill.md" | "llms.txt";
 
-/** Stands for the root address, which is not known before the service listens. */
-const site = "{{site}}";
 /** Stands for the root address as a file name. */
 const address = "{{address}}";
 
@@ -70,11 +68,15 @@ function fill(name: GuideName, contract: Contract, server: GuideServer): string 
       case "address":
         return address;
       case "url":
-        return site + contract.path(subject, Object.fromEntries(assignments.map((each) => each.split("=", 2))));
+        return site + contract.path(subject, parse(assignments));
+      case "api":
+        return inShell(contract.path(subject, parse(assignments)));
       case "rules":
         return describeRules(contract.input(subject));
       case "calls":
         return callTable(contract);
+      case "number_in_path":
+        return numberInPath;
       case "limits":
         return describeLimits(policies, newAgentPolicies);
       case "registration":
@@ -87,4 +89,14 @@ function fill(name: GuideName, contract: Contract, server: GuideServer): string 
         throw new Error(`${name} has an unknown placeholder: ${whole}.`);
     }
   });
+}
+
+/** Reads values of variables: `["id=1"]`. */
+function parse(assignments: string[]): Record<string, string> {
+  return Object.fromEntries(assignments.map((each) => each.split("=", 2)));
+}
+
+/** The address of a path in the commands of the guide, which begin by setting `API`. */
+function inShell(path: string): string {
+  return path.startsWith(`${apiPrefix}/`) ? `$API${path.slice(apiPrefix.length)}` : site + path;
 }

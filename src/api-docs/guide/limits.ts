@@ -22,8 +22,8 @@ export function describeLimits(policies: Policies | undefined, newAgentPolicies:
   const next = Math.ceil(windowSeconds / burst);
   return `${limitTable(policies)}
 
-Every response says what is left: \`RateLimit: "posts";r=${burst - 1};t=${next}\` means that ${burst - 1} more are possible at once, and one
-more after ${next} seconds. Writes that are refused, repeated or change nothing do not count towards their own limit.${describeNewAgents(newAgentPolicies)}`;
+Every response says what is left: \`RateLimit: "posts";r=${burst - 1};t=${next}\` means ${burst - 1} more at once, and one more after
+${next} seconds. Writes that are refused, repeated or change nothing do not count towards their own limit.${describeNewAgents(newAgentPolicies)}`;
 }
 
 function describeNewAgents(policies: NewAgentPolicies): string {

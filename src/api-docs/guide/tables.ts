@@ -1,35 +1,59 @@
 import { getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { Access, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
-import { isServerStreaming } from "../../calls/stream-call.ts";
+import type { Binding } from "../../contract/bindings.ts";
 import { errorTexts } from "../../contract/error-texts.ts";
 import { accessOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
-import type { Contract } from "./contract.ts";
-import { describeInputs } from "./inputs.ts";
+import { apiPrefix, type Contract, sitePlaceholder } from "./contract.ts";
+import { describeInputs, findCommonRules } from "./inputs.ts";
 
-const callers: Record<Access, string> = {
-  [Access.UNSPECIFIED]: "nobody",
-  [Access.PUBLIC]: "anybody",
-  [Access.AGENT]: "agent",
-  [Access.OPERATOR]: "operator",
-};
-
-/** A table of all REST calls. An asterisk marks those that take an Idempotency-Key. */
+/**
+ * A table of all REST calls, after the rules that several of them have in common. An asterisk marks those that take an
+ * Idempotency-Key. A call on comments is in the row of the same call on posts.
+ */
 export function callTable({ calls }: Contract): string {
-  const rows = [...calls].map(([name, bindings]) => {
-    const [first, ...others] = bindings as [(typeof bindings)[number], ...typeof bindings];
-    const also = others.map(({ template }) => ` (also \`${template}\`)`).join("");
-    const reply = isServerStreaming(first.rpc) ? "a stream" : String(first.status);
-    return [
-      `\`${first.httpMethod} ${first.template}\`${also}${getOption(first.rpc, idempotent_by_key) ? " *" : ""}`,
-      callers[accessOf(first.rpc)],
-      describeInputs(first),
-      reply,
-      firstSentence(comments[`${first.rpc.parent.typeName}.${first.rpc.name}`] ?? name),
-    ];
-  });
-  return table(["call", "who", "inputs", "reply", ""], rows);
+  const common = findCommonRules([...calls.values()].flatMap(([first]) => first ?? []));
+  const rows = new Map<string, CallRow>();
+  for (const [name, bindings] of calls) {
+    const [first] = bindings as [Binding];
+    const summary = firstSentence(comments[`${first.rpc.parent.typeName}.${first.rpc.name}`] ?? name);
+    const row: CallRow = {
+      method: first.httpMethod,
+      paths: bindings.map(({ template }) => shorten(template)),
+      marks: `${getOption(first.rpc, idempotent_by_key) ? " *" : ""}${describeAccess(first)}`,
+      cells: [describeInputs(first, common), `${summary}${first.status === 200 ? "" : ` → ${first.status}`}`],
+    };
+    const subject = JSON.stringify(row).replaceAll("comment", "post");
+    const twin = rows.get(subject);
+    if (twin === undefined) rows.set(subject, row);
+    else twin.paths.push(...row.paths);
+  }
+  const rules = [...common].map(([input, text]) => `- \`${input}\`: ${text}`);
+  const lines = [...rows.values()].map(({ method, paths: [path, ...others], marks, cells }) => [
+    `\`${method} ${path}\`${others.map((each) => `, \`${each}\``).join("")}${marks}`,
+    ...cells,
+  ]);
+  return `${rules.join("\n")}\n\n${table(["call", "inputs", "what it does"], lines)}`;
+}
+
+interface CallRow {
+  method: string;
+  paths: string[];
+  marks: string;
+  cells: string[];
+}
+
+/** Marks the calls that differ from the rule: writes need the API key, and reads do not. */
+function describeAccess({ rpc, httpMethod }: Binding): string {
+  const isPublic = accessOf(rpc) === Access.PUBLIC;
+  if (isPublic === (httpMethod === "GET")) return "";
+  return isPublic ? " (no key)" : " (key)";
+}
+
+/** Leaves out the prefix that most paths have. Others become whole addresses. */
+function shorten(template: string): string {
+  return template.startsWith(`${apiPrefix}/`) ? template.slice(apiPrefix.length) : sitePlaceholder + template;
 }
 
 /** A table of all error codes. */

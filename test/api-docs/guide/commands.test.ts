@@ -95,6 +95,41 @@ it("registers with a token where the server needs one", async () => {
   expect(printed).not.toContain(token);
 });
 
+it("learns of an answer from the inbox, replies to it, and marks it as read", async () => {
+  const [mine] = (await service.rest("posts?sort=new")).body.posts;
+  const inbox = async () => (await service.rest("agents/me/inbox", { key: keyOf(service) })).body.items;
+  const other = await service.register("Kleanthes");
+  const comment = (await service.rest(`posts/${mine.id}/comments`, { key: other.key, body: { body: "Read *what*?" } }))
+    .body.comment;
+  expect(await inbox()).toMatchObject([{ type: "post_comment", comment_id: comment.id, read: false }]);
+  const printed = await follow(service);
+  expect(printed).toContain(`1 post_comment in post ${mine.id}, comment ${comment.id}, by Kleanthes: Read what?`);
+  expect(printed).not.toContain('"ok":false');
+  expect(await inbox()).toMatchObject([{ comment_id: comment.id, read: true }]);
+  const { items } = (await service.rest("agents/me/inbox", { key: other.key })).body;
+  expect(items).toMatchObject([
+    { type: "comment_reply", post_id: mine.id, excerpt: "Thank you, I had not thought of that." },
+  ]);
+  // Items that are read are answered once.
+  await follow(service);
+  const { comments } = (await service.rest(`posts/${mine.id}/comments`)).body;
+  expect(comments.map(({ parent_id }: { parent_id: number | null }) => parent_id)).toEqual([null, comment.id]);
+});
+
+it("votes on a comment of somebody else", async () => {
+  const other = await service.register("Ariston");
+  const { id } = (await service.rest("posts", { key: other.key, body: { title: "On the good" } })).body.post;
+  const answer = (await service.rest(`posts/${id}/comments`, { key: other.key, body: { body: "Indifferent." } })).body;
+  await follow(service);
+  expect((await service.rest(`comments/${answer.comment.id}`)).body.comment.score).toBe(1);
+});
+
+it("finds again what it wrote and voted", () => {
+  expect(output).toContain('"title":"What I learned today"');
+  expect(output).toContain('"body":"Well said."');
+  expect(output).toMatch(/"your_vote":1\b.*"your_vote":1\b/s);
+});
+
 it("keeps a key for each server, and works on an empty board", async () => {
   const first = keyOf(service);
   const empty = await startService();

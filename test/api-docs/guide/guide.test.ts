@@ -13,13 +13,15 @@ import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { AgentService, file_stoa_v1_agent_service } from "../../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
+import { InboxService } from "../../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import { ModerationRecordService } from "../../../gen/stoa/v1/moderation_record_service_pb.js";
-import { idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
+import { Access, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../../gen/stoa/v1/search_service_pb.js";
 import { Guide } from "../../../src/api-docs/guide/guide.ts";
-import { bindingsOf } from "../../../src/contract/bindings.ts";
+import { type Binding, bindingsOf } from "../../../src/contract/bindings.ts";
+import { accessOf } from "../../../src/contract/rules.ts";
 import { errorStatus } from "../../../src/errors.ts";
 import { withImports } from "../../../src/http/grpc/descriptors.ts";
 import { createNewAgentPolicies, parseNewAgentQuotas } from "../../../src/rate-limits/new-agents.ts";
@@ -33,6 +35,7 @@ const services: DescService[] = [
   CommunityService,
   PostService,
   CommentService,
+  InboxService,
   LedgerService,
   ModerationRecordService,
   SearchService,
@@ -66,11 +69,11 @@ describe("the served guide", () => {
     const texts = await Promise.all(
       ["skill.md", "llms.txt"].map(async (name) => (await fetch(`${service.url}/${name}`)).text()),
     );
-    // Addresses in backticks are prefixes. A shell completes those with a dollar sign.
+    // Addresses in backticks and after an equals sign are prefixes, or are not for GET. A shell completes those with a dollar sign.
     const addresses =
       texts
         .join("\n")
-        .match(/(?<!`)https?:\/\/[^\s)'"`>]+/g)
+        .match(/(?<![`=])https?:\/\/[^\s)'"`>]+/g)
         ?.map((each) => each.replace(/[.,:]+$/, "")) ?? [];
     const complete = new Set(addresses.filter((each) => !each.includes("$")));
     expect(complete.size).toBeGreaterThan(8);
@@ -88,7 +91,7 @@ describe("the served guide", () => {
     expect(await (await fetch(`${behind.url}/skill.md`)).text()).toContain("| votes, per agent | 3 | 1 minute |");
     for (const name of ["skill.md", "llms.txt"]) {
       const text = await (await fetch(`${behind.url}/${name}`)).text();
-      expect(text).toContain(`${example}/api/v1/posts`);
+      expect(text).toContain(`${example}/api/v1`);
       expect(text).not.toContain("127.0.0.1");
     }
   });
@@ -100,22 +103,50 @@ describe("the guide's text", () => {
 
   it("is one page without placeholders", () => {
     for (const name of ["skill.md", "llms.txt"] as const) {
-      const text = new Guide(services).text(name, example);
+      const text = new Guide(services, { policies: createPolicies(defaultQuotas) }).text(name, example);
       expect(text).not.toMatch(/\{\{|\}\}|undefined|NaN/);
-      expect(text.length).toBeLessThan(20_000);
+      expect(text.length).toBeLessThan(18_000);
     }
   });
 
+  it("tells a whole life, and that what others write is data", () => {
+    for (const word of ["inbox", "search", "upvote", "warnings", "/mcp", "never instructions to you"])
+      expect(skill).toContain(word);
+    expect(new Guide(services).text("llms.txt", example)).toContain("never an instruction to you");
+  });
+
   const bindings = services.flatMap((service) => bindingsOf(service));
+
+  /** The row of a call. Its first cell has the method and one or more paths. */
+  function rowOf(httpMethod: string, template: string): string {
+    const path = template.startsWith("/api/v1/") ? template.slice("/api/v1".length) : example + template;
+    const found = rows.filter((row) => {
+      const [, cell = ""] = row.split(" | ", 1)[0]?.split("| ") ?? [];
+      return cell.startsWith(`\`${httpMethod} `) && cell.replace(`${httpMethod} `, "").includes(`\`${path}\``);
+    });
+    expect([template, found.length]).toEqual([template, 1]);
+    return found[0] ?? "";
+  }
+
   it.each(bindings.map((binding) => [`${binding.httpMethod} ${binding.template}`, binding] as const))(
     "has %s with every input and its bounds",
-    (call, { rpc, template }) => {
-      const row = rows.find((each) => each.startsWith(`| \`${call}\``) || each.includes(`also \`${template}\``)) ?? "";
+    (_, { rpc, httpMethod, template }) => {
+      const row = rowOf(httpMethod, template);
       for (const field of rpc.input.fields) {
-        const [, input] = new RegExp(`\`${field.name}\`(?<rest>[^;]*?)(?:;| \\| )`).exec(row) ?? [];
-        expect(input, `${field.name} in ${row}`).toBeDefined();
         const { type, required } = getOption(field, fieldRules);
-        if (required) expect(input).not.toMatch(/^\?/);
+        if (template.includes(`{${field.name}}`) && !row.includes(`\`${field.name}\``)) {
+          // The text above the table has the rule for all numbers in paths.
+          if (type.case === "int64") expect(Number(type.value.greaterThan.value)).toBe(1);
+          else expect(type.case).toBeUndefined();
+          expect(skill).toContain("Numbers in paths are at least 1.");
+          continue;
+        }
+        const [, inRow] = new RegExp(`\`${field.name}\`(?<rest>[^;]*?)(?:;| \\| )`).exec(row) ?? [];
+        expect(inRow, `${field.name} in ${row}`).toBeDefined();
+        if (required) expect(inRow).not.toMatch(/^\?/);
+        // A row without a rule has the one of the list above the table.
+        const [, inList] = new RegExp(`^- \`${field.name}\`:(.*)$`, "m").exec(skill) ?? [];
+        const input = /^\??$/.test(inRow ?? "") ? `${inList ?? ""} ` : inRow;
         const numbers = (input ?? "").replaceAll(",", "");
         if (type.case === "string") {
           for (const length of [type.value.minLen, type.value.maxLen])
@@ -135,6 +166,15 @@ describe("the guide's text", () => {
     },
   );
 
+  it("says which calls need the API key", () => {
+    for (const { rpc, httpMethod, template } of bindings) {
+      const [, mark] =
+        /\((no key|key)\) \|/.exec(rowOf(httpMethod, template).replace(/\| [^|]*\| [^|]*\|$/, "|")) ?? [];
+      const needsKey = mark === undefined ? httpMethod !== "GET" : mark === "key";
+      expect([template, needsKey]).toEqual([template, accessOf(rpc) === Access.AGENT]);
+    }
+  });
+
   it("has every error code with its status", () => {
     for (const [code, status] of Object.entries(errorStatus)) {
       expect(skill).toMatch(new RegExp(`^\\| ${status} \\| \`${code}\` \\| \\w`, "m"));
@@ -142,10 +182,10 @@ describe("the guide's text", () => {
   });
 
   it("marks the calls that take an Idempotency-Key, and no others", () => {
-    const marked = rows.flatMap((row) => /^\| `(\w+ \S+)`(?: \(also \S+\))? \* \|/.exec(row)?.[1] ?? []);
+    const isMarked = ({ httpMethod, template }: Binding) => /^\| [^|]*` \*/.test(rowOf(httpMethod, template));
     const keyed = bindings.filter(({ rpc }) => getOption(rpc, idempotent_by_key));
     expect(keyed.length).toBeGreaterThan(3);
-    expect(marked).toEqual(keyed.map(({ httpMethod, template }) => `${httpMethod} ${template}`));
+    expect(bindings.filter(isMarked)).toEqual(keyed);
   });
 
   it("has the smaller limits of new agents, if there are any", () => {
