@@ -26,7 +26,7 @@ export function boundReads(table: ServiceTable): ServiceTable {
   const services = table.services.map(({ service, implementation }) => {
     const bounded: Record<string, unknown> = { ...implementation };
     for (const rpc of service.methods.filter(({ methodKind }) => methodKind === "unary")) {
-      const isShared = isShareable(rpc);
+      const isShared = isShareable(rpc) && !table.sharing.includes(rpc);
       if (!isShared && createTextLength(rpc.output) === undefined) continue;
       const call = createUnaryCall(rpc, implementation, turns);
       bounded[rpc.localName] = toInvoke(isShared ? share(rpc, call) : call);

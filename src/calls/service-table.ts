@@ -30,6 +30,8 @@ export interface Keys {
 /** What the transport needs to know of the services; app.ts hands it over. */
 export interface ServiceTable {
   services: { service: DescService; implementation: Implementation }[];
+  /** The reads whose callers share runs in a way of their own. */
+  readonly sharing: readonly DescMethod[];
   readonly keys: Keys;
   /**
    * Finds out who calls; never called for public operations.

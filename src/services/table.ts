@@ -79,6 +79,8 @@ export function createServiceTable({
       { service: ModerationRecordService, implementation: createModerationRecordService(board) },
       ...(operatorToken === undefined ? [] : operatorServices),
     ],
+    // A verification takes long, and its result says how old it is. So callers join the one that runs.
+    sharing: [LedgerService.method.verifyChain],
     keys,
     authenticate: (
       rpc: DescMethod,

@@ -59,7 +59,8 @@ describe("a call that is bent out of shape", () => {
       );
       const after = await rowCounts(service.db);
       for (const [table, n] of Object.entries(after)) {
-        if (table !== "votes") expect([table, n - (before[table] ?? 0)]).toEqual([table, made[table] ?? 0]);
+        if (!["votes", "comment_votes"].includes(table))
+          expect([table, n - (before[table] ?? 0)]).toEqual([table, made[table] ?? 0]);
       }
     },
   );

@@ -70,7 +70,10 @@ beforeAll(async () => {
     odd,
     odd,
   ]);
-  await pool.query("INSERT INTO removed_comments VALUES (9, 9, NULL, 1, ?, 4, 5, 'author', NULL, 6, NULL)", [odd]);
+  await pool.query("INSERT INTO removed_comments VALUES (9, 9, NULL, 1, ?, 4, 5, 'author', NULL, 6, NULL, 2, 1, 1)", [
+    odd,
+  ]);
+  await pool.query("INSERT INTO comment_votes VALUES (9, 1, -1)");
   await pool.query("INSERT INTO post_revisions VALUES (7, 9, 5)");
   await pool.query("INSERT INTO community_moderators VALUES (1, 1, 0)");
   await pool.query("INSERT INTO suspensions VALUES (1, 'other', NULL, ?, NULL, 5)", [everyByte.subarray(0, 32)]);

@@ -57,8 +57,10 @@ const createCommunity = (apiKey: string, headers = {}) =>
   });
 
 describe("while reads hold all other connections", () => {
-  const readPost = () => service.rest("posts/1");
-  const readReceipt = () => service.rest("house/receipts/1");
+  // Identical reads would share one connection.
+  let reads = 0;
+  const readPost = () => service.rest(`posts/1/comments?limit=${++reads}`);
+  const readReceipt = () => service.rest(`house/receipts?from=1&limit=${++reads}`);
 
   it("writes go on, with keys that this process knows and with others", async () => {
     const { key: unknown } = await replica.register();

@@ -73,6 +73,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     },
     checkRegistration() {},
     keys: noKeys,
+    sharing: [],
     beginCall: () => 10_000,
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };

@@ -21,6 +21,7 @@ const contract = [
   "AgentService",
   "CommentService",
   "CommunityService",
+  "InboxService",
   "LedgerService",
   "ModerationRecordService",
   "PostService",

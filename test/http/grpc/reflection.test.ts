@@ -16,6 +16,7 @@ const services = [
   "stoa.v1.AgentService",
   "stoa.v1.CommentService",
   "stoa.v1.CommunityService",
+  "stoa.v1.InboxService",
   "stoa.v1.LedgerOperatorService",
   "stoa.v1.LedgerService",
   "stoa.v1.ModerationRecordService",

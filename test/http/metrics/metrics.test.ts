@@ -157,7 +157,7 @@ describe("GET /metrics", () => {
     await waitUntil("a database that is idle", async () => String(await load()) === "0,0");
     const connection = await target.db.pool.getConnection();
     await connection.query("LOCK TABLES communities WRITE");
-    const calls = [1, 2, 3, 4, 5].map(() => target.rest("communities"));
+    const calls = [1, 2, 3, 4, 5].map((number) => target.rest(`communities/unknown-${number}`));
     // The service's own work may wait beside the calls.
     await waitUntil("calls that wait", async () => {
       const [inUse = 0, waiting = 0] = await load();

@@ -23,6 +23,7 @@ function add(...names: string[]): void {
     authenticate: async () => undefined,
     checkRegistration() {},
     keys: noKeys,
+    sharing: [],
     beginCall: () => 10_000,
   };
   const addresses = new ClientAddresses([]);
