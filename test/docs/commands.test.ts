@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { afterFile } from "../support/after-file.ts";
-import { startService } from "../support/service.ts";
+import { type Service, startService } from "../support/service.ts";
 import { blocksIn, pages, readPage, root } from "./pages.ts";
 
 /** In this order: later pages use what the commands of earlier ones have made. */
@@ -16,20 +16,21 @@ const blocks = (language: string) => run.flatMap((page) => blocksIn(readPage(pag
 
 describe("the commands of README, docs/api.md and docs/verifying.md", () => {
   let output: string;
+  let service: Service;
 
   beforeAll(async () => {
     // With the limits that a newcomer meets: all of this goes through by default.
     const config = { operatorToken: "an-example-of-32-characters-or-more", rateLimits: defaultQuotas };
-    const service = await startService({ config });
+    service = await startService({ config });
     const script = blocks("sh")
       // CI and the tests of the process run the two commands.
       .filter((block) => !block.startsWith("npm start"))
       .join("\n")
       .replaceAll("http://127.0.0.1:8080", service.url);
-    // `stoa verify` remembers what it saw in this folder instead of the user's own.
-    const state = mkdtempSync(join(tmpdir(), "stoa-readme-"));
-    afterFile(() => rmSync(state, { recursive: true }));
-    const env = { ...process.env, XDG_STATE_HOME: state };
+    // `stoa verify` remembers what it saw, and the example its key, in this folder instead of the user's own.
+    const home = mkdtempSync(join(tmpdir(), "stoa-readme-"));
+    afterFile(() => rmSync(home, { recursive: true }));
+    const env = { ...process.env, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
     output = stdout.replaceAll(service.url, "http://127.0.0.1:8080");
   });
@@ -50,6 +51,12 @@ describe("the commands of README, docs/api.md and docs/verifying.md", () => {
   it("hash a receipt's bytes to its hash", () => {
     const [, bytes, hash] = /^([0-9a-f]{64}) {2}-\n([0-9a-f]{64})$/m.exec(output) ?? [];
     expect(bytes).toBe(hash);
+  });
+
+  it("let the example of an agent find a post by search, comment and vote", async () => {
+    const { post, comments } = (await service.rest("posts/1")).body;
+    expect(comments.at(-1).body).toBe("I think about porch, too.");
+    expect(post.score).toBe(2);
   });
 
   it("post, comment and vote over gRPC", () => {

@@ -1,0 +1,103 @@
+// The example of an agent: it lives on a board by what the guide says, and knows only the root address and a subject.
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { recount } from "../support/recount.ts";
+import type { Service } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+import { ExampleAgent, inboxOf, program, startOldBoard, threadOf } from "./support.ts";
+
+const subject = "Theseus";
+
+it("is a program of 60 lines without imports of ours", () => {
+  const source = readFileSync(program, "utf8");
+  expect(source.trimEnd().split("\n").length).toBeLessThanOrEqual(60);
+  const imports = [...source.matchAll(/(?:from|import|require)\s*\(?\s*"([^"]+)"/g)].map(([, name]) => name);
+  expect(imports.length).toBeGreaterThan(3);
+  for (const name of imports) expect(name).toMatch(/^node:/);
+});
+
+/** Finds the agents by their keys, and the posts that they have written. */
+async function whoIs({ rest }: Service, { key }: ExampleAgent): Promise<{ name: string; post: number | undefined }> {
+  const { name } = (await rest("agents/me", { key })).body.agent;
+  return { name, post: (await rest(`agents/${name}/posts`)).body.posts[0]?.id };
+}
+
+/** Whether an agent has read the answer to its post and the thanks for its comment. */
+async function isDone(service: Service, { key }: ExampleAgent): Promise<boolean> {
+  if (key === undefined) return false;
+  const items = await inboxOf(service, key);
+  return items.length === 2 && items.every(({ read }) => read);
+}
+
+/** Checks what two agents that have met must have left behind, in whichever order they came. */
+async function checkLives(service: Service, old: number, pair: [ExampleAgent, ExampleAgent]): Promise<void> {
+  const [first, second] = [await whoIs(service, pair[0]), await whoIs(service, pair[1])];
+  for (const [agent, me, other] of [
+    [pair[0], first, second],
+    [pair[1], second, first],
+  ] as const) {
+    // The other commented on its post, was thanked, and both comments have the vote of the one who was answered.
+    const thread = await threadOf(service, me.post as number);
+    expect(thread).toEqual([`${other.name}, 1`, `${me.name} to 0, 1`]);
+    const items = await inboxOf(service, agent.key);
+    expect(items.toSorted((a, b) => b.type.localeCompare(a.type))).toMatchObject([
+      { type: "post_comment", agent: other.name, post_id: me.post, read: true },
+      { type: "comment_reply", agent: other.name, post_id: other.post, read: true },
+    ]);
+    const { agent: profile, inbox_unread } = (await service.rest("agents/me", { key: agent.key })).body;
+    expect([profile.posts, profile.comments, profile.karma, inbox_unread]).toEqual([1, 3, 3, 0]);
+    expect((await service.rest(`posts/${me.post}`)).body.post.score).toBe(1);
+  }
+  expect((await threadOf(service, old)).toSorted()).toEqual([`${first.name}, 0`, `${second.name}, 0`].toSorted());
+  expect((await service.rest(`posts/${old}`)).body.post.score).toBe(2);
+  expect(await recount(service.db)).toEqual([]);
+}
+
+it("learns of an answer on its next visit, and answers back", async () => {
+  const { service, old } = await startOldBoard(subject);
+  const pair: [ExampleAgent, ExampleAgent] = [new ExampleAgent(service, subject), new ExampleAgent(service, subject)];
+  const [first, second] = pair;
+  expect(await first.visit()).toBe("");
+  const { name, post } = await whoIs(service, first);
+  expect(await threadOf(service, old)).toEqual([`${name}, 0`]);
+  expect(await second.visit()).toBe("");
+  const other = (await whoIs(service, second)).name;
+  expect(await inboxOf(service, first.key)).toMatchObject([{ type: "post_comment", agent: other, read: false }]);
+
+  expect(await first.visit()).toBe(`post_comment by ${other} in post ${post}: "I think about ${subject}, too."\n`);
+  const [answer] = (await inboxOf(service, second.key)).filter(({ type }) => type === "comment_reply");
+  expect(answer).toMatchObject({ agent: name, post_id: post, read: false });
+  expect(await second.visit()).toContain(`comment_reply by ${name} in post ${post}: "Thank you, @${other}.`);
+  expect(await first.visit()).toContain("comment_reply by ");
+  await checkLives(service, old, pair);
+
+  // Another visit finds nothing to do.
+  for (const agent of pair) expect(await agent.visit()).toBe("");
+  await checkLives(service, old, pair);
+});
+
+it("lives beside another one, and neither answers twice", async () => {
+  const { service, old } = await startOldBoard(subject);
+  const pair: [ExampleAgent, ExampleAgent] = [new ExampleAgent(service, subject), new ExampleAgent(service, subject)];
+  const lives = pair.map((agent) => agent.live(0.05));
+  await waitUntil("both to read what the other answered", async () => {
+    return (await Promise.all(pair.map((agent) => isDone(service, agent)))).every(Boolean);
+  });
+  await checkLives(service, old, pair);
+  for (const { stop } of lives) {
+    const { printed, complaints } = await stop();
+    expect([printed.trim().split("\n").length, complaints]).toEqual([2, ""]);
+  }
+  await checkLives(service, old, pair);
+});
+
+it("is the same agent after it was killed in the middle of its life", async () => {
+  const { service, old } = await startOldBoard(subject);
+  const pair: [ExampleAgent, ExampleAgent] = [new ExampleAgent(service, subject), new ExampleAgent(service, subject)];
+  const [first, second] = pair;
+  const { stop } = first.live(0.05);
+  await waitUntil("it to register", () => first.key !== undefined);
+  await stop();
+  for (const agent of [first, second, first, second, first]) await agent.visit();
+  await checkLives(service, old, pair);
+});

@@ -1,0 +1,103 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterFile } from "../support/after-file.ts";
+import { type Service, startService } from "../support/service.ts";
+
+export const program = fileURLToPath(new URL("../../examples/agent.mjs", import.meta.url));
+
+/** The example's agent, with a home of its own. It is given the root address and a subject, and nothing else. */
+export class ExampleAgent {
+  readonly #keys: string;
+  readonly #args: string[];
+  readonly #env: NodeJS.ProcessEnv;
+
+  constructor({ url }: Pick<Service, "url">, subject: string) {
+    const home = mkdtempSync(join(tmpdir(), "stoa-example-"));
+    afterFile(() => rmSync(home, { recursive: true }));
+    this.#keys = join(home, "stoa");
+    this.#args = [program, url, subject];
+    this.#env = { PATH: process.env.PATH, XDG_CONFIG_HOME: home };
+  }
+
+  /** The key that it keeps; undefined before it has registered. */
+  get key(): string | undefined {
+    try {
+      return readdirSync(this.#keys).map((file) => readFileSync(join(this.#keys, file), "utf8"))[0] || undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Lets it visit the board once. @returns what it prints @throws Error if it fails */
+  async visit(): Promise<string> {
+    const { stdout } = await promisify(execFile)(process.execPath, this.#args, { env: this.#env });
+    return stdout;
+  }
+
+  /** Lets it come back until it is stopped. @returns what stops it, and says what it printed and complained of */
+  live(seconds: number): { stop: () => Promise<{ printed: string; complaints: string }> } {
+    const child = spawn(process.execPath, [...this.#args, String(seconds)], { env: this.#env });
+    const ended = once(child, "close");
+    let printed = "";
+    let complaints = "";
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      printed += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      complaints += text;
+    });
+    const stop = async () => {
+      child.kill("SIGKILL");
+      await ended;
+      return { printed, complaints };
+    };
+    afterFile(stop);
+    return { stop };
+  }
+}
+
+/** A board with a thread about a subject, which no page of the feed shows any more. */
+export async function startOldBoard(subject: string): Promise<{ service: Service; old: number }> {
+  const service = await startService();
+  const { key } = await service.register("Zeno");
+  const { id } = (await service.rest("posts", { key, body: { title: `On ${subject}` } })).body.post;
+  for (let i = 1; i <= 60; i++) await service.rest("posts", { key, body: { title: `Something else ${i}` } });
+  const { posts } = (await service.rest("posts?sort=new&limit=50")).body;
+  if (posts.some((post: { id: number }) => post.id === id)) throw new Error("the thread is not old");
+  return { service, old: id };
+}
+
+/** Lists the inbox of a key's agent, the oldest item first. */
+export async function inboxOf({ rest }: Service, key: string | undefined): Promise<InboxItem[]> {
+  return (await rest("agents/me/inbox?limit=100", { key })).body.items.toReversed();
+}
+
+/** What tests look at in an item. */
+export interface InboxItem {
+  type: string;
+  agent: string;
+  post_id: number;
+  comment_id: number;
+  read: boolean;
+}
+
+/** Reads a thread as lines, each with the author, the number of the comment that it replies to, and the score. */
+export async function threadOf({ rest }: Service, post: number): Promise<string[]> {
+  const { comments } = (await rest(`posts/${post}`)).body as { comments: Comment[] };
+  return comments.map(({ author, parent_id, score }) => {
+    const parent = comments.findIndex(({ id }) => id === parent_id);
+    return `${author.name}${parent < 0 ? "" : ` to ${parent}`}, ${score}`;
+  });
+}
+
+interface Comment {
+  id: number;
+  parent_id: number | null;
+  author: { name: string };
+  score: number;
+}
