@@ -52,9 +52,11 @@ function share(rpc: DescMethod, call: UnaryCall): (message: Message, init: CallI
 /** Makes a call from within another call. */
 function toInvoke(call: (message: Message, init: CallInit) => Promise<SharedReply>): Invoke {
   return async (message, context) => {
-    const { requestMethod, url, requestHeader, values, signal } = context;
+    const { requestMethod, url, values, signal } = context;
     const request = requestOf(values);
-    const reply = await call(message, { method: requestMethod, url, headers: () => requestHeader, request, signal });
+    // Headers are made on first use, and reads hardly use them.
+    const headers = () => context.requestHeader;
+    const reply = await call(message, { method: requestMethod, url, headers, request, signal });
     if (reply.headers) for (const [name, value] of reply.headers) context.responseHeader.set(name, value);
     request.sharedForms = reply.forms;
     return reply.message;
