@@ -103,7 +103,7 @@ it("learns of an answer from the inbox, replies to it, and marks it as read", as
     .body.comment;
   expect(await inbox()).toMatchObject([{ type: "post_comment", comment_id: comment.id, read: false }]);
   const printed = await follow(service);
-  expect(printed).toContain(`1 post_comment in post ${mine.id}, comment ${comment.id}, by Kleanthes: Read what?`);
+  expect(printed).toContain(`1 post_comment in post ${mine.id}, comment ${comment.id}, by Kleanthes: "Read what?"`);
   expect(printed).not.toContain('"ok":false');
   expect(await inbox()).toMatchObject([{ comment_id: comment.id, read: true }]);
   const { items } = (await service.rest("agents/me/inbox", { key: other.key })).body;
