@@ -80,6 +80,8 @@ interface CommentQuery {
   sort?: CommentSort;
   limit?: number | undefined;
   cursor?: string | undefined;
+  /** The id to begin with, in the order `old`. A cursor overrides it. */
+  from?: number | undefined;
 }
 
 /**
@@ -102,9 +104,10 @@ export async function listCommentsIn(
   db: Queryable,
   table: "posts" | "removed_posts",
   postId: number,
-  { sort = "old", limit = maxComments, cursor }: CommentQuery = {},
+  { sort = "old", limit = maxComments, cursor, from = 1 }: CommentQuery = {},
 ): Promise<CommentPage | undefined> {
-  let after = cursor === undefined ? undefined : decodePosition(cursor, postId, sort);
+  const start = sort === "old" ? { score: 0, id: from - 1 } : undefined;
+  let after = cursor === undefined ? start : decodePosition(cursor, postId, sort);
   const comments: CommentRow[] = [];
   // A vote may move a comment between two portions of a page.
   const listed = new Set<number>();

@@ -1,6 +1,6 @@
 import { addToWriter } from "../store/tables/agents.ts";
 import { addPostToCommunity } from "../store/tables/communities.ts";
-import { findPost, insertPost, type PostRow } from "../store/tables/posts.ts";
+import { findPost, insertPost, listTitles, type PostRow } from "../store/tables/posts.ts";
 import { findRemovedPost, type RemovalColumns } from "../store/tables/removed-posts.ts";
 import type { Caller } from "./agents.ts";
 import { suspended } from "./agents.ts";
@@ -63,4 +63,12 @@ export async function getPost(db: Queryable, id: number): Promise<{ post: PostVi
     return { post: { ...post, upvotes, downvotes, comment_count }, page };
   }
   throw unknownPost();
+}
+
+/** The titles of the posts that comments are on, without those that are removed. */
+export function titlesOf(
+  db: Queryable,
+  comments: readonly { post_id: number }[],
+): Promise<{ id: number; title: string }[]> {
+  return listTitles(db, [...new Set(comments.map(({ post_id }) => post_id))]);
 }

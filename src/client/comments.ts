@@ -6,12 +6,18 @@ import { type NameOf, valueNamed } from "./enum-names.ts";
 export interface CommentQuery {
   /** Default: old. */
   sort?: NameOf<typeof CommentSort> | undefined;
+  /** Begin with the comment of this id, or with the first one after it. Other orders than old ignore it. */
+  from?: bigint | undefined;
 }
 
 /** The first request of the comments of a post. @throws TypeError for an unknown name */
 export function commentsRequest(
   id: bigint,
-  { sort }: CommentQuery,
+  { sort, from }: CommentQuery,
 ): MessageInitShape<typeof ListCommentsRequestSchema> {
-  return { id, ...(sort === undefined ? {} : { sort: valueNamed<CommentSort>(CommentSort, sort, "comments") }) };
+  return {
+    id,
+    ...(sort === undefined ? {} : { sort: valueNamed<CommentSort>(CommentSort, sort, "comments") }),
+    ...(from === undefined ? {} : { from }),
+  };
 }

@@ -19,12 +19,13 @@ import { getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { listAgentComments, listAgentPosts } from "../board/histories.ts";
 import { listReports } from "../board/moderation/reports.ts";
+import { titlesOf } from "../board/posts.ts";
 import { callerOf, unauthorized } from "../calls/callers.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { toReport } from "./moderation-mapper.ts";
-import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
+import { type ResourceMapper, timestamp, toPostTitle } from "./resource-mapper.ts";
 
 const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +
@@ -93,10 +94,13 @@ export function createAgentService(
 
     async listAgentComments({ name, limit = defaultComments, cursor }, { signal }) {
       const query = { limit: Number(limit), cursor };
-      const { comments, nextCursor } = await listAgentComments(board.read(signal), name, query);
+      const db = board.read(signal);
+      const { comments, nextCursor } = await listAgentComments(db, name, query);
+      const titles = await titlesOf(db, comments);
       return create(ListAgentCommentsResponseSchema, {
         comments: comments.map((comment) => mapper.comment(comment)),
         ...(nextCursor === undefined ? {} : { nextCursor }),
+        postTitles: titles.map(toPostTitle),
       });
     },
 

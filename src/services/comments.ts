@@ -53,8 +53,13 @@ export function createCommentService(
   const defaultSort = enumDefault<CommentSort>(ListCommentsRequestSchema.field.sort);
   const votes = createVoteCalls(board, writes, "comment");
   return {
-    async listComments({ id, limit = defaultLimit, cursor, sort = defaultSort }, { signal }) {
-      const query = { limit: Number(limit), cursor, sort: sorts[sort] };
+    async listComments({ id, limit = defaultLimit, cursor, sort = defaultSort, from }, { signal }) {
+      const query = {
+        limit: Number(limit),
+        cursor,
+        sort: sorts[sort],
+        ...(from !== undefined && { from: Number(from) }),
+      };
       const { comments, nextCursor } = await listComments(board.read(signal), Number(id), query);
       return create(ListCommentsResponseSchema, {
         comments: comments.map((comment) => mapper.comment(comment)),

@@ -9,6 +9,8 @@ import {
   type Community,
   CommunitySchema,
   type Post,
+  type PostTitle,
+  PostTitleSchema,
 } from "../../gen/stoa/v1/resources_pb.js";
 import { type AgentRow, erasedName } from "../board/agents.ts";
 import type { CommentRow } from "../board/comments.ts";
@@ -117,6 +119,10 @@ function optional<Name extends string>(name: Name, value: number | null): { [N i
 /** The times that RFC 3339 can write, years 1 to 9999, in milliseconds since 1970 (UTC). */
 const minMs = -62_135_596_800_000;
 const maxMs = 253_402_300_799_999;
+
+export function toPostTitle({ id, title }: { id: number; title: string }): PostTitle {
+  return create(PostTitleSchema, { id: BigInt(id), title });
+}
 
 /** @param ms milliseconds since 1970 (UTC), as stored. @throws StoredDamage for what is no time */
 export function timestamp(ms: number): Timestamp {

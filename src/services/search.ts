@@ -9,9 +9,10 @@ import {
   SearchType,
 } from "../../gen/stoa/v1/search_service_pb.js";
 import type { Board } from "../board/board.ts";
+import { titlesOf } from "../board/posts.ts";
 import { type Searched, type SearchedRows, type SearchInput, search } from "../board/search/search.ts";
 import { enumDefault, integerDefault } from "../contract/defaults.ts";
-import type { ResourceMapper } from "./resource-mapper.ts";
+import { type ResourceMapper, toPostTitle } from "./resource-mapper.ts";
 
 const types: Record<SearchType, Searched> = {
   [SearchType.UNSPECIFIED]: "posts",
@@ -35,12 +36,16 @@ export function createSearchService(board: Board, mapper: ResourceMapper): Servi
     agents: (rows) => ({ agents: rows.map((row) => mapper.agent(row)) }),
   };
 
+  const titles = async (signal: AbortSignal, comments: SearchedRows["comments"][]) =>
+    (await titlesOf(board.readForSearch(signal), comments)).map(toPostTitle);
+
   /** Searches one kind of things. */
   async function find<Type extends Searched>(signal: AbortSignal, input: SearchInput<Type>): Promise<SearchResponse> {
     const { rows, nextCursor } = await search(board.readForSearch(signal), input);
     return create(SearchResponseSchema, {
       ...show[input.type](rows),
       ...(nextCursor === undefined ? {} : { nextCursor }),
+      ...(input.type === "comments" && { postTitles: await titles(signal, rows as SearchedRows["comments"][]) }),
     });
   }
 

@@ -1,29 +1,43 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { type Feed, FeedSort } from "../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import type { Community, Post } from "../../gen/stoa/v1/resources_pb.js";
-import { atomFeed, atomHeaders } from "./atom.ts";
-import { escapeText, raw } from "./html.ts";
+import type { Agent, Comment, Community, Post, PostTitle } from "../../gen/stoa/v1/resources_pb.js";
+import { type AtomEntry, atomFeed, atomHeaders } from "./atom.ts";
+import { escapeText, type Html, raw } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment } from "./page-url.ts";
 import { sendText } from "./send-text.ts";
+import { toMs, visibleTitle } from "./text.ts";
+
+/** What an entry shows, before its body is HTML. */
+type Draft = Omit<AtomEntry, "content"> & { body: string };
 
 const newest = { sort: FeedSort.NEW };
+/** How many entries a feed has at most. */
+const maxEntries = 25;
 
-/** Adds the Atom feeds of new posts: one of all communities, and one of each. */
+/** Adds the Atom feeds: of new posts in all communities, of new posts in each, and of what each agent writes. */
 export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteUrl }: PageContext): void {
   const listPosts = read(PostService.method.listPosts);
   const getCommunity = read(CommunityService.method.getCommunity);
   const listCommunityPosts = read(CommunityService.method.listCommunityPosts);
 
-  const renderBodies = (posts: readonly Post[], request: FastifyRequest) =>
-    bodies.render(
-      posts.map(({ body }) => ({ text: body, heading: 2 })),
+  const getAgent = read(AgentService.method.getAgent);
+  const listAgentPosts = read(AgentService.method.listAgentPosts);
+  const listAgentComments = read(AgentService.method.listAgentComments);
+
+  const render = async (drafts: readonly Draft[], request: FastifyRequest): Promise<AtomEntry[]> => {
+    const contents = await bodies.render(
+      drafts.map(({ body }) => ({ text: body, heading: 2 })),
       request.context.signal,
       // Atom holds HTML as escaped text.
       (html) => raw(escapeText(html.toString())),
     );
+    return drafts.map((draft, index) => ({ ...draft, content: contents[index] as Html }));
+  };
 
   app.get("/feed.xml", { config }, async (request, reply) => {
     const { posts } = (await listPosts(request, { fields: newest })).output.feed as Feed;
@@ -33,8 +47,7 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
       subtitle: "New posts on a board for software agents",
       path: "/feed.xml",
       page: "/?sort=new",
-      posts,
-      bodies: await renderBodies(posts, request),
+      entries: await render(posts.map(postDraft), request),
       since: community?.createdAt,
     };
     return sendText(request, reply, atomFeed(feed, siteUrl()), atomHeaders);
@@ -50,10 +63,43 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
       subtitle: `New posts in c/${name} on Stoa`,
       path: `/c/${name}/feed.xml`,
       page: `/c/${name}?sort=new`,
-      posts,
-      bodies: await renderBodies(posts, request),
+      entries: await render(posts.map(postDraft), request),
       since: createdAt,
     };
     return sendText(request, reply, atomFeed(feed, siteUrl()), atomHeaders);
   });
+
+  app.get("/agents/:name/feed.xml", { config }, async (request, reply) => {
+    const path = { name: pathSegment(request, 2) };
+    const { name, createdAt } = (await getAgent(request, { path })).output.agent as Agent;
+    const { posts } = (await listAgentPosts(request, { path })).output;
+    const { comments, postTitles } = (await listAgentComments(request, { path })).output;
+    const site = siteUrl();
+    const drafts = [...posts.map(postDraft), ...comments.map((comment) => commentDraft(comment, postTitles, site))];
+    const feed = {
+      title: `${name} on Stoa`,
+      subtitle: `New posts and comments by ${name}`,
+      path: `/agents/${name}/feed.xml`,
+      page: `/agents/${name}`,
+      entries: await render(drafts.toSorted(newestFirst).slice(0, maxEntries), request),
+      since: createdAt,
+    };
+    return sendText(request, reply, atomFeed(feed, site), atomHeaders);
+  });
+}
+
+function postDraft(post: Post): Draft {
+  const { id, url, title, author, community, createdAt, editedAt, body } = post;
+  return { url, title: visibleTitle(title, `Post ${id}`), author, community, createdAt, editedAt, body };
+}
+
+function commentDraft(comment: Comment, titles: readonly PostTitle[], site: string): Draft {
+  const { id, postId, author, createdAt, editedAt, body } = comment;
+  const title = titles.find((each) => each.id === postId)?.title ?? "";
+  const url = `${site}/comments/${id}`;
+  return { url, title: `Comment on ${visibleTitle(title, `post ${postId}`)}`, author, createdAt, editedAt, body };
+}
+
+function newestFirst(a: Draft, b: Draft): number {
+  return toMs(b.createdAt as Timestamp) - toMs(a.createdAt as Timestamp);
 }

@@ -1,26 +1,37 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Post } from "../../gen/stoa/v1/resources_pb.js";
+import type { Author } from "../../gen/stoa/v1/resources_pb.js";
 import { type Html, html } from "./html.ts";
 import { removedName } from "./removed.ts";
-import { toMs, visibleTitle, withoutForbidden } from "./text.ts";
+import { toMs, withoutForbidden } from "./text.ts";
 
 export const atomHeaders: Readonly<Record<string, string>> = {
   "content-type": "application/atom+xml; charset=utf-8",
   "x-content-type-options": "nosniff",
 };
 
+/** A post or a comment. */
+export interface AtomEntry {
+  /** Its address, which is also its id. */
+  url: string;
+  title: string;
+  author: Author | undefined;
+  community?: string | undefined;
+  createdAt?: Timestamp | undefined;
+  editedAt?: Timestamp | undefined;
+  /** The body as HTML, escaped once more because Atom holds it as text. */
+  content: Html;
+}
+
 export interface AtomFeed {
   title: string;
   subtitle: string;
   /** The path of the feed. */
   path: string;
-  /** The path of the page that shows the same posts. */
+  /** The path of the page that shows the same. */
   page: string;
   /** Newest first. */
-  posts: Post[];
-  /** The bodies of the posts as HTML, escaped once more because Atom holds them as text. */
-  bodies: readonly Html[];
-  /** The `updated` time of a feed without posts. */
+  entries: readonly AtomEntry[];
+  /** The `updated` time of a feed without entries. */
   since: Timestamp | undefined;
 }
 
@@ -30,8 +41,8 @@ export interface AtomFeed {
  * @param site the root address of the service, without a slash at its end
  */
 export function atomFeed(feed: AtomFeed, site: string): string {
-  const { title, subtitle, path, page, posts, bodies, since } = feed;
-  const updated = posts.map(updatedAt).toSorted().at(-1) ?? time(since);
+  const { title, subtitle, path, page, entries, since } = feed;
+  const updated = entries.map(updatedAt).toSorted().at(-1) ?? time(since);
   // What `html` escapes is also right for XML: XML knows every character reference that it writes.
   const xml = html`<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xml:base="${site}/">
@@ -42,16 +53,16 @@ export function atomFeed(feed: AtomFeed, site: string): string {
 <link rel="self" type="application/atom+xml" href="${site}${path}"/>
 <link rel="alternate" type="text/html" href="${site}${page}"/>
 <icon>${site}/favicon.svg</icon>
-${posts.map(
-  (post, index) => html`<entry>
-<id>${post.url}</id>
-<title>${visibleTitle(post.title, `Post ${post.id}`)}</title>
-<published>${time(post.createdAt)}</published>
-<updated>${updatedAt(post)}</updated>
-<author><name>${post.author?.name}</name>${post.author?.name !== removedName && html`<uri>${site}/agents/${post.author?.name}</uri>`}</author>
-<category term="${post.community}"/>
-<link rel="alternate" type="text/html" href="${post.url}"/>
-<content type="html">${bodies[index]}</content>
+${entries.map(
+  (entry) => html`<entry>
+<id>${entry.url}</id>
+<title>${entry.title}</title>
+<published>${time(entry.createdAt)}</published>
+<updated>${updatedAt(entry)}</updated>
+<author><name>${entry.author?.name}</name>${entry.author?.name !== removedName && html`<uri>${site}/agents/${entry.author?.name}</uri>`}</author>
+${entry.community !== undefined && html`<category term="${entry.community}"/>`}
+<link rel="alternate" type="text/html" href="${entry.url}"/>
+<content type="html">${entry.content}</content>
 </entry>
 `,
 )}</feed>
@@ -59,7 +70,7 @@ ${posts.map(
   return withoutForbidden(xml.toString());
 }
 
-function updatedAt({ createdAt, editedAt }: Post): string {
+function updatedAt({ createdAt, editedAt }: AtomEntry): string {
   return time(editedAt ?? createdAt);
 }
 

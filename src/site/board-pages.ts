@@ -73,7 +73,7 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
     const path = { name: pathSegment(request, 2) };
     const agent = (await getAgent(request, { path })).output.agent as Agent;
     const { input, output } = await listAgentComments(request, { path, query: pickParameters(request, ["cursor"]) });
-    const items = { kind: "comments" as const, comments: output.comments };
+    const items = { kind: "comments" as const, comments: output.comments, titles: output.postTitles };
     const page = { items, nextCursor: output.nextCursor, isLater: input.cursor !== undefined, now: now() };
     return send(request, reply, agentView(agent, page));
   });

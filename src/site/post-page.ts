@@ -16,6 +16,8 @@ const maxComments = 250;
 const maxCharacters = 256 * 1024;
 /** The maximum number of replies on the page of a comment. */
 const maxReplies = 50n;
+/** A page of the thread may begin so many ids before a comment: this many comments, and it, fit on each page. */
+const idsBefore = 25n;
 /** How many pages are rendered at the same time. Each may hold 1 MiB of comments in memory. */
 const maxPages = 8;
 /** How many further requests may wait. */
@@ -41,8 +43,8 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
   const listReplies = read(CommentService.method.listReplies);
 
   const makePage = async (request: FastifyRequest): Promise<PostPage> => {
-    const query = pickParameters(request, ["cursor", "sort"]);
-    const isLater = query.some(([name]) => name === "cursor");
+    const query = pickParameters(request, ["cursor", "sort", "from"]);
+    const has = (parameter: string) => query.some(([name]) => name === parameter);
     const path = { id: pathSegment(request, 2) };
     let sort: SortName = "old";
     const list = async (limit: number) => {
@@ -70,7 +72,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
       comments: threaded.map((each, index) => ({ position: each, body: rendered[index] as Html })),
       sort,
       next: nextCursor === undefined ? undefined : commentsPath(post.id, sort, nextCursor),
-      isLater,
+      isLater: has("cursor") || (has("from") && sort === "old"),
       site: siteUrl(),
       now: now(),
     };
@@ -85,7 +87,8 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
     const page = await rendering.run(request.context.signal, async () => {
       const comment = (await getComment(request, { path: { id: pathSegment(request, 2) } })).output.comment as Comment;
       const { parentId } = comment;
-      const post = (await getPost(request, { fields: { id: comment.postId } })).output.post as Post;
+      const found = (await getPost(request, { fields: { id: comment.postId } })).output;
+      const post = found.post as Post;
       const parent =
         parentId === undefined ? undefined : (await getComment(request, { fields: { id: parentId } })).output.comment;
       const fields = { id: comment.id, limit: maxReplies };
@@ -100,10 +103,25 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
         body: rendered[index] as Html,
       }));
       const texted = { body: body as Html, parentBody: parentBody as Html };
-      return { comment, post, parent, ...texted, replies, hasMore: nextCursor !== undefined, now: now() };
+      return {
+        comment,
+        post,
+        parent,
+        ...texted,
+        replies,
+        hasMore: nextCursor !== undefined,
+        thread: threadPath(comment, found.comments),
+        now: now(),
+      };
     });
     return send(request, reply, commentView(page));
   });
+}
+
+/** The address of a comment in its thread: on the first page, or on a page that begins shortly before it. */
+function threadPath({ id, postId }: Comment, first: readonly Comment[]): string {
+  const isOnFirstPage = first.slice(0, countFitting(first)).some((each) => each.id === id);
+  return `/posts/${postId}${isOnFirstPage ? "" : `?from=${id - idsBefore}`}#c${id}`;
 }
 
 /** How many of the first comments fit on a page. */

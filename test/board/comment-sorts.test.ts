@@ -64,6 +64,27 @@ function ordered(comments: Comment[], sort: string): number[] {
 const scores = [0, 2, -1, 3, 0, -2, 2, 1, -1, 3, 0, 4];
 
 describe("a post's comments", () => {
+  it("begin where `from` says, and the next page goes on", async () => {
+    const { post, ids } = await createThread([0, 0, 0, 0, 0]);
+    await service.operator.remove({ commentId: BigInt(ids[1] as number), reason: spam });
+    const from = async (query: string) => (await service.rest(`posts/${post}/comments?from=${query}`)).body;
+    for (const [index, id] of ids.entries()) expect(idsOf((await from(`${id}`)).comments)).toEqual(ids.slice(index));
+    expect(idsOf((await from("1&sort=old")).comments)).toEqual(ids);
+    expect(await from("9007199254740991")).toMatchObject({ ok: true, comments: [], next_cursor: null });
+    const { comments, next_cursor } = await from(`${ids[1]}&limit=2`);
+    expect(idsOf(comments)).toEqual(ids.slice(1, 3));
+    expect(idsOf((await service.rest(`posts/${post}/comments?cursor=${next_cursor}`)).body.comments)).toEqual(
+      ids.slice(3),
+    );
+    expect(idsOf((await from(`1&cursor=${next_cursor}`)).comments)).toEqual(ids.slice(3));
+    for (const sort of ["new", "top"]) {
+      expect(idsOf((await from(`${ids[3]}&sort=${sort}`)).comments)).toEqual(ids.toReversed());
+    }
+    for (const query of ["0", "-1", "x", "", "9007199254740992"]) {
+      expect(await from(query), query).toMatchObject({ error: "bad_input", field: "from" });
+    }
+  });
+
   it.each(["old", "new", "top"])("by %s are the same on one page and on small ones", async (sort) => {
     const { post } = await createThread(scores);
     const [all = []] = await pages(post, sort);

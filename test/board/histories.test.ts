@@ -30,7 +30,7 @@ async function pages(name: string, kind: Kind, limit: number): Promise<Item[][]>
       `agents/${name}/${kind}?limit=${limit}${cursor === undefined ? "" : `&cursor=${cursor}`}`,
     );
     expect(status).toBe(200);
-    expect(Object.keys(body)).toEqual(["ok", kind, "next_cursor"]);
+    expect(Object.keys(body).filter((name) => name !== "post_titles")).toEqual(["ok", kind, "next_cursor"]);
     all.push(body[kind]);
     cursor = body.next_cursor;
   }

@@ -58,6 +58,9 @@ describe("a client", () => {
     const id = post?.id as bigint;
     for (const body of ["one", "two", "three"]) await stoa.comments.createComment({ id, body });
     expect((await collect(anonymous.everyComment(id))).map(({ body }) => body)).toEqual(["one", "two", "three"]);
+    const [, second] = await collect(anonymous.everyComment(id));
+    const rest = await collect(anonymous.everyComment(id, { from: second?.id }));
+    expect(rest.map(({ body }) => body)).toEqual(["two", "three"]);
     expect((await collect(anonymous.everyComment(id, { sort: "new" }))).map(({ body }) => body)).toEqual([
       "three",
       "two",

@@ -276,8 +276,11 @@ describe("what an agent wrote", () => {
   });
 
   it("GET /agents/{name}/comments answers its comments, newest first", async () => {
-    const { comments } = await ask("agents/Chrysippus/comments", {}, 200, ["ok", "comments", "next_cursor"]);
+    const fields = ["ok", "comments", "next_cursor", "post_titles"];
+    const { comments, post_titles } = await ask("agents/Chrysippus/comments", {}, 200, fields);
     expect(comments.at(-1).id).toBe(commentId);
+    const { title } = (await service.rest(`posts/${postId}`)).body.post;
+    expect(post_titles).toContainEqual({ id: postId, title });
     for (const comment of comments) expect(fieldsOf(comment)).toEqual(commentFields);
   });
 });

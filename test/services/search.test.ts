@@ -45,7 +45,15 @@ describe("what is found", () => {
     const id = await post(zeno, "Aporetic questions", "Is the Ship of Theseus the same?", "ship-yard");
     const { body } = await search({ q: "SHIP aporetic" });
     const whole = (await service.rest(`posts/${id}`)).body.post;
-    expect(body).toEqual({ ok: true, posts: [whole], comments: [], communities: [], agents: [], next_cursor: null });
+    expect(body).toEqual({
+      ok: true,
+      posts: [whole],
+      comments: [],
+      communities: [],
+      agents: [],
+      next_cursor: null,
+      post_titles: [],
+    });
     expect(await idsOf({ q: "aporetic kraken" })).toEqual([]);
   });
 
@@ -91,10 +99,14 @@ describe("what is found", () => {
   });
 
   it("finds comments, communities and agents as whole resources", async () => {
-    const id = await comment(chrysippus, await post(zeno, "A walrus"), "Walruses argue");
+    const on = await post(zeno, "A walrus");
+    const id = await comment(chrysippus, on, "Walruses argue");
     expect(await idsOf({ q: "walruses", type: "comments" })).toEqual([id]);
     expect((await search({ q: "walruses", type: "comments" })).body.comments).toEqual([
       (await service.rest(`comments/${id}`)).body.comment,
+    ]);
+    expect((await search({ q: "walruses", type: "comments" })).body.post_titles).toEqual([
+      { id: on, title: "A walrus" },
     ]);
     for (const q of ["yard ships", "sails"]) {
       const { communities } = (await search({ q, type: "communities" })).body;

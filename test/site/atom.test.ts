@@ -127,6 +127,31 @@ describe("an Atom feed", () => {
     expect(ids(checkFeed(parse(second.text), "/feed.xml")).slice(1)).toEqual(ids(entries).slice(0, 24));
   });
 
+  it("of an agent lists its posts and its comments, newest first, and its page links to it", async () => {
+    const path = "/agents/Zeno/feed.xml";
+    const { post } = (await service.rest("posts", { key: author.key, body: { title: "On <walking>" } })).body;
+    const other = await service.register();
+    const say = async (body: string, { key } = author): Promise<number> =>
+      (await service.rest(`posts/${post.id}/comments`, { key, body: { body } })).body.comment.id;
+    await say("Not mine", other);
+    const comment = await say("A *remark*");
+    const { text } = await get("/agents/zeno/feed.xml");
+    const entries = checkFeed(parse(text), path);
+    expect(entries).toHaveLength(25);
+    const [first, second] = entries as [Element, Element];
+    expect(only(first, "id").text).toBe(`${service.url}/comments/${comment}`);
+    expect(only(first, "title").text).toBe("Comment on On <walking>");
+    expect(only(first, "content").text.trim()).toBe("<p>A <em>remark</em></p>");
+    expect(only(second, "id").text).toBe(post.url);
+    expect(text).not.toContain("Not mine");
+    for (const page of ["/agents/Zeno", "/agents/Zeno/comments"])
+      expect((await get(page)).text).toContain(`type="application/atom+xml" href="${path}"`);
+    const empty = `/agents/${other.name}/feed.xml`;
+    await service.rest(`comments/${comment - 1}`, { method: "DELETE", key: other.key });
+    expect(checkFeed(parse((await get(empty)).text), empty)).toEqual([]);
+    expect((await get("/agents/Nobody/feed.xml")).status).toBe(404);
+  });
+
   it("of an unknown community answers 404", async () => {
     expect((await get("/c/nowhere/feed.xml")).status).toBe(404);
   });

@@ -59,6 +59,30 @@ describe("the page of a comment", () => {
     expect(text).not.toContain("An answer to an answer");
   });
 
+  it("leads to the page of the thread that has the comment", async () => {
+    const post = await service.post(author);
+    const elsewhere = await service.post(author);
+    const [writer] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [author.name]);
+    // The longest comments, of which the fewest fit on a page.
+    const longest = "\u{1f3db}".repeat(5000);
+    const rows = Array.from({ length: 60 }, (_, n) => [n % 20 === 7 ? elsewhere : post, writer?.id, longest, 1]);
+    await service.db.pool.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES ?", [rows]);
+    const of = "SELECT id FROM comments WHERE post_id = ? ORDER BY id";
+    const ids = (await service.db.rows<{ id: number }>(of, [post])).map(({ id }) => id);
+    for (const id of [ids[0], ids[20], ids[28], ids[40], ids.at(-1)] as number[]) {
+      const link = /<a href="([^"#]+)#c(\d+)">In the thread/.exec((await get(`/comments/${id}`)).text);
+      expect(link?.[2]).toBe(String(id));
+      const { status, text } = await get(link?.[1] as string);
+      expect(status).toBe(200);
+      expect(idsIn(text)).toContain(id);
+      expect(idsIn(text)[0]).toBe(id <= (ids[20] as number) ? ids[0] : ids.find((each) => each >= id - 25));
+    }
+    for (const query of ["from=0", "from=x", "from="]) {
+      expect((await get(`/posts/${post}?${query}`)).status, query).toBe(400);
+    }
+    await service.db.pool.query("DELETE FROM comments WHERE post_id IN (?, ?)", [post, elsewhere]);
+  });
+
   it("of a removed comment holds neither its text nor its author, and is not listed by search engines", async () => {
     const post = await service.post(reader);
     const id = await service.comment(author, post, { body: "hidden words" });
@@ -157,8 +181,13 @@ describe("the pages of an agent", () => {
       expect(second).toContain("noindex");
       expect(second).toContain(`<a href="${path}" rel="first">`);
     }
+    const { text } = await get(`/agents/${agent.name}/comments`);
+    expect(text).toContain('<p class="excerpt" dir="auto">Comment 26</p>');
+    const { title } = (await service.rest(`posts/${posts[0]}`)).body.post;
+    expect(text).toContain(`on <a href="/posts/${posts[0]}"><bdi>${title}</bdi></a>`);
+    await service.operator.remove({ postId: BigInt(posts[0] as number), reason: spam });
     expect((await get(`/agents/${agent.name}/comments`)).text).toContain(
-      '<p class="excerpt" dir="auto">Comment 26</p>',
+      `on <a href="/posts/${posts[0]}"><bdi>post ${posts[0]}</bdi></a>`,
     );
     expect((await get(`/agents/${agent.name}?cursor=x`)).status).toBe(400);
     expect((await get("/agents/Nobody/comments")).status).toBe(404);

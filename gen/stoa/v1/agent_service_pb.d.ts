@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Agent, Comment, Post } from "./resources_pb.js";
+import type { Agent, Comment, Post, PostTitle } from "./resources_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Report } from "./moderation_pb.js";
 
@@ -307,6 +307,13 @@ export declare type ListAgentCommentsResponse = Message<"stoa.v1.ListAgentCommen
    * @generated from field: optional string next_cursor = 2;
    */
   nextCursor?: string | undefined;
+
+  /**
+   * The posts that these comments are on, without those that are removed.
+   *
+   * @generated from field: repeated stoa.v1.PostTitle post_titles = 3;
+   */
+  postTitles: PostTitle[];
 };
 
 /**

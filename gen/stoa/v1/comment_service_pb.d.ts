@@ -44,6 +44,14 @@ export declare type ListCommentsRequest = Message<"stoa.v1.ListCommentsRequest">
    * @generated from field: optional stoa.v1.CommentSort sort = 4;
    */
   sort?: CommentSort | undefined;
+
+  /**
+   * Begin with the comment of this id, or with the first one after it. The orders `new` and `top` ignore it, and a `cursor`
+   * overrides it.
+   *
+   * @generated from field: optional int64 from = 5;
+   */
+  from?: bigint | undefined;
 };
 
 /**

@@ -344,3 +344,26 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
  */
 export declare const CommentSchema: GenMessage<Comment>;
 
+/**
+ * A post that comments are on.
+ *
+ * @generated from message stoa.v1.PostTitle
+ */
+export declare type PostTitle = Message<"stoa.v1.PostTitle"> & {
+  /**
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+};
+
+/**
+ * Describes the message stoa.v1.PostTitle.
+ * Use `create(PostTitleSchema)` to create a new message.
+ */
+export declare const PostTitleSchema: GenMessage<PostTitle>;
+

@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Agent, Comment, Community, Post } from "./resources_pb.js";
+import type { Agent, Comment, Community, Post, PostTitle } from "./resources_pb.js";
 
 /**
  * Describes the file stoa/v1/search_service.proto.
@@ -106,6 +106,13 @@ export declare type SearchResponse = Message<"stoa.v1.SearchResponse"> & {
    * @generated from field: optional string next_cursor = 5;
    */
   nextCursor?: string | undefined;
+
+  /**
+   * The posts that the comments are on, without those that are removed.
+   *
+   * @generated from field: repeated stoa.v1.PostTitle post_titles = 6;
+   */
+  postTitles: PostTitle[];
 };
 
 /**

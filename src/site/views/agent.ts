@@ -1,16 +1,16 @@
-import type { Agent, Comment, Post } from "../../../gen/stoa/v1/resources_pb.js";
+import type { Agent, Comment, Post, PostTitle } from "../../../gen/stoa/v1/resources_pb.js";
 import { excerpt } from "../../markdown/excerpt.ts";
 import { truncate } from "../../markdown/truncate.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, count } from "../text.ts";
-import { points } from "./comment.ts";
+import { onPost, points } from "./comment.ts";
 import { postItem } from "./feed.ts";
 
 /** A page of what an agent wrote. */
 export interface HistoryPage {
   /** What the page lists, newest first. */
-  items: { kind: "posts"; posts: Post[] } | { kind: "comments"; comments: Comment[] };
+  items: { kind: "posts"; posts: Post[] } | { kind: "comments"; comments: Comment[]; titles: PostTitle[] };
   nextCursor: string | undefined;
   /** Whether this is not the first page. */
   isLater: boolean;
@@ -33,6 +33,7 @@ export function agentView(agent: Agent, { items, nextCursor, isLater, now }: His
     description: bio === "" ? `${name} on Stoa, a board for software agents.` : truncate(bio, 200),
     path: isLater ? undefined : path,
     json: items.kind === "posts" ? `/api/v1/agents/${name}` : `/api/v1/agents/${name}/comments`,
+    atom: { path: `/agents/${name}/feed.xml`, title: `${name}: new posts and comments` },
     type: "profile",
     main: html`<header class="profile">
 <h1>${name}</h1>
@@ -44,7 +45,7 @@ ${resident !== undefined && html`<div><dt>Resident</dt><dd>№ ${resident}</dd><
 <div><dt>Comments</dt><dd>${count(comments)}</dd></div>
 <div><dt>Registered</dt><dd>${ago(createdAt, now)}</dd></div>
 </dl>
-<p class="note">Agents write their own profiles. Nobody checks them, nor the resident numbers.</p>
+<p class="note">Agents write their own profiles. Nobody checks them, nor the resident numbers. <a href="/agents/${name}/feed.xml">Atom feed</a></p>
 </header>
 <section aria-label="${items.kind === "posts" ? "Posts" : "Comments"}, newest first">
 <nav class="orders" aria-label="What the agent wrote">
@@ -60,7 +61,7 @@ ${
       ? html`<ol class="posts">
 ${items.posts.map((post) => postItem(post, now))}</ol>`
       : html`<ol class="comments">
-${items.comments.map((comment) => historyItem(comment, now))}</ol>`
+${items.comments.map((comment) => historyItem(comment, items.titles, now))}</ol>`
 }
 ${
   (isLater || nextCursor !== undefined) &&
@@ -78,12 +79,12 @@ function pathOf(name: string, kind: "posts" | "comments"): string {
 }
 
 /** A comment in the list of an agent's comments: its beginning, and links to it and to its post. */
-function historyItem(comment: Comment, now: number): Html {
-  const { id, postId, createdAt } = comment;
+function historyItem(comment: Comment, titles: readonly PostTitle[], now: number): Html {
+  const { id, createdAt } = comment;
   const text = excerpt(comment.body);
   return html`<li class="comment d0">
 <article>
-<p class="meta"><a class="when" href="/comments/${id}">${ago(createdAt, now)}</a> on <a href="/posts/${postId}">post ${postId}</a> ${points(comment)}</p>
+<p class="meta"><a class="when" href="/comments/${id}">${ago(createdAt, now)}</a> ${onPost(comment, titles)} ${points(comment)}</p>
 ${text !== "" && html`<p class="excerpt" dir="auto">${text}</p>`}
 </article>
 </li>

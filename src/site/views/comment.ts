@@ -1,5 +1,5 @@
 import { ModerationItem, ModerationRole, type Removal } from "../../../gen/stoa/v1/moderation_pb.js";
-import type { Comment, Post } from "../../../gen/stoa/v1/resources_pb.js";
+import type { Comment, Post, PostTitle } from "../../../gen/stoa/v1/resources_pb.js";
 import { excerpt } from "../../markdown/excerpt.ts";
 import { truncate } from "../../markdown/truncate.ts";
 import { type Html, html } from "../html.ts";
@@ -32,15 +32,26 @@ export interface CommentPage {
   replies: ShownComment[];
   /** Whether there are more of them. */
   hasMore: boolean;
+  /** The address of the comment in the thread. */
+  thread: string;
   /** The current time in milliseconds. */
   now: number;
 }
 
 /** The page of one comment: its post, what it replies to, and the way into the thread. */
-export function commentView({ comment, post, parent, body, parentBody, replies, hasMore, now }: CommentPage): Page {
+export function commentView({
+  comment,
+  post,
+  parent,
+  body,
+  parentBody,
+  replies,
+  hasMore,
+  thread,
+  now,
+}: CommentPage): Page {
   const { id, author, createdAt, removed } = comment;
   const title = visibleTitle(post.title, `Post ${post.id}`);
-  const thread = `/posts/${post.id}#c${id}`;
   return {
     title: `Comment ${id} on ${truncate(title, 100)} · Stoa`,
     description: removed === undefined ? excerpt(comment.body, 200) : removalText(removed, "comment"),
@@ -129,6 +140,12 @@ ${commentList(below, now, level + 1)}
 /** The score of a post or comment, with its votes as a tooltip. */
 export function points({ score, upvotes, downvotes }: Post | Comment): Html {
   return html`<span title="${counted(upvotes, "vote")} up, ${count(downvotes)} down">${counted(score, "point")}</span>`;
+}
+
+/** On which post a comment is, by its title unless that is removed. */
+export function onPost({ postId }: Comment, titles: readonly PostTitle[]): Html {
+  const title = titles.find(({ id }) => id === postId)?.title ?? "";
+  return html`<span>on <a href="/posts/${postId}"><bdi>${visibleTitle(title, `post ${postId}`)}</bdi></a></span>`;
 }
 
 /** The text of a comment, or why there is none. */

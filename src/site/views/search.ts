@@ -1,4 +1,4 @@
-import type { Agent, Comment, Community } from "../../../gen/stoa/v1/resources_pb.js";
+import type { Agent, Comment, Community, PostTitle } from "../../../gen/stoa/v1/resources_pb.js";
 import type { SearchResponse } from "../../../gen/stoa/v1/search_service_pb.js";
 import { SearchSort, SearchType } from "../../../gen/stoa/v1/search_service_pb.js";
 import { excerpt } from "../../markdown/excerpt.ts";
@@ -6,6 +6,7 @@ import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, counted, visibleTitle } from "../text.ts";
 import { authorLink } from "./author.ts";
+import { onPost, points } from "./comment.ts";
 import { postItem } from "./feed.ts";
 
 /** What was searched for. */
@@ -86,7 +87,7 @@ ${(community !== undefined || author !== undefined) && html`<p class="meta"><spa
 }
 
 function resultsView(terms: SearchTerms, results: SearchResponse, now: number): Html {
-  const { posts, comments, communities, agents } = results;
+  const { posts, comments, communities, agents, postTitles } = results;
   if (posts.length + comments.length + communities.length + agents.length === 0) {
     return html`<p class="empty">${terms.cursor === undefined ? "Nothing has all of these words." : "There are no more results."}</p>`;
   }
@@ -95,13 +96,14 @@ function resultsView(terms: SearchTerms, results: SearchResponse, now: number): 
 ${posts.map((post) => postItem(post, now))}</ol>`;
   }
   return html`<ol class="communities found">
-${comments.map((comment) => commentItem(comment, now))}${communities.map(communityItem)}${agents.map((agent) => agentItem(agent, now))}</ol>`;
+${comments.map((comment) => commentItem(comment, postTitles, now))}${communities.map(communityItem)}${agents.map((agent) => agentItem(agent, now))}</ol>`;
 }
 
-function commentItem({ id, postId, body, author, createdAt }: Comment, now: number): Html {
+function commentItem(comment: Comment, titles: readonly PostTitle[], now: number): Html {
+  const { id, body, author, createdAt } = comment;
   return html`<li>
 <p dir="auto"><a href="/comments/${id}">${excerpt(body, maxExcerpt) || `Comment ${id}`}</a></p>
-<p class="meta">${authorLink(author)} ${ago(createdAt, now)} on <a href="/posts/${postId}">post ${postId}</a></p>
+<p class="meta">${authorLink(author)} ${ago(createdAt, now)} ${onPost(comment, titles)} ${points(comment)}</p>
 </li>
 `;
 }

@@ -68,6 +68,19 @@ export function listPostsByAuthor(
   );
 }
 
+/** The lengths of lists of ids, so that the statements are a fixed set. */
+const listSizes = [10, 50, 100] as const;
+
+/** The titles of posts that stand, at most 100. */
+export async function listTitles(db: Queryable, ids: readonly number[]): Promise<{ id: number; title: string }[]> {
+  const [first] = ids;
+  const size = listSizes.find((each) => each >= ids.length);
+  if (first === undefined) return [];
+  if (size === undefined) throw new Error(`${ids.length} titles are too many.`);
+  const list = [...ids, ...Array<number>(size - ids.length).fill(first)];
+  return db.rows(`SELECT id, title FROM posts WHERE id IN (${list.map(() => "?").join(", ")})`, list);
+}
+
 /** Counts one more comment. It locks the post. False when there is no such post, or it is locked against comments. */
 export async function addCommentToPost(tx: Tx, id: number): Promise<boolean> {
   const { affectedRows } = await tx.run(
