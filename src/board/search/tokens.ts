@@ -20,6 +20,11 @@ export interface Run {
 
 /** Invisible characters: joiners, soft hyphens, variation selectors. They are neither part of a word nor its end. */
 const ignorable = /\p{Default_Ignorable_Code_Point}+/gu;
+/**
+ * What combines with the character before it, beyond the first 30 (https://unicode.org/reports/tr15/, "stream-safe"). NFKC
+ * brings marks into an order, in a time that grows with the square of their number. No language needs as many.
+ */
+const excessMarks = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
 const words = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const unspaced =
   "\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}";
@@ -37,9 +42,13 @@ const ascii = /^[\n\r\t -~]*$/;
  */
 export function normalize(text: string): string {
   if (ascii.test(text)) return text.toLowerCase();
-  const whole = text.normalize("NFKC").slice(0, maxLength);
+  const whole = withoutExcess(text).normalize("NFKC").slice(0, maxLength);
   const folded = whole.replace(ignorable, "").toUpperCase().toLowerCase().replaceAll("ς", "σ");
-  return folded.normalize("NFKC");
+  return withoutExcess(folded).normalize("NFKC");
+}
+
+function withoutExcess(text: string): string {
+  return text.replace(excessMarks, "$1");
 }
 
 /** The words of a normalized text, in order. What is neither a letter nor a digit separates them. */

@@ -24,6 +24,23 @@ describe("normalize", () => {
   });
 });
 
+describe("a text of marks that combine", () => {
+  // The order of marks takes a time that grows with the square of their number: 100 ms for the 10,000 of a post.
+  it.each([
+    ["in two classes", "\u0301\u0316"],
+    ["some of them letters", "\u0301\uff9e"],
+    ["with invisible characters between", `${"\u0301\u0316".repeat(15)}\u200b`],
+  ])("is cut: %s", (_, marks) => {
+    const text = normalize(`a${marks.repeat(200)} b`);
+    expect(text.length).toBeLessThanOrEqual("a b".length + 30);
+    expect(runsOf(text).at(-1)?.text).toBe("b");
+  });
+
+  it("keeps what languages need", () => {
+    expect(runsOf(normalize(`q${"\u0332".repeat(30)}`))[0]?.text).toHaveLength(31);
+  });
+});
+
 describe("runsOf", () => {
   const texts = (text: string) => runsOf(normalize(text)).map(({ text }) => text);
 
