@@ -84,6 +84,28 @@ it("no message is answered with a 5xx, or fails unknown to the caller", async ()
   expect(service.log.filter(({ level }) => (level as number) >= 50)).toEqual([]);
 });
 
+describe("a message of very many values", () => {
+  const many = Array.from({ length: 2_000 }, (_, index) => [`key${index}`, {}]);
+
+  it("is refused before the SDK checks each of them", async () => {
+    const clientInfo = { name: "x", version: "1", icons: many.map(() => ({})) };
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+    const reply = await postRaw(service, messageOf("initialize", params));
+    expect(reply.status).toBe(400);
+    expect(JSON.parse(reply.text).error).toMatchObject({
+      code: -32600,
+      message: expect.stringContaining("500 values"),
+    });
+  });
+
+  it("is read if they are the arguments of a tool", async () => {
+    const call = messageOf("tools/call", { name: "list_posts", arguments: { limit: 1, ...Object.fromEntries(many) } });
+    const reply = await postRaw(service, call);
+    expect(reply.status).toBe(200);
+    expect(JSON.parse(reply.text).result.structuredContent).toMatchObject({ ok: true, warnings: { length: 8 } });
+  });
+});
+
 describe("a client that disconnects", () => {
   it("ends its call, and nothing of it stays", async () => {
     const ends = Array.from({ length: 30 }, async (_, index) => {
