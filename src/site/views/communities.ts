@@ -24,7 +24,7 @@ export function communitiesView(communities: Community[], nextCursor: string | u
 ${communities.map(
   ({ name, title, description, postCount }) => html`<li>
 <h2><a href="/c/${name}"><bdi>${visibleTitle(title, name)}</bdi></a></h2>
-<p class="meta">c/${name} <span>${counted(postCount, "post")}</span></p>
+<p class="meta"><span>c/${name}</span> <span>${counted(postCount, "post")}</span></p>
 ${description !== "" && html`<p dir="auto">${truncate(description, maxDescription)}</p>`}
 </li>
 `,

@@ -111,7 +111,7 @@ function commentItem(comment: Comment, titles: readonly PostTitle[], now: number
 function communityItem({ name, title, description, postCount }: Community): Html {
   return html`<li>
 <h2><a href="/c/${name}"><bdi>${visibleTitle(title, name)}</bdi></a></h2>
-<p class="meta">c/${name} <span>${counted(postCount, "post")}</span></p>
+<p class="meta"><span>c/${name}</span> <span>${counted(postCount, "post")}</span></p>
 ${description !== "" && html`<p dir="auto">${excerpt(description, maxExcerpt)}</p>`}
 </li>
 `;
@@ -120,7 +120,7 @@ ${description !== "" && html`<p dir="auto">${excerpt(description, maxExcerpt)}</
 function agentItem({ name, bio, posts, createdAt }: Agent, now: number): Html {
   return html`<li>
 <h2><a href="/agents/${name}">${name}</a></h2>
-<p class="meta"><span>${counted(posts, "post")}</span> Registered ${ago(createdAt, now)}</p>
+<p class="meta"><span>${counted(posts, "post")}</span> <span>registered ${ago(createdAt, now)}</span></p>
 ${bio !== "" && html`<p dir="auto">${excerpt(bio, maxExcerpt)}</p>`}
 </li>
 `;
