@@ -95,9 +95,9 @@ function tooMany(): StoaError {
   return new StoaError("unavailable", "Too many large replies are being made.", { retryAfterSeconds: 1 });
 }
 
-/** The interceptor that has the unary calls whose replies hold lists take turns. */
-export function boundLargeReads(table: Pick<ServiceTable, "services" | "beginCall">): Interceptor {
-  const { services } = table;
+/** The interceptor that has the unary calls whose replies hold lists take turns; the slow ones among themselves. */
+export function boundLargeReads(table: Pick<ServiceTable, "services" | "slow" | "beginCall">): Interceptor {
+  const { services, slow } = table;
   const lengths = new Map(
     services
       .flatMap(({ service }) => service.methods)
@@ -105,13 +105,15 @@ export function boundLargeReads(table: Pick<ServiceTable, "services" | "beginCal
       .filter(([, textLength]) => textLength !== undefined),
   );
   const reads = new LargeReads((signal) => table.beginCall(signal));
+  const slowReads = new LargeReads((signal) => table.beginCall(signal));
   // Replies whose rows arrive together are not encoded together: between two, every other call goes on.
   const encoding = new YieldQueue();
   return (next) => async (request) => {
     const textLength = request.stream ? undefined : lengths.get(request.method);
     if (textLength === undefined) return next(request);
     const { agent, client } = requestOf(request.contextValues);
-    const turn = reads.begin(agent ?? client.counted, request.signal);
+    const turns = slow.includes(request.method) ? slowReads : reads;
+    const turn = turns.begin(agent ?? client.counted, request.signal);
     if (turn !== undefined) await turn;
     let length = 0;
     try {
@@ -120,7 +122,7 @@ export function boundLargeReads(table: Pick<ServiceTable, "services" | "beginCal
       if (length > largeLength) await encoding.next();
       return response;
     } finally {
-      reads.end(length);
+      turns.end(length);
     }
   };
 }

@@ -32,6 +32,8 @@ export interface ServiceTable {
   services: { service: DescService; implementation: Implementation }[];
   /** The reads whose callers share runs in a way of their own. */
   readonly sharing: readonly DescMethod[];
+  /** The reads that may take seconds. They take turns among themselves, so that no other read waits for them. */
+  readonly slow: readonly DescMethod[];
   readonly keys: Keys;
   /**
    * Finds out who calls; never called for public operations.

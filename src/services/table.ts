@@ -81,6 +81,7 @@ export function createServiceTable({
     ],
     // A verification takes long, and its result says how old it is. So callers join the one that runs.
     sharing: [LedgerService.method.verifyChain],
+    slow: [SearchService.method.search],
     keys,
     authenticate: (
       rpc: DescMethod,

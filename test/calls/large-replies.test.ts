@@ -1,13 +1,22 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type DescMethod } from "@bufbuild/protobuf";
 import type { UnaryRequest, UnaryResponse } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ListPostsResponseSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { SearchResponseSchema, SearchService } from "../../gen/stoa/v1/search_service_pb.js";
 import { contextValuesOf, type RequestContext } from "../../src/calls/context.ts";
 import { boundLargeReads } from "../../src/calls/large-reads.ts";
 
+const table = {
+  services: [
+    { service: PostService, implementation: {} },
+    { service: SearchService, implementation: {} },
+  ],
+  slow: [SearchService.method.search],
+  beginCall: () => 10_000,
+};
+
 /** Calls ListPosts through the interceptor. The reply is a feed with this many characters. */
 function createFeedCall() {
-  const table = { services: [{ service: PostService, implementation: {} }], beginCall: () => 10_000 };
   const interceptor = boundLargeReads(table);
   let running = 0;
   const seen = { maxRunning: 0 };
@@ -67,4 +76,33 @@ describe("replies with lists", () => {
     await Promise.all([call(300_000), call(300_000), call(300_000)]);
     expect(seen.maxRunning).toBe(1);
   });
+});
+
+it("no read waits for searches, which may take seconds, and those of different callers take turns", async () => {
+  const interceptor = boundLargeReads(table);
+  const searches: { agent: number; end(): void }[] = [];
+  const ask = (agent: number, method: DescMethod, next: () => Promise<UnaryResponse>) => {
+    const contextValues = contextValuesOf({ agent, client: { counted: "unknown" } } as RequestContext);
+    const request = { stream: false, method, signal: new AbortController().signal, contextValues };
+    return interceptor(next as never)(request as unknown as UnaryRequest);
+  };
+  const search = (agent: number) =>
+    ask(agent, SearchService.method.search, async () => {
+      await new Promise<void>((end) => searches.push({ agent, end }));
+      return { stream: false, message: create(SearchResponseSchema) } as unknown as UnaryResponse;
+    });
+  const asked = Array.from({ length: 20 }, () => search(1));
+  asked.push(search(2));
+  expect(searches).toHaveLength(8);
+  await ask(3, PostService.method.listPosts, async () => {
+    return { stream: false, message: create(ListPostsResponseSchema) } as unknown as UnaryResponse;
+  });
+  for (const ended of searches.slice(0, 2)) ended.end();
+  await vi.waitFor(() => expect(searches).toHaveLength(10));
+  expect(searches.slice(8).map(({ agent }) => agent)).toEqual([1, 2]);
+  for (let ended = 2; ended < asked.length; ended++) {
+    await vi.waitFor(() => expect(searches.length).toBeGreaterThan(ended));
+    searches[ended]?.end();
+  }
+  await Promise.all(asked);
 });

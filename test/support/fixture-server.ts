@@ -74,6 +74,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     checkRegistration() {},
     keys: noKeys,
     sharing: [],
+    slow: [],
     beginCall: () => 10_000,
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };

@@ -24,6 +24,7 @@ function add(...names: string[]): void {
     checkRegistration() {},
     keys: noKeys,
     sharing: [],
+    slow: [],
     beginCall: () => 10_000,
   };
   const addresses = new ClientAddresses([]);
