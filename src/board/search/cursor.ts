@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { badInput } from "../../errors.ts";
 import { decodeCursor, encodeCursor } from "../cursors.ts";
-import type { SearchPlan } from "./plan.ts";
+import { maxWords, type SearchPlan } from "./plan.ts";
 
 /** The place of a result: results after it are still to come. */
 export interface Position {
@@ -36,7 +36,7 @@ export function decodeSearchCursor(text: string, identity: SearchIdentity, words
     search === digest(identity) &&
     (by === "scan" || by === "rank" || by === "newest") &&
     (by === "scan") === (found.length === 0) &&
-    found.every((word) => words.includes(word)) &&
+    isPlanned(found, words) &&
     typeof relevance === "number" &&
     typeof id === "number" &&
     Number.isSafeInteger(id) &&
@@ -45,6 +45,12 @@ export function decodeSearchCursor(text: string, identity: SearchIdentity, words
     return { plan: by === "scan" ? { by } : { by, words: found }, after: { id, relevance } };
   }
   throw badInput("cursor", "This is not a cursor of this search.");
+}
+
+/** Whether a plan could have these words: anybody can write a cursor, and many words are costly. */
+function isPlanned(found: readonly string[], words: readonly string[]): boolean {
+  const isShort = found.length <= maxWords && new Set(found).size === found.length;
+  return isShort && found.every((word) => words.includes(word));
 }
 
 function digest(identity: SearchIdentity): string {

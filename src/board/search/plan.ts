@@ -19,7 +19,7 @@ const commonShare = 0.04;
 /** Items are read one by one if more than this share of them matches: a page of 25 is full after 1,250 of them. */
 const scannedShare = 0.02;
 /** How many words are looked at. The index gets no others. */
-const maxWords = 8;
+export const maxWords = 8;
 
 /** Decides how to search. @param words all that must occur */
 export async function planSearch(
