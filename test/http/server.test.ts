@@ -138,6 +138,7 @@ describe("CORS", () => {
       "*",
       null,
     ]);
+    expect(read.headers.get("access-control-expose-headers")?.split(", ")).toContain("ETag");
     const preflight = await service.rest("feed", {
       method: "OPTIONS",
       headers: { ...origin, "access-control-request-method": "GET", "access-control-request-headers": "x-request-id" },

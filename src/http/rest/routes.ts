@@ -31,7 +31,7 @@ interface Endpoint {
 }
 
 /** The header fields of a reply that a page of another origin may read, besides those that it always may. */
-const exposedHeaders = "RateLimit, RateLimit-Policy, Retry-After, Stoa-Receipt, X-Request-Id";
+const exposedHeaders = "ETag, RateLimit, RateLimit-Policy, Retry-After, Stoa-Receipt, X-Request-Id";
 
 /**
  * Adds the REST facade to a Fastify instance: a route for each google.api.http binding of each service. It knows the
