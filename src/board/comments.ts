@@ -14,7 +14,7 @@ import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
 import { noteComment } from "./inbox/notes.ts";
 import { noSuchParent, noSuchPost, unknownPost } from "./missing.ts";
-import { addToSearch } from "./search/index-items.ts";
+import { addWordsToSearch } from "./search/index-items.ts";
 
 export type { CommentSort } from "../store/tables/comment-lists.ts";
 export type { CommentRow } from "../store/tables/comments.ts";
@@ -50,10 +50,12 @@ export async function createComment(
   if (!(await addCommentToPost(tx, postId))) throw await noComments(tx, postId);
   const answered = await findAnswered(tx, postId, parentId);
   if (answered === undefined) throw await noSuchParent(tx, postId, parentId ?? 0);
-  const id = await insertComment(tx, { postId, parentId, authorId: caller.id, body, createdAt: now });
-  await addToSearch(tx, "comments", id, { title: "", body });
+  const authorId = caller.id;
+  const id = await insertComment(tx, { postId, parentId, authorId, body, createdAt: now });
+  const { communityId } = answered;
+  await addWordsToSearch(tx, "comments", id, { communityId, authorId, title: "", body });
   if (!(await addToWriter(tx, caller.id, { comments: 1 }))) throw suspended();
-  await noteComment(unit, { ...answered, id, postId, authorId: caller.id, body });
+  await noteComment(unit, { ...answered, id, postId, authorId, body });
   return {
     id,
     post_id: postId,

@@ -1,15 +1,14 @@
 import { addToWriter } from "../store/tables/agents.ts";
-import { addPostToCommunity } from "../store/tables/communities.ts";
 import { findPost, insertPost, listTitles, type PostRow } from "../store/tables/posts.ts";
 import { findRemovedPost, type RemovalColumns } from "../store/tables/removed-posts.ts";
 import type { Caller } from "./agents.ts";
 import { suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { type CommentPage, listCommentsIn, maxLooks } from "./comments.ts";
-import { getCommunityId } from "./communities.ts";
+import { countPostOf } from "./communities.ts";
 import { notePost } from "./inbox/notes.ts";
 import { unknownPost } from "./missing.ts";
-import { addToSearch } from "./search/index-items.ts";
+import { addWordsToSearch } from "./search/index-items.ts";
 
 export type { PostRow } from "../store/tables/posts.ts";
 
@@ -26,13 +25,13 @@ export async function createPost(
   input: { title: string; body: string; community: string },
 ): Promise<PostView> {
   const { tx, now } = unit;
-  const communityId = await getCommunityId(tx, input.community, "community");
-  await addPostToCommunity(tx, communityId);
+  const communityId = await countPostOf(tx, input.community);
   const { title, body } = input;
-  const id = await insertPost(tx, { communityId, authorId: caller.id, title, body, createdAt: now });
-  await addToSearch(tx, "posts", id, { title, body });
+  const authorId = caller.id;
+  const id = await insertPost(tx, { communityId, authorId, title, body, createdAt: now });
+  await addWordsToSearch(tx, "posts", id, { communityId, authorId, title, body });
   if (!(await addToWriter(tx, caller.id, { posts: 1 }))) throw suspended();
-  await notePost(unit, { id, authorId: caller.id, title, body });
+  await notePost(unit, { id, authorId, title, body });
   return {
     ...input,
     id,

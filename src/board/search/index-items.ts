@@ -2,8 +2,10 @@ import type { Tx } from "../../store/database/queryable.ts";
 import {
   deleteTokens,
   insertTokens,
+  insertTokensOfNew,
   lockStale,
   readText,
+  type Scope,
   type Searched,
   type SearchText,
 } from "../../store/tables/search-index.ts";
@@ -23,8 +25,18 @@ export function textOfCommunity({ name, title, description }: Record<"name" | "t
 /** A word in the title counts as much as this many in the body. */
 const titleWeight = 3;
 
-/** Makes a new item findable. */
-export async function addToSearch(tx: Tx, type: Searched, id: number, text: SearchText): Promise<void> {
+/** Makes a new post or comment findable. */
+export async function addWordsToSearch(
+  tx: Tx,
+  type: "posts" | "comments",
+  id: number,
+  { title, body, ...scope }: SearchText & Scope,
+): Promise<void> {
+  await insertTokensOfNew(tx, type, id, scope, tokensOfText({ title, body }));
+}
+
+/** Makes a new community or agent findable. */
+export async function addToSearch(tx: Tx, type: "communities" | "agents", id: number, text: SearchText): Promise<void> {
   await insertTokens(tx, type, id, tokensOfText(text));
 }
 

@@ -33,6 +33,8 @@ export async function insertComment(tx: Tx, comment: NewComment): Promise<number
 
 /** Whom a new comment answers. */
 export interface Answered {
+  /** The community of the post. */
+  communityId: number;
   postAuthorId: number;
   /** Null for a comment that replies to none. */
   parentAuthorId: number | null;
@@ -46,11 +48,12 @@ export async function findAnswered(
 ): Promise<Answered | undefined> {
   const rows =
     parentId === null
-      ? await db.rows<Answered>("SELECT author_id AS postAuthorId, NULL AS parentAuthorId FROM posts WHERE id = ?", [
-          postId,
-        ])
+      ? await db.rows<Answered>(
+          "SELECT community_id AS communityId, author_id AS postAuthorId, NULL AS parentAuthorId FROM posts WHERE id = ?",
+          [postId],
+        )
       : await db.rows<Answered>(
-          `SELECT p.author_id AS postAuthorId, c.author_id AS parentAuthorId FROM comments c JOIN posts p ON p.id = c.post_id
+          `SELECT p.community_id AS communityId, p.author_id AS postAuthorId, c.author_id AS parentAuthorId FROM comments c JOIN posts p ON p.id = c.post_id
            WHERE c.id = ? AND c.post_id = ?`,
           [parentId, postId],
         );

@@ -58,8 +58,21 @@ export function listCommunities(db: Queryable, after: string, limit: number): Pr
 }
 
 /** Changes the number of posts. It locks the community. */
-export async function addPostToCommunity(tx: Tx, id: number, change: 1 | -1 = 1): Promise<void> {
+export async function addPostToCommunity(tx: Tx, id: number, change: 1 | -1): Promise<void> {
   await tx.run("UPDATE communities SET post_count = post_count + ? WHERE id = ?", [change, id]);
+}
+
+/**
+ * Counts one more post of the community with this name. It locks the community.
+ * @returns its id; undefined when there is no such community
+ */
+export async function addPostToNamed(tx: Tx, name: string): Promise<number | undefined> {
+  // LAST_INSERT_ID(id) is the id, and so is true. The reply to the statement carries it, which saves a SELECT.
+  const { affectedRows, insertId } = await tx.run(
+    "UPDATE communities SET post_count = post_count + 1 WHERE name = ? AND LAST_INSERT_ID(id)",
+    [name],
+  );
+  return affectedRows === 1 ? insertId : undefined;
 }
 
 /** Locks a community. */

@@ -77,6 +77,26 @@ export async function insertTokens(tx: Tx, type: Searched, id: number, tokens: s
   );
 }
 
+/** Where a post or comment belongs, for the filters. */
+export interface Scope {
+  communityId: number;
+  authorId: number;
+}
+
+/** Adds the tokens of a post or comment that this transaction creates. Reading the rest from its row would take longer. */
+export async function insertTokensOfNew(
+  tx: Tx,
+  type: "posts" | "comments",
+  id: number,
+  { communityId, authorId }: Scope,
+  tokens: string,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO search_${type} (id, community_id, author_id, text_version, tokens) VALUES (?, ?, ?, 0, ?)`,
+    [id, communityId, authorId, tokens],
+  );
+}
+
 /** Deletes the tokens of an item, if it has any. */
 export async function deleteTokens(tx: Tx, type: Searched, id: number): Promise<void> {
   await tx.run(`DELETE FROM search_${type} WHERE id = ?`, [id]);
