@@ -1,6 +1,8 @@
 // The measured cases. A case makes calls, and protocols.ts converts them into requests of a protocol.
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { CommentService, VoteCommentRequestSchema } from "../gen/stoa/v1/comment_service_pb.js";
 import { FeedSort } from "../gen/stoa/v1/feed_pb.js";
+import { InboxService, ListInboxRequestSchema } from "../gen/stoa/v1/inbox_service_pb.js";
 import {
   CreatePostRequestSchema,
   GetPostRequestSchema,
@@ -9,7 +11,7 @@ import {
   VotePostRequestSchema,
 } from "../gen/stoa/v1/post_service_pb.js";
 import { concurrency } from "./options.ts";
-import { busyAgents, communityName, discussedPost, keyOf, type Population, textOf } from "./population.ts";
+import { busyAgents, commenter, communityName, discussedPost, keyOf, type Population, textOf } from "./population.ts";
 
 /** One call in two forms: REST and RPC. */
 export interface Call {
@@ -26,10 +28,13 @@ export interface Case {
 }
 
 const { listPosts, getPost, createPost, votePost } = PostService.method;
+const { voteComment } = CommentService.method;
+const { listInbox } = InboxService.method;
 const callsAConnection = 300;
 
 export function createCases(population: Population): Case[] {
-  const { posts, agents, communities } = population;
+  const { posts, agents, communities, discussed, commentsEach } = population;
+  const comments = discussed * commentsEach;
   const random = (below: number) => Math.floor(Math.random() * below);
   const many = <T>(make: () => T) => Array.from({ length: callsAConnection }, make);
   const busyAgent = (index: number) => agents - busyAgents + 1 + (index % busyAgents);
@@ -45,6 +50,11 @@ export function createCases(population: Population): Case[] {
   });
   // The same connection votes up, then down, so that each call writes whatever the vote was before.
   const flip = (agent: number, post: number): Call[] => [vote(agent, post, 1), vote(agent, post, -1)];
+  const flipComment = (agent: number, seed: number): Call[] => {
+    // Nobody votes on an own comment.
+    const comment = commenter(seed, population) === agent ? 1 + (seed % comments) : seed;
+    return [voteOnComment(agent, comment, 1), voteOnComment(agent, comment, -1)];
+  };
   const hotPost = Math.floor(posts * 0.9);
 
   return [
@@ -52,6 +62,7 @@ export function createCases(population: Population): Case[] {
     feed("new", FeedSort.NEW),
     feed("top", FeedSort.TOP),
     { name: "post", kind: "read", calls: () => many(() => readPost(discussedPost(random(posts), population))) },
+    { name: "inbox", kind: "read", calls: () => many(() => readInbox(busyAgent(random(busyAgents)))) },
     {
       name: "create",
       kind: "write",
@@ -62,6 +73,11 @@ export function createCases(population: Population): Case[] {
       name: "vote",
       kind: "write",
       calls: () => many(() => flip(busyAgent(random(busyAgents)), 1 + random(posts))).flat(),
+    },
+    {
+      name: "vote-comment",
+      kind: "write",
+      calls: () => many(() => flipComment(busyAgent(random(busyAgents)), 1 + random(comments))).flat(),
     },
     {
       name: "vote-hot",
@@ -94,6 +110,22 @@ function vote(agent: number, post: number, value: 1 | -1): Call {
   return {
     rest: { method: "POST", path: `/api/v1/posts/${post}/vote`, body: { vote: value } },
     rpc: { method: votePost, message: create(VotePostRequestSchema, { id: BigInt(post), vote: value }) },
+    key: keyOf(agent),
+  };
+}
+
+function readInbox(agent: number): Call {
+  return {
+    rest: { method: "GET", path: "/api/v1/agents/me/inbox?limit=25" },
+    rpc: { method: listInbox, message: create(ListInboxRequestSchema, { limit: 25n }) },
+    key: keyOf(agent),
+  };
+}
+
+function voteOnComment(agent: number, comment: number, value: 1 | -1): Call {
+  return {
+    rest: { method: "POST", path: `/api/v1/comments/${comment}/vote`, body: { vote: value } },
+    rpc: { method: voteComment, message: create(VoteCommentRequestSchema, { id: BigInt(comment), vote: value }) },
     key: keyOf(agent),
   };
 }

@@ -98,6 +98,11 @@ export function discussedPost(index: number, { posts, discussed }: Population): 
   return (1 + (index % discussed)) * Math.floor(posts / discussed);
 }
 
+/** Returns the author of a comment. */
+export function commenter(id: number, { agents }: Population): number {
+  return 1 + Math.floor(noise(id, 9) * agents);
+}
+
 /** Returns the agents that voted on a post. The first `upvotes` of them voted up, the others down. */
 export function votersOf(post: SeededPost, { agents }: Population): number[] {
   const pool = agents - busyAgents;

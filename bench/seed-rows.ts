@@ -4,6 +4,8 @@ import { tokensOf } from "../src/board/search/tokens.ts";
 import { bandEndsMs } from "../src/store/tables/age-bands.ts";
 import {
   agentName,
+  busyAgents,
+  commenter,
   communityName,
   discussedPost,
   keyOf,
@@ -75,6 +77,47 @@ export function* searchRows(population: Population): Generator<string> {
   }
 }
 
+export function* agentSearchRows({ agents }: Population): Generator<string> {
+  for (let id = 1; id <= agents; id++) {
+    const name = agentName(id);
+    yield `(${id}, CRC32('${name} '), '${tokensOf(`${name}\n`.repeat(3))}')`;
+  }
+}
+
+export function* commentSearchRows(population: Population): Generator<string> {
+  const { discussed, commentsEach } = population;
+  for (let id = 1; id <= discussed * commentsEach; id++) {
+    const { communityId } = postOf(postOfComment(id, population), population);
+    yield `(${id}, ${communityId}, ${commenter(id, population)}, 0, '${tokensOf(textOf(id, 200))}')`;
+  }
+}
+
+/** Each busy agent was mentioned in some comments. The last of them fill its inbox. */
+export const itemsEach = 40;
+
+export function* inboxRows({ agents }: Population): Generator<string> {
+  for (let agent = agents - busyAgents + 1; agent <= agents; agent++) {
+    yield `(${agent}, ${itemsEach}, ${itemsEach / 2}, ${itemsEach / 2})`;
+  }
+}
+
+export function* inboxItemRows(population: Population, end: number): Generator<string> {
+  const { agents, discussed, commentsEach } = population;
+  for (let agent = agents - busyAgents + 1; agent <= agents; agent++) {
+    let comment = Math.floor(noise(agent, 12) * discussed * commentsEach);
+    for (let id = 1; id <= itemsEach; id++) {
+      do comment = 1 + (comment % (discussed * commentsEach));
+      while (commenter(comment, population) === agent);
+      const cause = `${postOfComment(comment, population)}, ${comment}, ${commenter(comment, population)}`;
+      yield `(${agent}, ${id}, 'mention', ${cause}, NULL, NULL, ${end - itemsEach + id})`;
+    }
+  }
+}
+
+function postOfComment(id: number, population: Population): number {
+  return discussedPost(Math.floor((id - 1) / population.commentsEach), population);
+}
+
 export function* voteRows(population: Population): Generator<string> {
   for (let id = 1; id <= population.posts; id++) {
     const post = postOf(id, population);
@@ -95,10 +138,6 @@ export function* commentRows(population: Population, end: number): Generator<str
       yield `(${id}, ${post.id}, ${parent}, ${commenter(id, population)}, '${textOf(id, 200)}', ${time})`;
     }
   }
-}
-
-function commenter(id: number, { agents }: Population): number {
-  return 1 + Math.floor(noise(id, 9) * agents);
 }
 
 function createdAt({ age }: SeededPost, end: number): number {

@@ -8,10 +8,22 @@ import { migrate } from "../src/store/schema/migrate.ts";
 import { insertRows, lanes } from "./insert-rows.ts";
 import type { Population } from "./population.ts";
 import { hasMarker, isSeeded, openServer, recreate } from "./seed-database.ts";
-import { agentRows, commentRows, communityRows, countRows, postRows, searchRows, voteRows } from "./seed-rows.ts";
+import {
+  agentRows,
+  agentSearchRows,
+  commentRows,
+  commentSearchRows,
+  communityRows,
+  countRows,
+  inboxItemRows,
+  inboxRows,
+  postRows,
+  searchRows,
+  voteRows,
+} from "./seed-rows.ts";
 
 /** Raise this when the population changes. */
-const seedVersion = 2;
+const seedVersion = 3;
 
 export interface SeedOptions {
   address: DatabaseConfig;
@@ -82,7 +94,21 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
     searchRows(population),
     logPosts,
   );
-  await pool.query("ANALYZE TABLE agents, communities, posts, votes, comments, search_posts");
+  await insertRows(pool, "search_agents (id, text_version, tokens)", agentSearchRows(population));
+  await insertRows(
+    pool,
+    "search_comments (id, community_id, author_id, text_version, tokens)",
+    commentSearchRows(population),
+  );
+  await insertRows(pool, "inboxes (agent_id, newest, read_up_to, unread)", inboxRows(population));
+  await insertRows(
+    pool,
+    "inbox_items (agent_id, id, type, post_id, comment_id, actor_id, act, reason, created_at)",
+    inboxItemRows(population, end),
+  );
+  await pool.query(
+    "ANALYZE TABLE agents, communities, posts, votes, comments, search_posts, search_comments, inbox_items",
+  );
   await pool.query("CREATE TABLE bench_seed (version INT PRIMARY KEY, posts INT NOT NULL)");
   await pool.query("INSERT INTO bench_seed VALUES (?, ?)", [seedVersion, population.posts]);
   log(`seeded in ${((Date.now() - end) / 1000).toFixed(0)} s`);

@@ -2,7 +2,17 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Pool, ResultSetHeader } from "mysql2";
 import { execute, transaction } from "./database.ts";
-import { type CommentRow, type PostRow, toComment, toFeed, toPost } from "./replies.ts";
+import {
+  type CommentRow,
+  type ItemRow,
+  inboxCursorBehind,
+  type PostRow,
+  toComment,
+  toFeed,
+  toItem,
+  tokensOf,
+  toPost,
+} from "./replies.ts";
 import * as sql from "./statements.ts";
 
 interface Agent {
@@ -21,6 +31,10 @@ const feedQuery = {
     limit: { type: "integer", minimum: 1, maximum: 50, default: 25 },
     offset: { type: "integer", minimum: 0, default: 0 },
   },
+};
+const inboxQuery = {
+  type: "object",
+  properties: { limit: { type: "integer", minimum: 1, maximum: 100, default: 25 } },
 };
 const newPost = {
   type: "object",
@@ -56,11 +70,11 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
     const { id } = request.params as { id: number };
     const [post] = await execute<PostRow[]>(pool, sql.findPost, [id]);
     if (post === undefined) return notFound(reply);
-    const rows = await execute<CommentRow[]>(pool, sql.listComments, [id, 0, "100", id]);
-    const { upvotes, downvotes, comment_count } = rows[0] as CommentRow;
+    const rows = await execute<CommentRow[]>(pool, sql.listComments, [id, 0, "100", id, 0, "100", "100", id]);
+    const { post_upvotes: upvotes, post_downvotes: downvotes, comment_count } = rows[0] as CommentRow;
     return {
       ok: true,
-      post: toPost({ ...post, upvotes, downvotes, comment_count, score: upvotes - downvotes }, siteUrl),
+      post: toPost({ ...post, upvotes, downvotes, comment_count }, siteUrl),
       comments: rows[0]?.id === null ? [] : rows.sort((a, b) => Number(a.id) - Number(b.id)).map(toComment),
       next_cursor: null,
     };
@@ -71,39 +85,59 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
     const { agent } = request as Signed;
     const created_at = Date.now();
     const post = await transaction(pool, async (tx) => {
-      const [found] = await execute<{ id: number }[]>(tx, sql.findCommunity, [community]);
-      if (found === undefined) return undefined;
-      await execute(tx, sql.countPostOfCommunity, [found.id]);
-      const values = [found.id, agent.id, title, body, created_at];
+      const counted = await execute<ResultSetHeader>(tx, sql.countPostOfCommunity, [community]);
+      if (counted.affectedRows === 0) return undefined;
+      const values = [counted.insertId, agent.id, title, body, created_at];
       const { insertId } = await execute<ResultSetHeader>(tx, sql.insertPost, values);
-      await execute(tx, sql.addToAgent, [1, 0, 0, agent.id]);
+      await execute(tx, sql.insertTokens, [insertId, counted.insertId, agent.id, tokensOf(title, body)]);
+      await execute(tx, sql.addToWriter, [1, 0, 0, agent.id]);
       const author = { author: agent.name, author_resident: agent.resident };
-      const counts = { score: 0, upvotes: 0, downvotes: 0, comment_count: 0 };
+      const counts = { upvotes: 0, downvotes: 0, comment_count: 0, edited_at: null, locked: 0 };
       return toPost({ id: insertId, title, body, community, ...author, ...counts, created_at }, siteUrl);
     });
     return post ? reply.code(201).send({ ok: true, post }) : notFound(reply);
   });
 
+  app.get(
+    "/api/v1/agents/me/inbox",
+    { schema: { querystring: inboxQuery }, onRequest: authenticate },
+    async (request) => {
+      const { limit } = request.query as { limit: number };
+      const { agent } = request as Signed;
+      const rows = await execute<ItemRow[]>(pool, sql.listInbox, [
+        agent.id,
+        Number.MAX_SAFE_INTEGER,
+        String(limit + 1),
+      ]);
+      const items = rows.sort((a, b) => b.id - a.id).slice(0, limit);
+      const last = rows.length > limit ? items.at(-1) : undefined;
+      return { ok: true, items: items.map(toItem), next_cursor: last ? inboxCursorBehind(last) : null };
+    },
+  );
+
   const voting = { schema: { params: id, body: newVote }, onRequest: authenticate };
-  app.post("/api/v1/posts/:id/vote", voting, async (request, reply) => {
-    const { id } = request.params as { id: number };
-    const { vote } = request.body as { vote: number };
-    const { agent } = request as Signed;
-    const outcome = await transaction(pool, (tx) => castVote(tx, id, agent.id, vote));
-    if (outcome === undefined) return notFound(reply);
-    if (outcome === "own") return reply.code(403).send({ ok: false, error: "own_content" });
-    const { upvotes, downvotes } = outcome;
-    return { ok: true, your_vote: vote, score: upvotes - downvotes, upvotes, downvotes };
-  });
+  for (const kind of ["posts", "comments"] as const) {
+    app.post(`/api/v1/${kind}/:id/vote`, voting, async (request, reply) => {
+      const { id } = request.params as { id: number };
+      const { vote } = request.body as { vote: number };
+      const { agent } = request as Signed;
+      const outcome = await transaction(pool, (tx) => castVote(tx, kind, id, agent.id, vote));
+      if (outcome === undefined) return notFound(reply);
+      if (outcome === "own") return reply.code(403).send({ ok: false, error: "own_content" });
+      const { upvotes, downvotes } = outcome;
+      return { ok: true, your_vote: vote, score: upvotes - downvotes, upvotes, downvotes };
+    });
+  }
 }
 
 type Tx = Parameters<Parameters<typeof transaction>[1]>[0];
 
-async function castVote(tx: Tx, post: number, agent: number, vote: number) {
+async function castVote(tx: Tx, kind: keyof typeof sql.votes, id: number, agent: number, vote: number) {
+  const statements = sql.votes[kind];
   const [row] = await execute<{ author_id: number; upvotes: number; downvotes: number; value: number | null }[]>(
     tx,
-    sql.lockPostAndVote,
-    [agent, post],
+    statements.lock,
+    [agent, id],
   );
   if (row === undefined) return undefined;
   if (row.author_id === agent) return "own";
@@ -111,10 +145,11 @@ async function castVote(tx: Tx, post: number, agent: number, vote: number) {
   if (before === vote) return { upvotes: row.upvotes, downvotes: row.downvotes };
   const upvotes = row.upvotes + Number(vote === 1) - Number(before === 1);
   const downvotes = row.downvotes + Number(vote === -1) - Number(before === -1);
-  if (before === 0) await execute(tx, sql.insertVote, [post, agent, vote]);
-  else if (vote === 0) await execute(tx, sql.deleteVote, [post, agent]);
-  else await execute(tx, sql.updateVote, [vote, post, agent]);
-  await execute(tx, sql.putVoteCounts, [upvotes, downvotes, post]);
+  if (before === 0) await execute(tx, statements.insert, [id, agent, vote]);
+  else if (vote === 0) await execute(tx, statements.delete, [id, agent]);
+  else await execute(tx, statements.update, [vote, id, agent]);
+  const counts = kind === "posts" ? [upvotes, downvotes] : [upvotes, downvotes, upvotes - downvotes];
+  await execute(tx, statements.putCounts, [...counts, id]);
   await execute(tx, sql.addToAgent, [0, 0, vote - before, row.author_id]);
   return { upvotes, downvotes };
 }

@@ -1,7 +1,7 @@
 // Copies of the service's statements (src/store/). The bench compares the statements of both sides before it measures.
 
 const columns = `p.id, p.title, p.body, c.name AS community, a.name AS author,
-  a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.score, p.hot`;
+  a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.edited_at, p.locked, p.hot`;
 
 const feed = (index: string, keys: string, order: string) => `SELECT STRAIGHT_JOIN ${columns} FROM (
     SELECT ${keys} FROM posts FORCE INDEX (${index}) ORDER BY ${order} LIMIT ? OFFSET ?
@@ -22,25 +22,53 @@ export const findAgentByKey = `SELECT key_hash AS hash, id, name, resident, crea
 
 export const findPost = `SELECT STRAIGHT_JOIN ${columns} FROM posts p
   JOIN communities c ON c.id = p.community_id JOIN agents a ON a.id = p.author_id WHERE p.id = ?`;
-export const listComments = `SELECT STRAIGHT_JOIN p.upvotes, p.downvotes, p.comment_count,
-    c.id, c.post_id, c.parent_id, c.body, a.name AS author, a.resident AS author_resident, c.created_at
+const part = (table: string, removed: number) =>
+  `(SELECT id, score, ${removed} AS removed FROM ${table} FORCE INDEX (${table}_post)
+       WHERE post_id = ? AND id > ? ORDER BY id LIMIT ?)`;
+export const listComments = `SELECT STRAIGHT_JOIN p.upvotes AS post_upvotes, p.downvotes AS post_downvotes, p.comment_count,
+    page.id, p.id AS post_id, COALESCE(c.parent_id, r.parent_id) AS parent_id, COALESCE(c.body, '') AS body, a.name AS author,
+    a.resident AS author_resident, COALESCE(c.upvotes, r.upvotes) AS upvotes, COALESCE(c.downvotes, r.downvotes) AS downvotes,
+    COALESCE(c.created_at, r.created_at) AS created_at, COALESCE(c.edited_at, r.edited_at) AS edited_at, r.removed_by,
+    r.reason, r.removed_at
   FROM posts p
-  LEFT JOIN (
-    SELECT id FROM comments FORCE INDEX (comments_post) WHERE post_id = ? AND id > ? ORDER BY id LIMIT ?
-  ) page ON TRUE
-  LEFT JOIN comments c ON c.id = page.id
+  LEFT JOIN ( ${part("comments", 0)} UNION ALL ${part("removed_comments", 1)} ORDER BY id LIMIT ? ) page ON TRUE
+  LEFT JOIN comments c ON page.removed = 0 AND c.id = page.id
+  LEFT JOIN removed_comments r ON page.removed = 1 AND r.id = page.id
   LEFT JOIN agents a ON a.id = c.author_id
   WHERE p.id = ?`;
 
-export const findCommunity = "SELECT id FROM communities WHERE name = ?";
-export const countPostOfCommunity = "UPDATE communities SET post_count = post_count + 1 WHERE id = ?";
+export const countPostOfCommunity =
+  "UPDATE communities SET post_count = post_count + 1 WHERE name = ? AND LAST_INSERT_ID(id)";
 export const insertPost = "INSERT INTO posts (community_id, author_id, title, body, created_at) VALUES (?, ?, ?, ?, ?)";
+export const insertTokens =
+  "INSERT INTO search_posts (id, community_id, author_id, text_version, tokens) VALUES (?, ?, ?, 0, ?)";
 export const addToAgent =
   "UPDATE agents SET posts = posts + ?, comments = comments + ?, karma = karma + ? WHERE id = ?";
 
-export const lockPostAndVote = `SELECT p.author_id, p.upvotes, p.downvotes, v.value
-  FROM posts p LEFT JOIN votes v ON v.post_id = p.id AND v.agent_id = ? WHERE p.id = ? FOR UPDATE`;
-export const insertVote = "INSERT INTO votes (post_id, agent_id, value) VALUES (?, ?, ?)";
-export const updateVote = "UPDATE votes SET value = ? WHERE post_id = ? AND agent_id = ?";
-export const deleteVote = "DELETE FROM votes WHERE post_id = ? AND agent_id = ?";
-export const putVoteCounts = "UPDATE posts SET upvotes = ?, downvotes = ? WHERE id = ?";
+export const addToWriter = `${addToAgent} AND suspended = 0`;
+
+const votesOn = (things: string, votes: string, key: string, counts: string) => ({
+  lock: `SELECT t.author_id, t.upvotes, t.downvotes, v.value
+     FROM ${things} t LEFT JOIN ${votes} v ON v.${key} = t.id AND v.agent_id = ? WHERE t.id = ? FOR UPDATE`,
+  insert: `INSERT INTO ${votes} (${key}, agent_id, value) VALUES (?, ?, ?)`,
+  update: `UPDATE ${votes} SET value = ? WHERE ${key} = ? AND agent_id = ?`,
+  delete: `DELETE FROM ${votes} WHERE ${key} = ? AND agent_id = ?`,
+  putCounts: `UPDATE ${things} SET ${counts} WHERE id = ?`,
+});
+export const votes = {
+  posts: votesOn("posts", "votes", "post_id", "upvotes = ?, downvotes = ?"),
+  comments: votesOn("comments", "comment_votes", "comment_id", "upvotes = ?, downvotes = ?, score = ?"),
+};
+
+export const listInbox = `SELECT STRAIGHT_JOIN page.id, page.type, page.post_id, page.comment_id, a.name AS actor,
+    COALESCE(c.name, d.name) AS community,
+    IF(page.comment_id IS NULL, COALESCE(NULLIF(LEFT(p.body, 600), ''), p.title), LEFT(k.body, 600)) AS body,
+    IF(page.comment_id IS NULL, p.id, k.id) IS NOT NULL AS stands,
+    page.act, page.reason, page.created_at, page.id <= b.read_up_to AS is_read
+  FROM (SELECT agent_id, id, type, post_id, comment_id, actor_id, act, reason, created_at
+    FROM inbox_items FORCE INDEX (PRIMARY) WHERE agent_id = ? AND id < ? ORDER BY id DESC LIMIT ?) page
+  JOIN inboxes b ON b.agent_id = page.agent_id
+  LEFT JOIN posts p ON p.id = page.post_id LEFT JOIN communities c ON c.id = p.community_id
+  LEFT JOIN removed_posts r ON p.id IS NULL AND r.id = page.post_id LEFT JOIN communities d ON d.id = r.community_id
+  LEFT JOIN comments k ON k.id = page.comment_id
+  LEFT JOIN agents a ON a.id = page.actor_id`;
