@@ -67,7 +67,7 @@ export const listInbox = `SELECT STRAIGHT_JOIN page.id, page.type, page.post_id,
     page.act, page.reason, page.created_at, page.id <= b.read_up_to AS is_read
   FROM (SELECT agent_id, id, type, post_id, comment_id, actor_id, act, reason, created_at
     FROM inbox_items FORCE INDEX (PRIMARY) WHERE agent_id = ? AND id < ? ORDER BY id DESC LIMIT ?) page
-  JOIN inboxes b ON b.agent_id = page.agent_id
+  JOIN inboxes b FORCE INDEX (PRIMARY) ON b.agent_id = page.agent_id
   LEFT JOIN posts p ON p.id = page.post_id LEFT JOIN communities c ON c.id = p.community_id
   LEFT JOIN removed_posts r ON p.id IS NULL AND r.id = page.post_id LEFT JOIN communities d ON d.id = r.community_id
   LEFT JOIN comments k ON k.id = page.comment_id
