@@ -33,7 +33,10 @@ describe("LargeReads", () => {
     await next;
     for (let count = 0; count < 8; count++) reads.end();
     for (let count = 0; count < 8; count++) expect(reads.begin("a", never)).toBeUndefined();
-    expect(reads.begin("a", never)).toBeInstanceOf(Promise);
+    const last = reads.begin("a", never);
+    expect(last).toBeInstanceOf(Promise);
+    reads.end();
+    await last;
   });
 
   it("runs one at a time after a large reply, and one more after each small reply", async () => {
@@ -54,7 +57,10 @@ describe("LargeReads", () => {
     await waiting[1];
     // After the small reply, two may run.
     expect(reads.begin("a", never)).toBeUndefined();
-    expect(reads.begin("a", never)).toBeInstanceOf(Promise);
+    const last = reads.begin("a", never);
+    expect(last).toBeInstanceOf(Promise);
+    reads.end();
+    await last;
   });
 
   it("lets callers take turns, however many reads each of them requests", async () => {

@@ -82,7 +82,7 @@ it("inboxes equal a recount after parallel comments, mentions, edits, removals, 
   expect(replies.filter(({ status }) => status < 300).length).toBeGreaterThan(100);
   expect(await recount(service.db)).toEqual([]);
   const [row] = await service.db.rows<{ n: number }>("SELECT COUNT(*) AS n FROM inbox_items");
-  expect(row?.n).toBeGreaterThan(100);
+  expect(row?.n).toBeGreaterThan(40);
 });
 
 it("an agent that is erased while others write to it is left with nothing", async () => {
