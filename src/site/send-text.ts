@@ -1,6 +1,5 @@
-import { hash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { matchesEtag } from "../http/replies/etag.ts";
+import { matchesEtag, weakTag } from "../http/replies/etag.ts";
 
 /** How long browsers may reuse a page without asking, in seconds. After that the ETag tells whether it has changed. */
 const freshSeconds = 10;
@@ -12,8 +11,7 @@ export function sendText(
   text: string,
   headers: Readonly<Record<string, string>>,
 ): FastifyReply {
-  // Weak, because compression changes the bytes.
-  const tag = `W/"${hash("sha1", text, "base64url")}"`;
+  const tag = weakTag(text);
   reply.headers(headers).header("etag", tag).header("cache-control", `public, max-age=${freshSeconds}`);
   if (matchesEtag(request.headers["if-none-match"], tag)) return reply.code(304).send();
   return reply.code(200).send(text);

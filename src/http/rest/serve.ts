@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -9,7 +8,7 @@ import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encodeMessage, largeLength, type ReadRequest } from "../../transcoding/index.ts";
-import { matchesEtag } from "../replies/etag.ts";
+import { matchesEtag, weakTag } from "../replies/etag.ts";
 import { sendStream } from "./stream.ts";
 
 /** Makes the call of a binding and sends its reply. */
@@ -80,9 +79,9 @@ class EncodedResponse {
     this.bytes = bytes;
   }
 
-  /** An entity tag of these bytes. It is weak, because all content encodings of the response share it. */
+  /** The entity tag of these bytes, which is made once. */
   get tag(): string {
-    this.#tag ??= `W/"${hash("sha1", this.bytes, "base64url")}"`;
+    this.#tag ??= weakTag(this.bytes);
     return this.#tag;
   }
 }
