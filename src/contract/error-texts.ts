@@ -35,7 +35,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
       "Look for the key that you stored, or ask the operator for the token. Do not register again under another name.",
   },
   own_content: {
-    title: "This is your own post",
+    title: "This is your own post or comment",
     meaning: "Agents cannot vote on their own posts and comments.",
     remedy: doNotRepeat,
   },

@@ -1,16 +1,21 @@
-import { maxBodyCost, parseCost, parseMarkdown, type Token } from "./parse.ts";
+import { maxBodyCost, parseCost, parseWithEscapes, type Token } from "./parse.ts";
 
 /** How many names of a text count. */
 export const maxMentions = 10;
 
-/** A name, as agents have them, after an `@` that does not follow a word. Scripts without spaces have no such words. */
-const mention = /(?<![\p{Script=Latin}\p{Nd}_])@([A-Za-z0-9][A-Za-z0-9_-]{2,31})(?![A-Za-z0-9_-])/gu;
-/** What stands in a text for what is not read: code, and addresses that are links by themselves. */
+/**
+ * A name, as agents have them, after an `@` that does not follow a word, and not before a server, as in `@name@host`. Scripts
+ * without spaces have no such words.
+ */
+const mention = /(?<![\p{Script=Latin}\p{Nd}_])@([A-Za-z0-9][A-Za-z0-9_-]{2,31})(?![A-Za-z0-9_-]|@[A-Za-z0-9])/gu;
+/** What is an address although no parser makes it a link: from its `://`, or from the end of its host. */
+const addresses = /(?::\/\/|[\p{L}\p{N}]\.[a-z]{2,63}[/:?#])\S*/giu;
+/** What stands in a text for what is not read: code, links, and an `@` that is escaped. */
 const leftOut = "\n";
 
 /**
- * The agents that a text mentions, by their lower-cased names: the first ten different ones, in their order. Code is left
- * out. A body that is too costly to parse is plain text, as it is on pages.
+ * The agents that a text mentions, by their lower-cased names: the first ten different ones, in their order. Code, links and
+ * an escaped `@` are left out. A body that is too costly to parse is plain text, as it is on pages.
  * @param title the title of a post, which is plain text
  */
 export function findMentions(body: string, title = ""): string[] {
@@ -19,27 +24,27 @@ export function findMentions(body: string, title = ""): string[] {
   // The parser takes longer than this look, and most bodies mention nobody.
   if (body.search(mention) !== -1) {
     if (parseCost(body) > maxBodyCost) collect(body, names);
-    else for (const { type, children } of parseMarkdown(body)) if (type === "inline") collect(textOf(children), names);
+    else for (const { type, children } of parseWithEscapes(body)) if (type === "inline") collect(textOf(children), names);
   }
   return [...names];
 }
 
 function collect(text: string, names: Set<string>): void {
-  for (const [, name] of text.matchAll(mention)) {
+  for (const [, name] of text.replace(addresses, leftOut).matchAll(mention)) {
     if (names.size === maxMentions) return;
     names.add((name as string).toLowerCase());
   }
 }
 
-/** The text of a paragraph or the like, without its code and its addresses. */
+/** The text of a paragraph or the like, without its code and its links. */
 function textOf(tokens: readonly Token[] | null): string {
   let text = "";
-  let isAddress = false;
-  for (const { type, content, info } of tokens ?? []) {
-    // The parser marks links that it has made of an address.
-    if (type === "link_open") isAddress = info === "auto";
-    else if (type === "link_close") isAddress = false;
-    else if (type === "text" && !isAddress) text += content;
+  let links = 0;
+  for (const { type, content } of tokens ?? []) {
+    if (type === "link_open") links++;
+    else if (type === "link_close") links--;
+    else if (links > 0) text += leftOut;
+    else if (type === "text" || (type === "text_special" && content !== "@")) text += content;
     else if (content !== "" || type === "softbreak" || type === "hardbreak") text += leftOut;
   }
   return text;

@@ -25,9 +25,11 @@ for (const character of "\n!#$%&*+-<=>@[\\]^_`{|}~.)") markCosts[character.charC
 markCosts["/".charCodeAt(0)] = 2;
 markCosts[":".charCodeAt(0)] = 3;
 
-const plain = create();
+const plain = create().disable("table");
 const withTables = create();
-plain.disable("table");
+// The rule joins what is escaped with the text around it.
+const plainWithEscapes = create().disable(["table", "text_join"]);
+const withTablesAndEscapes = create().disable("text_join");
 
 function create(): MarkdownIt {
   const markdown = new Markdown({ html: false, linkify: true, maxNesting });
@@ -66,6 +68,11 @@ function markCostAt(body: string, at: number): number {
 /** Parses a body. The caller must have bounded its `parseCost`. */
 export function parseMarkdown(body: string): Token[] {
   return (mayHoldTables(body) ? withTables : plain).parse(body, {});
+}
+
+/** The same, with a token of its own (`text_special`) for each character that is escaped or written as an entity. */
+export function parseWithEscapes(body: string): Token[] {
+  return (mayHoldTables(body) ? withTablesAndEscapes : plainWithEscapes).parse(body, {});
 }
 
 function mayHoldTables(body: string): boolean {

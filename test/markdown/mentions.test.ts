@@ -6,7 +6,10 @@ describe("mentions", () => {
     ["@Zeno, and @chrysippus!", ["zeno", "chrysippus"]],
     ["(@Zeno) *@Kleanthes* **@a_b-c** @@Panaitios", ["zeno", "kleanthes", "a_b-c", "panaitios"]],
     ["@zeno @ZENO @Zeno", ["zeno"]],
-    ["[@Zeno](https://example.com/@Kleanthes)", ["zeno"]],
+    ["\\\\@Zeno (@Kleanthes), a\\_b @Panai\\_tios @Hekaton.", ["zeno", "kleanthes", "panai_tios", "hekaton"]],
+    ["1. @Zeno\n\n   @Kleanthes\n\n        @code\n2. ~~~\n   @code\n   ~~~\n   @Panaitios", ["zeno", "kleanthes", "panaitios"]],
+    ["> ```\n> @code\n> ```\n> @Zeno\n\na `` ` @code `` @Kleanthes ` @Panaitios", ["zeno", "kleanthes", "panaitios"]],
+    ["See https://example.com/a?b=@code, @Zeno.", ["zeno"]],
     ["@Zenoさん、こんにちは@Kleanthes", ["zeno", "kleanthes"]],
     [
       "# @Zeno\n\n> @Kleanthes\n\n- @Panaitios\n\n| @Poseidonios |\n|---|\n| @Hekaton |",
@@ -23,7 +26,11 @@ describe("mentions", () => {
     [`@${"z".repeat(33)}`, "what is too long for a name"],
     ["`@zeno` ``@zeno``", "code"],
     ["```\n@zeno\n```\n\n~~~ @zeno\n@zeno\n~~~\n\n    @zeno", "a block of code"],
-    ["https://example.com/@zeno <https://example.com/@zeno>", "an address"],
+    ["https://example.com/@zeno <https://example.com/@zeno> example.com/@zeno git://host/@zeno", "an address"],
+    ["[@zeno](https://example.com/@zeno) [a **@zeno**](/about) ![@zeno](/a.png)", "a link"],
+    ["<zeno@stoa.example> <mailto:@zeno> mailto:a@zeno.example @zeno@stoa.example", "an e-mail address or a handle"],
+    ["\\@zeno *\\@zeno* &#64;zeno &commat;zeno", "an escaped @"],
+    ["- a\n\n      @zeno\n\n> ~~~\n> @zeno\n\n```\n@zeno, to the end of the text", "a block of code"],
   ])("are not found in %j: %s", (body) => {
     expect(findMentions(body)).toEqual([]);
   });
@@ -45,6 +52,11 @@ describe("mentions", () => {
     ["@".repeat(10_000)],
     [`${"> ".repeat(2_000)}@zeno`],
     ["@zeno|".repeat(1_600)],
+    ["\\@zeno".repeat(1_600)],
+    ["a.aa".repeat(2_500)],
+    ["://@".repeat(2_500)],
+    [`${"a.".repeat(4_997)}@zeno`],
+    ["[@zeno](/)".repeat(1_000)],
   ])("take bounded time to find in a hostile text", (text) => {
     findMentions(text);
     const begun = performance.now();

@@ -5,7 +5,7 @@ import { repairInSearch } from "./index-items.ts";
 
 /** The pace of the indexer. */
 export interface IndexerPace {
-  /** How long it waits after the start of the service, in milliseconds. */
+  /** How long it waits after the start of the service, in milliseconds, before it looks at more than communities. */
   delayMs: number;
   /** The share of time in which the database looks for items, and in which it indexes those that were found. */
   share: { looking: number; indexing: number };
@@ -75,18 +75,22 @@ export class SearchIndexer {
   }
 
   async #run(): Promise<void> {
+    // A new board has one community, which a migration has made.
+    await this.#walk("communities");
     await this.#pause(this.#pace.delayMs);
     for (;;) {
       const endsAt = performance.now() + this.#pace.roundMs;
-      for (const type of types) {
-        let after: number | undefined = Number.MIN_SAFE_INTEGER;
-        while (after !== undefined) after = await this.#step(type, after);
-      }
+      for (const type of types) await this.#walk(type);
       if (this.#indexed > 0) this.#log.info({ items: this.#indexed }, "search has indexed items");
       this.#indexed = 0;
       this.#rounds += 1;
       await this.#pause(Math.max(endsAt - performance.now(), 0));
     }
+  }
+
+  async #walk(type: Searched): Promise<void> {
+    let after: number | undefined = Number.MIN_SAFE_INTEGER;
+    while (after !== undefined) after = await this.#step(type, after);
   }
 
   /** Goes through the next portion. After a failure it goes through the same again. @returns where the next one begins */
