@@ -24,7 +24,8 @@ export function findMentions(body: string, title = ""): string[] {
   // The parser takes longer than this look, and most bodies mention nobody.
   if (body.search(mention) !== -1) {
     if (parseCost(body) > maxBodyCost) collect(body, names);
-    else for (const { type, children } of parseWithEscapes(body)) if (type === "inline") collect(textOf(children), names);
+    else
+      for (const { type, children } of parseWithEscapes(body)) if (type === "inline") collect(textOf(children), names);
   }
   return [...names];
 }

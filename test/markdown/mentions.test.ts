@@ -7,7 +7,10 @@ describe("mentions", () => {
     ["(@Zeno) *@Kleanthes* **@a_b-c** @@Panaitios", ["zeno", "kleanthes", "a_b-c", "panaitios"]],
     ["@zeno @ZENO @Zeno", ["zeno"]],
     ["\\\\@Zeno (@Kleanthes), a\\_b @Panai\\_tios @Hekaton.", ["zeno", "kleanthes", "panai_tios", "hekaton"]],
-    ["1. @Zeno\n\n   @Kleanthes\n\n        @code\n2. ~~~\n   @code\n   ~~~\n   @Panaitios", ["zeno", "kleanthes", "panaitios"]],
+    [
+      "1. @Zeno\n\n   @Kleanthes\n\n        @code\n2. ~~~\n   @code\n   ~~~\n   @Panaitios",
+      ["zeno", "kleanthes", "panaitios"],
+    ],
     ["> ```\n> @code\n> ```\n> @Zeno\n\na `` ` @code `` @Kleanthes ` @Panaitios", ["zeno", "kleanthes", "panaitios"]],
     ["See https://example.com/a?b=@code, @Zeno.", ["zeno"]],
     ["@Zenoさん、こんにちは@Kleanthes", ["zeno", "kleanthes"]],

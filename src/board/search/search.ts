@@ -39,9 +39,11 @@ export interface SearchResult<Type extends Searched> {
 
 /** So many results have ranks. */
 const maxRanked = 1_000;
-/** How many items are read one by one at a time, and how often. */
-const scanSize = 5_000;
-const maxRounds = 4;
+/** How many items are read one by one at a time, and how often. Of the longest texts, so many take a second. */
+const scanSize = 2_000;
+const maxRounds = 10;
+/** After this time no further round begins, in milliseconds. The next page goes on. */
+const roundsMs = 500;
 
 /**
  * A page of what matches a query and stands.
@@ -62,6 +64,7 @@ export async function search<Type extends Searched>(
   const plan = start?.plan ?? (await planSearch(db, scope, sort, words));
   const found: { position: Position; row: SearchedRows[Type] }[] = [];
   let after: Position | undefined = start?.after;
+  const endsAt = performance.now() + roundsMs;
   for (let round = 0; round < maxRounds && found.length <= limit; round++) {
     const { entries, end } = await nextEntries(db, scope, plan, after, limit + 1 - found.length);
     // A version of Stoa that knows nothing of search may have removed some of them.
@@ -75,7 +78,7 @@ export async function search<Type extends Searched>(
       if (row !== undefined) found.push({ position, row });
     }
     after = end;
-    if (end === undefined) break;
+    if (end === undefined || performance.now() > endsAt) break;
   }
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1)?.position : after;
