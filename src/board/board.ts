@@ -1,5 +1,5 @@
 import type { StoaError } from "../errors.ts";
-import type { Database } from "../store/database/database.ts";
+import type { Database, TransactionOptions } from "../store/database/database.ts";
 import type { Reader, Tx } from "../store/database/queryable.ts";
 import { withTimeout } from "../timing/wait.ts";
 
@@ -83,15 +83,29 @@ export class Board {
     return this.#db.searchReader(signal);
   }
 
+  /** Whether the database has several servers, as far as is known. */
+  get isCluster(): boolean {
+    return this.#db.isCluster;
+  }
+
   /** Runs one unit of work. When it throws, or `signal` aborts before the commit, nothing has changed. */
-  async write<Reply>(signal: AbortSignal, work: (unit: Unit) => Promise<Reply>): Promise<Reply> {
+  async write<Reply>(
+    signal: AbortSignal,
+    work: (unit: Unit) => Promise<Reply>,
+    options?: TransactionOptions,
+  ): Promise<Reply> {
     let notified: number[] | undefined;
-    const reply = await this.#db.transaction(signal, async (tx) => {
-      const unit: Unit = { tx, now: this.#now(), expiryNow: this.#expiryNow() };
-      const made = await work(unit);
-      notified = unit.notified;
-      return made;
-    });
+    const reply = await this.#db.transaction(
+      signal,
+      async (tx) => {
+        const unit: Unit = { tx, now: this.#now(), expiryNow: this.#expiryNow() };
+        const made = await work(unit);
+        // An attempt that finds that the one before has committed notifies for that one.
+        notified = unit.notified ?? notified;
+        return made;
+      },
+      options,
+    );
     if (this.onNotified !== undefined) notified?.forEach(this.onNotified);
     return reply;
   }

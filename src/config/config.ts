@@ -117,8 +117,13 @@ export function readConfig(environment: Environment): Config {
   if ((cert === undefined) !== (key === undefined)) {
     throw new ConfigError("STOA_TLS_CERT and STOA_TLS_KEY go together; one of them is missing.");
   }
-  const database = read("STOA_DATABASE_URL", parseDatabaseUrl);
-  const migrationDatabase = read("STOA_MIGRATION_DATABASE_URL", parseDatabaseUrl);
+  const isUnsynced = read("STOA_DATABASE_SYNC_READS", oneOf("on", "off")) === "off";
+  const readDatabase = (name: string) => {
+    const address = read(name, parseDatabaseUrl);
+    return address && { ...address, ...(isUnsynced ? { syncReads: false } : {}) };
+  };
+  const database = readDatabase("STOA_DATABASE_URL");
+  const migrationDatabase = readDatabase("STOA_MIGRATION_DATABASE_URL");
   if (migrationDatabase !== undefined && database?.database !== migrationDatabase.database) {
     throw new ConfigError("STOA_MIGRATION_DATABASE_URL must name the same database as STOA_DATABASE_URL.");
   }
@@ -187,8 +192,9 @@ export function describeConfig(config: Config): Record<string, unknown> {
   };
 }
 
-function describeDatabase({ host, port, socketPath, user, database, ssl }: DatabaseConfig): string {
-  return `${user}@${socketPath ?? `${host}:${port}`}/${database}${ssl ? " (TLS)" : ""}`;
+function describeDatabase({ host, port, others = [], socketPath, user, database, ssl }: DatabaseConfig): string {
+  const hosts = [{ host, port }, ...others].map((each) => `${each.host}:${each.port}`).join(",");
+  return `${user}@${socketPath ?? hosts}/${database}${ssl ? " (TLS)" : ""}`;
 }
 
 function warnOfPlainDatabase(name: string, database: DatabaseConfig | undefined): string[] {

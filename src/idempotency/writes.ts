@@ -8,6 +8,7 @@ import { limitOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Sealing } from "../ledger/sealing/append.ts";
+import { AttemptClaims } from "./attempt-claims.ts";
 import { type Claim, claimKey, damagedResponse, findStoredResponse, storeResponse } from "./claims.ts";
 import { readClaim } from "./idempotency-key.ts";
 import { itemOf } from "./reply-item.ts";
@@ -18,8 +19,14 @@ import { itemOf } from "./reply-item.ts";
  */
 export type Work<Open extends Unit, Reply> = (unit: Open, replyId: Buffer | null) => Promise<Reply>;
 
-/** Runs something in one transaction. */
-type Transaction<Open extends Unit> = <Result>(work: (unit: Open) => Promise<Result>) => Promise<Result>;
+/**
+ * Runs something in one transaction.
+ * @param isClaimed whether the work finds out by a claim that it has happened; see `TransactionOptions`
+ */
+type Transaction<Open extends Unit> = <Result>(
+  work: (unit: Open) => Promise<Result>,
+  isClaimed: boolean,
+) => Promise<Result>;
 
 /** One write while it runs. */
 interface Write<Open extends Unit, Reply> {
@@ -46,13 +53,15 @@ export class Writes {
 
   /** Runs a write of the board; `work` also makes the reply. If it throws, nothing of it has happened. */
   run<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Unit, Reply>): Promise<Reply> {
-    const transaction: Transaction<Unit> = (inner) => this.#board.write(context.signal, inner);
+    const transaction: Transaction<Unit> = (inner, isClaimed) =>
+      this.#board.write(context.signal, inner, { isClaimed });
     return this.#run(transaction, { context, work, repair: undefined }, request);
   }
 
   /** Runs a write that seals, like `run`. Followers are notified after the commit. */
   seal<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Sealing, Reply>): Promise<Reply> {
-    const transaction: Transaction<Sealing> = (inner) => this.#ledger.sealer.transaction(context.signal, inner);
+    const transaction: Transaction<Sealing> = (inner, isClaimed) =>
+      this.#ledger.sealer.transaction(context.signal, inner, { isClaimed });
     return this.#run(transaction, { context, work, repair: undefined }, request);
   }
 
@@ -66,11 +75,18 @@ export class Writes {
     // A response is given to anybody who shows the key of an anonymous call, so a key is a guess at a secret.
     if (claim !== undefined && isAnonymous(context)) requestOf(context.values).limits.enforceCredentials();
     try {
-      if (claim === undefined) return await transaction((unit) => this.#perform(unit, write, null));
+      if (claim === undefined) return await this.#runWithoutKey(transaction, write);
       const { refusal } = this.#board;
       if (refusal !== undefined) return await this.#replay(context, claim, refusal);
       // The transaction may run again after a deadlock, so its findings leave it as its result alone.
-      const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, write, claim));
+      let hasPerformed = false;
+      const { reply, replayed } = await transaction(async (unit) => {
+        const made = await this.#performOnce(unit, write, claim);
+        // If an attempt of this call finds the response of the one before, the client still has the first reply.
+        const isRepeat = made.replayed && !hasPerformed;
+        hasPerformed = true;
+        return { reply: made.reply, replayed: isRepeat };
+      }, true);
       if (replayed) markReplayed(context);
       return reply;
     } catch (error) {
@@ -78,6 +94,26 @@ export class Writes {
       if (repair !== undefined) await this.#board.write(context.signal, repair);
       throw error;
     }
+  }
+
+  /**
+   * Runs a call that has no idempotency key. In a cluster a server may end while it commits. So the call then claims a random
+   * key of its own, which tells on another server whether the call has happened. On a single server that would cost more than
+   * it gives.
+   */
+  async #runWithoutKey<Open extends Unit, Reply extends Message>(
+    transaction: Transaction<Open>,
+    write: Write<Open, Reply>,
+  ): Promise<Reply> {
+    if (!this.#board.isCluster) return transaction((unit) => this.#perform(unit, write, null), false);
+    const attempts = new AttemptClaims<Reply>();
+    return transaction(async (unit) => {
+      const earlier = await attempts.claim(unit);
+      if (earlier !== undefined) return earlier;
+      const reply = await this.#perform(unit, write, null);
+      attempts.performed(reply);
+      return reply;
+    }, true);
   }
 
   /** Performs a call under an idempotency key the first time, and replays it after that. */

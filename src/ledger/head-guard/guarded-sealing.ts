@@ -11,16 +11,25 @@ import { type HeadGuard, ServedHeadMissing } from "./head-guard.ts";
  * @throws SealingBlocked when the chain has lost a receipt that was served
  */
 export async function sealWithGuard<Result>(
-  { db, guard, signal }: { db: Database; guard: HeadGuard | undefined; signal: AbortSignal },
+  {
+    db,
+    guard,
+    signal,
+    isClaimed,
+  }: { db: Database; guard: HeadGuard | undefined; signal: AbortSignal; isClaimed: boolean },
   begin: (tx: Sealing["tx"]) => Sealing,
   work: (sealing: Sealing) => Promise<Result>,
 ): Promise<{ result: Result; stored: Promise<void> | undefined }> {
   let sealing: Sealing | undefined;
   const run = () =>
-    db.priority.transaction(signal, (tx) => {
-      sealing = begin(tx);
-      return work(sealing);
-    });
+    db.priority.transaction(
+      signal,
+      (tx) => {
+        sealing = begin(tx);
+        return work(sealing);
+      },
+      { isClaimed },
+    );
   const result = await run().catch(async (error) => {
     if (guard === undefined || !(error instanceof ServedHeadMissing)) throw error;
     // A node of a cluster may only be late. If the head is really missing, the reason says so.

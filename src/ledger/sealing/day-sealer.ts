@@ -83,7 +83,7 @@ export class DaySealer {
   async sealMissed(signal: AbortSignal, through: string): Promise<SealedDays> {
     const { now, log, sealer } = this.#options;
     checkOver(through, now());
-    await sealer.transaction(signal, approveHeadTime, true);
+    await sealer.transaction(signal, approveHeadTime, { isApproved: true });
     const sealed = await this.#sealBefore(signal, dateOf(startOf(through) + dayMs), true);
     log.info({ through, days: sealed.dates.length }, "an operator had the missed days sealed");
     return sealed;
@@ -99,7 +99,7 @@ export class DaySealer {
     for (const date of await dueDays(reader, firstDay, end)) {
       if (verified.finding === undefined) verified = await verifier.after(reader, verified.link, signal);
       const before = verified;
-      const outcome = await sealer.transaction(signal, (sealing) => sealDay(sealing, date, before), isApproved);
+      const outcome = await sealer.transaction(signal, (sealing) => sealDay(sealing, date, before), { isApproved });
       verified = outcome.verified;
       await verifier.record(verified, true, prior);
       const { receipt } = outcome;

@@ -1,4 +1,4 @@
-import type { Database } from "../../store/database/database.ts";
+import type { Database, TransactionOptions } from "../../store/database/database.ts";
 import { sealWithGuard } from "../head-guard/guarded-sealing.ts";
 import type { HeadGuard } from "../head-guard/head-guard.ts";
 import type { Sealing } from "./append.ts";
@@ -35,20 +35,20 @@ export class Sealer {
 
   /**
    * Runs a transaction that may append receipts. Followers are notified after the commit.
-   * @param isApproved whether an operator approved sealing the days that were missed
+   * @param options.isApproved whether an operator approved sealing the days that were missed
    * @throws SealingBlocked if `work` appends a receipt while nothing may be sealed; work that appends none still
    * succeeds
    */
   async transaction<Result>(
     signal: AbortSignal,
     work: (sealing: Sealing) => Promise<Result>,
-    isApproved = false,
+    { isApproved = false, isClaimed = false }: TransactionOptions & { isApproved?: boolean } = {},
   ): Promise<Result> {
     const { db, now, epoch, guard, onCommit } = this.#options;
     // A check may read the database. Inside the transaction it would wait for a second connection.
     const blockReason = await this.blockReason(signal, isApproved);
     const { result, stored } = await sealWithGuard(
-      { db, guard, signal },
+      { db, guard, signal, isClaimed },
       (tx) => ({ tx, now: now(), epoch, blockReason, guard }),
       work,
     );

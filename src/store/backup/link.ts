@@ -1,6 +1,7 @@
 import { addAbortSignal } from "node:stream";
 import { type Connection, createConnection, type ResultSetHeader, type RowDataPacket } from "mysql2";
 import { createDeferred } from "../../timing/wait.ts";
+import { type HostAddress, serversOf } from "../database/pool/hosts.ts";
 import { type DatabaseAddress, openSocket } from "../database/pool/session.ts";
 import type { Param, Queryable } from "../database/queryable.ts";
 
@@ -21,7 +22,7 @@ export class Link implements Queryable {
   /** Aborts when the connection is lost or the caller gives up. */
   readonly #gone = new AbortController();
 
-  private constructor(address: DatabaseAddress, signal: AbortSignal) {
+  private constructor({ syncReads: _, ...address }: HostAddress, signal: AbortSignal) {
     const socket = openSocket(address);
     this.#connection = createConnection({
       ...address,
@@ -42,8 +43,21 @@ export class Link implements Queryable {
     else signal.addEventListener("abort", giveUp, { once: true });
   }
 
-  /** @throws the signal's reason; the driver's error where the server cannot be reached */
+  /**
+   * Connects to the first server of the address that answers.
+   * @throws the signal's reason; the driver's error where no server can be reached
+   */
   static async open(address: DatabaseAddress, signal: AbortSignal): Promise<Link> {
+    const servers = serversOf(address);
+    for (const server of servers.slice(0, -1)) {
+      const link = await Link.#open(server, signal).catch(() => undefined);
+      if (link !== undefined) return link;
+      signal.throwIfAborted();
+    }
+    return Link.#open(servers.at(-1) as HostAddress, signal);
+  }
+
+  static async #open(address: HostAddress, signal: AbortSignal): Promise<Link> {
     const link = new Link(address, signal);
     await link.run(sessionSettings);
     return link;

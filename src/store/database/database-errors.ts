@@ -1,4 +1,5 @@
 import { StoaError, StoredDamage } from "../../errors.ts";
+import { findServerError, type ServerError } from "./server-errors.ts";
 
 /** The parts of a mysql2 error that matter here. */
 interface DriverError extends Error {
@@ -7,42 +8,6 @@ interface DriverError extends Error {
   fatal?: boolean;
   sqlMessage?: string;
 }
-
-/** Temporary errors of the server: https://mariadb.com/kb/en/mariadb-error-code-reference/, the same in MySQL. */
-const unavailable = new Map<number, string>([
-  [3, "the disk cannot be written"],
-  [20, "the disk is full"],
-  [128, "out of memory"],
-  [188, "the search was interrupted, or found too much"],
-  [1021, "the disk is full"],
-  [1026, "the disk cannot be written"],
-  [1030, "the storage engine reports an error"],
-  [1037, "out of memory"],
-  [1040, "too many connections"],
-  [1041, "out of memory"],
-  [1047, "the node is not ready"],
-  [1053, "the server is shutting down"],
-  [1114, "the disk is full"],
-  [1180, "the transaction could not be committed"],
-  [1203, "too many connections"],
-  [1205, "a lock was not granted in time"],
-  [1213, "too many conflicting writes"],
-  [1226, "too many connections"],
-  [1290, "the server is read-only"],
-  [1317, "the statement was interrupted"],
-  [1637, "too many transactions run"],
-  [1792, "the server is read-only"],
-  [1836, "the server is read-only"],
-  [1878, "a temporary file cannot be written"],
-  [1927, "the connection was killed"],
-  [1969, "the statement took too long"],
-  [3024, "the statement took too long"],
-  [3675, "the disk is full"],
-  [4031, "the connection was idle for too long"],
-]);
-
-/** ENOSPC and EDQUOT in the text of other errors, such as 1 and 1004: a file could not be created. */
-const diskFull = /No space left on device|Disk quota exceeded|Errcode: (?:28|122)\b/;
 
 const clientFailures =
   /^(HANDSHAKE_|ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|PROTOCOL_)/;
@@ -57,10 +22,22 @@ export class RowMoved extends Error {
   readonly errno = 1213;
 }
 
-/** A deadlock (1213) or a lock wait that took too long (1205): the transaction may be run again. */
+/** A deadlock, a lock wait that took too long, or a conflict that a cluster has found: the transaction may be run again. */
 export function isRetryable(error: unknown): boolean {
-  const { errno } = error as DriverError;
-  return errno === 1213 || errno === 1205;
+  return serverErrorOf(error)?.remedy === "retry";
+}
+
+/** Whether the server of this connection is the wrong one: it is read-only, cut off from its cluster, or about to stop. */
+export function isMisplaced(error: unknown): boolean {
+  return serverErrorOf(error)?.remedy === "leave";
+}
+
+/** Whether the connection is gone or could not be made. */
+export function isLost(error: unknown): boolean {
+  const { code, fatal, message } = error as DriverError;
+  return (
+    fatal === true || (code !== undefined && clientFailures.test(code)) || /^Can't add new command/.test(message ?? "")
+  );
 }
 
 /** Whether a statement failed because the unique index `index` already has this value. */
@@ -69,9 +46,9 @@ export function isDuplicate(error: unknown, index: string): boolean {
   return errno === 1062 && sqlMessage !== undefined && sqlMessage.includes(index);
 }
 
-/** Whether COMMIT failed in a way that leaves its outcome unknown. */
+/** Whether this error of COMMIT leaves its outcome unknown. */
 export function isCommitInDoubt(error: unknown): boolean {
-  return (error as DriverError).errno === 1180;
+  return serverErrorOf(error)?.inDoubt === true;
 }
 
 /**
@@ -84,13 +61,15 @@ export function schemaFaultOf(error: unknown): Error | undefined {
   return [1054, 1146, 1176, 1812, 1932].includes(fault?.errno ?? 0) ? fault : undefined;
 }
 
-/** The error of a transaction whose COMMIT got no clear answer. */
-export function outcomeUnknown(cause: unknown): StoaError {
-  return new StoaError(
-    "unavailable",
-    "The database did not say whether this call took effect. Repeat it under the same Idempotency-Key.",
-    { retryAfterSeconds: 1, cause },
-  );
+/** COMMIT got no clear answer: the transaction may have taken effect. */
+export class CommitInDoubt extends StoaError {
+  constructor(cause: unknown) {
+    super(
+      "unavailable",
+      "The database did not say whether this call took effect. Repeat it under the same Idempotency-Key.",
+      { retryAfterSeconds: 1, cause },
+    );
+  }
 }
 
 /**
@@ -102,13 +81,7 @@ export function toStoaError(error: unknown): unknown {
   if (schemaFaultOf(error) !== undefined) {
     return new StoredDamage("The database lacks a table, a column or an index; the operator can restore it.", error);
   }
-  const { errno, code, fatal, message, sqlMessage } = error as DriverError;
-  const reason =
-    (diskFull.test(sqlMessage ?? "") ? "the disk is full" : undefined) ??
-    (errno === undefined ? undefined : unavailable.get(errno)) ??
-    (fatal === true || (code !== undefined && clientFailures.test(code)) || /^Can't add new command/.test(message ?? "")
-      ? "it cannot be reached"
-      : undefined);
+  const reason = serverErrorOf(error)?.reason ?? (isLost(error) ? "it cannot be reached" : undefined);
   if (reason === undefined) return error;
   return new StoaError("unavailable", `The database does not answer: ${reason}.`, {
     retryAfterSeconds: 1,
@@ -128,7 +101,13 @@ export function explainFailure(error: unknown): string {
   const { errno, code } = (error instanceof StoaError && error.cause ? error.cause : error) as DriverError;
   if (errno === 1045 || errno === 1044) return "it refuses the account";
   if (errno === 1142 || errno === 1143) return "the account lacks a right on a table";
-  const known = errno === undefined ? undefined : unavailable.get(errno);
-  if (known !== undefined) return known;
+  if (errno === 3118) return "the account is locked";
+  const reason = findServerError(errno)?.reason;
+  if (reason !== undefined) return reason;
   return error instanceof StoaError ? "it cannot be reached, or not in time" : `error ${errno ?? code ?? "unknown"}`;
+}
+
+function serverErrorOf(error: unknown): ServerError | undefined {
+  const { errno, sqlMessage } = error as DriverError;
+  return findServerError(errno, sqlMessage);
 }

@@ -1,11 +1,11 @@
-import type { StoaError } from "../../errors.ts";
+import { StoaError } from "../../errors.ts";
 import { Semaphore } from "../../timing/semaphore.ts";
-import { sleep } from "../../timing/wait.ts";
-import { isRetryable, RowMoved, toStoaError } from "./database-errors.ts";
+import { CommitInDoubt, toStoaError } from "./database-errors.ts";
 import { checkDeadline } from "./pool/deadline.ts";
 import { Pool } from "./pool/pool.ts";
 import type { DatabaseAddress, LaneName, Session } from "./pool/session.ts";
 import type { Param, Reader, Tx } from "./queryable.ts";
+import { Retries } from "./retries.ts";
 import { runTransaction } from "./transaction.ts";
 
 export interface DatabaseOptions {
@@ -22,8 +22,6 @@ export interface DatabaseOptions {
   refusal?: (() => StoaError | undefined) | undefined;
 }
 
-/** How often a transaction is tried when it loses a deadlock or waits too long for a lock. */
-const maxAttempts = 8;
 const defaultTimeoutMs = 10_000;
 /** How long connecting may take, in milliseconds. A shorter timeout of calls also applies to it. */
 const connectTimeoutMs = 5_000;
@@ -33,6 +31,14 @@ const statementShare = 0.8;
 const searchTimeoutMs = 3_000;
 /** One connection in this many may run a costly statement. */
 const connectionsPerCostly = 8;
+
+export interface TransactionOptions {
+  /**
+   * Whether the work finds out by itself that an earlier attempt has committed, by the claim of its call. If COMMIT gets no
+   * answer, the work then runs again.
+   */
+  isClaimed?: boolean;
+}
 
 /** The connections to MySQL or MariaDB. All transactions are opened here. */
 export class Database {
@@ -60,7 +66,7 @@ export class Database {
     });
     this.priority = {
       reader: (signal) => this.reader(signal, "priority"),
-      transaction: (signal, work) => this.#transaction("priority", signal, work),
+      transaction: (signal, work, options) => this.#transaction("priority", signal, work, options),
     };
   }
 
@@ -106,30 +112,36 @@ export class Database {
 
   /**
    * Runs `work` in one READ COMMITTED transaction and commits it. When `work` throws, the transaction is rolled back and the
-   * error is thrown on. Deadlocks and lock waits are retried here, and nowhere else: `work` then runs again. When `signal`
-   * aborts, the running statement is ended (except COMMIT), no other statement starts, and the transaction is rolled back.
+   * error is thrown on. What may be tried again is retried here, and nowhere else: `work` then runs again; see `Retries`. When
+   * `signal` aborts, the running statement is ended (except COMMIT), no other statement starts, and the transaction is rolled
+   * back.
    * @throws StoaError `unavailable` when writes are refused, the database does not answer, the time is over, or every
-   * attempt failed. The message says when COMMIT got no answer: the transaction may then have taken effect.
+   * attempt failed; CommitInDoubt when COMMIT got no answer: the transaction may then have taken effect
    */
-  transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transaction("writes", signal, work);
+  transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T> {
+    return this.#transaction("writes", signal, work, options);
   }
 
-  async #transaction<T>(lane: LaneName, signal: AbortSignal, work: (tx: Tx) => Promise<T>): Promise<T> {
+  async #transaction<T>(
+    lane: LaneName,
+    signal: AbortSignal,
+    work: (tx: Tx) => Promise<T>,
+    { isClaimed = false }: TransactionOptions = {},
+  ): Promise<T> {
     this.checkWritable();
     const endsAt = this.#deadlineOf(signal);
-    for (let attempt = 1; ; attempt++) {
+    const retries = new Retries(signal, endsAt);
+    let doubt: CommitInDoubt | undefined;
+    for (;;) {
       signal.throwIfAborted();
       try {
         return await this.#attempt(lane, signal, endsAt, work);
       } catch (error) {
-        // Of two such transactions the other one has committed, so this ends. Deadlocks may not.
-        if (error instanceof RowMoved && performance.now() < endsAt) {
-          attempt--;
-          continue;
-        }
-        if (!isRetryable(error) || attempt === maxAttempts || performance.now() >= endsAt) throw toStoaError(error);
-        await jitter(attempt);
+        if (error instanceof CommitInDoubt) doubt = error;
+        if (await retries.mayRepeat(error, { isCluster: this.isCluster, isClaimed })) continue;
+        const reason = toStoaError(error);
+        // Another attempt did not come as far as to settle the doubt.
+        throw doubt !== undefined && reason instanceof StoaError && reason.code === "unavailable" ? doubt : reason;
       }
     }
   }
@@ -167,6 +179,11 @@ export class Database {
     if (refusal !== undefined) throw refusal;
   }
 
+  /** Whether the database has several servers, as far as is known. */
+  get isCluster(): boolean {
+    return this.#pool.isCluster;
+  }
+
   /** How many connections work for a call, and how many calls wait for a connection. */
   get load(): { inUse: number; waiting: number } {
     return this.#pool.load;
@@ -196,16 +213,22 @@ export class Database {
     sql: string,
     params: readonly Param[] | undefined,
   ): Promise<Row[]> {
-    try {
-      const session = await this.#lease(lane, signal, endsAt);
+    let retries: Retries | undefined;
+    for (;;) {
       try {
-        checkDeadline(signal, endsAt);
-        return await session.execute<Row[]>(sql, params);
-      } finally {
-        this.#pool.release(session);
+        const session = await this.#lease(lane, signal, endsAt);
+        try {
+          checkDeadline(signal, endsAt);
+          return await session.execute<Row[]>(sql, params);
+        } finally {
+          this.#pool.release(session);
+        }
+      } catch (error) {
+        // On one server a read is not repeated: the client does that.
+        if (!this.isCluster) throw toStoaError(error);
+        retries ??= new Retries(signal, endsAt);
+        if (!(await retries.mayRepeat(error, { isCluster: true, isClaimed: true }))) throw toStoaError(error);
       }
-    } catch (error) {
-      throw toStoaError(error);
     }
   }
 
@@ -226,8 +249,4 @@ export class Database {
     signal.throwIfAborted();
     return this.#pool.lease(lane, signal, endsAt);
   }
-}
-
-function jitter(attempt: number): Promise<void> {
-  return sleep(Math.random() * 5 * 2 ** attempt);
 }

@@ -1,5 +1,5 @@
 import type { ResultSetHeader } from "mysql2";
-import { isCommitInDoubt, outcomeUnknown } from "./database-errors.ts";
+import { CommitInDoubt, isCommitInDoubt } from "./database-errors.ts";
 import { checkDeadline } from "./pool/deadline.ts";
 import type { Session } from "./pool/session.ts";
 import type { Param, Tx } from "./queryable.ts";
@@ -8,8 +8,8 @@ import type { Param, Tx } from "./queryable.ts";
  * Runs `work` in one transaction on a leased session, and commits it. When `work` throws, the transaction is rolled back.
  * @param endsAt when the call's time is over, by `performance.now()`
  * @param onUnusable called when ROLLBACK failed: the session may still be in a transaction
- * @throws what `work` throws; the signal's reason; errors of the driver; StoaError `unavailable` when the time is over or
- * COMMIT got no answer
+ * @throws what `work` throws; the signal's reason; errors of the driver; StoaError `unavailable` when the time is over;
+ * CommitInDoubt
  */
 export async function runTransaction<T>(
   session: Session,
@@ -64,6 +64,6 @@ async function commit(session: Session): Promise<void> {
     await session.command("COMMIT");
   } catch (error) {
     // When the connection is gone or abandoned, the answer to COMMIT is lost.
-    throw session.state === "leased" && !isCommitInDoubt(error) ? error : outcomeUnknown(error);
+    throw session.state === "leased" && !isCommitInDoubt(error) ? error : new CommitInDoubt(error);
   }
 }

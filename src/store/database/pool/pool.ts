@@ -1,10 +1,13 @@
 import { deadlineExceeded, unavailable } from "./deadline.ts";
+import { HostMonitor } from "./host-monitor.ts";
+import { type HostAddress, Hosts } from "./hosts.ts";
 import { Lanes } from "./lanes.ts";
-import { type LaneName, Session, type SessionOptions } from "./session.ts";
+import { type DatabaseAddress, type LaneName, Session, type SessionOptions } from "./session.ts";
 import { StatementKiller } from "./statement-killer.ts";
 import type { Waiter } from "./wait-queue.ts";
 
-export interface PoolOptions extends SessionOptions {
+export interface PoolOptions extends Omit<SessionOptions, "address"> {
+  address: DatabaseAddress;
   /** The maximum number of open connections. */
   connections: number;
   /** How long connecting may take, in milliseconds. */
@@ -20,6 +23,8 @@ const tickMs = 100;
 const abandonedTimeoutMs = 2_000;
 /** How long running statements, and then the closing of connections, may take when the pool closes, in milliseconds. */
 const closeTimeoutMs = 2_000;
+/** How often connections are given up because their server was read-only from the start, in milliseconds. */
+const minLeaveIntervalMs = 1_000;
 
 /**
  * The connections of a process. Each lease has a deadline. When a statement is late or its caller has given up, the pool
@@ -33,6 +38,12 @@ export class Pool {
   readonly #free: Session[] = [];
   readonly #lanes: Lanes;
   readonly #killer: StatementKiller;
+  readonly #hosts: Hosts;
+  readonly #monitor: HostMonitor;
+  #isCluster: boolean;
+  #whenChosen: Promise<void> | undefined;
+  /** When sessions were last given up because of their server, by `performance.now()`. */
+  #leftAt = Number.NEGATIVE_INFINITY;
   #opening = 0;
   #timer: NodeJS.Timeout | undefined;
   /** Resolves `close` when the last session is gone; undefined while the pool is open. */
@@ -42,6 +53,18 @@ export class Pool {
     this.#options = options;
     this.#lanes = new Lanes(options.connections);
     this.#killer = new StatementKiller(options);
+    this.#hosts = new Hosts(options.address);
+    this.#isCluster = this.#hosts.areMany;
+    this.#monitor = new HostMonitor({
+      ...options,
+      hosts: this.#hosts,
+      onSwitch: (before, isGone) => this.#leaveHost(before, isGone),
+    });
+  }
+
+  /** Whether the database has several servers, as far as is known: several are named, or one has said so. */
+  get isCluster(): boolean {
+    return this.#isCluster;
   }
 
   /** How many connections work for a call, and how many calls wait for one. */
@@ -74,14 +97,15 @@ export class Pool {
   release(session: Session, isUsable = true): void {
     // The pool already has an abandoned session, and a lost session is gone.
     if (session.state !== "leased") return;
-    if (isUsable) this.#offer(session);
-    else this.#close(session, unavailable("The connection was abandoned."));
+    if (!isUsable) this.#close(session, unavailable("The connection was abandoned."));
+    else if (!session.isMisplaced || !this.#leaveServer(session)) this.#offer(session);
   }
 
   /** Refuses waiting calls, gives running statements a moment to end, and closes every connection. */
   async close(): Promise<void> {
     if (this.#closed === undefined) {
       this.#closed = Promise.withResolvers<void>();
+      this.#monitor.stop();
       const error = unavailable("The service is stopping.");
       for (const waiter of this.#lanes.removeLate(Number.POSITIVE_INFINITY)) waiter.reject(error);
       const endsAt = performance.now() + closeTimeoutMs;
@@ -95,6 +119,10 @@ export class Pool {
 
   /** Puts a session among the free ones, and gives it to a waiting call if there is one. */
   #offer(session: Session): void {
+    if (session.isRetired) {
+      this.#close(session, leftServer());
+      return;
+    }
     this.#lanes.leave(session);
     session.state = "free";
     session.signal = undefined;
@@ -123,23 +151,65 @@ export class Pool {
   /** Opens a session for each waiting call, up to the maximum. */
   #openMore(): void {
     const { connections } = this.#options;
+    this.#monitor.start();
+    if (!this.#hosts.isChosen) {
+      this.#whenChosen ??= this.#hosts.chosen().then(() => this.#openMore());
+      return;
+    }
     while (this.#sessions.size < connections && this.#opening < this.#lanes.demand) void this.#open();
   }
 
   async #open(): Promise<void> {
-    const session: Session = new Session(this.#options, () => this.#forget(session));
-    session.endsAt = performance.now() + this.#options.connectTimeoutMs;
+    const options = { ...this.#options, address: this.#hosts.current };
+    const session: Session = new Session(options, () => this.#forget(session));
+    session.endsAt = performance.now() + options.connectTimeoutMs;
     this.#sessions.add(session);
     this.#opening += 1;
     try {
-      await session.setUp(this.#options);
+      await session.setUp(options);
       this.#opening -= 1;
+      if (session.node.engine !== "single") this.#isCluster = true;
+      // The pool may have left this server while it answered.
+      session.isRetired = options.address !== this.#hosts.current;
       this.#offer(session);
     } catch (error) {
       this.#opening -= 1;
+      this.#monitor.lookNow();
       // This comes before another session is opened: while the server refuses, each attempt rejects one call.
       this.#lanes.removeNext()?.reject(error);
       this.#close(session, error);
+    }
+  }
+
+  /**
+   * The server of this session has refused to work, because it is read-only or cut off from its cluster. Closes the session
+   * and the others on that server: the same address may now lead to another one.
+   * @returns false if the session stays: a new one would find the same server in the same state
+   */
+  #leaveServer(session: Session): boolean {
+    const now = performance.now();
+    this.#monitor.lookNow();
+    if (!session.node.isWritable && now - this.#leftAt < minLeaveIntervalMs) {
+      session.isMisplaced = false;
+      return false;
+    }
+    this.#leftAt = now;
+    this.#retire((each) => each.node.server === session.node.server, false);
+    this.#close(session, leftServer());
+    return true;
+  }
+
+  /** Another server is used from now on. @param isGone whether statements on the one before will not end by themselves */
+  #leaveHost(before: HostAddress, isGone: boolean): void {
+    this.#retire((session) => session.address === before, isGone);
+    this.#openMore();
+  }
+
+  /** Closes sessions that are not in use; others when they are released, or at once if `isGone`. */
+  #retire(isLeft: (session: Session) => boolean, isGone: boolean): void {
+    for (const session of [...this.#sessions].filter(isLeft)) {
+      if (session.state === "free" || isGone) this.#close(session, leftServer());
+      else session.isRetired = true;
     }
   }
 
@@ -219,4 +289,9 @@ export class Pool {
     this.#timer = undefined;
     this.#closed.resolve();
   }
+}
+
+/** The error of a statement on a server that the pool has left. To the caller its connection is lost. */
+function leftServer(): Error {
+  return Object.assign(new Error("The connection to this server was given up."), { code: "PROTOCOL_CONNECTION_LOST" });
 }

@@ -6,12 +6,23 @@ import {
   type ResultSetHeader,
   type RowDataPacket,
 } from "mysql2";
+import { isMisplaced } from "../database-errors.ts";
 import type { Param } from "../queryable.ts";
+import { type NodeState, readState, type StateRow, stateQuery, syncStatement } from "./node-state.ts";
 
-export type DatabaseAddress = Pick<
+/** Where one server is. */
+export type ServerAddress = Pick<
   ConnectionOptions,
   "host" | "port" | "socketPath" | "user" | "password" | "database" | "ssl"
 >;
+
+/** Where the database is. */
+export interface DatabaseAddress extends ServerAddress {
+  /** Other servers of the same cluster, in the order in which they are preferred after the first. */
+  others?: readonly { host: string; port: number }[];
+  /** Whether reads wait, on a cluster, for what its other servers have acknowledged; by default they do. */
+  syncReads?: boolean;
+}
 
 /** What a connection is for: reads, writes, searches, or work that must wait for none, such as readiness and seals. */
 export type LaneName = "reads" | "writes" | "searches" | "priority";
@@ -24,14 +35,12 @@ export type LaneName = "reads" | "writes" | "searches" | "priority";
 export type SessionState = "opening" | "free" | "leased" | "abandoned" | "closing" | "closed";
 
 export interface SessionOptions {
-  address: DatabaseAddress;
+  address: ServerAddress & Pick<DatabaseAddress, "syncReads">;
   /** How long a statement may run before the server ends it, in milliseconds. Infinity means without limit. */
   statementTimeoutMs: number;
 }
 
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-/** Tells servers behind one address apart: a connection's id is only valid on its own server. */
-const identity = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir) AS server";
 
 /**
  * One connection to the server. It runs one statement at a time. mysql2 ends a connection by half-closing its socket, and
@@ -45,8 +54,14 @@ export class Session {
   lane: LaneName | undefined;
   /** Aborts when the caller gives up. Undefined while a statement runs that must not be interrupted: COMMIT, ROLLBACK. */
   signal: AbortSignal | undefined;
-  /** Which server this is; see `identity`. */
-  server = "";
+  /** What the server said of itself when the connection was made. */
+  node: NodeState = { server: "", engine: "single", isWritable: true };
+  /** Whether its server has said that it is the wrong one; see `isMisplaced` of errors. */
+  isMisplaced = false;
+  /** Whether the pool closes it instead of lending it again. */
+  isRetired = false;
+  /** Which of the servers of the pool this is, as the pool names it. */
+  readonly address: SessionOptions["address"];
   readonly #socket: Socket;
   readonly #connection: Connection;
   readonly #onLost: (error: unknown) => void;
@@ -55,7 +70,9 @@ export class Session {
   #settled: (() => void) | undefined;
 
   /** @param onLost called once, when the connection has ended without `destroy` */
-  constructor({ address }: SessionOptions, onLost: (error: unknown) => void) {
+  constructor(options: SessionOptions, onLost: (error: unknown) => void) {
+    const { syncReads: _, ...address } = options.address;
+    this.address = options.address;
     this.#socket = openSocket(address);
     this.#onLost = onLost;
     this.#connection = createConnection({
@@ -74,11 +91,19 @@ export class Session {
   }
 
   /** Waits until the server takes statements, and sets the session's variables. */
-  async setUp({ statementTimeoutMs }: SessionOptions): Promise<void> {
+  async setUp({ statementTimeoutMs, address }: SessionOptions): Promise<void> {
     await this.command(isolation);
     await this.command(settings(statementTimeoutMs));
-    const [row] = await this.#query<{ server: string }[]>(identity);
-    this.server = row?.server ?? "";
+    await this.lookAtNode();
+    const sync = address.syncReads === false ? undefined : syncStatement(this.node);
+    if (sync !== undefined) await this.command(sync);
+  }
+
+  /** Asks the server for its state. */
+  async lookAtNode(): Promise<NodeState> {
+    const [row] = await this.#query<StateRow[]>(stateQuery);
+    if (row !== undefined) this.node = readState(row);
+    return this.node;
   }
 
   /** The server's id of this connection. */
@@ -149,6 +174,7 @@ export class Session {
 
   #settle(error: { fatal?: boolean } | null): void {
     this.#fail = undefined;
+    if (error !== null && isMisplaced(error)) this.isMisplaced = true;
     if (error?.fatal) this.#lose(error);
     this.#settled?.();
     this.#settled = undefined;
@@ -162,7 +188,7 @@ export class Session {
 }
 
 /** Opens the socket that the driver uses. */
-export function openSocket({ socketPath, host = "localhost", port = 3306 }: DatabaseAddress): Socket {
+export function openSocket({ socketPath, host = "localhost", port = 3306 }: ServerAddress): Socket {
   const socket =
     socketPath === undefined ? connect({ host, port, noDelay: true, keepAlive: true }) : connect(socketPath);
   // With an address as the host, mysql2 would compare the certificate with "localhost". Node.js reads the name from here.

@@ -1,0 +1,61 @@
+/** What a server says of itself. */
+export interface NodeState {
+  /** Tells servers behind one address apart: a connection's id is only valid on its own server. */
+  server: string;
+  /** `galera` and `group` (Group Replication): several servers hold the same data, and a write may meet one on another server. */
+  engine: "single" | "galera" | "group";
+  /** Whether it takes writes: it is not read-only, and belongs to its cluster. */
+  isWritable: boolean;
+}
+
+/** The row of `stateQuery`. */
+export interface StateRow {
+  server: string;
+  readOnly: number;
+  /** Variables of the cluster's plugin as `NAME=value`, separated by commas; null without one. */
+  plugin: string | null;
+}
+
+const galeraNames = "'WSREP_PROVIDER_NAME', 'WSREP_READY', 'WSREP_CLUSTER_STATUS', 'WSREP_LOCAL_STATE'";
+const pairs = "GROUP_CONCAT(CONCAT(UPPER(variable_name), '=', variable_value))";
+
+/**
+ * Asks a server for its state, in one statement for all engines. Every account may read these tables. Each engine runs one
+ * of the comments and ignores the other; a MariaDB without Galera lacks the variables.
+ */
+export const stateQuery = `SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir) AS server,
+  @@read_only OR @@innodb_read_only /*!80000 OR @@super_read_only */ AS readOnly,
+  /*M!100100 (SELECT ${pairs} FROM information_schema.global_status WHERE variable_name IN (${galeraNames})) */
+  /*!80000 (SELECT ${pairs} FROM performance_schema.global_variables WHERE variable_name = 'group_replication_group_name') */
+  AS plugin`;
+
+/** The states of a Galera node that serves: Donor (it gives its data to another node) and Synced. */
+const servingStates = ["2", "4"];
+
+/** Reads the row of `stateQuery`. */
+export function readState({ server, readOnly, plugin }: StateRow): NodeState {
+  const values = new Map((plugin ?? "").split(",").map((pair) => pair.split("=", 2) as [string, string | undefined]));
+  const isReadOnly = Number(readOnly) !== 0;
+  if (values.get("WSREP_PROVIDER_NAME")) {
+    const isMember =
+      values.get("WSREP_READY") === "ON" &&
+      values.get("WSREP_CLUSTER_STATUS") === "Primary" &&
+      servingStates.includes(values.get("WSREP_LOCAL_STATE") ?? "");
+    return { server, engine: "galera", isWritable: isMember && !isReadOnly };
+  }
+  const engine = values.get("GROUP_REPLICATION_GROUP_NAME") ? "group" : "single";
+  return { server, engine, isWritable: !isReadOnly };
+}
+
+/**
+ * Makes reads of this session see every write that any server of the cluster has acknowledged before; undefined where there
+ * is nothing to set.
+ *
+ * On Galera a read waits until its node has applied what the cluster has committed. 7 is for reads, including the begin of
+ * a transaction, and for statements that begin one by changing rows. With Group Replication, reads go to the primary, which
+ * has every write. After a failover the new one first applies what the old one acknowledged.
+ */
+export function syncStatement({ engine }: NodeState): string | undefined {
+  if (engine === "galera") return "SET SESSION wsrep_sync_wait = 7";
+  return engine === "group" ? "SET SESSION group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER'" : undefined;
+}

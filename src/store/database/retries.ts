@@ -1,0 +1,74 @@
+import { sleep } from "../../timing/wait.ts";
+import { CommitInDoubt, isLost, isMisplaced, isRetryable, RowMoved } from "./database-errors.ts";
+
+/** The longest wait between two attempts, in milliseconds. Each wait is between 0 and a maximum that grows to this. */
+const maxWaitMs = 200;
+const firstWaitMs = 10;
+/** How often a transaction is tried when it loses conflicts. Nearly always the time of the call is over first. */
+const maxAttempts = 60;
+/** The share of a call's time in which another server is looked for. */
+const searchShare = 0.6;
+/** How many calls may wait at a time for another server. More fail at once, so that an outage does not fill the memory. */
+const maxSearching = 1_000;
+
+let searching = 0;
+
+/** Decides whether a call that failed in the database may be tried again, and waits before it is. One object serves one call. */
+export class Retries {
+  readonly #signal: AbortSignal;
+  readonly #endsAt: number;
+  readonly #searchEndsAt: number;
+  #attempts = 1;
+  #hasMoved = false;
+
+  /** @param endsAt when the time of the call is over, by `performance.now()` */
+  constructor(signal: AbortSignal, endsAt: number) {
+    this.#signal = signal;
+    this.#endsAt = endsAt;
+    const now = performance.now();
+    this.#searchEndsAt = now + (endsAt - now) * searchShare;
+  }
+
+  /**
+   * @param isCluster whether another server may answer instead
+   * @param isClaimed whether an attempt finds out that one before it has committed
+   * @returns whether to try again, when it is time for that
+   * @throws the signal's reason, when it aborts during the wait
+   */
+  async mayRepeat(
+    error: unknown,
+    { isCluster, isClaimed }: { isCluster: boolean; isClaimed: boolean },
+  ): Promise<boolean> {
+    const now = performance.now();
+    if (now >= this.#endsAt || this.#attempts >= maxAttempts) return false;
+    // Of two such transactions the other one has committed, so this ends. Deadlocks may not.
+    if (error instanceof RowMoved) return true;
+    if (isRetryable(error)) {
+      await this.#wait();
+      return true;
+    }
+    const inDoubt = error instanceof CommitInDoubt;
+    if (inDoubt && !isClaimed) return false;
+    if (!inDoubt && !isMisplaced(error) && !(isCluster && isLost(error))) return false;
+    if (!isCluster) {
+      // A new connection may reach another server, or the same one after a restart.
+      if (this.#hasMoved) return false;
+      this.#hasMoved = true;
+      return true;
+    }
+    if (now >= this.#searchEndsAt || searching >= maxSearching) return false;
+    searching += 1;
+    try {
+      await this.#wait();
+    } finally {
+      searching -= 1;
+    }
+    return true;
+  }
+
+  async #wait(): Promise<void> {
+    const longest = Math.min(maxWaitMs, firstWaitMs * 2 ** (this.#attempts - 1));
+    this.#attempts += 1;
+    await sleep(Math.random() * longest, this.#signal);
+  }
+}

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import { readState, type StateRow, stateQuery, syncStatement } from "../../../../src/store/database/pool/node-state.ts";
+import { createTestDatabase } from "../../../support/database.ts";
+
+const galera = (changes: Record<string, string> = {}) =>
+  Object.entries({
+    WSREP_PROVIDER_NAME: "Galera",
+    WSREP_READY: "ON",
+    WSREP_CLUSTER_STATUS: "Primary",
+    WSREP_LOCAL_STATE: "4",
+    ...changes,
+  })
+    .map((pair) => pair.join("="))
+    .join(",");
+
+const read = (plugin: string | null, readOnly = 0) => readState({ server: "s", readOnly, plugin });
+
+it("a Galera node takes writes while it is ready, synced or a donor, and in the primary component", () => {
+  expect(read(galera())).toEqual({ server: "s", engine: "galera", isWritable: true });
+  expect(read(galera({ WSREP_LOCAL_STATE: "2" })).isWritable).toBe(true);
+  const others = [{ WSREP_READY: "OFF" }, { WSREP_CLUSTER_STATUS: "non-Primary" }, { WSREP_LOCAL_STATE: "1" }];
+  for (const changes of others)
+    expect(read(galera(changes)), JSON.stringify(changes)).toMatchObject({ isWritable: false });
+  expect(read(galera(), 1).isWritable).toBe(false);
+});
+
+it("a member of a replication group takes writes unless it is read-only", () => {
+  const plugin = "GROUP_REPLICATION_GROUP_NAME=aaaaaaaa-0000-0000-0000-000000000000";
+  expect(read(plugin)).toEqual({ server: "s", engine: "group", isWritable: true });
+  expect(read(plugin, 1).isWritable).toBe(false);
+});
+
+it("a single server takes writes unless it is read-only, whether or not it knows of plugins", () => {
+  for (const plugin of [null, "", "WSREP_PROVIDER_NAME=,WSREP_READY=OFF", "GROUP_REPLICATION_GROUP_NAME="])
+    expect(read(plugin)).toEqual({ server: "s", engine: "single", isWritable: true });
+  expect(read(null, 1)).toEqual({ server: "s", engine: "single", isWritable: false });
+});
+
+it("only sessions of a cluster are set to see what its other servers have acknowledged", () => {
+  expect(syncStatement(read(galera()))).toBe("SET SESSION wsrep_sync_wait = 7");
+  expect(syncStatement(read("GROUP_REPLICATION_GROUP_NAME=g"))).toContain("group_replication_consistency");
+  expect(syncStatement(read(null))).toBeUndefined();
+});
+
+it("the server of the tests says that it is a single one", async () => {
+  const db = await createTestDatabase();
+  const [row] = await db.rows<StateRow>(stateQuery);
+  expect(readState(row as StateRow)).toMatchObject({ engine: "single", isWritable: true });
+});
