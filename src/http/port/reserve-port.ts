@@ -1,9 +1,7 @@
 // A start takes the port first. If that fails, nothing in the database has changed.
-import http, { type IncomingMessage, type ServerResponse } from "node:http";
-import https from "node:https";
-import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
-import { StoaError } from "../../errors.ts";
-import { requestIdOf } from "../requests/request-id.ts";
+import { once } from "node:events";
+import { Port } from "./port.ts";
+import { answerStarting } from "./starting-reply.ts";
 
 export interface PortAddress {
   host: string;
@@ -21,21 +19,27 @@ export interface ReservedPort {
   close(): Promise<void>;
 }
 
-/** Enough for health checks and early clients. Further connections wait until the service is up. */
+/** Enough for health checks and early clients. Further connections are refused until the service is up. */
 const maxConnections = 256;
-const requestTimeoutMs = 5_000;
+/** The limit for a request to arrive, and for the last replies. */
+const timeoutMs = 5_000;
+/** How long connections from before go on when the service is up. Draining at once would cut those with no request yet. */
+const lateRequestMs = 500;
 
 /** Listens on a port. @throws Error with one line for the operator when that fails */
 export async function reservePort(
   { host, port }: PortAddress,
   tls?: { cert: string; key: string } | undefined,
 ): Promise<ReservedPort> {
-  const settings = { headersTimeout: requestTimeoutMs, requestTimeout: requestTimeoutMs, keepAliveTimeout: 1 };
-  const server = tls
-    ? https.createServer({ ...settings, ...tls, handshakeTimeout: requestTimeoutMs }, answer)
-    : http.createServer(settings, answer);
+  const starting = new Port({
+    tls,
+    headersTimeoutMs: timeoutMs,
+    requestTimeoutMs: timeoutMs,
+    idleTimeoutMs: timeoutMs,
+    drainTimeoutMs: timeoutMs,
+  });
+  const server = starting.serverFactory(answerStarting);
   server.maxConnections = maxConnections;
-  server.on("clientError", (_error, socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(new Error(explain(error, host, port))));
     server.listen({ host, port }, resolve);
@@ -49,29 +53,16 @@ export async function reservePort(
     transferSocket: () => {
       const address = { host, port: reserved, _handle: owner._handle };
       owner._handle = null;
-      server.close();
+      setTimeout(() => starting.drained().then(() => server.close()), lateRequestMs).unref();
       return address;
     },
     close: async () => {
       if (owner._handle === null) return;
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      const closed = once(server, "close");
+      starting.beginDrain();
+      await Promise.all([closed, starting.drained()]);
     },
   };
-}
-
-function answer(request: IncomingMessage, response: ServerResponse): void {
-  const isAlive = request.url?.split("?", 1)[0] === "/healthz";
-  const starting = new StoaError("unavailable", "The service is starting.", { retryAfterSeconds: 1 });
-  response.writeHead(isAlive ? 200 : 503, {
-    "x-request-id": requestIdOf(request),
-    "content-type": "application/json; charset=utf-8",
-    "cache-control": "no-store",
-    connection: "close",
-    ...(isAlive ? {} : errorHeaders(starting)),
-  });
-  response.end(isAlive ? '{"ok":true}' : toErrorBody(starting));
 }
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number): string {

@@ -1,9 +1,16 @@
 // What the port answers before the service is up, and what happens when it cannot be had.
 import { once } from "node:events";
+import http2 from "node:http2";
 import net, { type AddressInfo } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import * as grpc from "@grpc/grpc-js";
 import { generate } from "selfsigned";
 import { afterEach, describe, expect, it } from "vitest";
+import { ErrorDetailSchema } from "../../../gen/stoa/v1/error_pb.js";
+import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
+import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import { reservePort } from "../../../src/http/port/reserve-port.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { rawRequest } from "../../support/raw-request.ts";
@@ -21,6 +28,16 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, "close");
   return port;
+}
+
+/** The Connect error with which a call fails. */
+async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
+  return call.then(
+    () => {
+      throw new Error("the call did not fail");
+    },
+    (error) => ConnectError.from(error),
+  );
 }
 
 describe("a service that is starting", () => {
@@ -46,6 +63,40 @@ describe("a service that is starting", () => {
     });
     expect((await rawRequest(`${url}/readyz`)).status).toBe(503);
     expect((await rawRequest(`${url}/healthz`)).status).toBe(200);
+    const longPost = await fetch(`${url}/api/v1/posts`, { method: "POST", body: "x".repeat(1_000_000) });
+    expect([longPost.status, longPost.headers.get("retry-after")]).toEqual([503, "1"]);
+    const session = http2.connect(url);
+    const ended = once(session, "close");
+    const [head] = await once(session.request({ ":path": "/api/v1/posts" }).resume(), "response");
+    expect(head).toMatchObject({ ":status": 503, "retry-after": "1" });
+    const transports = [
+      createGrpcTransport({ baseUrl: url }),
+      createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1" }),
+      createConnectTransport({ baseUrl: url, httpVersion: "2" }),
+      createConnectTransport({ baseUrl: url, httpVersion: "1.1", useBinaryFormat: false }),
+    ];
+    for (const transport of transports) {
+      const failures = [
+        await failureOf(createClient(PostService, transport).listPosts({})),
+        await failureOf(createClient(PostService, transport).createPost({ title: "Too early" })),
+      ];
+      for (const failure of failures) {
+        expect([failure.code, failure.rawMessage]).toEqual([Code.Unavailable, "The service is starting."]);
+        const [detail] = failure.findDetails(ErrorDetailSchema);
+        expect(detail).toMatchObject({ error: "unavailable", retryAfterSeconds: 1n });
+      }
+      const stream = createClient(LedgerService, transport).streamReceipts({})[Symbol.asyncIterator]();
+      expect((await failureOf(stream.next())).code).toBe(Code.Unavailable);
+    }
+    const grpcJs = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
+    cleanUps.push(() => grpcJs.close());
+    const callGrpcJs = () => {
+      const raw = (bytes: Buffer) => bytes;
+      return new Promise<grpc.ServiceError | null>((resolve) => {
+        grpcJs.makeUnaryRequest("/stoa.v1.PostService/ListPosts", raw, raw, Buffer.alloc(0), resolve);
+      });
+    };
+    expect(await callGrpcJs()).toMatchObject({ code: 14, details: "The service is starting." });
 
     await db.pool.query("UPDATE schema_lease SET expires_at = 0");
     // Not one of them is refused or reset while the socket changes hands.
@@ -54,6 +105,10 @@ describe("a service that is starting", () => {
     expect(statuses.at(-1)).toBe(200);
     const service = await starting;
     expect(service.url).toBe(url);
+    // HTTP/2 clients are told to connect again, and the same clients go on.
+    await ended;
+    for (const transport of transports) await createClient(PostService, transport).listPosts({});
+    expect(await callGrpcJs()).toBeNull();
   });
 });
 
@@ -83,6 +138,10 @@ describe("a reserved port", () => {
     socket.end("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     const [reply] = await once(socket, "data");
     expect(String(reply)).toMatch(/^HTTP\/1\.1 503 /);
+    const session = http2.connect(`https://127.0.0.1:${reserved.port}`, { rejectUnauthorized: false });
+    cleanUps.push(() => session.destroy());
+    const [head] = await once(session.request().resume(), "response");
+    expect(head[":status"]).toBe(503);
   });
 
   it("that another program uses stops the start before the database is touched", async () => {
