@@ -49,7 +49,14 @@ async function* mapErrorsOf<T>(messages: AsyncIterable<T>, map: (error: unknown)
 }
 
 /** What Node throws when a request or a reply loses its connection. Database errors are mapped before they get here. */
-const lostConnection = ["ECONNRESET", "EPIPE", "ECANCELED", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"];
+const lostConnection = [
+  "ECONNRESET",
+  "EPIPE",
+  "ECANCELED",
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "ERR_STREAM_DESTROYED",
+  "ERR_HTTP2_INVALID_STREAM",
+];
 
 /** Unknown failures are logged here, once. A client disconnect is not a failure. */
 function mapError(error: unknown, { service, method, signal, contextValues }: AnyRequest): ConnectError {

@@ -75,7 +75,7 @@ export class Http2Sender implements Sender {
       const isLongText = typeof chunk === "string" && chunk.length > PIECE_BYTES;
       const bytes = isLongText ? Buffer.from(chunk, (encoding ?? "utf8") as BufferEncoding) : chunk;
       if (!this.#makeRoom(stream, bytes.length)) {
-        if (typeof done === "function") process.nextTick(done, new Error("the client reads too slowly"));
+        if (typeof done === "function") process.nextTick(done, streamWasReset());
         return false;
       }
       if (bytes.length <= PIECE_BYTES) return write.call(stream, bytes, encoding as BufferEncoding, done as () => void);
@@ -215,11 +215,14 @@ function writeInPieces(
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** Makes a write that a reset cancels fail like a write to a closed stream. Connect logs other failures as server errors. */
+/** Makes a write that a reset cancels fail like a write to a closed stream. */
 function reportResets(callback: WriteCallback): WriteCallback {
   return (error) => {
-    if (error && (error as NodeJS.ErrnoException).code === "ECANCELED") {
-      callback(Object.assign(new Error("the stream was reset", { cause: error }), { code: "ERR_STREAM_DESTROYED" }));
-    } else callback(error);
+    callback(error && (error as NodeJS.ErrnoException).code === "ECANCELED" ? streamWasReset(error) : error);
   };
+}
+
+/** Connect takes failures with other codes for faults of the server, and prints them. */
+function streamWasReset(cause?: Error): Error {
+  return Object.assign(new Error("the stream was reset", { cause }), { code: "ERR_STREAM_DESTROYED" });
 }

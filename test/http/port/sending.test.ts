@@ -150,6 +150,23 @@ describe("the budgets of unsent replies", { timeout: 10_000 }, () => {
     expect(codes.filter((code) => code === NGHTTP2_NO_ERROR).length).toBeGreaterThanOrEqual(4);
   });
 
+  it("fail the writes of a reply that is over the budget like writes to a closed stream", async () => {
+    const failed = Promise.withResolvers<NodeJS.ErrnoException>();
+    const { number } = await start(sending({ sendTimeoutMs: 60_000, maxUnsentPerConnection: 64 * 1024 }), (app) => {
+      app.get("/", async (_request, reply) => {
+        reply.hijack();
+        reply.raw.writeHead(200);
+        reply.raw.write(Buffer.alloc(MIB), "binary" as BufferEncoding, (error) => failed.resolve(error as Error));
+      });
+    });
+    const stream = get(connectNarrow(number, 0), "/");
+    const closed = new Promise((resolve) => stream.once("close", resolve));
+    // Connect prints failures with other codes.
+    expect((await failed.promise).code).toBe("ERR_STREAM_DESTROYED");
+    await closed;
+    expect(stream.rstCode).toBe(NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
   it("count small replies of a session, too", async () => {
     const { number } = await start(sending({ sendTimeoutMs: 60_000, maxUnsentPerConnection: 64 * 1024 }), (app) => {
       app.get("/small", async () => "x".repeat(4096));
