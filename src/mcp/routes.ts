@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { readBodiesAsBytes } from "../calls/request-bodies.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { StoaError } from "../errors.ts";
@@ -28,10 +29,11 @@ export interface McpOptions {
 }
 
 /**
- * How many values a message may hold besides the arguments of a tool. The SDK checks them by its schemas, which takes 100 ms
- * for some thousands of wrong ones.
+ * What a message may hold besides the arguments of a tool: values, and characters in its texts and names. The SDK checks
+ * values by its schemas, which takes 100 ms for some thousands of wrong ones. It copies texts into replies, several times.
  */
 const maxValues = 500;
+const maxCharacters = 16_384;
 
 /** A message that cannot be read, and the error of JSON-RPC 2.0 for it. */
 class Unreadable extends Error {
@@ -56,8 +58,7 @@ export function addMcpRoutes(app: FastifyInstance, options: McpOptions): void {
     log: app.log,
   });
   app.register(async (mcp) => {
-    mcp.removeAllContentTypeParsers();
-    mcp.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+    readBodiesAsBytes(mcp);
     mcp.route({
       method: "POST",
       url: mcpPath,
@@ -116,8 +117,10 @@ function readBody(bytes: Buffer | undefined): { body: unknown; toolArguments: In
   if (!(message instanceof Map)) throw new Unreadable(-32600, "The body must be a JSON object.");
   const params = message.get("params");
   const given = params instanceof Map ? params.get("arguments") : undefined;
-  if (countValues(message, given) > maxValues) {
-    throw new Unreadable(-32600, `Besides the arguments of a tool, a message holds at most ${maxValues} values.`);
+  const { values, characters } = measure(message, given);
+  if (values > maxValues || characters > maxCharacters) {
+    const most = `${maxValues} values and ${maxCharacters} characters`;
+    throw new Unreadable(-32600, `Besides the arguments of a tool, a message holds at most ${most}.`);
   }
   // The strict parser has bounded the text, so the fast one may read it again in the form that the SDK takes.
   const body = JSON.parse(text);
@@ -127,12 +130,14 @@ function readBody(bytes: Buffer | undefined): { body: unknown; toolArguments: In
   return { body, toolArguments: given as Input };
 }
 
-/** Counts the values in a value, and itself, without those in the value `without`. */
-function countValues(value: JsonValue, without: JsonValue | undefined): number {
-  let count = 1;
-  if (value === without || !(value instanceof Map || Array.isArray(value))) return count;
-  for (const each of value.values()) count += countValues(each, without);
-  return count;
+/** Measures a value and all values in it, without the value `without`: how many they are, and their texts and names. */
+function measure(value: JsonValue, without: JsonValue | undefined, size = { values: 0, characters: 0 }): typeof size {
+  size.values += 1;
+  if (typeof value === "string") size.characters += value.length;
+  if (value === without || !(value instanceof Map || Array.isArray(value))) return size;
+  if (value instanceof Map) for (const name of value.keys()) size.characters += name.length;
+  for (const each of value.values()) measure(each, without, size);
+  return size;
 }
 
 function parse(text: string): JsonValue {

@@ -106,6 +106,23 @@ describe("a message of very many values", () => {
   });
 });
 
+it("a message of long texts besides the arguments of a tool is refused before it is copied", async () => {
+  const long = "x".repeat(20_000);
+  for (const text of [
+    JSON.stringify({ jsonrpc: "2.0", id: long, method: "ping" }),
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method: long }),
+    messageOf("ping", { [long]: 1 }),
+    messageOf("tools/call", { name: long, arguments: {} }),
+  ]) {
+    const reply = await postRaw(service, text);
+    expect(reply.status).toBe(400);
+    expect(JSON.parse(reply.text).error).toMatchObject({
+      code: -32600,
+      message: expect.stringContaining("16384 characters"),
+    });
+  }
+});
+
 describe("a client that disconnects", () => {
   it("ends its call, and nothing of it stays", async () => {
     const ends = Array.from({ length: 30 }, async (_, index) => {

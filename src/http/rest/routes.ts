@@ -3,6 +3,7 @@ import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Target } from "../../calls/context.ts";
 import { toStoaError } from "../../calls/error-mapping.ts";
+import { readBodiesAsBytes } from "../../calls/request-bodies.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { type Binding, bindingsOf, isPublicRead } from "../../contract/bindings.ts";
@@ -42,10 +43,7 @@ export function addRestRoutes(
   app: FastifyInstance,
   { table, interceptors, admission, streams, heartbeatMs }: RestOptions,
 ): void {
-  // The content type is ignored, because agents send whatever their client sets. Bodies are read as bytes.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-
+  readBodiesAsBytes(app);
   for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors, heartbeatMs))) {
     const methods = [...byMethod.keys(), ...(hasPublicRead(byMethod) ? ["OPTIONS"] : [])].sort();
     for (const [method, endpoints] of byMethod) {

@@ -1,0 +1,18 @@
+import type { FastifyInstance } from "fastify";
+import { TurnScheduler } from "../timing/turn-scheduler.ts";
+
+/** The length from which a body is large, in bytes. Parsing and checking the largest one takes some milliseconds. */
+const largeLength = 32 * 1024;
+/** Large bodies are handled one in each turn of the event loop. Many of them can be complete at the same time. */
+const turns = new TurnScheduler(1);
+
+/**
+ * Makes routes read their bodies as bytes. Their content type is ignored, because agents send whatever their client sets.
+ */
+export function readBodiesAsBytes(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
+    if (body.length < largeLength) done(null, body);
+    else turns.run(() => done(null, body));
+  });
+}

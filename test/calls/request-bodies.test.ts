@@ -1,0 +1,39 @@
+import { type FastifyInstance, fastify } from "fastify";
+import { expect, it } from "vitest";
+import { readBodiesAsBytes } from "../../src/calls/request-bodies.ts";
+
+const turn = () => new Promise(setImmediate);
+
+it("bodies are read as bytes, whatever their content type", async () => {
+  const app = fastify();
+  readBodiesAsBytes(app);
+  app.post("/", async ({ body }) => body);
+  for (const [type, length] of [
+    ["application/json", 100],
+    ["text/plain", 100_000],
+  ] as const) {
+    const payload = Buffer.alloc(length, "{");
+    const reply = await app.inject({ method: "POST", url: "/", headers: { "content-type": type }, payload });
+    expect(reply.rawPayload.equals(payload)).toBe(true);
+  }
+});
+
+it("large bodies are handled one in each turn of the event loop, and small ones do not wait for them", async () => {
+  let parse: (request: undefined, body: Buffer, done: () => void) => void = () => {};
+  const app = {
+    removeAllContentTypeParsers() {},
+    addContentTypeParser(_type: string, _options: unknown, parser: typeof parse) {
+      parse = parser;
+    },
+  };
+  readBodiesAsBytes(app as unknown as FastifyInstance);
+  await turn();
+  const handled: string[] = [];
+  for (const name of ["first", "second", "third"]) parse(undefined, Buffer.alloc(200_000), () => handled.push(name));
+  parse(undefined, Buffer.alloc(100), () => handled.push("small"));
+  expect(handled).toEqual(["first", "small"]);
+  await turn();
+  expect(handled).toEqual(["first", "small", "second"]);
+  await turn();
+  expect(handled).toEqual(["first", "small", "second", "third"]);
+});
