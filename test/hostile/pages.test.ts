@@ -82,9 +82,9 @@ it("no page and no reply blocks the event loop, whatever its content", { timeout
       for (const [kind, path] of Object.entries(paths)) {
         const key = `${kind} of ${what}`;
         if (attempt > 0 && (blocks[key] as number) < maxBlockMs) continue;
-        await victim.longestBlockMs();
+        await victim.longestBlocks();
         expect(await read(victim.url + path, { "accept-encoding": "br" }), path).toBe(200);
-        blocks[key] = Math.min(blocks[key] ?? Number.POSITIVE_INFINITY, await victim.longestBlockMs());
+        blocks[key] = Math.min(blocks[key] ?? Number.POSITIVE_INFINITY, (await victim.longestBlocks()).longestMs);
       }
       if (Object.values(blocks).every((ms) => ms < maxBlockMs)) break;
     }
@@ -101,9 +101,9 @@ it("the list of communities does not block the event loop, whatever their descri
   for (const path of ["/communities", "/api/v1/communities"]) {
     let least = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < attempts && least >= maxBlockMs; attempt++) {
-      await victim.longestBlockMs();
+      await victim.longestBlocks();
       expect(await read(victim.url + path)).toBe(200);
-      least = Math.min(least, await victim.longestBlockMs());
+      least = Math.min(least, (await victim.longestBlocks()).longestMs);
     }
     blocks.push(least);
   }

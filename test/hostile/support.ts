@@ -18,6 +18,17 @@ const maxResidentMiB = 400;
  */
 const maxNeighbourMs = process.env.STOA_TEST_ATTACKS ? 400 : 4_000;
 
+/** What an attack did to the event loop of the service, in milliseconds. */
+export interface Blocks {
+  /** The longest block of the event loop, as clients notice it. */
+  longestMs: number;
+  /**
+   * The processor time of the most expensive turn of the event loop. On a busy machine, a block can be much longer,
+   * because the service waits for a core.
+   */
+  longestCpuMs: number;
+}
+
 /** A service under attack: a process of its own, as `npm start` runs it, with default settings. */
 export interface Victim {
   /** The root address, http://127.0.0.1:port. */
@@ -31,13 +42,14 @@ export interface Victim {
   output(): string;
   /** The service's resident memory now, in MiB. */
   residentMiB(): number;
-  /** The longest block of the service's event loop since this was last asked, in milliseconds. */
-  longestBlockMs(): Promise<number>;
+  /** The longest blocks of the service's event loop since this was last asked. */
+  longestBlocks(): Promise<Blocks>;
   /** Sends SIGTERM and resolves with the exit code. */
   stop(): Promise<number | null>;
   /**
    * Runs an attack while a well-behaved client goes on reading and writing. Afterwards the same process must be running,
-   * its resident memory must have stayed under 400 MiB, and the client must have been answered well and in time.
+   * its resident memory must have stayed under 400 MiB, the client must have been answered well and in time, and the log
+   * must tell of no fault.
    */
   during<T>(attack: () => Promise<T>): Promise<T>;
 }
@@ -92,19 +104,20 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
     key,
     output: () => output,
     residentMiB: () => statusMiB(pid, "VmRSS"),
-    async longestBlockMs() {
-      const answer = once<{ longestBlockMs: number }>(child);
+    async longestBlocks() {
+      const answer = once<Blocks>(child);
       child.send("longest");
-      return (await answer).longestBlockMs;
+      return answer;
     },
     stop,
     async during(attack) {
       const neighbour = await startNeighbour(url, key);
-      await victim.longestBlockMs();
+      await victim.longestBlocks();
       const result = await attack();
       const replies = await neighbour.stop();
       expect(hasExited(), output).toBe(false);
       if (process.env.STOA_TEST_ATTACKS) await report(victim, replies);
+      expect(faultsIn(output)).toEqual([]);
       expect(statusMiB(pid, "VmHWM")).toBeLessThan(maxResidentMiB);
       expect(replies.length).toBeGreaterThan(0);
       expect(replies.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
@@ -115,11 +128,21 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
   return victim;
 }
 
+/** The lines of a log that tell of a fault that nobody expected. */
+export function faultsIn(output: string): string[] {
+  return output.split("\n").filter((line) => /unhandled|uncaught|^\s+at /i.test(line) || /^\{"level":[56]0/.test(line));
+}
+
 /** Prints what an attack did to the service and its neighbour. */
-async function report({ pid, longestBlockMs }: Victim, replies: NeighbourReply[]): Promise<void> {
+async function report({ pid, longestBlocks }: Victim, replies: NeighbourReply[]): Promise<void> {
   const slowest = Math.max(...replies.map(({ ms }) => ms));
-  const figures = `${statusMiB(pid, "VmHWM").toFixed(0)} MiB at most, loop blocked for ${(await longestBlockMs()).toFixed(0)} ms`;
-  process.stdout.write(`${expect.getState().currentTestName}: ${figures}, neighbour waited ${slowest.toFixed(0)} ms\n`);
+  const { longestMs, longestCpuMs } = await longestBlocks();
+  const figures = [
+    `${statusMiB(pid, "VmHWM").toFixed(0)} MiB at most`,
+    `loop blocked for ${longestMs.toFixed(0)} ms (${longestCpuMs.toFixed(0)} ms of processor time)`,
+    `neighbour waited ${slowest.toFixed(0)} ms`,
+  ];
+  process.stdout.write(`${expect.getState().currentTestName}: ${figures.join(", ")}\n`);
 }
 
 interface NeighbourReply {
