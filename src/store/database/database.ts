@@ -153,11 +153,12 @@ export class Database {
   async runDdl(signal: AbortSignal, sql: string): Promise<void> {
     this.checkWritable();
     try {
-      const session = await this.#lease("writes", signal, this.#newDeadline());
+      const session = await this.#lease("writes", true, signal, this.#newDeadline());
       session.signal = undefined;
       const closeConnection = () => this.#pool.release(session, false);
       signal.addEventListener("abort", closeConnection, { once: true });
       try {
+        if (session.autocommit !== true) await session.setAutocommit(true);
         await session.command(sql);
       } finally {
         signal.removeEventListener("abort", closeConnection);
@@ -216,9 +217,13 @@ export class Database {
     let retries: Retries | undefined;
     for (;;) {
       try {
-        const session = await this.#lease(lane, signal, endsAt);
+        const session = await this.#lease(lane, true, signal, endsAt);
         try {
           checkDeadline(signal, endsAt);
+          if (session.autocommit !== true) {
+            await session.setAutocommit(true);
+            checkDeadline(signal, endsAt);
+          }
           return await session.execute<Row[]>(sql, params);
         } finally {
           this.#pool.release(session);
@@ -233,7 +238,7 @@ export class Database {
   }
 
   async #attempt<T>(lane: LaneName, signal: AbortSignal, endsAt: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const session = await this.#lease(lane, signal, endsAt);
+    const session = await this.#lease(lane, false, signal, endsAt);
     let isUsable = true;
     try {
       return await runTransaction(session, signal, endsAt, work, () => {
@@ -245,8 +250,8 @@ export class Database {
   }
 
   /** @throws the signal's reason */
-  #lease(lane: LaneName, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
+  #lease(lane: LaneName, autocommit: boolean, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
     signal.throwIfAborted();
-    return this.#pool.lease(lane, signal, endsAt);
+    return this.#pool.lease(lane, autocommit, signal, endsAt);
   }
 }

@@ -19,7 +19,8 @@ export async function runTransaction<T>(
   onUnusable: () => void,
 ): Promise<T> {
   checkDeadline(signal, endsAt);
-  await session.command("START TRANSACTION");
+  // The first statement begins the transaction.
+  if (session.autocommit !== false) await session.setAutocommit(false);
   try {
     const result = await work(new OpenTransaction(session, signal, endsAt));
     checkDeadline(signal, endsAt);

@@ -92,9 +92,9 @@ export class Lanes {
   }
 
   /** Waits for a session. @throws the signal's reason when it aborts first; the error that the pool rejects the waiter with */
-  wait(name: LaneName, signal: AbortSignal, endsAt: number): Promise<Session> {
+  wait(name: LaneName, autocommit: boolean, signal: AbortSignal, endsAt: number): Promise<Session> {
     this.#arrivals += 1;
-    return this.#lanes[name].waiters.add({ lane: name, arrival: this.#arrivals, signal, endsAt });
+    return this.#lanes[name].waiters.add({ lane: name, autocommit, arrival: this.#arrivals, signal, endsAt });
   }
 
   /** Removes and returns the call that has waited longest, among the lanes that have room. */

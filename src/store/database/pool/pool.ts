@@ -75,19 +75,20 @@ export class Pool {
   /**
    * Leases a session. The caller must give it back by `release`.
    * @param lane what the session is for
+   * @param autocommit how the caller uses it; the session may have to change over
    * @param endsAt when the caller's time is over, by `performance.now()`
    * @throws StoaError `unavailable`; the signal's reason; the error of connecting
    */
-  lease(lane: LaneName, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
+  lease(lane: LaneName, autocommit: boolean, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
     // Calls wait in this lane only while there is no free session or no room. So this call overtakes nobody.
-    const session = this.#lanes.hasRoom(lane) ? this.#free.pop() : undefined;
+    const session = this.#lanes.hasRoom(lane) ? this.#takeFree(autocommit) : undefined;
     if (session !== undefined) {
       this.#watch();
       return this.#give(session, { lane, signal, endsAt });
     }
     if (this.#closed !== undefined) throw unavailable("The service is stopping.");
     if (this.#lanes.isQueueFull(lane)) throw unavailable("Too many calls wait for the database.");
-    const promise = this.#lanes.wait(lane, signal, endsAt);
+    const promise = this.#lanes.wait(lane, autocommit, signal, endsAt);
     this.#openMore();
     this.#watch();
     return promise;
@@ -136,8 +137,14 @@ export class Pool {
     while (this.#free.length > 0) {
       const waiter = this.#lanes.removeNext();
       if (waiter === undefined) return;
-      waiter.resolve(this.#give(this.#free.pop() as Session, waiter));
+      waiter.resolve(this.#give(this.#takeFree(waiter.autocommit) as Session, waiter));
     }
+  }
+
+  /** Takes the free session that was used last, if possible one that need not change over. */
+  #takeFree(autocommit: boolean): Session | undefined {
+    const index = this.#free.findLastIndex((session) => session.autocommit === autocommit);
+    return index < 0 ? this.#free.pop() : this.#free.splice(index, 1)[0];
   }
 
   #give(session: Session, { lane, signal, endsAt }: Pick<Waiter, "lane" | "signal" | "endsAt">): Session {

@@ -62,6 +62,11 @@ export class Session {
   isRetired = false;
   /** Which of the servers of the pool this is, as the pool names it. */
   readonly address: SessionOptions["address"];
+  /**
+   * Whether each statement is a transaction of its own. Otherwise the first statement also begins a transaction, without a
+   * round trip for that. Undefined while the session changes over, and if that has failed.
+   */
+  autocommit: boolean | undefined = true;
   readonly #socket: Socket;
   readonly #connection: Connection;
   readonly #onLost: (error: unknown) => void;
@@ -130,6 +135,13 @@ export class Session {
   /** Runs a statement by the text protocol: not every statement can be prepared. */
   async command(sql: string): Promise<void> {
     await this.#query(sql);
+  }
+
+  /** Changes over. No transaction may be open. */
+  async setAutocommit(autocommit: boolean): Promise<void> {
+    this.autocommit = undefined;
+    await this.command(`SET autocommit = ${Number(autocommit)}`);
+    this.autocommit = autocommit;
   }
 
   /**

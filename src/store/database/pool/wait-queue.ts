@@ -3,6 +3,8 @@ import type { LaneName, Session } from "./session.ts";
 /** A call, as the queue needs to know it. */
 export interface Call {
   readonly lane: LaneName;
+  /** Whether each of its statements is a transaction of its own. */
+  readonly autocommit: boolean;
   /** Higher for later calls. */
   readonly arrival: number;
   readonly signal: AbortSignal;
@@ -35,7 +37,7 @@ export class WaitQueue {
   }
 
   /** Waits for a session. @throws the signal's reason when it aborts first; the error that the pool rejects the waiter with */
-  add({ lane, arrival, signal, endsAt }: Call): Promise<Session> {
+  add({ lane, autocommit, arrival, signal, endsAt }: Call): Promise<Session> {
     return new Promise((resolve, reject) => {
       const leave = () => {
         this.#remove(waiter);
@@ -43,6 +45,7 @@ export class WaitQueue {
       };
       const waiter: Waiter = {
         lane,
+        autocommit,
         arrival,
         signal,
         endsAt,

@@ -1,0 +1,86 @@
+// The first statement of a transaction begins it. A session changes over between that and statements of their own.
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { Database } from "../../../src/store/database/database.ts";
+import { Session } from "../../../src/store/database/pool/session.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+
+const never = new AbortController().signal;
+let test: TestDatabase;
+let db: Database;
+beforeEach(async () => {
+  test ??= await createTestDatabase();
+  await test.rows("CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
+  await test.rows("REPLACE INTO t VALUES (1, 0)");
+  db = new Database({ address: test.config, connections: 1 });
+  const opened = db;
+  onTestFinished(() => opened.close());
+});
+
+const add = () => db.transaction(never, (tx) => tx.run("UPDATE t SET n = n + 1 WHERE id = 1"));
+const read = () => db.reader(never).rows<{ n: number }>("SELECT n FROM t WHERE id = 1");
+
+/** The commands of the text protocol from now on. */
+function watchCommands(): string[] {
+  const { command } = Session.prototype;
+  const sent: string[] = [];
+  const spy = vi.spyOn(Session.prototype, "command").mockImplementation(function (this: Session, sql) {
+    sent.push(sql);
+    return command.call(this, sql);
+  });
+  onTestFinished(() => spy.mockRestore());
+  return sent;
+}
+
+it("a transaction takes no round trip to begin", async () => {
+  await add();
+  const sent = watchCommands();
+  await Promise.all([add(), add()]);
+  expect(sent).toEqual(["COMMIT", "COMMIT"]);
+  expect(await read()).toEqual([{ n: 3 }]);
+});
+
+it("a read leaves no transaction open in a session that had one", async () => {
+  await add();
+  const [{ id, autocommit } = { id: 0, autocommit: 0 }] = await db
+    .reader(never)
+    .rows<{ id: number; autocommit: number }>(
+      "SELECT CONNECTION_ID() AS id, @@autocommit AS autocommit, n FROM t WHERE id = 1",
+    );
+  expect(autocommit).toBe(1);
+  const open = "SELECT trx_id FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = ?";
+  expect(await test.rows(open, [id])).toEqual([]);
+  // An open transaction would be in the way of this.
+  await db.runDdl(never, "ALTER TABLE t ADD COLUMN m INT NULL");
+  await db.runDdl(never, "ALTER TABLE t DROP COLUMN m");
+  // It would also hide what others write meanwhile, under another isolation level.
+  await test.rows("UPDATE t SET n = 9 WHERE id = 1");
+  expect(await read()).toEqual([{ n: 9 }]);
+});
+
+it("a transaction that does nothing, or fails, leaves nothing for the next one to commit", async () => {
+  await db.transaction(never, async () => {});
+  const failing = db.transaction(never, async (tx) => {
+    await tx.run("UPDATE t SET n = 100 WHERE id = 1");
+    await tx.run("UPDATE t SET n = NULL WHERE id = 1");
+  });
+  await expect(failing).rejects.toThrow();
+  await add();
+  expect(await read()).toEqual([{ n: 1 }]);
+});
+
+it("a session whose change has failed changes over again", async () => {
+  await add();
+  const { command } = Session.prototype;
+  const failing = vi.spyOn(Session.prototype, "command").mockImplementation(async function (this: Session, sql) {
+    await command.call(this, sql);
+    if (sql === "SET autocommit = 1") throw new Error("the server refused");
+  });
+  await expect(read()).rejects.toThrow("the server refused");
+  failing.mockRestore();
+  const work = db.transaction(never, async (tx) => {
+    await tx.run("UPDATE t SET n = 100 WHERE id = 1");
+    throw new Error("the work failed");
+  });
+  await expect(work).rejects.toThrow("the work failed");
+  expect(await read()).toEqual([{ n: 1 }]);
+});
