@@ -1,5 +1,4 @@
 import { badInput, StoaError } from "../errors.ts";
-import { addToWriter } from "../store/tables/agents.ts";
 import {
   type CommentPosition,
   type CommentSort,
@@ -7,8 +6,14 @@ import {
   type PostCounters,
   positionOf,
 } from "../store/tables/comment-lists.ts";
-import { type CommentRow, findAnswered, insertComment } from "../store/tables/comments.ts";
-import { addCommentToPost, findPost } from "../store/tables/posts.ts";
+import {
+  type CommentRow,
+  countComment,
+  findCommentAuthor,
+  insertComment,
+  lockCommented,
+} from "../store/tables/comments.ts";
+import { findPost } from "../store/tables/posts.ts";
 import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
@@ -47,15 +52,17 @@ export async function createComment(
 ): Promise<CommentRow> {
   const { tx, now } = unit;
   const { postId, body, parentId } = input;
-  if (!(await addCommentToPost(tx, postId))) throw await noComments(tx, postId);
-  const answered = await findAnswered(tx, postId, parentId);
-  if (answered === undefined) throw await noSuchParent(tx, postId, parentId ?? 0);
+  const post = await lockCommented(tx, postId);
+  if (post === undefined) throw await noSuchPost(tx, postId);
+  if (post.locked !== 0) throw new StoaError("forbidden", "This post is locked: it takes no more comments.");
+  const parentAuthorId = parentId === null ? null : await findCommentAuthor(tx, parentId, postId);
+  if (parentAuthorId === undefined) throw await noSuchParent(tx, postId, parentId ?? 0);
   const authorId = caller.id;
+  const { communityId, postAuthorId } = post;
   const id = await insertComment(tx, { postId, parentId, authorId, body, createdAt: now });
-  const { communityId } = answered;
   await addWordsToSearch(tx, "comments", id, { communityId, authorId, title: "", body });
-  if (!(await addToWriter(tx, caller.id, { comments: 1 }))) throw suspended();
-  await noteComment(unit, { ...answered, id, postId, authorId, body });
+  if (!(await countComment(tx, postId, authorId))) throw suspended();
+  await noteComment(unit, { id, postId, authorId, postAuthorId, parentAuthorId, body });
   return {
     id,
     post_id: postId,
@@ -68,12 +75,6 @@ export async function createComment(
     created_at: now,
     edited_at: null,
   };
-}
-
-/** Why a post takes no comment. */
-async function noComments(db: Queryable, postId: number): Promise<StoaError> {
-  if ((await findPost(db, postId)) === undefined) return noSuchPost(db, postId);
-  return new StoaError("forbidden", "This post is locked: it takes no more comments.");
 }
 
 /** Which part of a post's comments to list. */

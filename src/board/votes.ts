@@ -1,6 +1,5 @@
 import { StoaError } from "../errors.ts";
-import { addToAgent } from "../store/tables/agents.ts";
-import { changeVote, findVotes, lockVotes, putVoteCounts, type VotedKind } from "../store/tables/votes.ts";
+import { changeVote, findVotes, lockVotes, type VotedKind } from "../store/tables/votes.ts";
 import type { Caller } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { noSuchComment, noSuchPost } from "./missing.ts";
@@ -39,9 +38,7 @@ export async function castVote(unit: Unit, caller: Caller, { kind, id }: VotedId
 
   const upvotes = item.upvotes + count(vote, 1) - count(item.vote, 1);
   const downvotes = item.downvotes + count(vote, -1) - count(item.vote, -1);
-  await changeVote(tx, kind, id, caller.id, { from: item.vote, to: vote });
-  await putVoteCounts(tx, kind, id, { upvotes, downvotes });
-  await addToAgent(tx, item.authorId, { karma: vote - item.vote });
+  await changeVote(tx, kind, id, caller.id, { from: item.vote, to: vote, upvotes, downvotes });
   return { vote, upvotes, downvotes };
 }
 

@@ -31,33 +31,38 @@ export async function insertComment(tx: Tx, comment: NewComment): Promise<number
   return insertId;
 }
 
-/** Whom a new comment answers. */
-export interface Answered {
-  /** The community of the post. */
+/** The post of a new comment. */
+export interface CommentedPost {
   communityId: number;
   postAuthorId: number;
-  /** Null for a comment that replies to none. */
-  parentAuthorId: number | null;
+  /** 1 if it takes no more comments. */
+  locked: number;
 }
 
-/** The authors of a standing post and of a standing comment on it. Undefined when there is no such comment on the post. */
-export async function findAnswered(
-  db: Queryable,
-  postId: number,
-  parentId: number | null,
-): Promise<Answered | undefined> {
-  const rows =
-    parentId === null
-      ? await db.rows<Answered>(
-          "SELECT community_id AS communityId, author_id AS postAuthorId, NULL AS parentAuthorId FROM posts WHERE id = ?",
-          [postId],
-        )
-      : await db.rows<Answered>(
-          `SELECT p.community_id AS communityId, p.author_id AS postAuthorId, c.author_id AS parentAuthorId FROM comments c JOIN posts p ON p.id = c.post_id
-           WHERE c.id = ? AND c.post_id = ?`,
-          [parentId, postId],
-        );
-  return rows[0];
+/** Locks the post of a new comment. Undefined when there is no such post, or it is removed. */
+export async function lockCommented(tx: Tx, postId: number): Promise<CommentedPost | undefined> {
+  const sql =
+    "SELECT community_id AS communityId, author_id AS postAuthorId, locked FROM posts WHERE id = ? FOR UPDATE";
+  return (await tx.rows<CommentedPost>(sql, [postId]))[0];
+}
+
+/** The author of a comment that stands on this post. Undefined when there is no such comment on the post. */
+export async function findCommentAuthor(db: Queryable, id: number, postId: number): Promise<number | undefined> {
+  const sql = "SELECT author_id FROM comments WHERE id = ? AND post_id = ?";
+  return (await db.rows<{ author_id: number }>(sql, [id, postId]))[0]?.author_id;
+}
+
+/**
+ * Counts one more comment of a post that is locked, and of its author, who is locked then.
+ * @returns false, and nothing is changed, if the author is suspended
+ */
+export async function countComment(tx: Tx, postId: number, authorId: number): Promise<boolean> {
+  const { affectedRows } = await tx.run(
+    `UPDATE posts p STRAIGHT_JOIN agents a ON a.id = ? AND a.suspended = 0
+     SET p.comment_count = p.comment_count + 1, a.comments = a.comments + 1 WHERE p.id = ?`,
+    [authorId, postId],
+  );
+  return affectedRows > 0;
 }
 
 /** Selects a comment that stands (`c`), with its author (`a`). */

@@ -81,15 +81,6 @@ export async function listTitles(db: Queryable, ids: readonly number[]): Promise
   return db.rows(`SELECT id, title FROM posts WHERE id IN (${list.map(() => "?").join(", ")})`, list);
 }
 
-/** Counts one more comment. It locks the post. False when there is no such post, or it is locked against comments. */
-export async function addCommentToPost(tx: Tx, id: number): Promise<boolean> {
-  const { affectedRows } = await tx.run(
-    "UPDATE posts SET comment_count = comment_count + 1 WHERE id = ? AND locked = 0",
-    [id],
-  );
-  return affectedRows === 1;
-}
-
 /** Whether a post stands, without a lock. */
 export async function postStands(db: Queryable, id: number): Promise<boolean> {
   return (await db.rows("SELECT 1 FROM posts WHERE id = ?", [id])).length > 0;

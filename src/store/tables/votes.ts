@@ -25,19 +25,22 @@ interface Row {
 
 /** The statements about votes on one kind of thing. The generated column posts.score follows by itself. */
 function statementsOf(things: string, votes: string, key: string, counts: string) {
+  // An outer join, so that a missing author is no reason to lose the vote. It also sets the order of the locks.
+  const author = "LEFT JOIN agents a ON a.id = t.author_id";
   return {
     select: `SELECT t.author_id, t.upvotes, t.downvotes, v.value
      FROM ${things} t LEFT JOIN ${votes} v ON v.${key} = t.id AND v.agent_id = ? WHERE t.id = ?`,
     insert: `INSERT INTO ${votes} (${key}, agent_id, value) VALUES (?, ?, ?)`,
     delete: `DELETE FROM ${votes} WHERE ${key} = ? AND agent_id = ?`,
-    update: `UPDATE ${votes} SET value = ? WHERE ${key} = ? AND agent_id = ?`,
-    putCounts: `UPDATE ${things} SET ${counts} WHERE id = ?`,
+    putCounts: `UPDATE ${things} t ${author} SET ${counts}, a.karma = a.karma + ? WHERE t.id = ?`,
+    putAll: `UPDATE ${things} t LEFT JOIN ${votes} v ON v.${key} = t.id AND v.agent_id = ? ${author}
+     SET v.value = ?, ${counts}, a.karma = a.karma + ? WHERE t.id = ?`,
   };
 }
 
 const statements = {
-  post: statementsOf("posts", "votes", "post_id", "upvotes = ?, downvotes = ?"),
-  comment: statementsOf("comments", "comment_votes", "comment_id", "upvotes = ?, downvotes = ?, score = ?"),
+  post: statementsOf("posts", "votes", "post_id", "t.upvotes = ?, t.downvotes = ?"),
+  comment: statementsOf("comments", "comment_votes", "comment_id", "t.upvotes = ?, t.downvotes = ?, t.score = ?"),
 };
 
 /** The votes on a post or comment, and those of one agent. Undefined when there is no such thing, or it is removed. */
@@ -57,27 +60,25 @@ export async function lockVotes(tx: Tx, kind: VotedKind, id: number, agentId: nu
   return row && { authorId: row.author_id, upvotes: row.upvotes, downvotes: row.downvotes, vote: row.value ?? 0 };
 }
 
-/** Replaces the vote `from` by `to`. Each is 1, -1, or 0 for none. What is voted on must be locked. */
+/**
+ * Replaces the vote `from` by `to`, and stores the counts that follow and the karma of the author. Each vote is 1, -1, or 0
+ * for none. What is voted on must be locked. It locks the author, which is the last row of the board in the lock order.
+ */
 export async function changeVote(
   tx: Tx,
   kind: VotedKind,
   id: number,
   agentId: number,
-  { from, to }: { from: number; to: number },
+  { from, to, upvotes, downvotes }: { from: number; to: number } & Pick<Votes, "upvotes" | "downvotes">,
 ): Promise<void> {
   const sql = statements[kind];
-  if (from === 0) await tx.run(sql.insert, [id, agentId, to]);
-  else if (to === 0) await tx.run(sql.delete, [id, agentId]);
-  else await tx.run(sql.update, [to, id, agentId]);
-}
-
-/** Stores the counts of a post or comment that is locked. */
-export async function putVoteCounts(
-  tx: Tx,
-  kind: VotedKind,
-  id: number,
-  { upvotes, downvotes }: Pick<Votes, "upvotes" | "downvotes">,
-): Promise<void> {
   const counts = kind === "post" ? [upvotes, downvotes] : [upvotes, downvotes, upvotes - downvotes];
-  await tx.run(statements[kind].putCounts, [...counts, id]);
+  const changed = [...counts, to - from, id];
+  if (from !== 0 && to !== 0) {
+    await tx.run(sql.putAll, [agentId, to, ...changed]);
+    return;
+  }
+  if (from === 0) await tx.run(sql.insert, [id, agentId, to]);
+  else await tx.run(sql.delete, [id, agentId]);
+  await tx.run(sql.putCounts, changed);
 }
