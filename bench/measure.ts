@@ -2,7 +2,7 @@ import type { Case } from "./cases.ts";
 import { runLoad } from "./load.ts";
 import type { Side } from "./memory.ts";
 import { concurrency, type Options } from "./options.ts";
-import { handWritten, type Protocol } from "./protocols.ts";
+import { handWritten, improved, type Protocol } from "./protocols.ts";
 
 /** The results of a case over one protocol, as medians of its rounds. */
 export interface Measurement {
@@ -53,7 +53,8 @@ export async function measure(
   signal: AbortSignal,
   reference: Protocol = handWritten,
 ): Promise<Measurement[]> {
-  const contenders = [reference, ...protocols];
+  const alsoByHand = reference === handWritten && each.kind === "write" ? [improved] : [];
+  const contenders = [reference, ...alsoByHand, ...protocols];
   const results = new Map(contenders.map(({ name }) => [name, new Results()]));
   const run = async (protocol: Protocol, duration: number) => {
     const { child, memory } = sides[protocol.side];

@@ -20,6 +20,15 @@ export interface Protocol {
 
 /** The hand-written routes, and the protocols that are compared with them. */
 export const handWritten: Protocol = { name: "hand-written", side: "baseline", transport: "http1", encode: encodeRest };
+/** The same with the transactions of the service. There are such routes for writes only. */
+export const improved: Protocol = {
+  ...handWritten,
+  name: "hand-written, improved",
+  encode(call) {
+    const request = encodeRest(call);
+    return { ...request, path: `/improved${request.path}` };
+  },
+};
 export const protocols: Protocol[] = [
   { name: "rest", side: "service", transport: "http1", encode: encodeRest },
   {

@@ -2,8 +2,11 @@ import { createPool, type Pool, type PoolConnection } from "mysql2";
 
 type Param = string | number | Buffer | null;
 
-/** Opens a pool with the same settings as the service's pool. */
-export function openPool(databaseUrl: string, connections: number): Pool {
+/**
+ * Opens a pool with the same settings as the service's pool.
+ * @param autocommit false for a pool on which the first statement of a transaction begins it
+ */
+export function openPool(databaseUrl: string, connections: number, autocommit = true): Pool {
   const url = new URL(databaseUrl);
   const socketPath = url.searchParams.get("socket");
   const pool = createPool({
@@ -22,6 +25,7 @@ export function openPool(databaseUrl: string, connections: number): Pool {
     connection.query(
       "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO', innodb_lock_wait_timeout = 10",
     );
+    if (!autocommit) connection.query("SET autocommit = 0");
   });
   return pool;
 }
@@ -33,12 +37,16 @@ export function execute<Result>(on: Pool | PoolConnection, sql: string, params: 
   });
 }
 
-/** Runs `work` in a transaction, and retries it after a deadlock. */
-export async function transaction<Result>(pool: Pool, work: (tx: PoolConnection) => Promise<Result>): Promise<Result> {
+/** Runs `work` in a transaction, and retries it after a deadlock. @param begin false if the first statement begins it */
+export async function transaction<Result>(
+  pool: Pool,
+  work: (tx: PoolConnection) => Promise<Result>,
+  begin = true,
+): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     const connection = await acquire(pool);
     try {
-      await command(connection, "START TRANSACTION");
+      if (begin) await command(connection, "START TRANSACTION");
       const result = await work(connection);
       await command(connection, "COMMIT");
       return result;

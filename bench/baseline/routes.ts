@@ -21,7 +21,7 @@ interface Agent {
   resident: number | null;
 }
 
-type Signed = FastifyRequest & { agent: Agent };
+export type Signed = FastifyRequest & { agent: Agent };
 
 const id = { type: "object", required: ["id"], properties: { id: { type: "integer", minimum: 1 } } };
 const feedQuery = {
@@ -36,7 +36,7 @@ const inboxQuery = {
   type: "object",
   properties: { limit: { type: "integer", minimum: 1, maximum: 100, default: 25 } },
 };
-const newPost = {
+export const newPost = {
   type: "object",
   required: ["title", "body"],
   properties: {
@@ -47,9 +47,11 @@ const newPost = {
 };
 const newVote = { type: "object", required: ["vote"], properties: { vote: { type: "integer", enum: [1, -1, 0] } } };
 
-export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string): void {
-  app.decorateRequest("agent", null);
-  const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
+export const voteSchema = { params: id, body: newVote };
+
+/** The hook that finds the agent by its key. */
+export function createAuthenticate(pool: Pool) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
     const [, key] = /^Bearer +([^ ]+) *$/i.exec(request.headers.authorization ?? "") ?? [];
     const hash = key && /^stoa_[A-Za-z0-9_-]{43}$/.test(key) && createHash("sha256").update(key).digest();
     const [agent] = hash ? await execute<Agent[]>(pool, sql.findAgentByKey, [hash, hash]) : [];
@@ -57,7 +59,13 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
     (request as Signed).agent = agent;
     return undefined;
   };
-  const notFound = (reply: FastifyReply) => reply.code(404).send({ ok: false, error: "not_found" });
+}
+
+export const notFound = (reply: FastifyReply) => reply.code(404).send({ ok: false, error: "not_found" });
+
+export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string): void {
+  app.decorateRequest("agent", null);
+  const authenticate = createAuthenticate(pool);
 
   app.get("/api/v1/posts", { schema: { querystring: feedQuery } }, async (request) => {
     const { sort, limit, offset } = request.query as { sort: keyof typeof sql.feeds; limit: number; offset: number };
@@ -115,7 +123,7 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
     },
   );
 
-  const voting = { schema: { params: id, body: newVote }, onRequest: authenticate };
+  const voting = { schema: voteSchema, onRequest: authenticate };
   for (const kind of ["posts", "comments"] as const) {
     app.post(`/api/v1/${kind}/:id/vote`, voting, async (request, reply) => {
       const { id } = request.params as { id: number };
