@@ -58,6 +58,8 @@ describe.each(Object.keys(calls))("a %s whose connection is cut", (kind) => {
       const ask = () => askText(service.url, path, { body, key, headers });
       const headers = { "idempotency-key": randomUUID() };
       const before = await rowCounts(db);
+      // A refused write, so that each call begins with the connection in the same state, and sends the same commands.
+      await service.rest(`posts/${postId}/upvote`, { method: "POST", key: agent.key });
       proxy.cutAt(number, when);
       const first = await ask();
       const wasCut = proxy.wasCut();
@@ -80,7 +82,7 @@ describe.each(Object.keys(calls))("a %s whose connection is cut", (kind) => {
       if (!wasCut) break;
     }
     // Only the COMMIT, which is one command, is resolved. All other cuts undo the call.
-    expect(counts.not).toBeGreaterThan(4);
+    expect(counts.not).toBeGreaterThan(3);
     expect([counts.happened, resolved]).toEqual([1, 1]);
     expect(await recount(db)).toEqual([]);
   });

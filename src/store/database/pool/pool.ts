@@ -1,4 +1,5 @@
 import { deadlineExceeded, unavailable } from "./deadline.ts";
+import { FreeSessions } from "./free-sessions.ts";
 import { HostMonitor } from "./host-monitor.ts";
 import { type HostAddress, Hosts } from "./hosts.ts";
 import { Lanes } from "./lanes.ts";
@@ -35,7 +36,7 @@ export class Pool {
   readonly #options: PoolOptions;
   /** Every session that is not closed. */
   readonly #sessions = new Set<Session>();
-  readonly #free: Session[] = [];
+  readonly #free = new FreeSessions();
   readonly #lanes: Lanes;
   readonly #killer: StatementKiller;
   readonly #hosts: Hosts;
@@ -69,7 +70,7 @@ export class Pool {
 
   /** How many connections work for a call, and how many calls wait for one. */
   get load(): { inUse: number; waiting: number } {
-    return { inUse: this.#sessions.size - this.#free.length - this.#opening, waiting: this.#lanes.waiting };
+    return { inUse: this.#sessions.size - this.#free.size - this.#opening, waiting: this.#lanes.waiting };
   }
 
   /**
@@ -81,7 +82,7 @@ export class Pool {
    */
   lease(lane: LaneName, autocommit: boolean, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
     // Calls wait in this lane only while there is no free session or no room. So this call overtakes nobody.
-    const session = this.#lanes.hasRoom(lane) ? this.#takeFree(autocommit) : undefined;
+    const session = this.#lanes.hasRoom(lane) ? this.#free.take(autocommit) : undefined;
     if (session !== undefined) {
       this.#watch();
       return this.#give(session, { lane, signal, endsAt });
@@ -111,7 +112,7 @@ export class Pool {
       for (const waiter of this.#lanes.removeLate(Number.POSITIVE_INFINITY)) waiter.reject(error);
       const endsAt = performance.now() + closeTimeoutMs;
       for (const session of this.#sessions) session.endsAt = Math.min(session.endsAt, endsAt);
-      for (const session of this.#free.splice(0)) this.#sayGoodbye(session);
+      for (const session of this.#free.takeAll()) this.#sayGoodbye(session);
       this.#settleClose();
       this.#watch();
     }
@@ -127,24 +128,18 @@ export class Pool {
     this.#lanes.leave(session);
     session.state = "free";
     session.signal = undefined;
-    this.#free.push(session);
+    this.#free.add(session);
     this.#serve();
-    if (this.#closed !== undefined) for (const idle of this.#free.splice(0)) this.#sayGoodbye(idle);
+    if (this.#closed !== undefined) for (const idle of this.#free.takeAll()) this.#sayGoodbye(idle);
   }
 
   /** Gives free sessions to waiting calls. */
   #serve(): void {
-    while (this.#free.length > 0) {
+    while (this.#free.size > 0) {
       const waiter = this.#lanes.removeNext();
       if (waiter === undefined) return;
-      waiter.resolve(this.#give(this.#takeFree(waiter.autocommit) as Session, waiter));
+      waiter.resolve(this.#give(this.#free.take(waiter.autocommit) as Session, waiter));
     }
-  }
-
-  /** Takes the free session that was used last, if possible one that need not change over. */
-  #takeFree(autocommit: boolean): Session | undefined {
-    const index = this.#free.findLastIndex((session) => session.autocommit === autocommit);
-    return index < 0 ? this.#free.pop() : this.#free.splice(index, 1)[0];
   }
 
   #give(session: Session, { lane, signal, endsAt }: Pick<Waiter, "lane" | "signal" | "endsAt">): Session {
@@ -225,7 +220,7 @@ export class Pool {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#tick(performance.now());
-      if (this.#sessions.size > this.#free.length || this.#lanes.waiting > 0) this.#watch();
+      if (this.#sessions.size > this.#free.size || this.#lanes.waiting > 0) this.#watch();
     }, tickMs);
   }
 
@@ -242,7 +237,7 @@ export class Pool {
         // Not every engine ends a search at once.
         if (lane === "searches") continue;
         // The free connections have been silent for even longer, and are probably dead too. Each would cost a call its time.
-        for (const other of this.#free.splice(0)) this.#close(other, deadlineExceeded());
+        for (const other of this.#free.takeAll()) this.#close(other, deadlineExceeded());
       } else if (isLate && session.state !== "free") {
         this.#close(session, deadlineExceeded());
       }
@@ -282,8 +277,7 @@ export class Pool {
   #forget(session: Session): void {
     if (!this.#sessions.delete(session)) return;
     this.#lanes.leave(session);
-    const index = this.#free.indexOf(session);
-    if (index >= 0) this.#free.splice(index, 1);
+    this.#free.remove(session);
     // Another lane may have waited for the room that this session leaves.
     this.#serve();
     this.#openMore();
