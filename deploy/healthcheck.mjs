@@ -1,0 +1,14 @@
+// The health check of the image: exits with 0 if the service of this container answers at /healthz.
+import { request as http } from "node:http";
+import { request as https } from "node:https";
+
+const { STOA_PORT: port = "8080", STOA_TLS_CERT } = process.env;
+// The certificate is for the public name. It proves nothing about this container.
+const request = STOA_TLS_CERT ? https : http;
+const fail = () => process.exit(1);
+request({ host: "127.0.0.1", port, path: "/healthz", timeout: 2000, rejectUnauthorized: false }, (response) =>
+  process.exit(response.statusCode === 200 ? 0 : 1),
+)
+  .on("error", fail)
+  .on("timeout", fail)
+  .end();

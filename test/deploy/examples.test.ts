@@ -1,0 +1,141 @@
+// The files to run Stoa from: settings, ports, paths and metrics that they name exist.
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { readConfig } from "../../src/config/config.ts";
+import { startService } from "../support/service.ts";
+
+const root = new URL("../../", import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), "utf8");
+const kubernetes = parseAllDocuments(read("deploy/kubernetes/stoa.yaml")).map((document) => {
+  expect(document.errors).toEqual([]);
+  return document.toJS();
+});
+const stateful = kubernetes.find(({ kind }) => kind === "StatefulSet").spec.template.spec;
+const [container] = stateful.containers;
+const compose = parse(read("compose.yaml"), { merge: true });
+const dockerfile = read("Dockerfile");
+
+describe("the settings in", () => {
+  it.each([
+    ["Dockerfile", /\b(STOA_\w+)=/g],
+    ["compose.yaml", /^ +(STOA_\w+):/gm],
+    ["compose.galera.yaml", /^ +(STOA_\w+):/gm],
+    ["deploy/kubernetes/stoa.yaml", /name: (STOA_\w+)/g],
+  ])("%s exist", (path, pattern) => {
+    const names = [...read(path).matchAll(pattern)]
+      .map(([, name]) => name as string)
+      .filter((name) => name !== "STOA_SITE");
+    expect(names).not.toEqual([]);
+    const { warnings } = readConfig({ STOA_NOT_A_SETTING: "1" });
+    expect(warnings.join()).toContain("STOA_NOT_A_SETTING");
+    const known = new Set<string>();
+    readConfig(new Proxy({}, { get: (_, name) => void known.add(String(name)) }) as Record<string, undefined>);
+    expect(names.filter((name) => !known.has(name))).toEqual([]);
+  });
+});
+
+describe("the image", () => {
+  it("runs the service as npm start does, without root", () => {
+    const { scripts } = JSON.parse(read("package.json"));
+    const flags = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] as string).slice(1);
+    expect(scripts.start).toContain(`exec node ${flags.join(" ")} src/main.ts`);
+    const variables = scripts.start.match(/MALLOC_\w+=\S+/g);
+    expect(variables).toHaveLength(2);
+    for (const variable of variables) expect(dockerfile).toContain(variable);
+    expect(dockerfile).toMatch(/^USER 10001:10001$/m);
+    expect(dockerfile).toMatch(/^STOPSIGNAL SIGTERM$/m);
+  });
+
+  it("copies only files that exist and that the context contains", () => {
+    const sources = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names]) =>
+      (names as string).split(" "),
+    );
+    expect(sources).toContain("src");
+    const context = read(".dockerignore").split("\n");
+    for (const source of sources) {
+      expect(existsSync(new URL(source, root)), source).toBe(true);
+      expect(context).toContain(`!${source}`);
+    }
+  });
+
+  it("has a health check that passes only while the service answers", async () => {
+    const { url } = await startService();
+    const { spawn } = await import("node:child_process");
+    const script = fileURLToPath(new URL("deploy/healthcheck.mjs", root));
+    const check = (port: string) =>
+      new Promise<number | null>((resolve) =>
+        spawn(process.execPath, [script], { env: { STOA_PORT: port } }).once("exit", resolve),
+      );
+    expect(await check(new URL(url).port)).toBe(0);
+    expect(await check("1")).toBe(1);
+  });
+});
+
+it("compose runs two replicas with a guard of their own, and opens only the proxy to the world", () => {
+  const replicas = [compose.services["stoa-1"], compose.services["stoa-2"]];
+  expect(new Set(replicas.map(({ volumes }) => volumes[0].split(":")[0])).size).toBe(2);
+  for (const replica of replicas) {
+    expect(replica).toMatchObject({ read_only: true, cap_drop: ["ALL"], stop_grace_period: "30s" });
+    expect(replica.volumes[0].split(":")[1]).toBe(/STOA_DATA_DIR=(\S+)/.exec(dockerfile)?.[1]);
+  }
+  const open = Object.entries(compose.services).filter(
+    ([, service]) => (service as { ports?: unknown }).ports !== undefined,
+  );
+  expect(open.map(([name]) => name)).toEqual(["caddy"]);
+  const named = Object.values(compose.services).flatMap((service) => (service as { volumes: string[] }).volumes);
+  const volumes = named.map((volume) => volume.split(":")[0] as string);
+  for (const volume of volumes) {
+    if (volume.startsWith("./")) expect(existsSync(new URL(volume, root)), volume).toBe(true);
+    else expect(compose.volumes).toHaveProperty([volume]);
+  }
+});
+
+it("the pods run as the image's account, with its ports, paths and time to stop", () => {
+  expect(stateful.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 10_001, runAsGroup: 10_001 });
+  expect(container.securityContext).toMatchObject({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
+  const ports = container.ports.map(({ containerPort }: { containerPort: number }) => containerPort);
+  expect(ports.join(" ")).toBe(/^EXPOSE (.*)$/m.exec(dockerfile)?.[1]);
+  const mounts = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
+  expect(mounts).toContain(/STOA_DATA_DIR=(\S+)/.exec(dockerfile)?.[1]);
+  const { drainTimeoutMs } = readConfig({});
+  const pause = Number(container.lifecycle.preStop.exec.command[1]);
+  expect(stateful.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drainTimeoutMs / 1000 + 10 + pause);
+});
+
+describe("the metrics that are named in", () => {
+  let names: Set<string>;
+  beforeAll(async () => {
+    const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
+    const service = await startService({ config: { metrics } });
+    await service.rest("feed");
+    const text = await (await fetch(service.app.metricsUrl as string)).text();
+    const described = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+    names = new Set(
+      described.flatMap(([, name, type]) => (type === "histogram" ? [`${name}_bucket`] : [name as string])),
+    );
+    // These exist only beside a private database. The page for operators lists all metrics.
+    for (const [name] of read("docs/operating.md").matchAll(/stoa_disk_\w+/g)) names.add(name);
+  });
+
+  it.each([
+    [
+      "deploy/prometheus/alerts.yaml",
+      (text: string) => parse(text).groups[0].rules.map(({ expr }: { expr: string }) => expr),
+    ],
+    [
+      "deploy/grafana/stoa.json",
+      (text: string) =>
+        JSON.parse(text).panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
+          targets.map(({ expr }) => expr),
+        ),
+    ],
+  ])("%s exist", (path, expressionsOf) => {
+    const expressions: string[] = expressionsOf(read(path));
+    expect(expressions.length).toBeGreaterThan(5);
+    const used = expressions.flatMap((expression) => expression.match(/\b(stoa|process|nodejs)_\w+/g) ?? []);
+    expect(used).not.toEqual([]);
+    expect(used.filter((name) => !names.has(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,144 @@
+// npm run test:proxies: the examples of deploy/ for Caddy, nginx and HAProxy, run before two replicas. It needs these programs.
+import { request } from "node:https";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { credentials, Client as GrpcClient } from "@grpc/grpc-js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
+import { GetPostRequestSchema, GetPostResponseSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { afterFile } from "../support/after-file.ts";
+import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+import { ask, proxies, startProxy } from "./proxy.ts";
+
+describe.each(Object.keys(proxies))("%s", (name) => {
+  let replicas: Service[];
+  let site: { port: number; ca: string };
+  let agent: { name: string; key: string };
+  let postId: number;
+
+  beforeAll(async () => {
+    const config = { trustProxy: ["loopback"], siteUrl: "https://board.example" };
+    const first = await startService({ config });
+    replicas = [first, await startService({ config, db: first.db })];
+    site = await startProxy(
+      name,
+      replicas.map(({ url }) => new URL(url).host),
+    );
+    agent = await first.register();
+    postId = (await first.rest("posts", { key: agent.key, body: { title: "behind a proxy" } })).body.post.id;
+  });
+  const base = () => `https://localhost:${site.port}`;
+  const tls = () => ({ ca: site.ca, family: 4 });
+
+  it("passes on REST, and the address of the client", async () => {
+    const created = await ask(site, "/api/v1/posts", { key: agent.key, body: { title: "by the proxy" } });
+    expect(created.status, created.text).toBe(201);
+    const missing = await ask(site, "/api/v1/posts/999999", { localAddress: "127.0.0.7" });
+    expect(missing.status).toBe(404);
+    const lines = replicas.flatMap(({ log }) => log);
+    await waitUntil("its line", () => lines.some(({ path }) => path === "/api/v1/posts/999999"));
+    expect(lines.find(({ path }) => path === "/api/v1/posts/999999")).toMatchObject({ address: "127.0.0.7" });
+  });
+
+  it("keeps errors as they are, also of bodies that are too large", async () => {
+    const body = { body: "x".repeat(300 * 1024) };
+    const refused = await ask(site, "/api/v1/posts", { key: agent.key, body });
+    const direct = await (replicas[0] as Service).rest("posts", { key: agent.key, body });
+    expect(direct.body.ok).toBe(false);
+    expect([refused.status, JSON.parse(refused.text)]).toEqual([direct.status, direct.body]);
+  });
+
+  it("passes on gRPC of grpc-js, with its errors", async () => {
+    const client = new GrpcClient(`localhost:${site.port}`, credentials.createSsl(Buffer.from(site.ca)));
+    afterFile(() => client.close());
+    const get = (id: bigint) =>
+      new Promise<Uint8Array>((resolve, reject) => {
+        client.makeUnaryRequest(
+          "/stoa.v1.PostService/GetPost",
+          (bytes: Uint8Array) => Buffer.from(bytes),
+          (bytes: Buffer) => bytes,
+          toBinary(GetPostRequestSchema, create(GetPostRequestSchema, { id })),
+          (error, value) => (error ? reject(error) : resolve(value as Buffer)),
+        );
+      });
+    expect(fromBinary(GetPostResponseSchema, await get(BigInt(postId))).post?.id).toBe(BigInt(postId));
+    await expect(get(999_999n)).rejects.toMatchObject({ code: 5 });
+  });
+
+  it.each([
+    ["gRPC", createGrpcTransport],
+    [
+      "Connect over HTTP/2",
+      (options: object) => createConnectTransport({ baseUrl: base(), httpVersion: "2", ...options }),
+    ],
+    [
+      "Connect over HTTP/1.1",
+      (options: object) => createConnectTransport({ baseUrl: base(), httpVersion: "1.1", ...options }),
+    ],
+    ["gRPC-Web", (options: object) => createGrpcWebTransport({ baseUrl: base(), httpVersion: "1.1", ...options })],
+  ] as const)("passes on calls and a live stream: %s", async (_, transportOf) => {
+    const transport = transportOf({ baseUrl: base(), nodeOptions: tls() } as never);
+    const headers = { authorization: `Bearer ${agent.key}` };
+    const { post } = await createClient(PostService, transport).getPost({ id: BigInt(postId) });
+    expect(post?.id).toBe(BigInt(postId));
+    const refused = createClient(PostService, transport).createPost({ title: "no key" });
+    expect(ConnectError.from(await refused.catch((error) => error)).code).toBe(Code.Unauthenticated);
+
+    const ended = new AbortController();
+    const watched: bigint[] = [];
+    const stream = createClient(InboxService, transport).watchInbox(
+      { follow: true },
+      { headers, signal: ended.signal },
+    );
+    const reading = (async () => {
+      for await (const { item } of stream) {
+        if (item) watched.push(item.id);
+        if (item) return;
+      }
+    })();
+    const other = await (replicas[0] as Service).register();
+    // Items that are older than the stream do not come, so comments follow until one does.
+    await waitUntil("an item in the stream", async () => {
+      await (replicas[0] as Service).rest(`posts/${postId}/comments`, { key: other.key, body: { body: "hello" } });
+      return watched.length > 0;
+    });
+    await reading;
+    ended.abort();
+  });
+
+  it("passes on each line of a stream at once, and tells the replica when the reader has left", async () => {
+    const lines = await new Promise<string>((resolve, reject) => {
+      const sent = request(
+        `${base()}/api/v1/house/receipts/stream?follow=true`,
+        { ...tls(), headers: { accept: "application/x-ndjson" } },
+        (response) =>
+          response.once("data", (part) => {
+            sent.destroy();
+            resolve(String(part));
+          }),
+      );
+      sent.on("error", reject).end();
+    });
+    expect(JSON.parse(lines.split("\n")[0] as string)).toMatchObject({ seq: 1 });
+    const isOver = ({ log }: Service) =>
+      log.some(({ operation, msg }) => operation === "StreamReceipts" && /^request/.test(String(msg)));
+    await waitUntil("the end of the stream at the replica", () => replicas.some(isOver));
+  });
+
+  it("goes on when a replica stops: no call fails", async () => {
+    const stopping = (replicas[1] as Service).app.close();
+    const bodies = [];
+    for (let i = 0; i < 60; i++) {
+      bodies.push(await ask(site, "/api/v1/posts", { key: agent.key, body: { title: `number ${i}` } }));
+      bodies.push(await ask(site, `/api/v1/posts/${postId}`));
+    }
+    await stopping;
+    expect(bodies.filter(({ status }) => status >= 300)).toEqual([]);
+    const titles = await (replicas[0] as Service).db.rows<{ title: string }>(
+      "SELECT title FROM posts WHERE title LIKE 'number %' ORDER BY id",
+    );
+    expect(titles.map(({ title }) => title)).toEqual(Array.from({ length: 60 }, (_, i) => `number ${i}`));
+  });
+});
