@@ -31,25 +31,45 @@ export interface NotedAct {
   reason?: ModerationReason | null;
 }
 
-/** Notes an act of moderation in the inbox of the author, unless the author acts. */
-export async function noteAct(unit: Unit, words: Words, { moderator, act, reason = null }: NotedAct): Promise<void> {
+/** Notes an act of moderation in the inbox of the author, unless the author acts. @returns whether it is noted */
+export async function noteAct(unit: Unit, words: Words, { moderator, act, reason = null }: NotedAct): Promise<boolean> {
   const { authorId } = words;
-  if (moderator !== "operator" && moderator.id === authorId) return;
+  if (moderator !== "operator" && moderator.id === authorId) return false;
   await putItems(unit, [{ agentId: authorId, type: "moderation" }], { ...causeOf(words), actorId: null, act, reason });
+  return true;
 }
 
-/** Takes the items about words that are removed out of all inboxes, and notes the act of moderation. */
-export async function noteRemoval(unit: Unit, words: Words, act: NotedAct): Promise<void> {
+/**
+ * Takes the items about words that are removed out of all inboxes, and notes the act of moderation.
+ * @returns whether the act is noted
+ */
+export async function noteRemoval(unit: Unit, words: Words, act: NotedAct): Promise<boolean> {
   await takeItems(unit, await listItemsAbout(unit.tx, words), [words.authorId]);
-  await noteAct(unit, words, act);
+  return noteAct(unit, words, act);
 }
 
-/** Puts the items about words that are restored back under new ids, and notes the act of moderation. */
-export async function noteRestore(unit: Unit, words: Words, act: NotedAct): Promise<void> {
+/**
+ * Puts the items about words that are restored back under new ids, and notes the act of moderation.
+ * @returns whether the act is noted
+ */
+export async function noteRestore(unit: Unit, words: Words, act: NotedAct): Promise<boolean> {
   const recipients = await recipientsOfStanding(unit.tx, words);
-  await lockInboxes(unit.tx, [words.authorId, ...idsIn(recipients)]);
+  // A version of Stoa that knows no items may have removed the words. Then their items are still there.
+  const left = await listItemsAbout(unit.tx, words);
+  await lockInboxes(unit.tx, [words.authorId, ...idsIn(recipients), ...left.map(({ agent_id }) => agent_id)]);
+  for (const item of left) await deleteItem(unit.tx, item);
   await putItems(unit, recipients, causeOf(words));
-  await noteAct(unit, words, act);
+  return noteAct(unit, words, act);
+}
+
+/** Puts an item about words that stand into the inboxes that lack one. @returns whether any did */
+export async function noteMissing(unit: Unit, words: Words): Promise<boolean> {
+  const recipients = await recipientsOfStanding(unit.tx, words);
+  await lockInboxes(unit.tx, idsIn(recipients));
+  const items = await listItemsAbout(unit.tx, words);
+  const missing = recipients.filter(({ agentId }) => !items.some(({ agent_id }) => agent_id === agentId));
+  await putItems(unit, missing, causeOf(words));
+  return missing.length > 0;
 }
 
 /** A text before an edit or after it. Comments have no title. */
@@ -79,6 +99,16 @@ export async function noteEdit(unit: Unit, words: Words, before: Text, after: Te
   const taken = items.filter(({ agent_id, type }) => type === "mention" && goneIds.includes(agent_id));
   await takeItems(unit, taken, idsIn(added));
   await putItems(unit, added, causeOf(words));
+}
+
+/** Puts the item about an act of moderation into an inbox that lacks it, with the time of the act. */
+export async function putActItem(
+  unit: Unit,
+  agentId: number,
+  act: { post_id: number; comment_id: number | null; act: string; reason: string | null; created_at: number },
+): Promise<void> {
+  const cause = { postId: act.post_id, commentId: act.comment_id, actorId: null, act: act.act, reason: act.reason };
+  await putItems({ ...unit, now: act.created_at }, [{ agentId, type: "moderation" }], cause);
 }
 
 /** Takes items out of their inboxes. @param others the agents whose inboxes are to be locked as well */

@@ -14,7 +14,7 @@ import { addToCommentCount } from "../../store/tables/removed-posts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
-import { noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
+import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
 import { unknownComment } from "../missing.ts";
 import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
 import { changeOfRemoval, lockAnywhere } from "./posts.ts";
@@ -44,22 +44,25 @@ export async function removeComment(
   const { author_id: authorId } = standing ?? removed;
   const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
   const change = removed && changeOfRemoval(removal, removed);
+  const words = { postId, commentId: id, authorId };
+  const noted: NotedAct = { moderator, act: "remove", reason: removal.reason };
+  let isNoted = false;
   if (standing !== undefined) {
     await moveCommentToRemoved(tx, id, removal);
     await removeFromSearch(tx, "comments", id);
     await addToCommentCount(tx, postId, isPostRemoved, -1);
     await addToAgent(tx, authorId, { comments: -1, karma: -standing.score });
-    await noteRemoval(unit, { postId, commentId: id, authorId }, { moderator, act: "remove", reason: removal.reason });
+    isNoted = await noteRemoval(unit, words, noted);
     await closeReportsAbout(tx, "comment", id, now);
   } else if (change !== undefined) {
     await putCommentRemoval(tx, id, change);
-    await noteAct(unit, { postId, commentId: id, authorId }, { moderator, act: "remove", reason: removal.reason });
+    isNoted = await noteAct(unit, words, noted);
   } else {
     unit.unchanged = true;
   }
   if (removal.by !== "author" && !unit.unchanged) {
     const { by: role, reason } = removal;
-    await recordAct(unit, { role, act: "remove", item: "comment", itemId: id, reason, note: request.note });
+    await recordAct(unit, { role, act: "remove", item: "comment", itemId: id, reason, note: request.note, isNoted });
   }
   return showComment(tx, id);
 }
@@ -83,8 +86,8 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   await addToAgent(tx, authorId, { comments: 1, karma: removed.score });
   await moveCommentBack(tx, id);
   await restoreInSearch(tx, "comments", id);
-  await noteRestore(unit, { postId, commentId: id, authorId }, { moderator, act: "restore" });
-  await recordAct(unit, { role, act: "restore", item: "comment", itemId: id });
+  const isNoted = await noteRestore(unit, { postId, commentId: id, authorId }, { moderator, act: "restore" });
+  await recordAct(unit, { role, act: "restore", item: "comment", itemId: id, isNoted });
   return showComment(tx, id);
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../../store/tables/removed-posts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
-import { noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
+import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
 import { noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
 import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
@@ -45,30 +45,25 @@ export async function removePost(
   const { author_id: authorId } = standing ?? removed;
   const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
   const change = removed && changeOfRemoval(removal, removed);
+  const words = { postId: id, commentId: null, authorId };
+  const noted: NotedAct = { moderator, act: "remove", reason: removal.reason };
+  let isNoted = false;
   if (standing !== undefined) {
     const score = await movePostToRemoved(tx, id, removal);
     await removeFromSearch(tx, "posts", id);
     await addPostToCommunity(tx, communityId, -1);
     await addToAgent(tx, authorId, { posts: -1, karma: -score });
-    await noteRemoval(
-      unit,
-      { postId: id, commentId: null, authorId },
-      { moderator, act: "remove", reason: removal.reason },
-    );
+    isNoted = await noteRemoval(unit, words, noted);
     await closeReportsAbout(tx, "post", id, now);
   } else if (change !== undefined) {
     await putPostRemoval(tx, id, change);
-    await noteAct(
-      unit,
-      { postId: id, commentId: null, authorId },
-      { moderator, act: "remove", reason: removal.reason },
-    );
+    isNoted = await noteAct(unit, words, noted);
   } else {
     unit.unchanged = true;
   }
   if (removal.by !== "author" && !unit.unchanged) {
     const { by: role, reason } = removal;
-    await recordAct(unit, { role, act: "remove", item: "post", itemId: id, reason, note: request.note });
+    await recordAct(unit, { role, act: "remove", item: "post", itemId: id, reason, note: request.note, isNoted });
   }
   return showPost(tx, id);
 }
@@ -92,8 +87,8 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
   await addToAgent(tx, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
   await movePostBack(tx, id);
   await restoreInSearch(tx, "posts", id);
-  await noteRestore(unit, { postId: id, commentId: null, authorId }, { moderator, act: "restore" });
-  await recordAct(unit, { role, act: "restore", item: "post", itemId: id });
+  const isNoted = await noteRestore(unit, { postId: id, commentId: null, authorId }, { moderator, act: "restore" });
+  await recordAct(unit, { role, act: "restore", item: "post", itemId: id, isNoted });
   return showPost(tx, id);
 }
 
@@ -108,8 +103,9 @@ export async function setPostLock(unit: Unit, moderator: Moderator, id: number, 
   } else {
     await putPostLock(tx, id, locked);
     const act = locked ? "lock" : "unlock";
-    await noteAct(unit, { postId: id, commentId: null, authorId: post.author_id }, { moderator, act });
-    await recordAct(unit, { role, act, item: "post", itemId: id });
+    const words = { postId: id, commentId: null, authorId: post.author_id };
+    const isNoted = await noteAct(unit, words, { moderator, act });
+    await recordAct(unit, { role, act, item: "post", itemId: id, isNoted });
   }
   return showPost(tx, id);
 }

@@ -15,12 +15,15 @@ export interface Act {
   reason?: ModerationReason | null;
   /** A remark that is not public; empty for none. */
   note?: string;
+  /** Whether an item about it is in the author's inbox. */
+  isNoted?: boolean;
 }
 
 /** Appends an act to the public record. It must be the last change of its unit of work, because it locks the record. */
-export async function recordAct({ tx, now }: Unit, { role, act, item, itemId, reason, note }: Act): Promise<void> {
-  const row = { role, act, item, item_id: itemId, reason: reason ?? null, created_at: now };
-  await appendModeration(tx, row, note ?? "");
+export async function recordAct({ tx, now }: Unit, act: Act): Promise<void> {
+  const { role, item, itemId, reason, note = "", isNoted = false } = act;
+  const row = { role, act: act.act, item, item_id: itemId, reason: reason ?? null, created_at: now };
+  await appendModeration(tx, row, { note, isNoted });
 }
 
 /** Which acts to list. */

@@ -1,8 +1,9 @@
 import type { Database } from "../../store/database/database.ts";
-import { type Finding, leftOut, type Outcome, type TableCheck } from "../../store/recount/finding.ts";
-import { isRepairable, repairRow, tableChecks } from "../../store/recount/tables.ts";
+import { type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
+import { isRepairable, repairRow } from "../../store/recount/tables.ts";
 import { generatedColumns } from "../../store/schema/generated-columns.ts";
 import { Board, type Queryable } from "../board.ts";
+import { type Check, checks, deepChecks } from "./checks.ts";
 import { RecountWalk } from "./walk.ts";
 
 export { describeFinding, type Finding, type Outcome } from "../../store/recount/finding.ts";
@@ -22,7 +23,7 @@ export async function* recountBoard(
   repair?: Database,
 ): AsyncGenerator<Outcome, void> {
   const repairs = repair && new Repairs(repair, now, signal);
-  for (const check of tableChecks) {
+  for (const check of [...checks, ...deepChecks]) {
     const walk = new RecountWalk(check);
     try {
       for (let found: Finding[] | undefined = []; found !== undefined; found = await walk.next(db, now())) {
@@ -52,10 +53,11 @@ class Repairs {
   }
 
   /** @returns whether the value is right now */
-  async repair(check: TableCheck, finding: Finding): Promise<boolean> {
+  async repair(check: Check, finding: Finding): Promise<boolean> {
     const definition = (await generatedColumns()).get(finding.subject);
     if (definition !== undefined) return this.#define(finding.subject, definition);
-    const { remove } = check;
+    const { remove, mend } = check;
+    if (mend !== undefined) return this.#board.write(this.#signal, (unit) => mend(unit, finding.key));
     if (remove !== undefined) return this.#board.write(this.#signal, ({ tx }) => remove(tx, finding.key));
     if (!isRepairable(check, finding)) return false;
     const id = Number(finding.key[check.key]);

@@ -1,8 +1,8 @@
 import { schemaFaultOf } from "../../store/database/database-errors.ts";
 import { describeFinding, type Finding, type TableCheck } from "../../store/recount/finding.ts";
-import { tableChecks } from "../../store/recount/tables.ts";
 import { sleep } from "../../timing/wait.ts";
 import type { Board } from "../board.ts";
+import { checks } from "./checks.ts";
 import { RecountWalk } from "./walk.ts";
 
 /** The pace of the recount. */
@@ -86,7 +86,7 @@ export class RecountWatch {
     await this.#pause(delayMs);
     for (;;) {
       const endsAt = performance.now() + roundMs;
-      for (const check of tableChecks) {
+      for (const check of checks) {
         const walk = new RecountWalk(check);
         while (await this.#portion(walk));
       }

@@ -66,6 +66,14 @@ export async function repairInSearch(tx: Tx, type: Searched, id: number): Promis
   return true;
 }
 
-function tokensOfText({ title, body }: SearchText): string {
+/** Makes the tokens of an item again, whatever is stored. It locks the item. */
+export async function rebuildInSearch(tx: Tx, type: Searched, id: number): Promise<void> {
+  const { text } = await lockStale(tx, type, id);
+  if (text === undefined) await deleteTokens(tx, type, id);
+  else await updateInSearch(tx, type, id, text);
+}
+
+/** The tokens of an item. */
+export function tokensOfText({ title, body }: SearchText): string {
   return tokensOf(`${`${title}\n`.repeat(title === "" ? 0 : titleWeight)}${body}`);
 }

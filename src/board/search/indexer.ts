@@ -1,4 +1,4 @@
-import { listStale, nextSearched, type Searched } from "../../store/tables/search-index.ts";
+import { listStale, nextSearched, putSearchRound, type Searched } from "../../store/tables/search-index.ts";
 import { sleep } from "../../timing/wait.ts";
 import type { Board } from "../board.ts";
 import { repairInSearch } from "./index-items.ts";
@@ -47,6 +47,8 @@ export class SearchIndexer {
   /** How many items this round has indexed. */
   #indexed = 0;
   #rounds = 0;
+  /** Whether it goes through all items. */
+  #hasBegun = false;
 
   constructor(board: Board, log: IndexerLog, pace: IndexerPace = defaultIndexerPace) {
     this.#board = board;
@@ -59,7 +61,7 @@ export class SearchIndexer {
 
   /** The warning for the operator; undefined if search finds everything, as far as is known. */
   get warning(): string | undefined {
-    if (this.#rounds > 0 || this.#indexed === 0) return undefined;
+    if (!this.#hasBegun || this.#rounds > 0 || this.#indexed === 0) return undefined;
     return "Search does not find everything yet: items that were written without it are being indexed.";
   }
 
@@ -78,13 +80,26 @@ export class SearchIndexer {
     // A new board has one community, which a migration has made.
     await this.#walk("communities");
     await this.#pause(this.#pace.delayMs);
+    this.#hasBegun = true;
     for (;;) {
       const endsAt = performance.now() + this.#pace.roundMs;
+      const beganAt = this.#board.now();
       for (const type of types) await this.#walk(type);
+      await this.#noteRound(beganAt);
       if (this.#indexed > 0) this.#log.info({ items: this.#indexed }, "search has indexed items");
       this.#indexed = 0;
       this.#rounds += 1;
       await this.#pause(Math.max(endsAt - performance.now(), 0));
+    }
+  }
+
+  /** The recount looks at what is older than the last round. */
+  async #noteRound(beganAt: number): Promise<void> {
+    try {
+      await this.#board.write(this.#stopping.signal, ({ tx }) => putSearchRound(tx, beganAt));
+    } catch (err) {
+      this.#stopping.signal.throwIfAborted();
+      this.#log.warn({ err }, "the end of a round of the indexer could not be stored");
     }
   }
 

@@ -22,6 +22,7 @@ const withoutRows = new Set([
   "search_comments",
   "search_communities",
   "search_posts",
+  "search_rounds",
 ]);
 /** A restore creates these again. */
 const leaseTable = "schema_lease";

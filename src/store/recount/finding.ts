@@ -38,17 +38,22 @@ export interface TableCheck {
     | "communities"
     | "inboxes"
     | "inbox_items"
+    | "moderations"
     | "posts"
     | "removed_comments"
     | "removed_posts"
+    | "search_agents"
+    | "search_comments"
+    | "search_communities"
+    | "search_posts"
     | "votes";
   /** The column by which the table is divided into portions: an integer, first in an index. */
   key: string;
   /** The columns that follow from other rows, so that `repairRow` can set them. */
   derived: readonly string[];
   /**
-   * Checks a range of rows, in one statement, so that it sees one moment of the database. Rows and their counters change in
-   * one transaction, so they agree at every moment. It returns up to `maxFindings` + 1 broken rows.
+   * Checks a range of rows, in one statement or in several of which each sees all that must agree. Rows and their counters
+   * change in one transaction, so they agree at every moment. It returns up to `maxFindings` + 1 broken rows.
    * @param now milliseconds since 1970 (UTC)
    */
   find(db: Queryable, range: Range, now: number): Promise<Finding[]>;

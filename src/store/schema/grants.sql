@@ -28,6 +28,7 @@ GRANT INSERT, DELETE ON stoa.search_posts TO 'stoa_serving'@'%';
 GRANT INSERT, DELETE ON stoa.search_comments TO 'stoa_serving'@'%';
 GRANT INSERT, DELETE ON stoa.search_communities TO 'stoa_serving'@'%';
 GRANT INSERT, DELETE ON stoa.search_agents TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE ON stoa.search_rounds TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.idempotency_replies TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.agent_limits TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.address_limits TO 'stoa_serving'@'%';

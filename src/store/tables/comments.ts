@@ -25,7 +25,7 @@ export interface NewComment {
 
 export async function insertComment(tx: Tx, comment: NewComment): Promise<number> {
   const { insertId } = await tx.run(
-    "INSERT INTO comments (post_id, parent_id, author_id, body, created_at) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO comments (post_id, parent_id, author_id, body, created_at, noted) VALUES (?, ?, ?, ?, ?, 0)",
     [comment.postId, comment.parentId, comment.authorId, comment.body, comment.createdAt],
   );
   return insertId;
@@ -93,7 +93,10 @@ export async function lockComment(tx: Tx, id: number): Promise<CommentState | un
 
 /** Stores the new text of a comment that is locked, and the time of the edit in milliseconds since 1970 (UTC). */
 export async function putCommentText(tx: Tx, id: number, body: string, editedAt: number): Promise<void> {
-  await tx.run("UPDATE comments SET body = ?, edited_at = ? WHERE id = ?", [body, editedAt, id]);
+  await tx.run(
+    "UPDATE comments SET noted = IF(noted = COALESCE(edited_at, 0), ?, NULL), body = ?, edited_at = ? WHERE id = ?",
+    [editedAt, body, editedAt, id],
+  );
 }
 
 /** The ids of the newest comments of an agent that stand. */

@@ -18,11 +18,16 @@ const columns = "id, role, act, item, item_id, reason, created_at";
  * Appends an act. It locks the head of the record, last of all rows, until the transaction ends: so ids follow the order of
  * the commits, without gaps.
  * @param note a remark that can be erased; empty for none
+ * @param isNoted whether an item about it is in an inbox
  */
-export async function appendModeration(tx: Tx, row: Omit<ModerationRow, "id">, note: string): Promise<void> {
+export async function appendModeration(
+  tx: Tx,
+  row: Omit<ModerationRow, "id">,
+  { note, isNoted }: { note: string; isNoted: boolean },
+): Promise<void> {
   const id = (await lockModerationHead(tx)).newest + 1;
   await tx.run("UPDATE moderation_head SET newest = ? WHERE id = 1", [id]);
-  await tx.run(`INSERT INTO moderations (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`, [
+  await tx.run(`INSERT INTO moderations (${columns}, noted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, [
     id,
     row.role,
     row.act,
@@ -30,6 +35,7 @@ export async function appendModeration(tx: Tx, row: Omit<ModerationRow, "id">, n
     row.item_id,
     row.reason,
     row.created_at,
+    isNoted ? 1 : 0,
   ]);
   if (note !== "") await tx.run("INSERT INTO moderation_notes (moderation_id, note) VALUES (?, ?)", [id, note]);
 }

@@ -39,7 +39,7 @@ export const joinPosts = `JOIN posts p ON p.id = page.id
 
 export async function insertPost(tx: Tx, post: NewPost): Promise<number> {
   const { insertId } = await tx.run(
-    "INSERT INTO posts (community_id, author_id, title, body, created_at) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO posts (community_id, author_id, title, body, created_at, noted) VALUES (?, ?, ?, ?, ?, 0)",
     [post.communityId, post.authorId, post.title, post.body, post.createdAt],
   );
   return insertId;
@@ -103,7 +103,10 @@ export async function lockPost(tx: Tx, id: number): Promise<PostState | undefine
 
 /** Stores the new text of a post that is locked, and the time of the edit in milliseconds since 1970 (UTC). */
 export async function putPostText(tx: Tx, id: number, title: string, body: string, editedAt: number): Promise<void> {
-  await tx.run("UPDATE posts SET title = ?, body = ?, edited_at = ? WHERE id = ?", [title, body, editedAt, id]);
+  await tx.run(
+    `UPDATE posts SET noted = IF(noted = COALESCE(edited_at, 0), ?, NULL), title = ?, body = ?, edited_at = ? WHERE id = ?`,
+    [editedAt, title, body, editedAt, id],
+  );
   await tx.run("INSERT INTO post_revisions (post_id, edited_at) VALUES (?, ?)", [id, editedAt]);
 }
 

@@ -50,11 +50,12 @@ export async function moveCommentToRemoved(tx: Tx, id: number, removal: NewRemov
   await tx.run("DELETE FROM comments WHERE id = ?", [id]);
 }
 
-/** Moves a removed comment that is locked, like its post, back. */
+/** Moves a removed comment that is locked, like its post, back. All of its items must be put into inboxes then. */
 export async function moveCommentBack(tx: Tx, id: number): Promise<void> {
   await tx.run(
-    `INSERT INTO comments (id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at, edited_at)
-     SELECT id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at, edited_at FROM removed_comments WHERE id = ?`,
+    `INSERT INTO comments (id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at, edited_at, noted)
+     SELECT id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at, edited_at, COALESCE(edited_at, 0)
+     FROM removed_comments WHERE id = ?`,
     [id],
   );
   await tx.run("DELETE FROM removed_comments WHERE id = ?", [id]);

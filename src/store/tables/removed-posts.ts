@@ -73,12 +73,13 @@ export async function movePostToRemoved(tx: Tx, id: number, removal: NewRemoval)
   return row?.score ?? 0;
 }
 
-/** Moves a removed post that is locked back. The sweep puts it into its band of age. */
+/** Moves a removed post that is locked back. All of its items must be put into inboxes then. The sweep puts it into its band of age. */
 export async function movePostBack(tx: Tx, id: number): Promise<void> {
   await tx.run(
     `INSERT INTO posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, edited_at,
-       locked)
-     SELECT id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, edited_at, locked
+       locked, noted)
+     SELECT id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, edited_at, locked,
+       COALESCE(edited_at, 0)
      FROM removed_posts WHERE id = ?`,
     [id],
   );

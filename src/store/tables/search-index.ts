@@ -29,7 +29,8 @@ interface Source {
 }
 
 const edited = "COALESCE(t.edited_at, 0)";
-const sources: Record<Searched, Source> = {
+/** How the rows of search follow from each kind of item. */
+export const sources: Record<Searched, Source> = {
   posts: {
     from: "posts t",
     standing: "TRUE",
@@ -156,4 +157,10 @@ export async function nextSearched(db: Queryable, type: Searched, after: number)
   );
   const ids = rows.map(({ id }) => id).filter((id) => id !== null);
   return ids.length === 0 ? undefined : Math.min(...ids);
+}
+
+/** Stores when a complete round through all items began, in milliseconds since 1970 (UTC). */
+export async function putSearchRound(tx: Tx, beganAt: number): Promise<void> {
+  const sql = "INSERT INTO search_rounds (id, began_at) VALUES (1, ?) ON DUPLICATE KEY UPDATE began_at = ?";
+  await tx.run(sql, [beganAt, beganAt]);
 }

@@ -1,0 +1,33 @@
+import { setImmediate } from "node:timers/promises";
+import { type Finding, maxFindings, type TableCheck } from "../../store/recount/finding.ts";
+import { listIndexed } from "../../store/recount/search-rows.ts";
+import { type Searched, tokensOfText } from "../search/index-items.ts";
+import { maxTokensLength } from "../search/tokens.ts";
+
+/** Texts read at once. A text has up to 10,000 characters, and its tokens up to 100,000. */
+const batch = 50;
+
+/** Checks that the tokens of search are those of the texts. */
+export function tokenCheck(type: Searched): TableCheck {
+  return {
+    table: `search_${type}`,
+    key: "id",
+    derived: [],
+    async find(db, { after, to }) {
+      const found: Finding[] = [];
+      for (let from = after; found.length <= maxFindings; ) {
+        const texts = await listIndexed(db, type, { after: from, to }, batch);
+        for (const text of texts) {
+          // Longer ones are of a version of Stoa that did not cut long texts.
+          if (text.tokens.length > maxTokensLength || tokensOfText(text) === text.tokens) continue;
+          found.push({ subject: `search_${type}.tokens`, key: { id: text.id }, problem: "they are of another text" });
+        }
+        await setImmediate();
+        const last = texts.at(-1);
+        if (last === undefined || texts.length < batch) break;
+        from = last.id;
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { Queryable } from "../database/queryable.ts";
+import { type Searched, sources } from "../tables/search-index.ts";
+import { limitRows, refuse, type TableCheck } from "./finding.ts";
+
+/*
+ * Whether search has the tokens of all that stands, and of nothing else. Versions of Stoa from before write none; the indexer
+ * of the services finds what they wrote in its next round. So what changed after the last complete round began, or within an
+ * hour before, is not looked at: clocks differ, and a write takes its time.
+ */
+
+const due = "(SELECT began_at - 3600000 FROM search_rounds WHERE id = 1)";
+const kinds = { posts: "post", comments: "comment", communities: "community", agents: "agent" };
+
+/** Whether something was removed, restored or erased since. */
+const isModerated = (type: Searched, id: string) =>
+  `EXISTS (SELECT 1 FROM moderations m WHERE m.item_id = ${id} AND m.item = '${kinds[type]}' AND m.created_at >= ${due})`;
+const hasAuthor = (type: Searched): type is "posts" | "comments" => type === "posts" || type === "comments";
+
+/** Items without tokens, or with those of an older text. The time when a community or an agent changed is not stored. */
+export function searchedCheck(type: Searched): TableCheck {
+  const { standing, version } = sources[type];
+  const isEdited = hasAuthor(type) ? `OR s.text_version <> ${version}` : "";
+  const isOld = hasAuthor(type) ? `AND COALESCE(t.edited_at, 0) < ${due}` : "";
+  const sql = `SELECT t.id, s.id AS tokens FROM ${type} t FORCE INDEX (PRIMARY) LEFT JOIN search_${type} s ON s.id = t.id
+    WHERE t.id > ? AND t.id <= ? AND ${standing} AND (s.id IS NULL ${isEdited})
+      AND t.created_at < ${due} ${isOld} AND NOT ${isModerated(type, "t.id")} ${limitRows}`;
+  return {
+    table: type,
+    key: "id",
+    derived: [],
+    async find(db, { after, to }) {
+      const rows = await db.rows<{ id: number; tokens: number | null }>(sql, [after, to]);
+      const problemOf = (tokens: number | null) =>
+        tokens === null ? "search has no tokens of it" : "search has the tokens of an older text";
+      return rows.flatMap(({ id, tokens }) => refuse(true, `search_${type}`, { id }, problemOf(tokens)));
+    },
+  };
+}
+
+interface Leftover {
+  id: number;
+  item: number | null;
+}
+
+/** Tokens of what does not stand, or of another community or author. */
+export function searchRowCheck(type: Searched): TableCheck {
+  const { from, standing, scope } = sources[type];
+  const isMisplaced = Object.entries(scope).map(([name, value]) => `OR s.${name} <> ${value}`);
+  const isRecent = hasAuthor(type)
+    ? `EXISTS (SELECT 1 FROM removed_${type} g WHERE g.id = s.id AND g.removed_at >= ${due})`
+    : isModerated(type, "s.id");
+  const sql = `SELECT s.id, t.id AS item FROM search_${type} s FORCE INDEX (PRIMARY) LEFT JOIN (${from}) ON t.id = s.id AND ${standing}
+    WHERE s.id > ? AND s.id <= ? AND (t.id IS NULL ${isMisplaced.join(" ")})
+      AND (t.id IS NOT NULL OR (${due} IS NOT NULL AND NOT ${isRecent})) ${limitRows}`;
+  return {
+    table: `search_${type}`,
+    key: "id",
+    derived: [],
+    async find(db, { after, to }) {
+      const rows = await db.rows<Leftover>(sql, [after, to]);
+      const problemOf = (item: number | null) =>
+        item === null ? "it does not stand" : "its community or its author is another";
+      return rows.flatMap(({ id, item }) => refuse(true, `search_${type}`, { id }, problemOf(item)));
+    },
+  };
+}
+
+/** An item with its tokens, which were made from this version of its text. */
+export interface IndexedText {
+  id: number;
+  title: string;
+  body: string;
+  tokens: string;
+}
+
+/** Items after the id `after` and up to `to`, in order. */
+export function listIndexed(
+  db: Queryable,
+  type: Searched,
+  { after, to }: { after: number; to: number },
+  limit: number,
+): Promise<IndexedText[]> {
+  const { standing, title, body, version } = sources[type];
+  return db.rows<IndexedText>(
+    `SELECT t.id, ${title} AS title, ${body} AS body, s.tokens FROM search_${type} s FORCE INDEX (PRIMARY)
+     STRAIGHT_JOIN ${type} t ON t.id = s.id AND ${standing} AND s.text_version = ${version}
+     WHERE s.id > ? AND s.id <= ? ORDER BY s.id LIMIT ?`,
+    [after, to, String(limit)],
+  );
+}

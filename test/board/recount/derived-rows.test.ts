@@ -1,0 +1,235 @@
+// The recount finds items that are missing in inboxes, and wrong rows of search; never what an older version has not written.
+import { beforeAll, describe, expect, it } from "vitest";
+import { describeFinding, recountBoard } from "../../../src/board/recount/recount.ts";
+import { Database } from "../../../src/store/database/database.ts";
+import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
+import { recount } from "../../support/recount.ts";
+
+const never = new AbortController().signal;
+const day = 86_400_000;
+let service: Moderated;
+let db: Database;
+let ids: Record<"author" | "reader" | "named", number>;
+let reader: Agent;
+let post: number;
+let comment: number;
+let reply: number;
+
+beforeAll(async () => {
+  service = await startModerated({
+    overrides: { indexerPace: { delayMs: 1e9, share: { looking: 1, indexing: 1 }, roundMs: 1e9, failureMs: 1e9 } },
+  });
+  db = new Database({ address: service.db.config, connections: 4 });
+  const agents = [await service.register(), await service.register(), await service.register()] as const;
+  const [author, , named] = agents;
+  reader = agents[1];
+  // Only agents that were registered some time before a text are surely mentioned by it.
+  await service.db.rows(`UPDATE agents SET created_at = created_at - ${day}`);
+  ids = { author: await idOf(author), reader: await idOf(reader), named: await idOf(named) };
+  post = await service.post(author, { title: "A post", body: `To @${named.name}, not to \`@${reader.name}\`` });
+  comment = await service.comment(reader, post, { body: `For @${named.name} and @${author.name}` });
+  const body = { body: `Yes, @${named.name}!`, parent_id: comment };
+  reply = (await service.rest(`posts/${post}/comments`, { key: author.key, body })).body.comment.id;
+  await service.operator.remove({ commentId: BigInt(reply), reason: spam, keepForDays: 1n });
+  await service.operator.restore({ commentId: BigInt(reply) });
+  return () => db.close();
+});
+
+async function idOf({ name }: Agent): Promise<number> {
+  const [row] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [name]);
+  return Number(row?.id);
+}
+
+async function lines(repair = false): Promise<string[]> {
+  const found: string[] = [];
+  const outcomes = recountBoard(db.longReader(never), Date.now, never, repair ? db : undefined);
+  for await (const { finding, repaired } of outcomes) {
+    found.push(`${describeFinding(finding)}${repaired ? "; repaired" : ""}`);
+  }
+  return found;
+}
+
+async function isMended(expected: string[]): Promise<void> {
+  expect(await lines()).toEqual(expected);
+  // An item may be missed twice, and is written once.
+  for (const line of await lines(true)) expect(line).toMatch(/; repaired$/);
+  expect(await lines()).toEqual([]);
+  expect(await recount(service.db)).toEqual([]);
+}
+
+/** Deletes an item with its count, so that nothing else is wrong. */
+async function deleteItem(agent: number, where: string): Promise<void> {
+  const [item] = await service.db.rows<{ id: number }>(
+    `SELECT id FROM inbox_items WHERE agent_id = ${agent} AND ${where}`,
+  );
+  expect(item).toBeDefined();
+  await service.db.rows(`DELETE FROM inbox_items WHERE agent_id = ${agent} AND id = ${item?.id}`);
+  await service.db.rows(`UPDATE inboxes SET unread = unread - 1 WHERE agent_id = ${agent}`);
+}
+
+describe("an item that is missing", () => {
+  it("is found and written again: a comment on a post", async () => {
+    await deleteItem(ids.author, `comment_id = ${comment}`);
+    await isMended([
+      `comments id ${comment} agent_id ${ids.author}: no post_comment in the agent's inbox`,
+      `comments id ${comment} agent_id ${ids.author}: no mention in the agent's inbox`,
+    ]);
+  });
+
+  it("is found and written again: a reply", async () => {
+    await deleteItem(ids.reader, `comment_id = ${reply} AND type = 'comment_reply'`);
+    await isMended([`comments id ${reply} agent_id ${ids.reader}: no comment_reply in the agent's inbox`]);
+  });
+
+  it("is found and written again: mentions in a post and in a comment", async () => {
+    await deleteItem(ids.named, `post_id = ${post} AND comment_id IS NULL`);
+    await deleteItem(ids.named, `comment_id = ${comment}`);
+    await isMended([
+      `comments id ${comment} agent_id ${ids.named}: no mention in the agent's inbox`,
+      `posts id ${post} agent_id ${ids.named}: no mention in the agent's inbox`,
+    ]);
+  });
+
+  it("is found and written again: an act of moderation", async () => {
+    await deleteItem(ids.author, `comment_id = ${reply} AND act = 'remove'`);
+    await isMended([`moderations id 1 agent_id ${ids.author}: no item in the author's inbox`]);
+    await deleteItem(ids.author, `comment_id = ${reply} AND act = 'restore'`);
+    await isMended([`moderations id 2 agent_id ${ids.author}: no item in the author's inbox`]);
+  });
+
+  it("is found where an inbox is lost, and an item that is there twice is deleted", async () => {
+    await service.db.rows(`INSERT INTO inbox_items SELECT agent_id, id + 100, type, post_id, comment_id, actor_id, act, reason, created_at
+      FROM inbox_items WHERE agent_id = ${ids.reader} AND comment_id = ${reply}`);
+    await service.db.rows(
+      `UPDATE inboxes SET unread = unread + 1, newest = newest + 100 WHERE agent_id = ${ids.reader}`,
+    );
+    await isMended([
+      expect.stringMatching(/^inbox_items agent_id \d+ id 1\d\d: the agent has another item about the same/),
+    ]);
+  });
+});
+
+describe("an item that need not be there", () => {
+  it.each([
+    ["a version before wrote the text", () => "UPDATE comments SET noted = NULL"],
+    ["a version before edited the text", () => "UPDATE comments SET edited_at = 5"],
+    ["the text is older than items are kept", () => `UPDATE comments SET created_at = created_at - ${90 * day}`],
+    ["the text is its agent's own", () => `UPDATE comments SET author_id = ${ids.author}`],
+  ])("is not missed: %s", async (_, change) => {
+    const connection = await service.db.pool.getConnection();
+    try {
+      await connection.query("START TRANSACTION");
+      await connection.query(change());
+      await connection.query(`DELETE FROM inbox_items WHERE comment_id = ${comment} AND agent_id = ${ids.author}`);
+      const reader = {
+        rows: async <Row>(sql: string, params?: unknown[]) =>
+          (await connection.execute(sql, params as never))[0] as Row[],
+      };
+      const found: string[] = [];
+      for await (const { finding } of recountBoard(reader as never, Date.now, never))
+        found.push(describeFinding(finding));
+      expect(
+        found.filter(
+          (line) => line.includes("inbox") && !line.startsWith("inbox") && line.startsWith(`comments id ${comment} `),
+        ),
+      ).toEqual([]);
+    } finally {
+      await connection.query("ROLLBACK");
+      connection.release();
+    }
+  });
+
+  it("is not missed: the agent registered later, or is erased", async () => {
+    await service.db.rows(`UPDATE agents SET created_at = created_at + ${2 * day} WHERE id = ${ids.named}`);
+    await deleteItem(ids.named, `comment_id = ${comment}`);
+    expect(await lines()).toEqual([]);
+    await service.db.rows(`UPDATE agents SET created_at = created_at - ${2 * day} WHERE id = ${ids.named}`);
+    expect(await lines(true)).toHaveLength(1);
+    const gone = await service.register();
+    const goneId = await idOf(gone);
+    await service.db.rows(`UPDATE agents SET created_at = created_at - ${day} WHERE id = ${goneId}`);
+    const asked = await service.post(gone);
+    await service.comment(reader, asked, { body: `@${gone.name}, who asks?` });
+    await service.operator.eraseAgent({ name: gone.name, reason: spam });
+    await service.db.rows(`DELETE FROM inbox_items WHERE agent_id = ${goneId}`);
+    expect(await lines()).toEqual([]);
+  });
+});
+
+describe("a row of search", () => {
+  const due = `INSERT INTO search_rounds VALUES (1, ${Date.now() + day}) ON DUPLICATE KEY UPDATE began_at = ${Date.now() + day}`;
+
+  it.each([
+    [
+      "missing",
+      "posts",
+      () => `DELETE FROM search_posts WHERE id = ${post}`,
+      () => `search_posts id ${post}: search has no tokens of it`,
+    ],
+    [
+      "missing",
+      "comments",
+      () => `DELETE FROM search_comments WHERE id = ${reply}`,
+      () => `search_comments id ${reply}: search has no tokens of it`,
+    ],
+    [
+      "missing",
+      "communities",
+      () => "DELETE FROM search_communities WHERE id = 1",
+      () => "search_communities id 1: search has no tokens of it",
+    ],
+    [
+      "missing",
+      "agents",
+      () => `DELETE FROM search_agents WHERE id = ${ids.reader}`,
+      () => `search_agents id ${ids.reader}: search has no tokens of it`,
+    ],
+    [
+      "of an older text",
+      "comments",
+      () => `UPDATE search_comments SET text_version = 7 WHERE id = ${comment}`,
+      () => `search_comments id ${comment}: search has the tokens of an older text`,
+    ],
+    [
+      "of another author",
+      "posts",
+      () => `UPDATE search_posts SET author_id = ${ids.named} WHERE id = ${post}`,
+      () => `search_posts id ${post}: its community or its author is another`,
+    ],
+    [
+      "of another text",
+      "posts",
+      () => `UPDATE search_posts SET tokens = ' qkraken ' WHERE id = ${post}`,
+      () => `search_posts.tokens id ${post}: they are of another text`,
+    ],
+    [
+      "of what does not stand",
+      "posts",
+      () => "INSERT INTO search_posts VALUES (900, 1, 1, 0, ' qgone ')",
+      () => "search_posts id 900: it does not stand",
+    ],
+    [
+      "of what does not stand",
+      "agents",
+      () => "INSERT INTO search_agents VALUES (900, 0, ' qgone ')",
+      () => "search_agents id 900: it does not stand",
+    ],
+  ])("%s is found and made again: %s", async (_, _type, spoil, expected) => {
+    await service.db.rows(due);
+    await service.db.rows(spoil());
+    await isMended([expected()]);
+  });
+
+  it("is not missed before a round of the indexer that began an hour later", async () => {
+    for (const round of [
+      "DELETE FROM search_rounds",
+      `INSERT INTO search_rounds VALUES (1, ${Date.now() + 1_800_000})`,
+    ]) {
+      await service.db.rows(round);
+      await service.db.rows(`DELETE FROM search_posts WHERE id = ${post}`);
+      expect(await lines()).toEqual([]);
+    }
+    await service.db.rows(due);
+    expect(await lines(true)).toHaveLength(1);
+  });
+});
