@@ -5,7 +5,7 @@ export class TurnScheduler {
   #isScheduled = false;
   readonly #waiting: (() => void)[] = [];
 
-  /** @param maxPortions how many portions of work are done in one turn */
+  /** @param maxPortions how many portions of work are done in one turn at most; half as many are always possible */
   constructor(maxPortions: number) {
     this.#maxPortions = maxPortions;
   }
@@ -29,9 +29,10 @@ export class TurnScheduler {
     this.#schedule();
   }
 
+  /** Light work schedules nothing: portions are counted over several turns until there are many. */
   #count(): void {
     this.#taken += 1;
-    this.#schedule();
+    if (this.#taken * 2 >= this.#maxPortions) this.#schedule();
   }
 
   #schedule(): void {

@@ -7,6 +7,8 @@ import { PausableParser } from "./pausable-parser.ts";
 import type { SendWatch } from "./send-watch.ts";
 import { cutSocket, transportOf } from "./transport.ts";
 
+/** How many requests begin in one turn of the event loop, over all connections. */
+const MAX_REQUESTS_A_TURN = 32;
 /** How many slices of chunked bodies are parsed in one turn of the event loop, over all connections. */
 const MAX_SLICES_A_TURN = 8;
 
@@ -21,6 +23,7 @@ interface Exchange {
 interface ConnectionOptions {
   requestTimeoutMs: number;
   bodies: BodyBudget;
+  requestTurns: TurnScheduler;
   chunkScheduler: TurnScheduler;
 }
 
@@ -36,6 +39,7 @@ class Http1Connection {
   #idleAt: number;
   readonly #requestTimeoutMs: number;
   readonly #bodies: BodyBudget;
+  readonly #requestTurns: TurnScheduler;
   #ownBodies: ConnectionBodies | undefined;
   /** Whether Node has stopped timing the next request. Node reported it as late, but only because it was not read. */
   #nextIsUntimed = false;
@@ -46,11 +50,12 @@ class Http1Connection {
   constructor(
     socket: Socket,
     listener: (socket: Socket) => void,
-    { requestTimeoutMs, bodies, chunkScheduler }: ConnectionOptions,
+    { requestTimeoutMs, bodies, requestTurns, chunkScheduler }: ConnectionOptions,
   ) {
     this.#socket = socket;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#bodies = bodies;
+    this.#requestTurns = requestTurns;
     // The bytes that sniffing put back belong to a request.
     this.#idleAt = socket.bytesRead - socket.readableLength;
     listener(socket);
@@ -111,7 +116,9 @@ class Http1Connection {
       response.once("close", this.#followBody(request));
     }
     response.once("close", () => this.#finish());
-    handler(request, response);
+    this.#requestTurns.run(() => {
+      if (!this.#socket.destroyed) handler(request, response);
+    });
   }
 
   #followBody(request: IncomingMessage): () => void {
@@ -163,7 +170,12 @@ export class Http1Connections {
 
   constructor(sendWatch: SendWatch, bodies: BodyBudget, { requestTimeoutMs }: { requestTimeoutMs: number }) {
     this.#sendWatch = sendWatch;
-    this.#options = { requestTimeoutMs, bodies, chunkScheduler: new TurnScheduler(MAX_SLICES_A_TURN) };
+    this.#options = {
+      requestTimeoutMs,
+      bodies,
+      requestTurns: new TurnScheduler(MAX_REQUESTS_A_TURN),
+      chunkScheduler: new TurnScheduler(MAX_SLICES_A_TURN),
+    };
   }
 
   /** Serves a new connection with Node's own listener. */

@@ -21,7 +21,7 @@ const MAX_SESSION_MEMORY = 64;
 /** How many requests begin in one turn of the event loop, over all sessions. Sessions take turns. */
 const MAX_REQUESTS_A_TURN = 16;
 /** How many streams end in one turn of the event loop, over all sessions. A stream that the server cuts counts twice. */
-const MAX_ENDS_A_TURN = 32;
+const MAX_ENDS_A_TURN = 16;
 /** How many streams a session may reset in a burst, and per second in the long run. Clients do cancel calls. */
 const RESET_BURST = 500;
 const RESETS_A_SECOND = 50;

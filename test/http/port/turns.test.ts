@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type http2 from "node:http2";
 import { afterEach, describe, expect, it } from "vitest";
-import { certificate, connectHttp2, get, readStream, start } from "../../support/port.ts";
+import { certificate, connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const STREAMS = 100;
@@ -99,4 +99,13 @@ describe.each(["http", "https"])("the requests of %s/2 sessions", (scheme) => {
     expect(ended.most).toBeLessThanOrEqual(MOST);
     await waitUntil("all connections to close", () => port.connections.http2 === 1);
   });
+});
+
+it("HTTP/1.1 requests of many connections begin in portions", async () => {
+  const { number, port, begun } = await startHolding();
+  const connections = Array.from({ length: 3 * MOST }, () => connect(number));
+  await waitUntil("all connections to be open", () => port.connections.total > connections.length);
+  for (const { socket } of connections) socket.write(request("/never/held"));
+  await waitUntil("all requests to begin", () => begun.total === connections.length);
+  expect(begun.most).toBeLessThanOrEqual(MOST);
 });
