@@ -2,8 +2,10 @@ import { notFound } from "../../errors.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
+import { sleep } from "../../timing/wait.ts";
 import { findWithGuard } from "../head-guard/guarded-sealing.ts";
 import type { HeadGuard } from "../head-guard/head-guard.ts";
+import { lookAgainMs } from "../late-nodes.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
 import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
@@ -53,6 +55,7 @@ export class ReceiptReader {
       newest: new NewestReceipts(reader),
       backfills: 0,
       onHead,
+      waitsMs: () => lookAgainMs(db),
     };
   }
 
@@ -83,9 +86,12 @@ export class ReceiptReader {
     const row = await findWithGuard(db, this.#guard, seq);
     if (row !== undefined) return row;
     if (seq > (await this.readHead(db)).seq) throw notFound("There is no receipt with this seq.");
-    // It may have been sealed between the two reads.
-    const sealed = await findWithGuard(db, this.#guard, seq);
-    if (sealed !== undefined) return sealed;
+    // It may have been sealed between the two reads, or be on the way from another server of a cluster.
+    for (const ms of [0, ...lookAgainMs(this.#db)]) {
+      if (ms > 0) await sleep(ms, signal);
+      const sealed = await findWithGuard(db, this.#guard, seq);
+      if (sealed !== undefined) return sealed;
+    }
     this.#onMissing();
     throw missingReceipt(seq);
   }

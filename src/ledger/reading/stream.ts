@@ -1,6 +1,7 @@
 import { notFound, StoredDamage } from "../../errors.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { type Head, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
+import { sleep } from "../../timing/wait.ts";
 import type { HeadWatch } from "./head-watch.ts";
 import type { NewestReceipts } from "./newest-receipts.ts";
 
@@ -27,6 +28,8 @@ export interface Followers {
   backfills: number;
   /** Called with every head that is read. */
   onHead(head: Head): void;
+  /** The waits before a receipt that seems to be missing is looked for again, in milliseconds; see `lookAgainMs`. */
+  waitsMs(): readonly number[];
 }
 
 /**
@@ -84,7 +87,8 @@ async function* backfill(
         count = Math.min(maxRows, Math.max(1, Math.floor(bytes / Math.max(largest, 1))));
       }
       const length = Math.min(count, Math.max(countedTo, next) - next + 1);
-      const rows = next === to ? await followers.newest.read(next) : await listReceipts(db, next, length);
+      const read = () => (next === to ? followers.newest.read(next) : listReceipts(db, next, length));
+      const rows = await readConnected(read, next, followers.waitsMs(), signal);
       signal.throwIfAborted();
       if (rows.length === 0) return;
       // The driver's buffer is part of a larger one. Without a copy, the larger one would stay until a slow client has
@@ -96,6 +100,26 @@ async function* backfill(
   } finally {
     followers.backfills -= 1;
   }
+}
+
+/**
+ * Reads receipts from `next` on, up to the first gap. If the first is missing, it is looked for again: it may be on the way
+ * from another server of a cluster.
+ */
+async function readConnected(
+  read: () => Promise<ReceiptRow[]>,
+  next: number,
+  waitsMs: readonly number[],
+  signal: AbortSignal,
+): Promise<ReceiptRow[]> {
+  let rows = await read();
+  for (const ms of waitsMs) {
+    if (rows[0]?.seq === next) break;
+    await sleep(ms, signal);
+    rows = await read();
+  }
+  const gap = rows.findIndex(({ seq }, index) => seq !== next + index);
+  return gap > 0 ? rows.slice(0, gap) : rows;
 }
 
 /** The error for a receipt that the database has lost. */

@@ -56,7 +56,7 @@ export class DaySealer {
     const blockReason = await sealer.blockReason(signal);
     if (blockReason !== undefined) throw new SealingBlocked(blockReason);
     const prior = await verifier.alarm.refresh(reader);
-    const before = await verifier.after(reader, chainStart, signal);
+    const before = await verifier.afterOnOneServer(chainStart, signal);
     const { made, verified } = await sealer.transaction(signal, async (sealing) => {
       const outcome = await sealDay(sealing, date, before);
       if (outcome.receipt === undefined) throw exists();
@@ -97,7 +97,7 @@ export class DaySealer {
     const sealed: SealedDays = { dates: [], newest: undefined };
     const prior = await verifier.alarm.refresh(reader);
     for (const date of await dueDays(reader, firstDay, end)) {
-      if (verified.finding === undefined) verified = await verifier.after(reader, verified.link, signal);
+      if (verified.finding === undefined) verified = await verifier.afterOnOneServer(verified.link, signal);
       const before = verified;
       const outcome = await sealer.transaction(signal, (sealing) => sealDay(sealing, date, before), { isApproved });
       verified = outcome.verified;

@@ -24,8 +24,8 @@ export interface Report {
 }
 
 export interface VerificationQueueOptions {
-  /** Makes a reader that stops reading when the signal aborts. */
-  read(signal: AbortSignal): Queryable;
+  /** Runs `work` with a reader of one server, which stops reading when the signal aborts. */
+  read<Result>(signal: AbortSignal, work: (db: Queryable) => Promise<Result>): Promise<Result>;
   /** Called before each verification; its result is passed to `record`. */
   begin(db: Queryable): Promise<PriorRecord>;
   /** Verifies the receipts after a good one. */
@@ -132,13 +132,15 @@ export class VerificationQueue {
 
   async #run(from: number, signal: AbortSignal): Promise<Report> {
     const begun = performance.now();
-    const db = this.#options.read(signal);
-    const prior = await this.#options.begin(db);
-    const start = await startBefore(db, from);
-    const verified: Verified =
-      "fault" in start
-        ? { link: { seq: from - 1, hash: "" }, count: 0, finding: start }
-        : await this.#options.verify(db, start, signal);
+    const { prior, verified } = await this.#options.read(signal, async (db) => {
+      const prior = await this.#options.begin(db);
+      const start = await startBefore(db, from);
+      const verified: Verified =
+        "fault" in start
+          ? { link: { seq: from - 1, hash: "" }, count: 0, finding: start }
+          : await this.#options.verify(db, start, signal);
+      return { prior, verified };
+    });
     const { finding, link, count } = verified;
     if (finding !== undefined || from === 1) await this.#options.record(verified, from === 1, prior);
     return {

@@ -3,12 +3,16 @@ import type { Head } from "../../receipt/recovery.ts";
 import { chainStart, type Finding, type Link } from "../../receipt/verify.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
+import { sleep } from "../../timing/wait.ts";
+import { lookAgainMs } from "../late-nodes.ts";
 import type { LedgerLog } from "../log.ts";
 import { Alarm, type PriorRecord } from "./alarm.ts";
 import { verifyInParallel } from "./parallel-verification.ts";
-import { startBefore, type Verified } from "./verification.ts";
+import { startBefore, type Verified, verifyFrom } from "./verification.ts";
 import { type Report, VerificationQueue } from "./verification-queue.ts";
 
+/** The faults of a chain whose end is not its head. */
+const endFaults: readonly string[] = ["truncated", "beyond_head"];
 /** The least time between two verifications that damaged receipts cause, in milliseconds. */
 const minSuspicionIntervalMs = 60_000;
 
@@ -48,7 +52,7 @@ export class Verifier {
     this.#stopping = stopping;
     this.alarm = new Alarm(db, now, log);
     this.#queue = new VerificationQueue({
-      read: (signal) => db.longReader(this.#orStopping(signal)),
+      read: (signal, work) => db.onOneServer(this.#orStopping(signal), work),
       begin: (reader) => this.alarm.refresh(reader),
       verify: (reader, start, signal) => this.after(reader, start, this.#orStopping(signal)),
       record: (verified, isWhole, prior) => this.record(verified, isWhole, prior),
@@ -77,13 +81,31 @@ export class Verifier {
     return this.#queue.verify(Math.max(from, 1), head, signal);
   }
 
-  /** Verifies the receipts after a good one. */
-  after(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified> {
-    return verifyInParallel(db, start, {
+  /**
+   * Verifies the receipts after a good one. If the end of the chain and its head differ on a cluster, one of the two may be
+   * on the way from another server: the end is then verified again.
+   * @param db reads from one server; see `Database.onOneServer`
+   */
+  async after(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified> {
+    let verified = await verifyInParallel(db, start, {
       signal,
       onFailure: (err) =>
         this.#log.error({ err }, "a verification thread failed; the verification continues without threads"),
     });
+    for (const ms of lookAgainMs(this.#db)) {
+      if (verified.finding === undefined || !endFaults.includes(verified.finding.fault)) break;
+      await sleep(ms, signal);
+      const { count } = verified;
+      verified = await verifyFrom(db, verified.link);
+      verified.count += count;
+    }
+    return verified;
+  }
+
+  /** Verifies the receipts after a good one, on one server. */
+  afterOnOneServer(start: Link, signal: AbortSignal): Promise<Verified> {
+    const either = this.#orStopping(signal);
+    return this.#db.onOneServer(either, (db) => this.after(db, start, either));
   }
 
   /**
@@ -102,12 +124,13 @@ export class Verifier {
    */
   async resume(signal: AbortSignal): Promise<Verified> {
     const either = this.#orStopping(signal);
-    const db = this.#db.longReader(either);
-    const prior = await this.alarm.refresh(db);
-    const { verifiedSeq, verifiedHash } = prior;
-    const start = verifiedSeq === 0 ? chainStart : await startAt(db, verifiedSeq, verifiedHash);
-    const verified = "fault" in start ? found(start) : await this.after(db, start, either);
-    await this.record(verified, verifiedSeq === 0, prior);
+    const { prior, verified } = await this.#db.onOneServer(either, async (db) => {
+      const prior = await this.alarm.refresh(db);
+      const { verifiedSeq, verifiedHash } = prior;
+      const start = verifiedSeq === 0 ? chainStart : await startAt(db, verifiedSeq, verifiedHash);
+      return { prior, verified: "fault" in start ? found(start) : await this.after(db, start, either) };
+    });
+    await this.record(verified, prior.verifiedSeq === 0, prior);
     return verified;
   }
 
@@ -125,9 +148,8 @@ export class Verifier {
   }
 
   async #verifyWhole(): Promise<void> {
-    const db = this.#db.longReader(this.#stopping);
-    const prior = await this.alarm.refresh(db);
-    await this.record(await this.after(db, chainStart, this.#stopping), true, prior);
+    const prior = await this.alarm.refresh(this.#db.longReader(this.#stopping));
+    await this.record(await this.afterOnOneServer(chainStart, this.#stopping), true, prior);
   }
 
   #orStopping(signal: AbortSignal): AbortSignal {

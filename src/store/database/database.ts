@@ -1,10 +1,11 @@
 import { StoaError } from "../../errors.ts";
 import { Semaphore } from "../../timing/semaphore.ts";
 import { CommitInDoubt, toStoaError } from "./database-errors.ts";
+import { OneSessionReader } from "./one-session-reader.ts";
 import { checkDeadline } from "./pool/deadline.ts";
 import { Pool } from "./pool/pool.ts";
 import type { DatabaseAddress, LaneName, Session } from "./pool/session.ts";
-import type { Param, Reader, Tx } from "./queryable.ts";
+import type { Param, Queryable, Reader, Tx } from "./queryable.ts";
 import { Retries } from "./retries.ts";
 import { runTransaction } from "./transaction.ts";
 
@@ -108,6 +109,23 @@ export class Database {
   /** A reader for long work such as a stream: each statement has its own deadline. */
   longReader(signal: AbortSignal): Reader {
     return this.#reader("reads", signal, () => this.#newDeadline());
+  }
+
+  /**
+   * Runs long work that reads from one server only. What one server of a cluster has may be on the way to another; with a
+   * single server this is `longReader`. Otherwise the work has one connection, whose statements run one after another.
+   * @throws StoaError `unavailable` from the reader when the database does not answer, or not in time
+   */
+  async onOneServer<Result>(signal: AbortSignal, work: (db: Queryable) => Promise<Result>): Promise<Result> {
+    if (!this.isCluster) return work(this.longReader(signal));
+    const session = await this.#lease("reads", true, signal, this.#newDeadline());
+    const reader = new OneSessionReader(session, signal, () => this.#newDeadline());
+    try {
+      return await work(reader);
+    } finally {
+      await reader.ended();
+      this.#pool.release(session);
+    }
   }
 
   /**

@@ -23,7 +23,7 @@ beforeAll(async () => {
 beforeEach(() => {
   runs.length = 0;
   queue = new VerificationQueue({
-    read: (signal) => database.longReader(signal),
+    read: (signal, work) => work(database.longReader(signal)),
     begin: async () => ({ round: 0, alarm: undefined, verifiedSeq: 0, verifiedHash: "", verifiedAt: 0 }),
     verify(db, start) {
       runs.push(start.seq + 1);

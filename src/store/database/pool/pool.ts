@@ -42,6 +42,8 @@ export class Pool {
   readonly #hosts: Hosts;
   readonly #monitor: HostMonitor;
   #isCluster: boolean;
+  /** The server of the first session. */
+  #server: string | undefined;
   #whenChosen: Promise<void> | undefined;
   /** When sessions were last given up because of their server, by `performance.now()`. */
   #leftAt = Number.NEGATIVE_INFINITY;
@@ -103,7 +105,7 @@ export class Pool {
     else if (!session.isMisplaced || !this.#leaveServer(session)) this.#offer(session);
   }
 
-  /** Refuses waiting calls, gives running statements a moment to end, and closes every connection. */
+  /** Refuses waiting calls, gives running statements a moment, and closes every connection. */
   async close(): Promise<void> {
     if (this.#closed === undefined) {
       this.#closed = Promise.withResolvers<void>();
@@ -170,7 +172,8 @@ export class Pool {
     try {
       await session.setUp(options);
       this.#opening -= 1;
-      if (session.node.engine !== "single") this.#isCluster = true;
+      this.#server ??= session.node.server;
+      if (session.node.engine !== "single" || session.node.server !== this.#server) this.#isCluster = true;
       // The pool may have left this server while it answered.
       session.isRetired = options.address !== this.#hosts.current;
       this.#offer(session);

@@ -96,6 +96,12 @@ it("a pool goes to the next server when its own is gone, and calls hardly notice
   try {
     await Promise.all([add(), add()]);
     expect([await read(), db.isCluster]).toEqual([2, true]);
+    const connections = await db.onOneServer(never, (reader) =>
+      Promise.all(
+        [1, 2, 3].map(async () => (await reader.rows<{ id: number }>("SELECT CONNECTION_ID() AS id"))[0]?.id),
+      ),
+    );
+    expect(new Set(connections).size).toBe(1);
     // The watch has a connection to each of them.
     await waitUntil("the watch", () => second.clients === 1);
     expect(first.clients).toBeGreaterThan(1);
