@@ -6,7 +6,7 @@ import { checkPacketLimit } from "../store/database/packet-limit.ts";
 import { restoreTriggers } from "../store/schema/append-only.ts";
 import { migrate } from "../store/schema/migrate.ts";
 import { whyIncomplete } from "../store/schema/schema-check.ts";
-import { checkServingGrants } from "../store/schema/serving-grants.ts";
+import { checkServingGrants, mayChangeReceipts } from "../store/schema/serving-grants.ts";
 import { TriggerWatch } from "../store/schema/trigger-watch.ts";
 import type { Startup } from "./startup.ts";
 
@@ -17,7 +17,8 @@ const killTimeoutMs = 500;
 export interface ServiceDatabase {
   db: Database;
   address: DatabaseConfig;
-  triggers: TriggerWatch;
+  /** Undefined where triggers are switched off. */
+  triggers: TriggerWatch | undefined;
   /** The free space on the private server's disk; undefined where it is not watched. */
   space: FreeSpace | undefined;
 }
@@ -47,9 +48,22 @@ export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
   const migratingAddress = config.migrationDatabase ?? own?.migrating;
   const triggerWarning = await migrateSchema(migratingAddress ?? address, space, startup);
   await own?.migrated();
-  await checkServingGrants(db, startup.shutdown.signal);
-  const triggers = new TriggerWatch(db, migratingAddress, triggerWarning, overrides.triggerLookMs);
+  const { signal } = startup.shutdown;
+  await checkServingGrants(db, signal);
+  if (!config.ledgerTriggers) await warnOfRights(db, startup);
+  const triggers = config.ledgerTriggers
+    ? new TriggerWatch(db, migratingAddress, triggerWarning, overrides.triggerLookMs)
+    : undefined;
   return { db, address, triggers, space };
+}
+
+/** Without triggers, the rights of the serving account alone protect the receipts. */
+async function warnOfRights(db: Database, { log, shutdown }: Startup): Promise<void> {
+  if (!(await mayChangeReceipts(db, shutdown.signal))) return;
+  log.warn(
+    "STOA_LEDGER_TRIGGERS is off, and the serving account may change receipts: nothing in the database prevents it. Use two" +
+      " accounts, as docs/operating.md describes.",
+  );
 }
 
 /** Starts the private server, and creates its database and accounts. */
@@ -72,7 +86,7 @@ async function startPrivateServer({ config, log, shutdown }: Startup): Promise<P
 async function migrateSchema(
   address: DatabaseConfig,
   space: FreeSpace | undefined,
-  { log, shutdown }: Startup,
+  { config, log, shutdown }: Startup,
 ): Promise<string | undefined> {
   const { signal } = shutdown;
   const refusal = () => space?.refusal;
@@ -81,9 +95,11 @@ async function migrateSchema(
   shutdown.push(() => db.close(), "the migration");
   try {
     await checkPacketLimit(db.reader(signal));
-    await migrate(db, { log: (line) => log.info(line), signal });
+    const { ledgerTriggers } = config;
+    await migrate(db, { log: (line) => log.info(line), signal, triggers: ledgerTriggers });
     const incomplete = await whyIncomplete(db.reader(signal));
     if (incomplete !== undefined) throw new Error(incomplete);
+    if (!ledgerTriggers) return undefined;
     const warning = await restoreTriggers(db, signal, (line) => log.warn(line));
     if (warning !== undefined) log.warn(warning);
     return warning;

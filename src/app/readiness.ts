@@ -45,7 +45,7 @@ export function watchDatabase(
     },
   });
   shutdown.push(() => watch.stop(), "a database check");
-  warnings.add("triggers", () => triggers.warning);
+  warnings.add("triggers", () => triggers?.warning);
   warnings.add("schema", () => incomplete);
   warnings.add("disk", () => space?.warning);
   warnings.add("database", () => watch.connectionWarning);

@@ -29,6 +29,8 @@ export interface Config {
   database: DatabaseConfig | undefined;
   /** An account that may alter the schema, if the serving account may not. */
   migrationDatabase: DatabaseConfig | undefined;
+  /** Whether triggers protect the ledger and the record of moderation. Some clusters do not run them reliably. */
+  ledgerTriggers: boolean;
   databaseConnections: number;
   /** How long a call may wait for the database in all, in milliseconds. */
   databaseTimeoutMs: number;
@@ -143,6 +145,7 @@ export function readConfig(environment: Environment): Config {
     siteUrl,
     database,
     migrationDatabase,
+    ledgerTriggers: read("STOA_LEDGER_TRIGGERS", oneOf("on", "off")) !== "off",
     databaseConnections: read("STOA_DATABASE_CONNECTIONS", integerBetween(1, 1000)) ?? 32,
     databaseTimeoutMs: 1000 * (read("STOA_DATABASE_TIMEOUT_SECONDS", integerBetween(1, 600)) ?? 10),
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),

@@ -49,7 +49,7 @@ export const fsck: OperatorCommand = {
 
 async function check(
   db: Database,
-  { signal, out, note }: OperatorContext,
+  { config, signal, out, note }: OperatorContext,
   { json, repair }: { json: boolean; repair: boolean },
 ): Promise<number> {
   const begun = performance.now();
@@ -57,7 +57,7 @@ async function check(
   const print = json ? jsonLine : humanLine;
   let findings = 0;
   let repaired = 0;
-  for await (const outcome of checkAll(db, signal, repair, note)) {
+  for await (const outcome of checkAll(db, signal, repair, { triggers: config.ledgerTriggers, note })) {
     findings += 1;
     if (outcome.repaired) repaired += 1;
     out(print(outcome, repair));
@@ -73,10 +73,10 @@ async function* checkAll(
   db: Database,
   signal: AbortSignal,
   repair: boolean,
-  note: (line: string) => void,
+  schema: { triggers: boolean; note: (line: string) => void },
 ): AsyncGenerator<Outcome, void> {
   const reader = db.longReader(signal);
-  yield* checkSchema(db, signal, repair, note);
+  yield* checkSchema(db, signal, repair, schema);
   // This clock may be behind the service's. Posts would then look younger than they are.
   const newest = await newestPostTime(reader);
   const now = () => Math.max(Date.now(), newest);

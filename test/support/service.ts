@@ -104,6 +104,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     siteUrl: undefined,
     database: db.config,
     migrationDatabase: undefined,
+    ledgerTriggers: true,
     databaseConnections: 16,
     databaseTimeoutMs: 10_000,
     dataDir: "/nonexistent", // startService gives each service one of its own

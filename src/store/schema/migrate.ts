@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
 import { logWhileRunning } from "./log-while-running.ts";
-import { createdTables, type Migration, readMigrations } from "./migration-files.ts";
+import { createdTables, isTrigger, type Migration, readMigrations } from "./migration-files.ts";
 import { holdLease } from "./migration-lease.ts";
 import { findConflict, isMigrated, listTables, readRecords, recordTables, restoreAdvice } from "./migration-records.ts";
 
@@ -19,20 +19,24 @@ export interface Target {
   signal: AbortSignal;
 }
 
+export interface MigrateOptions {
+  log(line: string): void;
+  signal?: AbortSignal | undefined;
+  /** Whether triggers are created; by default they are. Without them, the rights of the accounts protect the ledger. */
+  triggers?: boolean | undefined;
+}
+
 /**
  * Brings the schema up to date. Any number of replicas may call it at once.
  * @param db without a timeout: statements that change a large table take long
  * @throws Error with one line that says what to do: a failed statement, a changed file, a schema from a newer program; the
  * signal's reason
  */
-export async function migrate(
-  db: Database,
-  { log, signal = never }: { log(line: string): void; signal?: AbortSignal | undefined },
-): Promise<void> {
+export async function migrate(db: Database, { log, signal = never, triggers = true }: MigrateOptions): Promise<void> {
   const target = { db, signal };
   const migrations = await readMigrations();
   if (await isMigrated(db.reader(signal), migrations)) return;
-  await withLease(target, () => applyAll(target, migrations, log), log);
+  await withLease(target, () => applyAll(target, migrations, { log, triggers }), log);
 }
 
 /**
@@ -54,13 +58,17 @@ export function explainDdlError(error: Error & { errno?: number }): string {
   if (error.errno === 1419) {
     return (
       "this account may not create triggers while the server keeps a binary log (error 1419). As an administrator run" +
-      " SET GLOBAL log_bin_trust_function_creators = 1, or name an account that has SUPER in STOA_MIGRATION_DATABASE_URL."
+      " SET GLOBAL log_bin_trust_function_creators = 1, or name an account that has SUPER in STOA_MIGRATION_DATABASE_URL," +
+      " or do without triggers by STOA_LEDGER_TRIGGERS=off."
     );
   }
   return error.message;
 }
 
-async function applyAll(target: Target, migrations: Migration[], log: (line: string) => void): Promise<void> {
+type Options = Required<Pick<MigrateOptions, "log">> & { triggers: boolean };
+
+async function applyAll(target: Target, migrations: Migration[], options: Options): Promise<void> {
+  const { log } = options;
   const records = await readRecords(target.db.reader(target.signal));
   const conflict = findConflict(migrations, records);
   if (conflict !== undefined) throw new Error(conflict);
@@ -69,7 +77,7 @@ async function applyAll(target: Target, migrations: Migration[], log: (line: str
     const record = records.find(({ version }) => version === migration.version);
     if (record?.finished) continue;
     log(`migrating the database: ${migration.name}${record ? ", which an earlier start began" : ""}`);
-    await applyOne(target, migration, record?.statements_begun ?? 0, log);
+    await applyOne(target, migration, record?.statements_begun ?? 0, options);
   }
 }
 
@@ -93,7 +101,7 @@ async function applyOne(
   target: Target,
   migration: Migration,
   begun: number,
-  log: (line: string) => void,
+  { log, triggers }: Options,
 ): Promise<void> {
   const { version, name, checksum, statements } = migration;
   await write(target, "INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (?, ?, ?)", [
@@ -103,6 +111,7 @@ async function applyOne(
   ]);
   // The statement that was begun last may or may not have taken effect, so it is repeated.
   for (let number = Math.max(begun, 1); number <= statements.length; number++) {
+    if (!triggers && isTrigger(statements[number - 1] as string)) continue;
     await write(target, "UPDATE schema_migrations SET statements_begun = ? WHERE version = ?", [number, version]);
     try {
       const what = `statement ${number} of ${statements.length} of migration ${name}`;

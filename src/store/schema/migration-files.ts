@@ -52,6 +52,11 @@ export function createdTables(migrations: readonly Migration[]): string[] {
   return names.filter((name) => name !== undefined);
 }
 
+/** Whether a statement creates a trigger. */
+export function isTrigger(statement: string): boolean {
+  return /^CREATE TRIGGER\b/.test(statement);
+}
+
 /** The table of the trigger that a statement creates. */
 export function tableOfTrigger(statement: string): string {
   return /^CREATE TRIGGER .*? ON (\w+) /.exec(statement)?.[1] ?? "";

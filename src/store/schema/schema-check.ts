@@ -19,16 +19,18 @@ interface Missing {
  * Looks for missing tables, columns, indexes, keys and triggers. Additional ones are not findings.
  * @param db an account that may alter the schema, if there is one: others may not see triggers
  * @param repair restores triggers and generated columns; for a generated column the engine copies the table
- * @param note called with what cannot be checked
+ * @param options.triggers whether triggers are wanted. `note` is called with what cannot be checked, and with their state if
+ * they are not wanted
  */
 export async function* checkSchema(
   db: Database,
   signal: AbortSignal,
   repair: boolean,
-  note: (line: string) => void,
+  { triggers, note }: { triggers: boolean; note: (line: string) => void },
 ): AsyncGenerator<Outcome, void> {
   const reader = db.longReader(signal);
-  for (const { finding, definition } of [...(await missingParts(reader)), ...(await triggersToMake(reader, note))]) {
+  const toMake = triggers ? await triggersToMake(reader, note) : await noteTriggers(reader, note);
+  for (const { finding, definition } of [...(await missingParts(reader)), ...toMake]) {
     const repaired = repair && definition !== undefined && (await define(db, signal, definition));
     yield { finding, repaired };
   }
@@ -105,6 +107,19 @@ async function triggersToMake(db: Queryable, note: (line: string) => void): Prom
     const statement = statements.get(name) as string;
     return missing(tableOfTrigger(statement), `the trigger ${name} is missing`, statement);
   });
+}
+
+/** Tells which triggers there are although none is wanted. */
+async function noteTriggers(db: Queryable, note: (line: string) => void): Promise<Missing[]> {
+  const names = [...(await triggerStatements()).keys()];
+  const lacking = (await missingTriggers(db)) ?? names;
+  const there = names.filter((name) => !lacking.includes(name));
+  note(
+    there.length === 0
+      ? "STOA_LEDGER_TRIGGERS is off: no trigger protects the ledger; the rights of the serving account must"
+      : `STOA_LEDGER_TRIGGERS is off, but these triggers exist: ${there.join(", ")}`,
+  );
+  return [];
 }
 
 function missing(table: string, problem: string, definition?: string): Missing {

@@ -43,6 +43,11 @@ export async function checkServingGrants(db: Database, signal: AbortSignal): Pro
   );
 }
 
+/** Whether this account may change receipts that are sealed. */
+export function mayChangeReceipts(db: Database, signal: AbortSignal): Promise<boolean> {
+  return may(db, signal, "receipts", "seq", "UPDATE");
+}
+
 /** The rights of grants.sql on single tables. */
 async function neededRights(): Promise<Right[]> {
   const statements = splitStatements(await readFile(new URL("./grants.sql", import.meta.url), "utf8"));

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import { restoreTriggers } from "../../../src/store/schema/append-only.ts";
+import { checkSchema } from "../../../src/store/schema/schema-check.ts";
 import { startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
@@ -50,5 +51,34 @@ it("an account that may not create the triggers gets a message that says what to
     await account.close();
   } finally {
     await db.rows(`DROP USER '${user}'@'%'`);
+  }
+});
+
+it("without triggers nothing is made, nothing is missed, and the start says what protects the receipts", async () => {
+  const service = await startService({ config: { ledgerTriggers: false }, overrides: { triggerLookMs: 0 } });
+  const { db } = service;
+  expect(await db.rows("SELECT 1 FROM information_schema.triggers WHERE trigger_schema = DATABASE()")).toEqual([]);
+  expect((await service.rest("/readyz")).body).toEqual({ ok: true });
+  const warned = service.log.filter(({ msg }) => String(msg).startsWith("STOA_LEDGER_TRIGGERS is off"));
+  expect(warned).toHaveLength(1);
+
+  const address = new Database({ address: db.config, connections: 1 });
+  const notes: string[] = [];
+  const check = async (triggers: boolean) => {
+    const findings: string[] = [];
+    const options = { triggers, note: (line: string) => void notes.push(line) };
+    for await (const { finding } of checkSchema(address, never, false, options)) findings.push(finding.problem);
+    return findings;
+  };
+  try {
+    expect(await check(false)).toEqual([]);
+    expect(notes).toEqual([expect.stringContaining("no trigger protects the ledger")]);
+    expect(await check(true)).toContain("the trigger receipts_are_not_updated is missing");
+    // A start with triggers makes them.
+    await restoreTriggers(address, never, () => {});
+    expect(await check(false)).toEqual([]);
+    expect(notes[1]).toContain("receipts_are_not_updated");
+  } finally {
+    await address.close();
   }
 });
