@@ -2,19 +2,20 @@ import { ServiceProcess } from "../support/process.ts";
 
 /** Two or more replicas of the service on one database, which can be killed and restarted. */
 export class Cluster {
-  readonly #environment: Record<string, string>;
+  readonly #environments: readonly Record<string, string>[];
   readonly #replicas: { process: ServiceProcess; url: string }[] = [];
   /** The output of replicas that have ended. */
   #output = "";
 
-  private constructor(environment: Record<string, string>) {
-    this.#environment = environment;
+  private constructor(environments: readonly Record<string, string>[]) {
+    this.#environments = environments;
   }
 
-  static async start(replicas: number, environment: Record<string, string>): Promise<Cluster> {
-    const cluster = new Cluster(environment);
+  /** @param environments the environment variables of each replica */
+  static async start(environments: readonly Record<string, string>[]): Promise<Cluster> {
+    const cluster = new Cluster(environments);
     try {
-      for (let index = 0; index < replicas; index++) await cluster.#start(index);
+      for (const index of environments.keys()) await cluster.#start(index);
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -51,7 +52,7 @@ export class Cluster {
   async #start(index: number): Promise<void> {
     // A replica uses its old port again, as behind a load balancer.
     const port = index in this.#replicas ? new URL(this.#replicas[index]?.url as string).port : "0";
-    const process = new ServiceProcess({ ...this.#environment, STOA_PORT: port });
+    const process = new ServiceProcess({ ...this.#environments[index], STOA_PORT: port });
     this.#replicas[index] = { process, url: this.#replicas[index]?.url ?? "http://127.0.0.1:9" };
     this.#replicas[index] = { process, url: await process.url() };
   }

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
-import { Acknowledged, HammerAgent } from "./agent.ts";
+import { Acknowledged, HammerAgent, type HammerPost } from "./agent.ts";
 import { audit, auditReplays } from "./audit.ts";
 import { Caller, newTally, type Tally } from "./caller.ts";
 import { Cluster } from "./cluster.ts";
@@ -11,15 +11,30 @@ import { Moderator } from "./moderator.ts";
 import { Random } from "./random.ts";
 import { Sealer } from "./sealer.ts";
 
+/** Somebody who also wrote posts, without keys. */
+export interface OtherWriter {
+  readonly faults: string[];
+  readonly statuses: Record<number, number>;
+  readonly name: string;
+  /** @returns the posts that are in the database */
+  settle(db: TestDatabase): Promise<HammerPost[]>;
+}
+
 export interface HammerOptions {
   db: TestDatabase;
+  /** The same database on other servers of its cluster. */
+  alsoIn?: readonly TestDatabase[];
+  /** The settings of each replica. By default there are two, on `db`. */
+  replicas?: readonly Record<string, string>[];
+  /** What happens meanwhile, instead of restarts. The agents stop when it is over. */
+  chaos?: (urls: () => string[]) => Promise<OtherWriter[]>;
   /** How many agents act at the same time. */
   agents: number;
   sealers: number;
   /** How long they act, in milliseconds. Requests that are running then are finished. */
-  durationMs: number;
+  durationMs?: number;
   /** The interval at which a replica is restarted, in milliseconds, by SIGKILL and SIGINT in turn. */
-  restartEveryMs: number;
+  restartEveryMs?: number;
   /** Kills the database server half-way. Its supervisor starts it again. */
   killDatabase?: (() => void) | undefined;
   seed: number;
@@ -40,15 +55,18 @@ const moderatorCount = 3;
 
 /** Runs the hammer. The report's `faults` are empty if nothing was lost, doubled or answered wrongly. */
 export async function hammer(options: HammerOptions): Promise<HammerReport> {
-  const { db, seed, log } = options;
-  const cluster = await Cluster.start(2, {
-    STOA_DATABASE_URL: urlOf(db.config),
-    STOA_OPERATOR_TOKEN: token,
-    STOA_SITE_URL: "http://stoa.example",
-    STOA_LOG_LEVEL: "warn",
-    // All agents have the same address here.
-    STOA_RATE_LIMITS: "off",
-  });
+  const { db, alsoIn = [], seed, log } = options;
+  const replicas = options.replicas ?? [1, 2].map(() => ({ STOA_DATABASE_URL: urlOf(db.config) }));
+  const cluster = await Cluster.start(
+    replicas.map((settings) => ({
+      STOA_OPERATOR_TOKEN: token,
+      STOA_SITE_URL: "http://stoa.example",
+      STOA_LOG_LEVEL: "warn",
+      // All agents have the same address here.
+      STOA_RATE_LIMITS: "off",
+      ...settings,
+    })),
+  );
   try {
     const done = new Acknowledged();
     const tally = newTally();
@@ -66,18 +84,36 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
       { length: moderatorCount },
       (_, index) => new Moderator(index, moderatorCount, cluster.urls, fork(), done, token),
     );
-    const end = Date.now() + options.durationMs;
-    const stopped = () => Date.now() >= end;
-    const chaos = disturb(cluster, options, end);
+    const end = Date.now() + (options.durationMs ?? Number.POSITIVE_INFINITY);
+    let isOver = false;
+    const stopped = () => isOver || Date.now() >= end;
+    const others: OtherWriter[] = [];
+    const chaos =
+      options.chaos === undefined
+        ? disturb(cluster, options, end)
+        : options
+            .chaos(cluster.urls)
+            .then((found) => others.push(...found) * 0)
+            .finally(() => {
+              isOver = true;
+            });
     await Promise.all([...[...agents, ...sealers, ...moderators].map((each) => each.run(stopped)), chaos]);
     log("recounting");
 
+    for (const other of others) {
+      done.posts.push(...(await other.settle(db)));
+      log(`${other.name}: ${JSON.stringify(other.statuses)}`);
+    }
+    const names = await db.rows<{ name: string }>("SELECT name FROM agents");
+    for (const { name } of names)
+      if (others.some((other) => name.startsWith(`${other.name}-`))) done.agents.set(name, "");
     const plainCaller = new Caller(cluster.urls, fork(), tally);
     const faults = [
       ...tally.faults,
       ...done.faults,
-      ...[...sealers, ...moderators].flatMap((each) => each.faults),
+      ...[...sealers, ...moderators, ...others].flatMap((each) => each.faults),
       ...(await audit(db, done, sealers)),
+      ...(await auditOthers(alsoIn, done, sealers)),
       ...(await auditReplays(plainCaller, done)),
       ...(await verifyChain(cluster)),
     ];
@@ -107,13 +143,14 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
 
 /** Restarts replicas in turn until `end`, and kills the database once. Resolves with the number of restarts. */
 async function disturb(cluster: Cluster, options: HammerOptions, end: number): Promise<number> {
-  const half = end - options.durationMs / 2;
+  const { durationMs = 0, restartEveryMs = durationMs } = options;
+  const half = end - durationMs / 2;
   let killDatabase = options.killDatabase;
   let restarts = 0;
   for (;;) {
-    const left = end - Date.now() - options.restartEveryMs;
+    const left = end - Date.now() - restartEveryMs;
     if (left <= 0) return restarts;
-    await sleep(options.restartEveryMs);
+    await sleep(restartEveryMs);
     if (killDatabase !== undefined && Date.now() >= half) {
       options.log("killing the database");
       killDatabase();
@@ -125,6 +162,16 @@ async function disturb(cluster: Cluster, options: HammerOptions, end: number): P
     await cluster.restart(restarts % 2, signal);
     restarts++;
   }
+}
+
+/** Audits the other servers of a cluster. */
+async function auditOthers(servers: readonly TestDatabase[], done: Acknowledged, sealers: Sealer[]): Promise<string[]> {
+  const faults: string[] = [];
+  for (const server of servers) {
+    const found = await audit(server, done, sealers);
+    faults.push(...found.map((fault) => `at port ${server.config.port}: ${fault}`));
+  }
+  return faults;
 }
 
 async function verifyChain(cluster: Cluster): Promise<string[]> {

@@ -1,0 +1,111 @@
+// Three nodes of MariaDB with Galera.
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { waitUntil } from "../support/wait.ts";
+import { type NodeNumber, nodes, query, run, ServerProcess, type Servers, untilAnswers } from "./servers.ts";
+
+const provider = "/usr/lib/galera/libgalera_smm.so";
+
+/** What docs/operating.md recommends: a node that is gone is noticed within two seconds. */
+const timers =
+  "evs.keepalive_period=PT0.3S;evs.inactive_check_period=PT0.3S;evs.suspect_timeout=PT1S;evs.inactive_timeout=PT2S;evs.install_timeout=PT2S";
+
+/** What is missing on this machine; undefined if nothing is. */
+export function whatGaleraNeeds(scripts: string): string | undefined {
+  if (!existsSync(provider))
+    return "MariaDB with Galera 4: apt-get install mariadb-server-core mariadb-backup galera-4 socat";
+  if (existsSync(join(scripts, "wsrep_sst_mariabackup"))) return undefined;
+  return "Galera's scripts: the folder usr/bin of Debian's package mariadb-server, unpacked by dpkg -x and named by --scripts";
+}
+
+/** @param scripts the folder of wsrep_sst_mariabackup */
+export async function startGalera(folder: string, basePort: number, scripts: string): Promise<Servers> {
+  const ports = { 1: basePort + 1, 2: basePort + 2, 3: basePort + 3 };
+  const dataOf = (n: NodeNumber) => join(folder, `n${n}`);
+  const groupPort = (n: NodeNumber) => basePort + 10 + n;
+  const running = new Map<NodeNumber, ServerProcess>();
+  const stop = async () => {
+    await Promise.all([...running.values()].map((server) => server.end("SIGKILL")));
+  };
+
+  const args = (n: NodeNumber) => [
+    "--no-defaults",
+    "--user=root",
+    `--datadir=${dataOf(n)}`,
+    `--socket=${join(folder, `n${n}.sock`)}`,
+    `--pid-file=${join(folder, `n${n}.pid`)}`,
+    `--port=${ports[n]}`,
+    "--bind-address=127.0.0.1",
+    "--skip-name-resolve",
+    "--max-connections=500",
+    "--binlog-format=ROW",
+    "--innodb-autoinc-lock-mode=2",
+    "--innodb-flush-log-at-trx-commit=1",
+    "--wsrep-on=ON",
+    `--wsrep-provider=${provider}`,
+    "--wsrep-cluster-name=stoa",
+    `--wsrep-cluster-address=gcomm://${nodes.map((each) => `127.0.0.1:${groupPort(each)}`).join(",")}`,
+    "--wsrep-sst-method=mariabackup",
+    "--wsrep-sst-auth=root:",
+    `--wsrep-sst-receive-address=127.0.0.1:${basePort + 30 + n}`,
+    `--wsrep-node-name=n${n}`,
+    `--wsrep-node-address=127.0.0.1:${groupPort(n)}`,
+    `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${groupPort(n)};ist.recv_addr=127.0.0.1:${basePort + 20 + n};base_port=${groupPort(n)};gcache.size=512M;${timers}`,
+  ];
+  const start = (n: NodeNumber, ...more: string[]) => {
+    running.set(n, new ServerProcess("mariadbd", [...args(n), ...more], join(folder, `n${n}.log`), scripts));
+  };
+  const isMember = async (n: NodeNumber) => {
+    const rows = await query<{ Value: string }>(
+      ports[n],
+      "SHOW GLOBAL STATUS WHERE Variable_name = 'wsrep_local_state_comment'",
+    ).catch(() => []);
+    return rows[0]?.Value === "Synced";
+  };
+  const untilMember = (n: NodeNumber) => waitUntil(`node ${n} to be synced`, () => isMember(n));
+  const provide = (n: NodeNumber, option: string) => query(ports[n], `SET GLOBAL wsrep_provider_options = '${option}'`);
+
+  const begin = async () => {
+    mkdirSync(folder, { recursive: true });
+    for (const n of nodes) {
+      await run("mariadb-install-db", [
+        "--no-defaults",
+        `--datadir=${dataOf(n)}`,
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+        "--user=root",
+      ]);
+    }
+    start(1, "--wsrep-new-cluster");
+    await untilMember(1);
+    for (const n of [2, 3] as const) {
+      start(n);
+      await untilMember(n);
+    }
+  };
+  await begin().catch(async (error) => {
+    await stop();
+    throw error;
+  });
+
+  return {
+    name: "Galera",
+    ports,
+    isMember,
+    kill: async (n) => await running.get(n)?.end("SIGKILL"),
+    freeze: (n) => running.get(n)?.signal("SIGSTOP"),
+    thaw: (n) => running.get(n)?.signal("SIGCONT"),
+    async rejoin(n) {
+      if (running.get(n)?.isRunning) return untilMember(n);
+      // After a kill, the engine's log says up to where the node had come.
+      const output = await run("mariadbd", [...args(n), "--wsrep-recover", "--log-error="]);
+      const position = /Recovered position: (\S+)/.exec(output)?.[1];
+      start(n, ...(position === undefined ? [] : [`--wsrep-start-position=${position}`]));
+      await untilAnswers(ports[n]);
+      await untilMember(n);
+    },
+    partition: async (n) => void (await provide(n, "gmcast.isolate=1")),
+    heal: async (n) => void (await provide(n, "gmcast.isolate=0")),
+    stop,
+  };
+}
