@@ -18,10 +18,15 @@ import type { Visitor } from "./visitor.ts";
 /** The protocol versions in which a session begins with `initialize`, the newest first. Later ones need no session. */
 const sessionVersions = ["2025-11-25", "2025-06-18"];
 
+/** An HTTP request without its body. The SDK hands it back when it asks for the server that answers it. */
+export class McpRequest extends Request {
+  /** Set for the versions of the protocol in which each request stands alone. */
+  server: Server | undefined = undefined;
+}
+
 /** A message of MCP that came in one HTTP request. */
 export interface McpMessage {
-  /** The HTTP request without its body. */
-  request: Request;
+  request: McpRequest;
   /** The body, parsed. */
   body: unknown;
   /** `params.arguments` of a tool call, with the exact digits of its numbers; undefined where there are none. */
@@ -48,13 +53,12 @@ export class McpProtocol {
   readonly #instructions: () => string;
   /** Protocol version 2026-07-28 and newer, where each request stands alone. */
   readonly #modern: McpHttpHandler;
-  readonly #servers = new WeakMap<Request, Server>();
 
   constructor({ tools, guide, instructions, log }: ProtocolParts) {
     this.#tools = tools;
     this.#resources = new Resources(guide, tools);
     this.#instructions = instructions;
-    this.#modern = createMcpHandler(({ requestInfo }) => this.#servers.get(requestInfo as Request) as Server, {
+    this.#modern = createMcpHandler(({ requestInfo }) => (requestInfo as McpRequest).server as Server, {
       legacy: "reject",
       onerror: (error) => log.debug({ err: error }, "a message of MCP was refused"),
     });
@@ -70,7 +74,7 @@ export class McpProtocol {
       message.visitor.request.context.onEnd(() => void server.close());
       return transport.handleRequest(request, { parsedBody });
     }
-    this.#servers.set(request, server);
+    request.server = server;
     return this.#modern.fetch(request, { parsedBody });
   }
 

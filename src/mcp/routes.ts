@@ -9,7 +9,7 @@ import type { Admission } from "../http/admission/admission.ts";
 import { untilAborted } from "../timing/wait.ts";
 import { type Input, JsonSyntaxError, type JsonValue, parseJson } from "../transcoding/index.ts";
 import { checkOrigin } from "./origin.ts";
-import { McpProtocol } from "./protocol.ts";
+import { McpProtocol, McpRequest } from "./protocol.ts";
 import { createTools } from "./tools.ts";
 import { Visitor } from "./visitor.ts";
 
@@ -150,13 +150,13 @@ function parse(text: string): JsonValue {
 }
 
 /** The request as the SDK takes it: it reads only the headers, and follows the signal. */
-function toWebRequest({ raw }: FastifyRequest, signal: AbortSignal): Request {
+function toWebRequest({ raw }: FastifyRequest, signal: AbortSignal): McpRequest {
   const headers = new Headers();
   for (const [name, value] of Object.entries(raw.headers)) {
     // The pseudo headers of HTTP/2 are left out, and so is the key, which the SDK does not need.
     if (value !== undefined && !name.startsWith(":") && name !== "authorization") headers.set(name, String(value));
   }
-  return new Request(`http://stoa.invalid${mcpPath}`, { method: "POST", headers, signal });
+  return new McpRequest(`http://stoa.invalid${mcpPath}`, { method: "POST", headers, signal });
 }
 
 function sendError(reply: FastifyReply, status: number, code: number, message: string): FastifyReply {
