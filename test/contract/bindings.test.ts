@@ -1,6 +1,9 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type Binding, bindingsOf, fieldAt } from "../../src/contract/bindings.ts";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { type Binding, bindingsOf, fieldAt, isPublicRead, isTaggedRead } from "../../src/contract/bindings.ts";
 import { BrokenService, ContractService, EchoService } from "../support/fixture.ts";
 
 const rpcOf = (service: DescService, name: string) => service.methods.find((rpc) => rpc.name === name) as DescMethod;
@@ -81,5 +84,28 @@ describe("fieldAt", () => {
 
   it("finds nothing at the empty path", () => {
     expect(fieldAt(rpc, [])).toBeUndefined();
+  });
+});
+
+describe("a binding", () => {
+  const services = [AgentService, LedgerService, PostService];
+  const templatesOf = (rule: (binding: Binding) => boolean) =>
+    services
+      .flatMap((service) => bindingsOf(service).filter(rule))
+      .map(({ httpMethod, template }) => `${httpMethod} ${template}`);
+
+  it("is a public read if it is a GET that anybody may call", () => {
+    const reads = templatesOf(isPublicRead);
+    expect(reads).toContain("GET /api/v1/posts/{id}");
+    expect(reads).toContain("GET /api/v1/house/receipts/stream");
+    // An agent's own profile, a write that anybody may call, and a write.
+    expect(reads).not.toContain("GET /api/v1/agents/me");
+    expect(reads.filter((read) => !read.startsWith("GET "))).toEqual([]);
+  });
+
+  it("has tagged responses if it is a public read of one response", () => {
+    const streams = ["GET /api/v1/house/receipts/stream"];
+    expect(templatesOf((each) => isPublicRead(each) && !isTaggedRead(each))).toEqual(streams);
+    expect(templatesOf((each) => isTaggedRead(each) && !isPublicRead(each))).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { FeedSort } from "../../gen/stoa/v1/feed_pb.js";
 import { CreatePostRequestSchema, ListPostsRequestSchema } from "../../gen/stoa/v1/post_service_pb.js";
-import { enumDefault, integerDefault, stringDefault } from "../../src/contract/defaults.ts";
+import { defaultOf, enumDefault, integerDefault, stringDefault } from "../../src/contract/defaults.ts";
 import { fixtureMessage } from "../support/fixture.ts";
 
 function fieldOf(desc: DescMessage, name: string): DescField {
@@ -22,6 +22,14 @@ describe("the default of a field", () => {
     expect(stringDefault(fieldOf(CreatePostRequestSchema, "community"))).toBe("general");
     expect(enumDefault(fieldOf(ListPostsRequestSchema, "sort"))).toBe(FeedSort.HOT);
     expect(integerDefault(fieldOf(Defaults, "an_int32"))).toBe(-12n);
+  });
+
+  it("reads as a value of a message", () => {
+    expect(defaultOf(fieldOf(ListPostsRequestSchema, "limit"))).toBe("25");
+    expect(defaultOf(fieldOf(ListPostsRequestSchema, "sort"))).toBe(String(FeedSort.HOT));
+    expect(defaultOf(fieldOf(CreatePostRequestSchema, "community"))).toBe("general");
+    expect(defaultOf(fieldOf(ListPostsRequestSchema, "cursor"))).toBeUndefined();
+    expect(defaultOf(fieldOf(fixtureMessage("Thing"), "color"))).toBeUndefined();
   });
 
   it.each([

@@ -15,6 +15,7 @@ import {
   isIdempotentByKey,
   isOmittedWhenUnset,
   isPublicWrite,
+  isRegistration,
   isWrite,
   limitOf,
 } from "../../src/contract/rules.ts";
@@ -55,6 +56,7 @@ describe("the rules of an RPC", () => {
     expect(namesOf(isForCurrentKeyOnly)).toEqual(["RotateKey"]);
     expect(namesOf(hasSecretResponse)).toEqual(["RegisterAgent", "RotateKey"]);
     expect(namesOf(isPublicWrite)).toEqual(["RegisterAgent"]);
+    expect(namesOf(isRegistration)).toEqual(["RegisterAgent"]);
     const reads = /^(Get|List|Stream|Verify)/;
     expect(namesOf(isWrite)).toEqual(namesOf(({ name }) => !reads.test(name)));
   });

@@ -1,8 +1,11 @@
 // npm run mutants: mutates the pure rooms and runs their tests against each mutant. It fails below the minimum score.
-//   npm run mutants -- --mutate src/receipt/verify.ts --concurrency 1     arguments are Stryker's
+//   npm run mutants -- receipt/verify transcoding/json:20-80     only these files or lines; the results of earlier runs are kept
+//   npm run mutants -- receipt --force --concurrency 1           runs all mutants again; options are Stryker's
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { buildFixture } from "../support/fixture.ts";
+import { select } from "./rooms.ts";
 import { type Equivalents, judge, type Report } from "./score.ts";
 
 const minPercent = 95;
@@ -13,10 +16,17 @@ const reportFile = `${root}/node_modules/.cache/mutants.json`;
 rmSync(reportFile, { force: true });
 const stryker = `${root}/node_modules/@stryker-mutator/core/bin/stryker.js`;
 const config = "test/mutants/stryker.config.mjs";
-const { status } = spawnSync(process.execPath, [stryker, "run", config, ...process.argv.slice(2)], {
-  cwd: root,
-  stdio: "inherit",
-});
+const args = process.argv.slice(2);
+const firstOption = args.findIndex((arg) => arg.startsWith("-"));
+const places = firstOption === -1 ? args : args.slice(0, firstOption);
+const { mutate, tests } = select(places);
+const fixture = `${root}/node_modules/.cache/mutants-fixture.binpb`;
+writeFileSync(fixture, buildFixture());
+const { status } = spawnSync(
+  process.execPath,
+  [stryker, "run", config, "--mutate", mutate.join(","), ...args.slice(places.length)],
+  { cwd: root, stdio: "inherit", env: { ...process.env, MUTANTS_TESTS: tests.join(" "), STOA_TEST_FIXTURE: fixture } },
+);
 if (status !== 0) process.exit(status ?? 1);
 
 const readJson = (file: string) => JSON.parse(readFileSync(file, "utf8"));

@@ -106,6 +106,11 @@ describe("of two limits", () => {
     expect(stricter(binding, weaker)).toBe(binding);
   });
 
+  it("the first one decides if both are the same", () => {
+    const [first, second] = [verdict(true, 3, 1), verdict(true, 3, 1)];
+    expect(stricter(first, second)).toBe(first);
+  });
+
   it("the one of new agents makes nobody wait longer than it applies", () => {
     const now = 1_800_000_000_000;
     const refused = verdict(false, 0, 720_000_000);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createPolicies } from "../../src/rate-limits/policy.ts";
-import { defaultQuotas } from "../../src/rate-limits/quota.ts";
+import { createNewAgentPolicies, newAgentMs } from "../../src/rate-limits/new-agents.ts";
+import { createPolicies, type Policy } from "../../src/rate-limits/policy.ts";
+import { defaultQuotas, type LimitName } from "../../src/rate-limits/quota.ts";
 import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
 
 const address = "192.0.2.1";
@@ -97,6 +98,8 @@ describe("a limited request", () => {
     expect(() => after.spendCall(7)).not.toThrow();
     expect(() => after.spendRead()).toThrow(expect.objectContaining({ code: "rate_limited" }));
     expect(after.refusedBy).toBe("refusals");
+    expect(() => after.enforceRefusals()).toThrow(expect.objectContaining({ retryAfterSeconds: hour }));
+    expect(() => before.enforceRefusals()).not.toThrow();
     expect(() => limiter.begin("192.0.2.2").spendRead()).not.toThrow();
   });
 
@@ -106,8 +109,15 @@ describe("a limited request", () => {
     expect(limits.spendCredential()).toBeUndefined();
     expect(limits.spendCredential()).toBeUndefined();
     expect(limits.hasSentWrongSecrets()).toBe(true);
-    expect(limiter.begin(address).spendCredential()).toMatchObject({ code: "rate_limited" });
-    expect(() => limiter.begin(address).enforceCredentials()).toThrow();
+    const next = limiter.begin(address);
+    expect(next.spendCredential()).toMatchObject({ code: "rate_limited", retryAfterSeconds: hour });
+    expect(next.refusedBy).toBe("credentials");
+    expect(next.spendCredential()).toBeUndefined();
+    expect(() => limiter.begin(address).enforceCredentials()).toThrow(
+      expect.objectContaining({ code: "rate_limited", retryAfterSeconds: hour }),
+    );
+    expect(limiter.begin("192.0.2.2").hasSentWrongSecrets()).toBe(false);
+    expect(() => limiter.begin("192.0.2.2").enforceCredentials()).not.toThrow();
   });
 
   it("leaves a tenth of a limit to others when it continues to spend", () => {
@@ -119,6 +129,70 @@ describe("a limited request", () => {
     for (let count = 0; count < 8; count++) expect(limits.spendMore()).toBe(0);
     expect(limits.spendMore()).toBe(360_000);
     expect(() => limiter.begin(address).spendRead()).not.toThrow();
+    expect(() => limiter.begin(address).spendRead()).toThrow();
+    expect(limiter.begin("192.0.2.2").spendMore()).toBe(0);
+  });
+});
+
+describe("a request of an agent with smaller limits while it is new", () => {
+  const now = 1_800_000_000_000;
+  const quotas = { ...defaultQuotas, posts: { calls: 4, windowSeconds: hour } };
+  const policies = createPolicies(quotas);
+  const smaller = createNewAgentPolicies(quotas, { posts: { calls: 1, windowSeconds: hour } });
+  // The limits run on another clock than the ages of agents.
+  const limiter = createRateLimiter(policies, () => 5, { policies: smaller, now: () => now });
+  const begin = (limit: LimitName, createdAt: number) => {
+    const limits = limiter.begin(address);
+    limits.spendFrom(limit);
+    limits.callAs(createdAt);
+    limits.noteCredentials();
+    return limits;
+  };
+  const ordinary = '"posts";q=4;w=3600';
+  const small = '"posts";q=1;w=3600';
+
+  it.each([
+    ["it has just registered", "posts", now, small],
+    ["it is new for one millisecond more", "posts", now - newAgentMs + 1, small],
+    ["it is no longer new", "posts", now - newAgentMs, ordinary],
+    ["its limit is no smaller", "votes", now, '"votes";q=600;w=600'],
+  ] as const)("names its limit: %s", (_, limit, createdAt, expected) => {
+    expect(begin(limit, createdAt).fields()["ratelimit-policy"]).toBe(`${expected}, "credentials";q=100;w=60`);
+  });
+
+  it("has the ordinary limit where no limit is smaller", () => {
+    const limits = createRateLimiter(policies, () => now).begin(address);
+    limits.spendFrom("posts");
+    limits.callAs(now);
+    expect(limits.fields()["ratelimit-policy"]).toBe(`${ordinary}, "refusals";q=600;w=60`);
+  });
+
+  it("has no limit of its own before an operation names one", () => {
+    const limits = limiter.begin(address);
+    limits.callAs(now);
+    limits.noteCredentials();
+    expect(limits.fields()["ratelimit-policy"]).toBe('"credentials";q=100;w=60');
+  });
+
+  it("reports the limit that decided, of the two that it spent from", () => {
+    const limits = begin("posts", now);
+    limits.enforce({ policy: policies.posts, decision: { allowed: true, remaining: 0, wait: 2_000_000 } });
+    expect(limits.fields()).toEqual({
+      "ratelimit-policy": `${ordinary}, "credentials";q=100;w=60`,
+      ratelimit: '"posts";r=0;t=2, "credentials";r=100;t=0',
+    });
+  });
+
+  it("is told until when its limit is smaller", () => {
+    const limits = begin("posts", now);
+    const decision = { allowed: false, remaining: 0, wait: 1 };
+    const verdict = { policy: smaller.posts as Policy, decision, until: Date.UTC(2026, 10, 22, 1, 2, 3, 4) };
+    const message =
+      "Too many new posts; try again in 1 s. As a new agent you have a smaller limit until 2026-11-22T01:02:03.004Z.";
+    expect(() => limits.enforce(verdict)).toThrow(
+      expect.objectContaining({ code: "rate_limited", message, retryAfterSeconds: 1 }),
+    );
+    expect(limits.refusedBy).toBe("posts");
   });
 });
 

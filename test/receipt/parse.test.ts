@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/receipt/canonical.ts";
@@ -39,11 +40,19 @@ function plain(value: JsonValue): Json {
 }
 
 describe("parseJson", () => {
-  it("reads the written names, even after the engine was misled about them", () => {
-    JSON.parse('{"a":1,"x\\\\":1}');
-    expect(Object.keys(parseJson('{"a":1,"x\\"":1}') as object)).toEqual(["a", 'x"']);
-    expect(Object.keys(parseJson('{"a":1,"x\\u0022":1}') as object)).toEqual(["a", 'x"']);
-    expect(Object.keys(parseJson('{"a":1,"x\\n" \n:1}') as object)).toEqual(["a", "x\n"]);
+  it.each([
+    ["an escaped quotation mark", 'x\\"', 'x"'],
+    ["an escaped quotation mark, spelled as a code", "x\\u0022", 'x"'],
+    ["an escaped line break", "x\\n", "x\n"],
+  ])("reads a name with %s, even after the engine was misled about it", (_, written, name) => {
+    // The engine is misled only where no other name followed this one before, in this process.
+    const first = randomUUID();
+    JSON.parse(`{"${first}":1,"x\\\\":1}`);
+    const texts = [`{"${first}":1,"${written}":1}`, `[": \\\\",{"${first}":"\\"","${written}" \r\n\t:1}]`];
+    for (const text of texts) {
+      const value = parseJson(text);
+      expect(Object.keys((Array.isArray(value) ? value[1] : value) as object)).toEqual([first, name]);
+    }
   });
 
   it("reads back every value with its names and their order, even after the engine was misled", () => {
@@ -96,7 +105,7 @@ describe("parseJson", () => {
       }),
       { numRuns: 20_000 },
     );
-    expect(Math.min(seen.refused, seen.read)).toBeGreaterThan(1000);
+    expect(Math.min(seen.refused, seen.read)).toBeGreaterThan((seen.refused + seen.read) / 20);
   });
 
   it.each([

@@ -11,11 +11,15 @@ import {
   fromBinary,
 } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { type Binding, bindingsOf } from "../../src/contract/bindings.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
-/** The contract of fixture.proto, built by buf beside our own (0.1 s); no generated code. */
-function buildFixture(): FileRegistry {
+/** Names a file with the built fixture. Somebody who loads this module a thousand times builds it once. */
+const builtFile = process.env.STOA_TEST_FIXTURE;
+
+/** Builds the contract of fixture.proto by buf, beside our own (0.1 s). There is no generated code. */
+export function buildFixture(): Buffer {
   const workspace = mkdtempSync(join(tmpdir(), "stoa-fixture-"));
   try {
     mkdirSync(join(workspace, "fixture"));
@@ -23,17 +27,17 @@ function buildFixture(): FileRegistry {
     for (const name of ["proto", "node_modules"]) symlinkSync(join(root, name), join(workspace, name));
     const modules = readFileSync(join(root, "buf.yaml"), "utf8");
     writeFileSync(join(workspace, "buf.yaml"), modules.replace("modules:\n", "modules:\n  - path: fixture\n"));
-    const image = execFileSync(join(root, "node_modules/.bin/buf"), ["build", "fixture", "-o", "-"], {
+    return execFileSync(join(root, "node_modules/.bin/buf"), ["build", "fixture", "-o", "-"], {
       cwd: workspace,
       maxBuffer: 64 * 1024 * 1024,
     });
-    return createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
   } finally {
     rmSync(workspace, { recursive: true });
   }
 }
 
-const registry = buildFixture();
+const built = builtFile === undefined ? buildFixture() : readFileSync(builtFile);
+const registry: FileRegistry = createFileRegistry(fromBinary(FileDescriptorSetSchema, built));
 
 /** A message of the fixture by its name. */
 export function fixtureMessage(name: string): DescMessage {
@@ -45,3 +49,12 @@ export function fixtureMessage(name: string): DescMessage {
 export const EchoService: DescService = registry.getService("fixture.v1.EchoService") as DescService;
 export const BrokenService: DescService = registry.getService("fixture.v1.BrokenService") as DescService;
 export const ContractService: DescService = registry.getService("fixture.v1.ContractService") as DescService;
+
+/** A binding of the fixture's EchoService. */
+export function fixtureBinding(httpMethod: string, template: string): Binding {
+  const found = echoBindings.find((each) => each.httpMethod === httpMethod && each.template === template);
+  if (found === undefined) throw new Error(`The fixture has no ${httpMethod} ${template}.`);
+  return found;
+}
+
+const echoBindings = bindingsOf(EchoService);

@@ -83,14 +83,16 @@ describe("parseJson", () => {
     // Too few for a duplicate key, which we refuse and JSON.parse accepts.
     const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(""));
     let valid = 0;
+    let all = 0;
     fc.assert(
       fc.property(text, (each) => {
         expectAsOracle(each);
+        all++;
         if (oracle(each) !== undefined) valid++;
       }),
       { numRuns: 30_000 },
     );
-    expect(valid).toBeGreaterThan(100);
+    expect(valid).toBeGreaterThan(all / 300);
   });
 
   it("agrees with JSON.parse after one character of a text is changed, removed or added", () => {

@@ -12,15 +12,7 @@ import {
   resumingField,
   splitTarget,
 } from "../../src/transcoding/request.ts";
-import { EchoService } from "../support/fixture.ts";
-
-const fixtureBindings = bindingsOf(EchoService);
-
-function bindingOf(httpMethod: string, template: string): Binding {
-  const found = fixtureBindings.find((each) => each.httpMethod === httpMethod && each.template === template);
-  if (found === undefined) throw new Error(`The fixture has no ${httpMethod} ${template}.`);
-  return found;
-}
+import { fixtureBinding } from "../support/fixture.ts";
 
 /** Reads a request as a server would, from its target and its body. */
 function read(binding: Binding, target: string, body?: string | Buffer): Record<string, unknown> {
@@ -46,14 +38,14 @@ function plain({ rpc }: Binding, message: Message): Record<string, unknown> {
 const badInput = (field: string | undefined, message?: string) =>
   expect.objectContaining({ code: "bad_input", field, ...(message === undefined ? {} : { message }) });
 
-const list = bindingOf("GET", "/v1/things");
-const get = bindingOf("GET", "/v1/things/{name}");
-const search = bindingOf("POST", "/v1/things:search");
-const create = bindingOf("POST", "/v1/things/{name}");
-const putTags = bindingOf("PUT", "/v1/things/{name}/tags");
-const putBook = bindingOf("PUT", "/v1/books/{book.name}");
-const postAuthor = bindingOf("POST", "/v1/books/{book.name}/authors/{book.author.name}");
-const getBook = bindingOf("GET", "/v1/books/{book.name}");
+const list = fixtureBinding("GET", "/v1/things");
+const get = fixtureBinding("GET", "/v1/things/{name}");
+const search = fixtureBinding("POST", "/v1/things:search");
+const create = fixtureBinding("POST", "/v1/things/{name}");
+const putTags = fixtureBinding("PUT", "/v1/things/{name}/tags");
+const putBook = fixtureBinding("PUT", "/v1/books/{book.name}");
+const postAuthor = fixtureBinding("POST", "/v1/books/{book.name}/authors/{book.author.name}");
+const getBook = fixtureBinding("GET", "/v1/books/{book.name}");
 
 describe("splitTarget", () => {
   it.each([
@@ -231,89 +223,6 @@ describe("isQueryField", () => {
     [getBook, "name", true],
   ])("$0.template: %s", (binding, name, expected) => {
     expect(isQueryField(binding, name)).toBe(expected);
-  });
-});
-
-describe("warnings", () => {
-  /** Reads a request as a server would, and returns its warnings. */
-  function warningsOf(binding: Binding, target: string, body?: string | Buffer): readonly string[] {
-    const { path, query } = splitTarget(target);
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
-    return readRequest(binding, { captured: binding.path.match(path) as never, query, body: bytes }).warnings;
-  }
-  const unknown = (name: string) => `"${name}" is not a member of this request.`;
-
-  it.each<[what: string, binding: Binding, target: string, body: string | undefined]>([
-    [
-      "known members",
-      create,
-      "/v1/things/a",
-      '{"note":"x","number":1,"book":{"title":"y"},"extra":{"any":1},"flag":null}',
-    ],
-    ["known parameters", list, "/v1/things?note=x&book.author.age=1&&tags=a&tags=b", undefined],
-    ["an empty body that is not read", getBook, "/v1/books/a", "{}"],
-    ["a body that is not read and is no object", getBook, "/v1/books/a", "[1]"],
-    ["a body that is not read and no JSON", getBook, "/v1/books/a", "garbage"],
-  ])("none for %s", (_what, binding, target, body) => {
-    expect(warningsOf(binding, target, body)).toEqual([]);
-  });
-
-  it("for members that do not exist, at any depth, in their order", () => {
-    const body = '{"zzz":1,"book":{"zz":1,"author":{"zzz":null}},"books":[{},{"zzzz":{}}],"labels":{"a":"b"}}';
-    expect(warningsOf(create, "/v1/things/a", body)).toEqual(
-      ["book.author.zzz", "book.zz", "books[1].zzzz", "zzz"].map(unknown),
-    );
-  });
-
-  it.each([
-    ["noet", "note"],
-    ["Note", "note"],
-    ["notes", "note"],
-    ["numbr", "number"],
-    ["nmuber", "number"],
-    ["a-number", "number"],
-  ])("that name the member whose name is nearly %s", (name, meant) => {
-    const expected = `"${name}" is not a member of this request; did you mean "${meant}"?`;
-    expect(warningsOf(create, "/v1/things/a", JSON.stringify({ [name]: 1 }))).toEqual([expected]);
-  });
-
-  it.each(["t", "xyz", "nt", "numerals", "__proto__", "toString"])("that name nothing for %s", (name) => {
-    expect(warningsOf(create, "/v1/things/a", `{${JSON.stringify(name)}:1}`)).toEqual([unknown(name)]);
-  });
-
-  it("that name the parameter, and not a member that no parameter sets", () => {
-    expect(warningsOf(list, "/v1/things?noet=1&boks=1&%zz=1")).toEqual([
-      '"noet" is not a parameter of this request; did you mean "note"?',
-      '"boks" is not a parameter of this request.',
-    ]);
-  });
-
-  it("for what is in the wrong place", () => {
-    expect(warningsOf(create, "/v1/things/a?number=1&x=1", '{"name":"b"}')).toEqual([
-      '"name" is given by the path.',
-      '"number" belongs in the body, not in the query.',
-      '"x" is not a parameter of this request.',
-    ]);
-    expect(warningsOf(get, "/v1/things/a?name=b")).toEqual(['"name" is given by the path.']);
-    expect(warningsOf(get, "/v1/things/a", '{"note":1,"name":"b","noet":1}')).toEqual([
-      '"note" belongs in the query, not in the body.',
-      '"name" is given by the path.',
-      '"noet" is not a member of this request; did you mean "note"?',
-    ]);
-  });
-
-  it("are at most 8, each once, and their names have at most 64 characters", () => {
-    const many = Array.from({ length: 4_900 }, (_, index) => [`z${index}`, [{}]]);
-    expect(warningsOf(create, "/v1/things/a", JSON.stringify(Object.fromEntries(many)))).toHaveLength(8);
-    const books = JSON.stringify({ books: Array.from({ length: 3_000 }, () => ({ zzz: 1 })) });
-    expect(warningsOf(create, "/v1/things/a", books)).toHaveLength(8);
-    const query = many.map(([name]) => name).join("&");
-    expect(warningsOf(list, `/v1/things?${query}`)).toHaveLength(8);
-    expect(warningsOf(list, "/v1/things?zzz=1&zzz=2")).toHaveLength(1);
-    const [warning] = warningsOf(create, "/v1/things/a", JSON.stringify({ ["\u{1f600}".repeat(60_000)]: 1 }));
-    expect(warning).toBe(unknown("\u{1f600}".repeat(64)));
-    const [quoted] = warningsOf(create, "/v1/things/a", '{"a\\"\\n\\ud800":1}');
-    expect(quoted).toBe('"a\\"\\n\\ud800" is not a member of this request.');
   });
 });
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { CommunityService, ListCommunityPostsRequestSchema } from "../../gen/stoa/v1/community_service_pb.js";
 import { FeedSort } from "../../gen/stoa/v1/feed_pb.js";
 import { ListPostsRequestSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { type Binding, bindingsOf } from "../../src/contract/bindings.ts";
+import { bindingsOf } from "../../src/contract/bindings.ts";
 import { type QueryParameter, readUrlFields } from "../../src/transcoding/url-fields.ts";
-import { EchoService } from "../support/fixture.ts";
+import { fixtureBinding } from "../support/fixture.ts";
 
 const bindingOf = (service: typeof PostService | typeof CommunityService, name: string) => {
   const binding = bindingsOf(service).find(({ rpc }) => rpc.name === name);
@@ -78,10 +78,8 @@ describe("the fields of a URL", () => {
   });
 
   it("may be in nested messages, and lists", () => {
-    const template = "/v1/books/{book.name}";
-    const binding = bindingsOf(EchoService).find((each) => each.httpMethod === "GET" && each.template === template);
-    const { rpc } = binding as Binding;
-    const message = readUrlFields(rpc.input, binding as Binding, {
+    const binding = fixtureBinding("GET", "/v1/books/{book.name}");
+    const message = readUrlFields(binding.rpc.input, binding, {
       path: { "book.name": "b%20c" },
       query: [
         ["book.author.age", "7"],

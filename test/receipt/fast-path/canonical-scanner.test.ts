@@ -76,7 +76,7 @@ describe("CanonicalScanner.value", () => {
       }),
       { numRuns: 30_000 },
     );
-    expect(Math.min(seen.passed, seen.other)).toBeGreaterThan(500);
+    expect(Math.min(seen.passed, seen.other)).toBeGreaterThan((seen.passed + seen.other) / 60);
   });
 
   it("accepts exactly the canonical spellings of short numbers", () => {

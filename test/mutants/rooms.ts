@@ -1,0 +1,70 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+interface Room {
+  /** Patterns of its files. */
+  readonly mutate: readonly string[];
+  /** Patterns of the tests that run against each of its mutants. They need no database. */
+  readonly tests: readonly string[];
+  /** The tests of files that have not just a test of their own name. */
+  readonly testedBy?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The rooms without input, output or state, by their folder in src. */
+export const rooms: Readonly<Record<string, Room>> = {
+  receipt: { mutate: ["src/receipt/**/*.ts"], tests: ["test/receipt/**/*.test.ts"] },
+  "rate-limits": {
+    mutate: ["src/rate-limits/*.ts"],
+    tests: ["test/rate-limits/{gcra,local-limit,new-agents,pace,quota,rate-limiter,recent-map}.test.ts"],
+  },
+  transcoding: {
+    mutate: ["src/transcoding/*.ts"],
+    tests: ["test/transcoding/**/*.test.ts", "test/contract/**/*.test.ts"],
+    testedBy: {
+      decode: ["codec", "messages", "depth"],
+      encode: ["codec"],
+      scalars: ["codec", "messages"],
+      input: ["request"],
+      request: ["request", "ignored-input"],
+      "well-known": ["well-known", "codec", "messages", "url-fields"],
+    },
+  },
+  contract: {
+    mutate: ["src/contract/*.ts"],
+    tests: ["test/contract/**/*.test.ts", "test/transcoding/**/*.test.ts"],
+  },
+  idempotency: {
+    mutate: ["src/idempotency/fingerprint.ts"],
+    tests: ["test/idempotency/fingerprint.test.ts"],
+  },
+  board: {
+    mutate: ["src/board/cursors.ts", ...["cursor", "query", "tokens"].map((file) => `src/board/search/${file}.ts`)],
+    tests: ["test/board/cursors.test.ts", "test/board/search/{cursor,query,tokens}.test.ts"],
+  },
+  markdown: { mutate: ["src/markdown/*.ts"], tests: ["test/markdown/*.test.ts"] },
+};
+
+/** Nothing but words and numbers. test/docs and test/config compare them with what is promised. */
+const tables = ["!src/contract/error-texts.ts", "!src/rate-limits/stream-limits.ts"];
+
+/**
+ * Finds what to mutate and which tests to run: for a room all its tests, for a file its own test if it has one.
+ * @param places such as receipt, receipt/parse or receipt/parse:20-40; none means all rooms
+ */
+export function select(places: readonly string[]): Room {
+  const chosen = (places.length > 0 ? places : Object.keys(rooms)).map((place): Room => {
+    const [folder = "", file] = place.split(/\/(.*)/);
+    const room = rooms[folder];
+    if (room === undefined) throw new Error(`There is no room ${folder}. There are ${Object.keys(rooms).join(", ")}.`);
+    if (file === undefined) return room;
+    const [name, lines] = file.split(":");
+    const own = (room.testedBy?.[name ?? ""] ?? [name]).map((test) => `test/${folder}/${test}.test.ts`);
+    const tests = own.filter((test) => existsSync(fileURLToPath(new URL(`../../${test}`, import.meta.url))));
+    return {
+      mutate: [`src/${folder}/${name}.ts${lines === undefined ? "" : `:${lines}`}`],
+      tests: tests.length > 0 ? tests : room.tests,
+    };
+  });
+  const union = (key: "mutate" | "tests") => [...new Set(chosen.flatMap((room) => room[key]))];
+  return { mutate: [...union("mutate"), ...tables], tests: union("tests") };
+}
