@@ -12,7 +12,11 @@ interface Room {
 
 /** The rooms without input, output or state, by their folder in src. */
 export const rooms: Readonly<Record<string, Room>> = {
-  receipt: { mutate: ["src/receipt/**/*.ts"], tests: ["test/receipt/**/*.test.ts"] },
+  receipt: {
+    mutate: ["src/receipt/**/*.ts"],
+    tests: ["test/receipt/**/*.test.ts"],
+    testedBy: { verify: ["findings", "verify"] },
+  },
   "rate-limits": {
     mutate: ["src/rate-limits/*.ts"],
     tests: ["test/rate-limits/{gcra,local-limit,new-agents,pace,quota,rate-limiter,recent-map}.test.ts"],
