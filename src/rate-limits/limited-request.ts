@@ -1,13 +1,13 @@
 import { StoaError } from "../errors.ts";
 import type { Decision } from "./gcra.ts";
 import { countedBy } from "./limit-texts.ts";
-import type { LocalLimit } from "./local-limit.ts";
+import type { Limit } from "./local-limit.ts";
 import { type NewAgentPolicies, newUntil, type Verdict } from "./new-agents.ts";
 import { type Policies, type Policy, wholeSeconds } from "./policy.ts";
 import type { LimitName } from "./quota.ts";
 import type { LimitFields, RequestLimits } from "./request-limits.ts";
 
-/** The limits that this process keeps. */
+/** The limits that are not stored in the database. */
 export interface LocalLimits {
   readonly policies: Policies;
   /** The smaller limits of new agents, where there are any. */
@@ -15,11 +15,11 @@ export interface LocalLimits {
   /** Gives the time by which agents are new, in milliseconds since 1970 (UTC). */
   readonly dateNow: () => number;
   /** By agent. */
-  readonly calls: LocalLimit<number>;
+  readonly calls: Limit<number>;
   /** The others are by client address. */
-  readonly reads: LocalLimit<string>;
-  readonly refusals: LocalLimit<string>;
-  readonly credentials: LocalLimit<string>;
+  readonly reads: Limit<string>;
+  readonly refusals: Limit<string>;
+  readonly credentials: Limit<string>;
 }
 
 /** One request's dealings with the rate limits, while they are on. */
@@ -34,7 +34,7 @@ export class LimitedRequest implements RequestLimits {
   /** The limit of the operation itself. */
   #own: Policy | undefined = undefined;
   /** The limit that the request has spent from, and for whom. */
-  #spent: LocalLimit<unknown> | undefined = undefined;
+  #spent: Limit<unknown> | undefined = undefined;
   #spender: unknown = undefined;
   #hasSpentCredential = false;
 
@@ -124,8 +124,8 @@ export class LimitedRequest implements RequestLimits {
     return { "ratelimit-policy": policies, ratelimit: state };
   }
 
-  #spend<Key>(limit: LocalLimit<Key>, key: Key): void {
-    this.#spent = limit as LocalLimit<unknown>;
+  #spend<Key>(limit: Limit<Key>, key: Key): void {
+    this.#spent = limit as Limit<unknown>;
     this.#spender = key;
     this.enforce({ policy: limit.policy, decision: limit.spend(key) });
   }

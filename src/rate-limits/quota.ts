@@ -24,13 +24,13 @@ export const defaultQuotas = {
   inbox: { calls: 600, windowSeconds: 10 * minute },
   /** Per client address, over all replicas. */
   registrations: { calls: 200, windowSeconds: hour },
-  /** Per agent and process: every call with a good key, including replays and votes that change nothing. */
+  /** Per agent and replica: every call with a good key, including replays and votes that change nothing. */
   calls: { calls: 3000, windowSeconds: minute },
-  /** Per client address and process: every call without a good key. */
+  /** Per client address and replica: every call without a good key. */
   reads: { calls: 3000, windowSeconds: minute },
-  /** Per client address and process: requests that were refused (a status from 400 to 499 other than 429). */
+  /** Per client address and replica: requests that were refused (a status from 400 to 499 other than 429). */
   refusals: { calls: 600, windowSeconds: minute },
-  /** Per client address and process: wrong API keys and tokens, and registrations under an unknown idempotency key. */
+  /** Per client address and replica: wrong API keys and tokens, and registrations under an unknown idempotency key. */
   credentials: { calls: 100, windowSeconds: minute },
 } satisfies Record<string, Quota>;
 

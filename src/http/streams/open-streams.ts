@@ -2,9 +2,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { RequestContext } from "../../calls/context.ts";
 import { StoaError } from "../../errors.ts";
 import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
+import { LocalStreamSlots, type StreamSlots } from "../../rate-limits/stream-slots.ts";
 import type { ClientAddresses } from "../admission/client-address.ts";
 import type { Overload } from "../admission/overload.ts";
-import { Counts } from "./counts.ts";
 import { connectionOf, cut, isClosed } from "./exchange.ts";
 
 interface OpenStream {
@@ -35,13 +35,19 @@ export class OpenStreams {
   readonly #overload: Pick<Overload, "check">;
   /** Oldest first. */
   readonly #open = new Set<OpenStream>();
-  readonly #byAddress = new Counts<string>();
-  readonly #byAgent = new Counts<number>();
+  readonly #slots: StreamSlots;
   /** Entries last as long as their connection. */
   readonly #byConnection = new Map<object, Set<OpenStream>>();
 
-  constructor(limits: StreamLimits, addresses: ClientAddresses, overload: Pick<Overload, "check">) {
+  /** @param slots by default counts the streams of this process alone */
+  constructor(
+    limits: StreamLimits,
+    addresses: ClientAddresses,
+    overload: Pick<Overload, "check">,
+    slots: StreamSlots = new LocalStreamSlots(limits),
+  ) {
     this.#limits = limits;
+    this.#slots = slots;
     this.#addresses = addresses;
     this.#overload = overload;
   }
@@ -76,15 +82,13 @@ export class OpenStreams {
     }
     const address = agent === undefined ? this.#addresses.untrusted(request) : undefined;
     const isCounted = agent === undefined && !this.#addresses.isProxied(request);
-    this.#check(agent, address, isCounted ? countWithoutAgent(streams) : 0);
+    this.#take(agent, address, isCounted ? countWithoutAgent(streams) : 0);
 
     const { maxMs } = this.#limits;
     const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
     const open: OpenStream = { context, abort, agent, address, timer, isEnding: false };
     this.#open.add(open);
     streams.add(open);
-    if (agent !== undefined) this.#byAgent.add(agent);
-    if (address !== undefined) this.#byAddress.add(address);
     context.onEnd(() => this.#remove(open, streams));
   }
 
@@ -97,13 +101,15 @@ export class OpenStreams {
     for (const stream of costliest.slice(0, count)) this.#end(stream, shortOfMemory());
   }
 
-  #check(agent: number | undefined, address: string | undefined, onConnection: number): void {
-    const { total, perConnection, perAddress, perAgent } = this.#limits;
-    if (agent !== undefined && this.#byAgent.of(agent) >= perAgent) throw tooMany("of this agent", perAgent);
+  /** Takes a slot, or throws. */
+  #take(agent: number | undefined, address: string | undefined, onConnection: number): void {
+    const { perConnection, perAddress, perAgent } = this.#limits;
+    // Streams of an agent do not count for their connection.
     if (onConnection >= perConnection) throw tooMany("on this connection", perConnection);
-    if (address !== undefined && this.#byAddress.of(address) >= perAddress)
-      throw tooMany("from this address", perAddress);
-    if (this.#open.size >= total) {
+    const full = this.#slots.take(agent, address);
+    if (full === "perAgent") throw tooMany("of this agent", perAgent);
+    if (full === "perAddress") throw tooMany("from this address", perAddress);
+    if (full === "total") {
       throw new StoaError("unavailable", "The service has too many open streams.", { retryAfterSeconds });
     }
   }
@@ -119,8 +125,7 @@ export class OpenStreams {
     if (!this.#open.delete(stream)) return;
     clearTimeout(stream.timer);
     onConnection.delete(stream);
-    if (stream.agent !== undefined) this.#byAgent.remove(stream.agent);
-    if (stream.address !== undefined) this.#byAddress.remove(stream.address);
+    this.#slots.release(stream.agent, stream.address);
   }
 }
 
