@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from "fastify";
 import { toErrorBody } from "../../calls/error-mapping.ts";
 import type { MetricsConfig } from "../../config/config.ts";
 import { errorStatus, notFound, StoaError } from "../../errors.ts";
-import type { Metrics } from "./metrics.ts";
+import type { MetricsText } from "./metrics.ts";
 
 /** Few clients ask, and a reply has some 20 KB. Slow clients are cut, and further ones wait. Times are in milliseconds. */
 const timeoutMs = 5_000;
@@ -16,7 +16,7 @@ export class MetricsListener {
   /** The address of the metrics, such as http://127.0.0.1:9464/metrics. */
   readonly url: string;
   readonly #server: http.Server;
-  #metrics: Metrics | undefined;
+  #metrics: MetricsText | undefined;
 
   /**
    * Starts to listen; `show` adds the metrics later. A default port that is in use is not an error, because two services may
@@ -59,7 +59,7 @@ export class MetricsListener {
   }
 
   /** Answers with these metrics from now on. */
-  show(metrics: Metrics): void {
+  show(metrics: MetricsText): void {
     this.#metrics = metrics;
   }
 

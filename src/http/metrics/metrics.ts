@@ -1,6 +1,14 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from "prom-client";
 import type { Outcome } from "../../calls/context.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { withTimeout } from "../../timing/wait.ts";
@@ -11,6 +19,8 @@ export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> 
 interface Gauged<Value> {
   name: string;
   help: string;
+  /** What the values of several processes become; by default their sum. */
+  aggregator?: "sum" | "max";
   /** Undefined while the value is unknown. It is also unknown if `read` throws or takes over a second. */
   read(): Value | undefined | Promise<Value | undefined>;
 }
@@ -29,6 +39,9 @@ const readTimeoutMs = 1_000;
 /** In seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** A metric with its values, as plain data. */
+export type MetricValues = MetricObjectWithValues<MetricValue<string>>;
+
 let processRegistry: Registry | undefined;
 
 /** The metrics of the process. All servers in it share them, and they are collected until it ends. */
@@ -45,8 +58,14 @@ interface Series {
   count: number;
 }
 
-/** The metrics in the text format of Prometheus. Labels come only from the contract and from closed sets. */
-export class Metrics {
+/** Metrics in the text format of Prometheus. */
+export interface MetricsText {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+/** The metrics of this process. Labels come only from the contract and from closed sets. */
+export class Metrics implements MetricsText {
   readonly contentType: string;
   readonly #registry = new Registry();
   readonly #series = new Map<string, Series>();
@@ -81,12 +100,13 @@ export class Metrics {
       registers,
     });
     for (const source of gauges) {
-      const { name, help } = source;
+      const { name, help, aggregator = "sum" } = source;
       const label = "label" in source ? source.label : undefined;
       let running: Promise<GaugeValue> | undefined;
       new Gauge({
         name,
         help,
+        aggregator,
         labelNames: label === undefined ? [] : [label],
         registers,
         async collect() {
@@ -127,6 +147,12 @@ export class Metrics {
       this.#running = undefined;
     });
     return this.#running;
+  }
+
+  /** All metrics as values, for `MergedMetrics`. */
+  async values(): Promise<MetricValues[]> {
+    const registries = [this.#registry, processMetrics()];
+    return (await Promise.all(registries.map((each) => each.getMetricsAsJSON()))).flat();
   }
 
   async #read(): Promise<string> {

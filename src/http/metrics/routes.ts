@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
 import { admitVisit } from "../admission/hooks.ts";
-import type { Metrics } from "./metrics.ts";
+import type { MetricsText } from "./metrics.ts";
 
 /**
  * Adds /metrics to the public port, for clients that show the token. The right token is accepted whatever its address has
@@ -11,7 +11,7 @@ import type { Metrics } from "./metrics.ts";
  */
 export function addMetricsRoute(
   app: FastifyInstance,
-  { metrics, token, admission }: { metrics: Metrics; token: string; admission: Admission },
+  { metrics, token, admission }: { metrics: MetricsText; token: string; admission: Admission },
 ): void {
   // Digests have one length and are compared in constant time, so that a reply does not show how close a guess is.
   const digest = (text: string) => hash("sha256", text, "buffer");
