@@ -23,6 +23,7 @@ export const layers: Record<string, string> = {
   markdown: "",
   "rate-limits": "errors timing",
   process: "",
+  workers: "timing rate-limits",
   config: "rate-limits",
   // The contract, and the conversion between REST and its messages.
   contract: "errors gen protobuf",
@@ -58,8 +59,9 @@ export const layers: Record<string, string> = {
   cli: "client receipt",
   // The composition of all layers, and the operator's commands.
   operator: "errors process config receipt store private-database board ledger cli timing",
-  app: "errors timing warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs mcp fastify",
+  app: "errors timing warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs mcp workers fastify",
   main: "config app",
+  worker: "app",
 };
 
 /** The layers that import no package and no module of Node.js: they are pure, and some run in browsers. */
@@ -95,7 +97,7 @@ function filesOf(layer: string): string[] {
 }
 
 function isFile(layer: string): boolean {
-  return ["errors", "warnings", "main"].includes(layer);
+  return ["errors", "warnings", "main", "worker"].includes(layer);
 }
 
 function deniedTo(layer: string, allowed: readonly string[]): string[] {

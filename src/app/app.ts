@@ -7,6 +7,7 @@ import { Warnings } from "../warnings.ts";
 import { startBackgroundWork } from "./background.ts";
 import { startClock } from "./clock.ts";
 import { openDatabase } from "./database.ts";
+import { gaugesOf } from "./gauges.ts";
 import { openLedger } from "./ledger.ts";
 import { openListeners } from "./listeners.ts";
 import { logSettings, openLog } from "./log.ts";
@@ -14,25 +15,15 @@ import type { Overrides } from "./overrides.ts";
 import { watchDatabase } from "./readiness.ts";
 import { createStoaServer } from "./server.ts";
 import { Shutdown } from "./shutdown.ts";
-import type { Startup } from "./startup.ts";
+import type { App, Startup } from "./startup.ts";
+import { composeSupervisor } from "./supervisor.ts";
 
 export { openLog } from "./log.ts";
 export type { Overrides } from "./overrides.ts";
+export type { App } from "./startup.ts";
 
 /** How long a start that was given up may take to end by itself, in milliseconds. */
 const abortedStartTimeoutMs = 3_000;
-
-export interface App {
-  /** The address of the service, such as http://127.0.0.1:8080. */
-  readonly url: string;
-  /** The address of the metrics; undefined where they have no port of their own. */
-  readonly metricsUrl: string | undefined;
-  /**
-   * Stops the service: running calls finish within the drain time, then connections, pool and private server end. Resolves
-   * within the drain time and 9 s, even if something does not answer.
-   */
-  close(): Promise<void>;
-}
 
 /**
  * Starts the service.
@@ -44,7 +35,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   const shutdown = new Shutdown((message) => log.warn(message), overrides.signal);
   const startup = { config, overrides, log, shutdown, warnings: new Warnings(), sealChecks: new SealChecks() };
   try {
-    return await orAborted(compose(startup), shutdown.signal);
+    const composed = config.workers === 1 ? compose(startup) : composeSupervisor(startup);
+    return await orAborted(composed, shutdown.signal);
   } catch (error) {
     // A start that was given up has used this much of the time for the stop.
     await shutdown.run(shutdown.signal.aborted ? -abortedStartTimeoutMs : 0);
@@ -62,7 +54,10 @@ async function compose(startup: Startup): Promise<App> {
   const board = new Board(database.db, times.now, times.expiryNow);
   const ledger = await openLedger(startup, database.db, times.now);
   watchDatabase(startup, database, ledger);
-  const gauges = startBackgroundWork(startup, { board, ledger, now: times.now });
+  const gauges = [
+    ...gaugesOf(ledger, database.db, startup.warnings, database.space),
+    ...startBackgroundWork(startup, { board, ledger, now: times.now }),
+  ];
   const siteUrl = config.siteUrl ?? url;
   const server = await createStoaServer(startup, { database, board, ledger, times, siteUrl, gauges });
   shutdown.signal.throwIfAborted();

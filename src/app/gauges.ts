@@ -4,15 +4,9 @@ import type { Database } from "../store/database/database.ts";
 import type { FreeSpace } from "../store/database/free-space.ts";
 import type { Warnings } from "../warnings.ts";
 
-/** What the metrics tell of the ledger, the database and the warnings. */
-export function gaugesOf(
-  ledger: Ledger,
-  db: Database,
-  warnings: Warnings,
-  space: FreeSpace | undefined,
-): GaugeSource[] {
+/** What the metrics tell of every process: its connections to the database, and its verifications. */
+export function gaugesOfProcess(ledger: Ledger, db: Database): GaugeSource[] {
   return [
-    // This comes first: a gauge that asks the database would count itself.
     {
       name: "stoa_database_connections_in_use",
       help: "Connections that a call uses.",
@@ -23,16 +17,30 @@ export function gaugesOf(
       help: "Calls that wait for a connection.",
       read: () => db.load.waiting,
     },
+    {
+      name: "stoa_ledger_verified_timestamp_seconds",
+      help: "When this process last verified the whole ledger, or found that it does not verify; NaN before.",
+      aggregator: "max",
+      read: () => ledger.verifier.verifiedAt && ledger.verifier.verifiedAt / 1000,
+    },
+  ];
+}
+
+/** What the metrics tell of the ledger, the database and the warnings. */
+export function gaugesOf(
+  ledger: Ledger,
+  db: Database,
+  warnings: Warnings,
+  space: FreeSpace | undefined,
+): GaugeSource[] {
+  return [
+    // This comes first: a gauge that asks the database would count itself.
+    ...gaugesOfProcess(ledger, db),
     { name: "stoa_ledger_head_seq", help: "The seq of the newest receipt.", read: () => ledger.receipts.headSeq() },
     {
       name: "stoa_ledger_alarm",
       help: "1 after a verification of the ledger fails, until a verification of the whole ledger succeeds; else 0.",
       read: () => (ledger.verifier.alarm.text === undefined ? 0 : 1),
-    },
-    {
-      name: "stoa_ledger_verified_timestamp_seconds",
-      help: "When this process last verified the whole ledger, or found that it does not verify; NaN before.",
-      read: () => ledger.verifier.verifiedAt && ledger.verifier.verifiedAt / 1000,
     },
     {
       name: "stoa_warning",

@@ -12,32 +12,42 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { addMcpRoutes } from "../mcp/routes.ts";
 import { createNewAgentPolicies } from "../rate-limits/new-agents.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
-import { createRateLimiter } from "../rate-limits/rate-limiter.ts";
+import { createRateLimiter, type LimitFactory } from "../rate-limits/rate-limiter.ts";
 import { createServiceTable } from "../services/table.ts";
 import { Site } from "../site/site.ts";
 import type { ServiceTimes } from "./clock.ts";
 import type { ServiceDatabase } from "./database.ts";
-import { gaugesOf } from "./gauges.ts";
 import type { Overrides } from "./overrides.ts";
 import { checkReady } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
 
+/** What workers share. */
+export interface Sharing extends Pick<ServerOptions, "slots" | "shownMetrics"> {
+  limitOf: LimitFactory;
+  port: Pick<ServerOptions["port"], "bodies" | "connections">;
+}
+
 /** The parts of the service that answer requests. */
 export interface ServedParts {
-  database: ServiceDatabase;
+  database: Pick<ServiceDatabase, "db">;
   board: Board;
   ledger: Ledger;
   times: ServiceTimes;
   /** The public root address. */
   siteUrl: string;
-  /** The metrics of the background work. */
+  /** Metrics besides those of requests. */
   gauges: GaugeSource[];
+  /** What the operator should know; by default the warnings of this process. */
+  warning?: () => string | undefined;
+  /** In a worker: what all workers share, and its part of the budgets. */
+  sharing?: Sharing | undefined;
 }
 
 /** Creates the server: API, pages, documents, health and metrics. It does not listen yet. */
 export async function createStoaServer(startup: Startup, parts: ServedParts): Promise<Server> {
   const { config, overrides, log, shutdown, warnings } = startup;
-  const { database, board, ledger, times } = parts;
+  const { database, board, ledger, times, sharing } = parts;
+  const warning = parts.warning ?? (() => warnings.text);
   const siteUrl = () => parts.siteUrl;
   const { rateLimits, registration } = config;
   const policies = rateLimits && createPolicies(rateLimits);
@@ -74,20 +84,22 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     isSecure: parts.siteUrl.startsWith("https://"),
     log,
     logAddresses: config.logAddresses,
-    limiter: createRateLimiter(policies, times.even, { policies: newAgentPolicies, now: times.now }),
+    limiter: createRateLimiter(policies, times.even, { policies: newAgentPolicies, now: times.now }, sharing?.limitOf),
     streams: config.streams,
+    slots: sharing?.slots,
     overload: config.overload,
     memory: overrides.memory,
     trustProxy: config.trustProxy,
     shutdown: shutdown.signal,
     checkReady: async (signal) => {
       await checkReady(database.db, ledger, signal);
-      return warnings.text;
+      return warning();
     },
-    gauges: [...gaugesOf(ledger, database.db, warnings, database.space), ...parts.gauges],
+    gauges: parts.gauges,
     metricsToken: config.metrics.token,
+    shownMetrics: sharing?.shownMetrics,
     heartbeatMs: overrides.heartbeatMs,
-    port: portOptions(config, overrides),
+    port: { ...portOptions(config, overrides), ...sharing?.port },
   });
   shutdown.push(() => server.close(), "connections of clients");
   return server;

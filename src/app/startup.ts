@@ -17,3 +17,16 @@ export interface Startup {
   /** Each step adds what may forbid sealing. */
   readonly sealChecks: SealChecks;
 }
+
+/** The service, running. */
+export interface App {
+  /** The address of the service, such as http://127.0.0.1:8080. */
+  readonly url: string;
+  /** The address of the metrics; undefined where they have no port of their own. */
+  readonly metricsUrl: string | undefined;
+  /**
+   * Stops the service: running calls finish within the drain time, then connections, pool and private server end. Resolves
+   * within the drain time and 9 s, even if something does not answer.
+   */
+  close(): Promise<void>;
+}

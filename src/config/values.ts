@@ -1,4 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
+import { availableParallelism } from "node:os";
+
+const maxWorkers = 64;
 
 /*
  * Parsers for the values of settings. Each throws an Error whose message continues a sentence that begins with the name of
@@ -25,6 +28,16 @@ export function integerBetween(min: number, max: number) {
     }
     return value;
   };
+}
+
+/** Reads how many processes serve: a number, or `auto` for one on each core that this process may use. */
+export function parseWorkers(text: string): number {
+  if (text === "auto") return Math.min(availableParallelism(), maxWorkers);
+  try {
+    return integerBetween(1, maxWorkers)(text);
+  } catch (error) {
+    throw new Error(`must be auto, or ${(error as Error).message.replace(/^must be /, "")}`);
+  }
 }
 
 /** Accepts the word `off`, or what `parse` accepts. */

@@ -15,6 +15,7 @@ import { badInput, errorStatus, StoaError } from "../errors.ts";
 import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
 import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
 import type { StreamLimits } from "../rate-limits/stream-limits.ts";
+import type { StreamSlots } from "../rate-limits/stream-slots.ts";
 import { Admission } from "./admission/admission.ts";
 import { ClientAddresses } from "./admission/client-address.ts";
 import { addAdmission, admitVisit } from "./admission/hooks.ts";
@@ -28,7 +29,7 @@ import { createToolServices } from "./grpc/tools.ts";
 import { WatchReplies } from "./grpc/watch-replies.ts";
 import { type CheckReady, Readiness } from "./health/readiness.ts";
 import { addHealthRoutes } from "./health/routes.ts";
-import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
+import { type GaugeSource, Metrics, type MetricsText } from "./metrics/metrics.ts";
 import { addMetricsRoute } from "./metrics/routes.ts";
 import { Port, type PortOptions } from "./port/port.ts";
 import { compressLargeReplies, minCompressed } from "./replies/compression.ts";
@@ -53,6 +54,8 @@ export interface ServerOptions {
   limiter: RateLimiter;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
+  /** Counts the streams; by default those of this process alone. */
+  slots?: StreamSlots | undefined;
   /** The memory use above which new work is refused. */
   overload: OverloadLimits;
   /** Reads the use of memory; by default that of this process. */
@@ -61,6 +64,8 @@ export interface ServerOptions {
   trustProxy: readonly string[];
   /** The bearer token for /metrics on this port; without it there is no such address. */
   metricsToken?: string | undefined;
+  /** What /metrics on this port shows; by default the metrics of this process. */
+  shownMetrics?: MetricsText | undefined;
   log: FastifyBaseLogger;
   logAddresses: LogAddresses;
   /** Further metrics besides those of requests. */
@@ -70,10 +75,15 @@ export interface ServerOptions {
   port: Omit<PortOptions, "clientErrorReply" | "tooManyReply">;
 }
 
+/** Serves the connections that another process accepts. */
+export type ConnectionTaker = Pick<Port, "take" | "closeIdle">;
+
 export interface Server {
   readonly metrics: Metrics;
   /** Starts to listen and returns the port. */
   listen(address: { host: string; port: number }): Promise<number>;
+  /** Starts to serve the connections that another process accepts, instead of listening. */
+  join(): Promise<ConnectionTaker>;
   /**
    * To be called once `shutdown` has aborted. Running calls finish within the drain time, and open connections are told to
    * close.
@@ -93,10 +103,12 @@ export async function createServer({
   shutdown,
   limiter,
   streams: streamLimits,
+  slots,
   overload: overloadLimits,
   memory,
   trustProxy,
   metricsToken,
+  shownMetrics,
   log,
   logAddresses,
   gauges = [],
@@ -139,7 +151,7 @@ export async function createServer({
   );
   const overload = new Overload({ limits: overloadLimits, log, probe: memory, onLasting: () => streams.shed() });
   const admission = new Admission({ limiter, addresses, table, overload });
-  const streams = new OpenStreams(streamLimits, addresses, overload);
+  const streams = new OpenStreams(streamLimits, addresses, overload, slots);
   const metrics = new Metrics([...table.services, ...tools], [...gauges, ...loadGauges(streams, overload)]);
   const watchReplies = new WatchReplies(app);
   const methods = new RouteMethods(app);
@@ -163,7 +175,8 @@ export async function createServer({
     shutdown.throwIfAborted();
     return readiness.check();
   });
-  if (metricsToken !== undefined) addMetricsRoute(app, { metrics, token: metricsToken, admission });
+  if (metricsToken !== undefined)
+    addMetricsRoute(app, { metrics: shownMetrics ?? metrics, token: metricsToken, admission });
   const drain = async () => {
     overload.stop();
     await watchReplies.ended();
@@ -176,6 +189,11 @@ export async function createServer({
     async listen(address) {
       await app.listen(address);
       return (app.server.address() as { port: number }).port;
+    },
+    async join() {
+      await app.ready();
+      port.begin();
+      return port;
     },
     close() {
       // Not in a hook of Fastify, which limits hooks to the time that a plugin may take to load.
@@ -191,6 +209,7 @@ function loadGauges(streams: OpenStreams, overload: Overload): GaugeSource[] {
     {
       name: "stoa_overload",
       help: "1 while the process is short of memory and refuses new work; else 0.",
+      aggregator: "max",
       read: () => (overload.isActive ? 1 : 0),
     },
   ];

@@ -36,7 +36,15 @@ export function refuseUnparsable(_error: Error, status: number, headers: Record<
 /** The answer to a client that has too many connections open, or that connects when there is no room for another. */
 export function refuseConnection() {
   const message = "There are too many connections, from this address or in total; close some, or try again.";
-  const error = new StoaError("rate_limited", message, { retryAfterSeconds: 1 });
+  return connectionReply(new StoaError("rate_limited", message, { retryAfterSeconds: 1 }));
+}
+
+/** Makes the reply to a connection that no worker takes. */
+export function refuseUnserved() {
+  return connectionReply(new StoaError("unavailable", "The service is starting.", { retryAfterSeconds: 1 }));
+}
+
+function connectionReply(error: StoaError) {
   const headers = { ...errorHeaders(error), "X-Request-Id": requestIdOf({ headers: {} }) };
-  return { status: errorStatus.rate_limited, body: toErrorBody(error), headers };
+  return { status: errorStatus[error.code], body: toErrorBody(error), headers };
 }

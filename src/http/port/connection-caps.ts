@@ -41,7 +41,7 @@ export class ConnectionCaps {
     const address = countedAddress(remoteAddress);
     const count = this.#counts.get(address) ?? 0;
     if (count >= maxConnectionsPerAddress && !isProxy(remoteAddress)) return false;
-    if (this.#addresses.size >= maxConnections && !this.#closeIdle()) return false;
+    if (this.#addresses.size >= maxConnections && !this.closeIdle()) return false;
     this.#counts.set(address, count + 1);
     this.#addresses.set(socket, address);
     socket.once("close", () => this.#remove(socket));
@@ -57,8 +57,8 @@ export class ConnectionCaps {
     else this.#counts.delete(address);
   }
 
-  /** Closes one of the oldest idle connections, from the address with the most connections. */
-  #closeIdle(): boolean {
+  /** Closes one of the oldest idle connections, from the address with the most connections. @returns whether there is one */
+  closeIdle(): boolean {
     const now = performance.now();
     if (now < this.#searchAt) return false;
     let chosen: Socket | undefined;

@@ -2,7 +2,7 @@ import { Counter, Gauge, type MetricConfiguration, Registry } from "prom-client"
 import { expect, it } from "vitest";
 import { MergedMetrics, type MetricsSource } from "../../../src/http/metrics/merged-metrics.ts";
 
-type Aggregator = MetricConfiguration<string>["aggregator"];
+type Aggregator = NonNullable<MetricConfiguration<string>["aggregator"]>;
 
 /** A process with one metric of each kind. */
 function createSource(values: { counted: number; open: number; verified: number }) {
