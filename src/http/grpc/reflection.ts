@@ -9,6 +9,7 @@ import { requestOf } from "../../calls/context.ts";
 import { StoaError } from "../../errors.ts";
 import { pace } from "../../rate-limits/pacing.ts";
 import { waitFor } from "../../timing/wait.ts";
+import { YieldQueue } from "../../timing/yield-queue.ts";
 import { type Descriptors, withImports } from "./descriptors.ts";
 
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
@@ -16,8 +17,10 @@ type Answer = NonNullable<Response["messageResponse"]>;
 
 /** The maximum number of requests on one stream. */
 const maxRequests = 1_000;
-/** After each so many requests, a stream spends one more call of its caller's limit. */
+/** After each so many requests, a stream spends one more call of its caller's limit, and waits for its turn. */
 const requestsPerCall = 10;
+/** Clients may send all requests of a stream at once. In each turn of the event loop, one stream continues. */
+const turns = new YieldQueue();
 
 export interface ReflectionOptions {
   /** Aborts when the service begins to stop. It ends streams that clients keep open, which would delay the stop. */
@@ -43,7 +46,10 @@ export function createReflectionService(
       const sent = new Set<DescFile>();
       for await (const request of until(signal, requests, idleMs)) {
         if (answered === maxRequests) throw tooManyRequests();
-        if (answered > 0 && answered % requestsPerCall === 0) await pace(limits, signal);
+        if (answered > 0 && answered % requestsPerCall === 0) {
+          await pace(limits, signal);
+          await turns.next();
+        }
         answered += 1;
         const messageResponse = answer(descriptors, request, sent);
         yield { validHost: request.host, originalRequest: request, messageResponse } satisfies Response;

@@ -10,26 +10,14 @@ import {
 import { Descriptors } from "../../../src/http/grpc/descriptors.ts";
 import { createReflectionService } from "../../../src/http/grpc/reflection.ts";
 import { callWithoutLimits } from "../../support/call-context.ts";
+import { countTurns } from "../../support/event-loop.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 
-it("an open stream keeps no answered requests in memory", async () => {
+/** Gives requests to a stream of the service itself. */
+function open(requests: AsyncIterable<ServerReflectionRequest>) {
   const service = createReflectionService(new Descriptors([ServerReflection]), {
     shutdown: new AbortController().signal,
   });
-  const asked: WeakRef<ServerReflectionRequest>[] = [];
-  const total = 40;
-  async function* requests() {
-    for (let number = 0; number < total; number++) {
-      const messageRequest = { case: "listServices", value: "*" } as const;
-      const request = create(ServerReflectionRequestSchema, { host: `host ${number}`, messageRequest });
-      asked.push(new WeakRef(request));
-      yield request;
-    }
-    await turn();
-    collectGarbage();
-    // What is being worked on just now may well be there.
-    expect(asked.filter((each) => each.deref() !== undefined).length).toBeLessThan(4);
-  }
   const context = createHandlerContext({
     service: ServerReflection,
     method: ServerReflection.method.serverReflectionInfo,
@@ -38,10 +26,50 @@ it("an open stream keeps no answered requests in memory", async () => {
     url: "http://127.0.0.1/",
     contextValues: callWithoutLimits(),
   });
+  return service.serverReflectionInfo(requests, context);
+}
+
+function requestNumber(number: number): ServerReflectionRequest {
+  const messageRequest = { case: "listServices", value: "*" } as const;
+  return create(ServerReflectionRequestSchema, { host: `host ${number}`, messageRequest });
+}
+
+it("an open stream keeps no answered requests in memory", async () => {
+  const asked: WeakRef<ServerReflectionRequest>[] = [];
+  const total = 40;
+  async function* requests() {
+    for (let number = 0; number < total; number++) {
+      const request = requestNumber(number);
+      asked.push(new WeakRef(request));
+      yield request;
+    }
+    await turn();
+    collectGarbage();
+    // What is being worked on just now may well be there.
+    expect(asked.filter((each) => each.deref() !== undefined).length).toBeLessThan(4);
+  }
   let answers = 0;
-  for await (const { messageResponse } of service.serverReflectionInfo(requests(), context)) {
+  for await (const { messageResponse } of open(requests())) {
     expect(messageResponse?.case).toBe("listServicesResponse");
     answers += 1;
   }
   expect(answers).toBe(total);
+});
+
+it("streams whose requests arrive together answer ten of them in a turn of the event loop, and take turns", async () => {
+  async function* requests() {
+    for (let number = 0; number < 200; number++) yield requestNumber(number);
+  }
+  const answered = [0, 0];
+  const turns = countTurns();
+  const streams = answered.map(async (_, index) => {
+    for await (const { messageResponse } of open(requests())) {
+      expect(messageResponse?.case).toBe("listServicesResponse");
+      answered[index] = (answered[index] as number) + 1;
+      expect(Math.abs((answered[0] as number) - (answered[1] as number))).toBeLessThanOrEqual(20);
+    }
+  });
+  await Promise.all(streams);
+  // The first ten need no turn.
+  expect(turns()).toBeGreaterThanOrEqual(2 * 19);
 });
