@@ -4,6 +4,7 @@ import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
 import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
 import { type DatabaseConfig, isUnprotected, parseDatabaseUrl } from "./database-url.ts";
+import { ConfigError, type Environment, type Read, Settings } from "./environment.ts";
 import { readPem } from "./pem.ts";
 import { warnOfUnknownSettings } from "./unknown-settings.ts";
 import {
@@ -93,31 +94,14 @@ export interface MetricsConfig {
 }
 
 export type { DatabaseConfig } from "./database-url.ts";
-
-/** A setting that cannot be used. The message names it and never holds a secret. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
+export { ConfigError } from "./environment.ts";
 
 const MIB = 1024 * 1024;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-/** Gives a setting as `parse` reads it; undefined where it is absent. */
-type Read = <Value>(name: string, parse: (text: string) => Value) => Value | undefined;
-
 /** Reads the settings. An empty variable counts as absent. @throws ConfigError for the first bad one. */
 export function readConfig(environment: Environment): Config {
-  const known: string[] = [];
-  const read: Read = (name, parse) => {
-    known.push(name);
-    const text = environment[name];
-    if (text === undefined || text === "") return undefined;
-    try {
-      return parse(text);
-    } catch (error) {
-      throw new ConfigError(`${name} ${(error as Error).message}.`);
-    }
-  };
+  const settings = new Settings(environment);
+  const { read, readSecret, known } = settings;
   const cert = read("STOA_TLS_CERT", readPem);
   const key = read("STOA_TLS_KEY", readPem);
   if ((cert === undefined) !== (key === undefined)) {
@@ -125,7 +109,7 @@ export function readConfig(environment: Environment): Config {
   }
   const isUnsynced = read("STOA_DATABASE_SYNC_READS", oneOf("on", "off")) === "off";
   const readDatabase = (name: string) => {
-    const address = read(name, parseDatabaseUrl);
+    const address = readSecret(name, parseDatabaseUrl);
     return address && { ...address, ...(isUnsynced ? { syncReads: false } : {}) };
   };
   const database = readDatabase("STOA_DATABASE_URL");
@@ -149,7 +133,7 @@ export function readConfig(environment: Environment): Config {
       `STOA_DATABASE_CONNECTIONS must be at least ${2 * (workers + 1)} with STOA_WORKERS=${workers}: every process needs two.`,
     );
   }
-  const operatorToken = read("STOA_OPERATOR_TOKEN", parseToken);
+  const operatorToken = readSecret("STOA_OPERATOR_TOKEN", parseToken);
   const config: Omit<Config, "warnings"> = {
     host,
     port: read("STOA_PORT", integerBetween(0, 65_535)) ?? 8080,
@@ -163,14 +147,14 @@ export function readConfig(environment: Environment): Config {
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),
     minFreeMiB: read("STOA_MIN_FREE_MIB", offOr(integerBetween(1, 1_000_000))) ?? "default",
     operatorToken,
-    registration: readRegistration(read, operatorToken),
+    registration: readRegistration(settings, operatorToken),
     ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),
     rateLimits: read("STOA_RATE_LIMITS", oneOf("on", "off")) === "off" ? undefined : quotas,
     newAgentLimits: read("STOA_NEW_AGENT_LIMITS", parseNewAgentQuotas) ?? {},
     streams: readStreamLimits(read),
     overload: readOverloadLimits(read),
     trustProxy: read("STOA_TRUST_PROXY", parseProxies) ?? [],
-    metrics: readMetrics(read),
+    metrics: readMetrics(settings),
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     logAddresses: read("STOA_LOG_ADDRESSES", oneOf("full", "truncated", "none")) ?? "full",
@@ -220,20 +204,20 @@ function warnOfPlainDatabase(name: string, database: DatabaseConfig | undefined)
   ];
 }
 
-function readMetrics(read: Read): MetricsConfig {
+function readMetrics({ read, readSecret }: Settings): MetricsConfig {
   const parsePort = (text: string) => (text === "none" ? text : integerBetween(0, 65_535)(text));
   const port = read("STOA_METRICS_PORT", parsePort);
   return {
     host: read("STOA_METRICS_HOST", parseHost) ?? "127.0.0.1",
     port: port === "none" ? undefined : { number: port ?? defaultMetricsPort, isDefault: port === undefined },
-    token: read("STOA_METRICS_TOKEN", parseToken),
+    token: readSecret("STOA_METRICS_TOKEN", parseToken),
   };
 }
 
 /** A token that is not asked for is a mistake: the operator believes that registration is not open. */
-function readRegistration(read: Read, operatorToken: string | undefined): Config["registration"] {
+function readRegistration({ read, readSecret }: Settings, operatorToken: string | undefined): Config["registration"] {
   const mode = read("STOA_REGISTRATION", oneOf("open", "token", "closed")) ?? "open";
-  const token = read("STOA_REGISTRATION_TOKEN", parseToken);
+  const token = readSecret("STOA_REGISTRATION_TOKEN", parseToken);
   if (mode === "token" && token === undefined) {
     throw new ConfigError("STOA_REGISTRATION_TOKEN is missing: STOA_REGISTRATION is token.");
   }

@@ -357,3 +357,69 @@ describe("TLS to the database", () => {
     expect(warnings("mysql://u@db.example/stoa?ssl=true")).toEqual([]);
   });
 });
+
+describe("a secret from a file", () => {
+  const fileWith = (text: string) => {
+    const path = join(folder, `secret-${Math.random()}`);
+    writeFileSync(path, text);
+    return path;
+  };
+  const token = "a-token-of-at-least-32-characters-1";
+
+  it("is its content, with or without a line break at its end", () => {
+    for (const end of ["", "\n", "\r\n"])
+      expect(readConfig({ STOA_OPERATOR_TOKEN_FILE: fileWith(token + end) }).operatorToken).toBe(token);
+    const url = fileWith("mysql://u:p%40ss@db.example/stoa\n");
+    expect(readConfig({ STOA_DATABASE_URL_FILE: url }).database).toMatchObject({
+      password: "p@ss",
+      host: "db.example",
+    });
+    expect(readConfig({ STOA_METRICS_TOKEN_FILE: fileWith(token) }).metrics.token).toBe(token);
+    const closed = { STOA_REGISTRATION: "token", STOA_REGISTRATION_TOKEN_FILE: fileWith(token) };
+    expect(readConfig(closed).registration.token).toBe(token);
+    expect(readConfig({ STOA_OPERATOR_TOKEN_FILE: fileWith(token) }).warnings).toEqual([]);
+  });
+
+  it("must be readable, fit, and be the only one", () => {
+    const read = (environment: Record<string, string>) => () => readConfig(environment);
+    expect(read({ STOA_OPERATOR_TOKEN_FILE: join(folder, "nowhere") })).toThrow(
+      "STOA_OPERATOR_TOKEN_FILE names a file that cannot be read (ENOENT).",
+    );
+    expect(read({ STOA_OPERATOR_TOKEN_FILE: fileWith("short") })).toThrow(
+      "STOA_OPERATOR_TOKEN_FILE names a file whose content must be at least 32 visible ASCII characters.",
+    );
+    expect(read({ STOA_OPERATOR_TOKEN_FILE: fileWith(token), STOA_OPERATOR_TOKEN: token })).toThrow(
+      "STOA_OPERATOR_TOKEN and STOA_OPERATOR_TOKEN_FILE are both set; unset one of them.",
+    );
+  });
+});
+
+describe("several hosts of a database", () => {
+  const read = (url: string) => readConfig({ STOA_DATABASE_URL: url });
+
+  it("are read in their order", () => {
+    const config = read("mysql://u:p@a:3307,b,[::1]:3308/stoa?ssl=true");
+    expect(config.database).toMatchObject({
+      host: "a",
+      port: 3307,
+      others: [
+        { host: "b", port: 3306 },
+        { host: "::1", port: 3308 },
+      ],
+      user: "u",
+      password: "p",
+      database: "stoa",
+    });
+    expect(describeConfig(config).database).toBe("u@a:3307,b:3306,::1:3308/stoa (TLS)");
+    expect(read("mysql://127.0.0.1,db.example/stoa").warnings).toHaveLength(1);
+    const unsynced = readConfig({ STOA_DATABASE_URL: "mysql://a,b/stoa", STOA_DATABASE_SYNC_READS: "off" });
+    expect(unsynced.database?.syncReads).toBe(false);
+  });
+
+  it.each(["mysql://a,/stoa", "mysql://a,b:x/stoa", "mysql://a,a:3306/stoa", "mysql://a,b/stoa?socket=/run/s"])(
+    "%s is refused",
+    (url) => {
+      expect(() => read(url)).toThrow(/^STOA_DATABASE_URL (?:must look like|has )/);
+    },
+  );
+});

@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+/** Gives a setting as `parse` reads it; undefined where it is absent. @throws ConfigError */
+export type Read = <Value>(name: string, parse: (text: string) => Value) => Value | undefined;
+
+/** A setting that cannot be used. The message names it and never holds a secret. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** The environment's settings. An empty variable counts as absent. */
+export class Settings {
+  /** The names of all settings that were asked for. */
+  readonly known: string[] = [];
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  readonly read: Read = (name, parse) => {
+    const text = this.#textOf(name);
+    return text === undefined ? undefined : parseAs(name, text, parse);
+  };
+
+  /** Reads a secret: the variable itself, or the file that the variable with `_FILE` at its end names. */
+  readonly readSecret: Read = (name, parse) => {
+    const text = this.#textOf(name);
+    const fileName = `${name}_FILE`;
+    const path = this.#textOf(fileName);
+    if (path === undefined) return text === undefined ? undefined : parseAs(name, text, parse);
+    if (text !== undefined) throw new ConfigError(`${name} and ${fileName} are both set; unset one of them.`);
+    const content = parseAs(fileName, path, readSecretFile);
+    return parseAs(`${fileName} names a file whose content`, content, parse);
+  };
+
+  #textOf(name: string): string | undefined {
+    this.known.push(name);
+    return this.#environment[name] || undefined;
+  }
+}
+
+function parseAs<Value>(subject: string, text: string, parse: (text: string) => Value): Value {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new ConfigError(`${subject} ${(error as Error).message}.`);
+  }
+}
+
+/** The content without the end of its last line. @throws Error whose message follows the name of the setting */
+function readSecretFile(path: string): string {
+  try {
+    return readFileSync(path, "utf8").replace(/\r?\n$/, "");
+  } catch (error) {
+    throw new Error(`names a file that cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
