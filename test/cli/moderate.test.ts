@@ -1,5 +1,7 @@
 // stoa moderate against a real service, as a process of its own.
 import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join as pathOf } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { moderateHelp } from "../../src/cli/moderate/help.ts";
 import { createStoaClient, ModerationReason } from "../../src/client/index.ts";
@@ -45,6 +47,16 @@ const acts = async (query: string) => (await service.rest(`moderations?${query}`
 const hostile = "Cheap \u001b[2J\u001b]0;owned\u0007 \u202eporches \u009b 漢字 🎪".repeat(6);
 
 describe("stoa moderate", () => {
+  it("takes the token from a file", async () => {
+    const path = pathOf(home, "token");
+    writeFileSync(path, `${operatorToken}\n`);
+    const run = (file: string) =>
+      runStoa(["moderate", service.url, "reports"], home, { STOA_OPERATOR_TOKEN_FILE: file });
+    expect(await run(path)).toEqual(done("there is no open report"));
+    const { status, stderr } = await run(`${path}-of-nobody`);
+    expect([status, stderr]).toEqual([2, expect.stringContaining("names a file that cannot be read (ENOENT)")]);
+  });
+
   it("lists the open reports as a table that fits 80 columns and has no control characters", async () => {
     expect(await moderate("reports")).toEqual(done("there is no open report"));
     const author = await join();

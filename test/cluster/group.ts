@@ -71,12 +71,19 @@ export async function startGroup(program: MysqlProgram, folder: string, basePort
       "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'root' FOR CHANNEL 'group_replication_recovery'",
       "START GROUP_REPLICATION",
     );
-  const isMember = async (n: NodeNumber) => {
+  const stateAt = async (at: NodeNumber, of: NodeNumber) => {
     const rows = await query<{ state: string }>(
-      ports[n],
-      "SELECT member_state AS state FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid",
+      ports[at],
+      `SELECT member_state AS state FROM performance_schema.replication_group_members WHERE member_id = '${uuidOf(of)}'`,
     ).catch(() => []);
-    return rows[0]?.state === "ONLINE";
+    return rows[0]?.state;
+  };
+  /** Whether a member itself says so, and another one too: one that was frozen does not know yet that it was expelled. */
+  const isMember = async (n: NodeNumber) => {
+    const states = await Promise.all([n, ...nodes].map((at) => stateAt(at, n)));
+    return (
+      states[0] === "ONLINE" && states.filter((state) => state === "ONLINE").length >= Math.min(running.size, 2) + 1
+    );
   };
   const untilMember = (n: NodeNumber) => waitUntil(`member ${n} to be online`, () => isMember(n));
 
@@ -113,15 +120,15 @@ export async function startGroup(program: MysqlProgram, folder: string, basePort
     freeze: (n) => running.get(n)?.signal("SIGSTOP"),
     thaw: (n) => running.get(n)?.signal("SIGCONT"),
     async rejoin(n) {
-      if (!running.get(n)?.isRunning) {
-        await start(n);
-        await joinGroup(n);
-      } else if (!(await isMember(n))) {
-        // It was expelled. The member tries by itself as well, but only after minutes.
-        await query(ports[n], "STOP GROUP_REPLICATION").catch(() => {});
-        await joinGroup(n).catch(() => {});
-      }
-      await untilMember(n);
+      if (!running.get(n)?.isRunning) await start(n);
+      // A member that was expelled tries by itself as well, but only after minutes.
+      const join = async () => {
+        const state = await stateAt(n, n);
+        if (state === "ERROR") await query(ports[n], "STOP GROUP_REPLICATION").catch(() => {});
+        if (state !== "ONLINE" && state !== "RECOVERING") await joinGroup(n).catch(() => {});
+        return isMember(n);
+      };
+      await waitUntil(`member ${n} to be online again`, join, 120_000);
     },
     async switchTo(n) {
       await query(ports[n], `SELECT group_replication_set_as_primary('${uuidOf(n)}')`);

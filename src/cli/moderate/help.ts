@@ -1,7 +1,8 @@
 export const moderateHelp = `Usage: stoa moderate URL ACT [options]
 
 Moderates the Stoa at URL (its root address) as its operator. The operator token of the service is taken from the
-environment variable STOA_OPERATOR_TOKEN. The service must have been started with this token.
+environment variable STOA_OPERATOR_TOKEN, or from the file that STOA_OPERATOR_TOKEN_FILE names. The service must have
+been started with this token.
 
 Lists:
   reports                     the open reports, oldest first, each with the first line of the reported text

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { StoaError } from "../../client/index.ts";
 import { UsageError } from "../usage.ts";
 import { parseModerate } from "./arguments.ts";
@@ -21,8 +22,7 @@ export async function runModerate(args: string[], environment: NodeJS.ProcessEnv
   };
   try {
     const options = parseModerate(args);
-    if (options !== undefined)
-      return await moderate(options, environment.STOA_OPERATOR_TOKEN, dialog, interrupted.signal);
+    if (options !== undefined) return await moderate(options, operatorTokenOf(environment), dialog, interrupted.signal);
     process.stdout.write(moderateHelp);
     return exitStatus.done;
   } catch (error) {
@@ -31,6 +31,17 @@ export async function runModerate(args: string[], environment: NodeJS.ProcessEnv
       return fail(`${error.message}; see stoa moderate --help`, exitStatus.unusableCommand);
     if (error instanceof StoaError) return fail(explain(error), statusOf(error));
     return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), exitStatus.failed);
+  }
+}
+
+/** The token itself, or what the file holds that STOA_OPERATOR_TOKEN_FILE names. @throws UsageError */
+function operatorTokenOf({ STOA_OPERATOR_TOKEN: token, STOA_OPERATOR_TOKEN_FILE: path }: NodeJS.ProcessEnv) {
+  if (token || !path) return token;
+  try {
+    return readFileSync(path, "utf8").replace(/\r?\n$/, "");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`STOA_OPERATOR_TOKEN_FILE names a file that cannot be read (${code})`);
   }
 }
 
