@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2Stream } from "node:http2";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
@@ -77,13 +78,14 @@ export class RequestContext {
   }
 
   /**
-   * Aborts when the client disconnects before its response is complete, or when `abort` is called. Over RPC, Connect gives
-   * each call a signal of its own, which also knows the caller's deadline.
+   * Aborts when the client disconnects before its response is complete, or when `abort` is called. Connect's own handlers
+   * give each call a signal of its own.
    */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      this.#follow();
+      if (isClosed(this.response)) this.#abortUnlessComplete();
+      else this.#follow();
     }
     return this.#controller.signal;
   }
@@ -107,9 +109,24 @@ export class RequestContext {
   }
 
   #end(): void {
-    if (!this.response.writableFinished) this.abort(new ConnectError("the client disconnected", Code.Canceled));
+    this.#abortUnlessComplete();
     if (this.#endings !== undefined) for (const action of this.#endings) action();
   }
+
+  #abortUnlessComplete(): void {
+    if (!isComplete(this.response)) this.abort(new ConnectError("the client disconnected", Code.Canceled));
+  }
+}
+
+type Response = ServerResponse & { stream?: Http2Stream };
+
+function isClosed({ stream, destroyed }: Response): boolean {
+  return stream === undefined ? destroyed : stream.destroyed;
+}
+
+/** Whether a closed response was sent. When an HTTP/2 client resets a stream, Node ends the response before it closes it. */
+function isComplete(response: Response): boolean {
+  return response.writableFinished && response.stream?.aborted !== true;
 }
 
 /** The one key under which a call's context values hold its request. */
