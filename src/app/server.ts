@@ -99,6 +99,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     metricsToken: config.metrics.token,
     shownMetrics: sharing?.shownMetrics,
     heartbeatMs: overrides.heartbeatMs,
+    rpcByConnectAlone: overrides.rpcByConnectAlone,
     port: { ...portOptions(config, overrides), ...sharing?.port },
   });
   shutdown.push(() => server.close(), "connections of clients");

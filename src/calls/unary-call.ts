@@ -3,14 +3,44 @@ import type { ContextValues, HandlerContext, Interceptor, UnaryRequest, UnaryRes
 import { contextValuesOf, type RequestContext } from "./context.ts";
 import type { Implementation } from "./service-table.ts";
 
-/** A REST request, or a page's, that becomes a call. */
+/** The headers and trailers that a call sets for its response. Each is made on first use. */
+export class ResponseMetadata {
+  #header: Headers | undefined;
+  #trailer: Headers | undefined;
+
+  get header(): Headers {
+    this.#header ??= new Headers();
+    return this.#header;
+  }
+
+  get trailer(): Headers {
+    this.#trailer ??= new Headers();
+    return this.#trailer;
+  }
+
+  /** Undefined where none has been set. */
+  get headerSet(): Headers | undefined {
+    return this.#header;
+  }
+
+  /** Undefined where none has been set. */
+  get trailerSet(): Headers | undefined {
+    return this.#trailer;
+  }
+}
+
+/** A request that becomes a call. */
 export interface CallInit {
+  /** `rest` by default: a request of the facade, or a page's. */
+  protocol?: "rest" | "grpc" | "grpc-web" | "connect";
   method: string;
   url: string;
   headers: () => Headers;
   request: RequestContext;
   /** When it aborts, the call ends; the request's own signal by default. */
   signal?: AbortSignal | undefined;
+  /** Where the call puts its headers and trailers; they are there also if the call fails. */
+  metadata?: ResponseMetadata;
 }
 
 export interface Reply {
@@ -38,7 +68,7 @@ export function createUnaryCall(
   if (invoke === undefined) throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
 
   const innermost: UnaryFn = async (request) => {
-    const call = request as RestCall;
+    const call = request as UnaryContext;
     return call.reply(create(rpc.output, await invoke.call(implementation, call.message, call)));
   };
   const chain = interceptors.reduceRight<UnaryFn>(
@@ -46,7 +76,7 @@ export function createUnaryCall(
     innermost,
   );
   return async (message, init) => {
-    const call = new RestCall(rpc, message, init);
+    const call = new UnaryContext(rpc, message, init);
     const reply = await chain(call);
     return { message: reply.message, headers: call.headersSet };
   };
@@ -56,31 +86,39 @@ function isUnary(rpc: DescMethod): rpc is DescMethod & DescMethodUnary {
   return rpc.methodKind === "unary";
 }
 
-/** Request and handler context in one object; headers are made on first use. */
-class RestCall implements UnaryRequest, HandlerContext {
+/** Request and handler context in one object; headers and signal are made on first use. */
+class UnaryContext implements UnaryRequest, HandlerContext {
   readonly stream = false as const;
-  readonly protocolName = "rest";
+  readonly protocolName: string;
   readonly method: DescMethodUnary;
   readonly service: DescService;
   readonly message: Message;
   readonly requestMethod: string;
   readonly url: string;
-  readonly signal: AbortSignal;
   readonly values: ContextValues;
+  readonly #request: RequestContext;
+  #signal: AbortSignal | undefined;
   readonly #headers: () => Headers;
   #requestHeader: Headers | undefined;
-  #responseHeader: Headers | undefined;
-  #responseTrailer: Headers | undefined;
+  readonly #metadata: ResponseMetadata;
 
   constructor(rpc: DescMethodUnary, message: Message, init: CallInit) {
     this.method = rpc;
     this.service = rpc.parent;
+    this.protocolName = init.protocol ?? "rest";
     this.message = message;
     this.requestMethod = init.method;
     this.url = init.url;
-    this.signal = init.signal ?? init.request.signal;
+    this.#request = init.request;
+    this.#signal = init.signal;
     this.values = contextValuesOf(init.request);
     this.#headers = init.headers;
+    this.#metadata = init.metadata ?? new ResponseMetadata();
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= this.#request.signal;
+    return this.#signal;
   }
 
   get contextValues(): ContextValues {
@@ -97,13 +135,11 @@ class RestCall implements UnaryRequest, HandlerContext {
   }
 
   get responseHeader(): Headers {
-    this.#responseHeader ??= new Headers();
-    return this.#responseHeader;
+    return this.#metadata.header;
   }
 
   get responseTrailer(): Headers {
-    this.#responseTrailer ??= new Headers();
-    return this.#responseTrailer;
+    return this.#metadata.trailer;
   }
 
   timeoutMs(): undefined {
@@ -111,11 +147,11 @@ class RestCall implements UnaryRequest, HandlerContext {
   }
 
   reply(message: Message): UnaryResponse {
-    return new RestReply(this, message);
+    return new ContextReply(this, message);
   }
 
   get headersSet(): Headers | undefined {
-    return this.#responseHeader;
+    return this.#metadata.headerSet;
   }
 }
 
@@ -123,12 +159,12 @@ class RestCall implements UnaryRequest, HandlerContext {
  * A class, so that the getters stand on the prototype. An object literal with getters gets a hidden class of its own, which
  * V8 keeps in its old space together with the whole call until the next major collection.
  */
-class RestReply implements UnaryResponse {
+class ContextReply implements UnaryResponse {
   readonly stream = false as const;
   readonly message: Message;
-  readonly #call: RestCall;
+  readonly #call: UnaryContext;
 
-  constructor(call: RestCall, message: Message) {
+  constructor(call: UnaryContext, message: Message) {
     this.#call = call;
     this.message = message;
   }

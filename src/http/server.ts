@@ -72,6 +72,8 @@ export interface ServerOptions {
   gauges?: GaugeSource[];
   /** How often a REST stream sends a heartbeat, in milliseconds. */
   heartbeatMs?: number | undefined;
+  /** Whether Connect's own handlers serve all RPCs; for tests that compare them with ours. */
+  rpcByConnectAlone?: boolean | undefined;
   port: Omit<PortOptions, "clientErrorReply" | "tooManyReply">;
 }
 
@@ -113,6 +115,7 @@ export async function createServer({
   logAddresses,
   gauges = [],
   heartbeatMs,
+  rpcByConnectAlone: byConnectAlone,
   port: portOptions,
 }: ServerOptions): Promise<Server> {
   const transportSecurity = isSecure || portOptions.tls ? "max-age=31536000" : undefined;
@@ -168,7 +171,7 @@ export async function createServer({
   await app.register(compress, { threshold: minCompressed, encodings: ["br", "gzip", "deflate"] });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, admission, streams, heartbeatMs }));
   await app.register(async (rpc) =>
-    addRpcRoutes(rpc, { table, tools, interceptors, admission, streams, readMaxBytes: bodyLimit }),
+    addRpcRoutes(rpc, { table, tools, interceptors, admission, streams, readMaxBytes: bodyLimit, byConnectAlone }),
   );
   addRoutes?.(app, interceptors, admission);
   addHealthRoutes(app, async () => {
@@ -261,6 +264,7 @@ function addCommonHooks(
  * known. The facade reads the original, and reports the fault in the field where it belongs.
  */
 function routable(url: string): string {
+  if (!url.includes("%")) return url;
   const [path = ""] = url.split("?", 1);
   try {
     decodeURI(path);

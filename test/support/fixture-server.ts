@@ -23,8 +23,11 @@ export interface FixtureServer {
   nextWait(): Promise<HandlerContext>;
 }
 
-/** Starts our transport with the fixture's service on a free port. It stops after the last test of the file. */
-export async function startFixtureServer(): Promise<FixtureServer> {
+/**
+ * Starts our transport with the fixture's service on a free port. It stops after the last test of the file.
+ * @param options.rpcByConnectAlone whether Connect's own handlers serve all RPCs
+ */
+export async function startFixtureServer(options: { rpcByConnectAlone?: boolean } = {}): Promise<FixtureServer> {
   const log: Record<string, unknown>[] = [];
   const credentials: (string | null)[] = [];
   let waiting = Promise.withResolvers<HandlerContext>();
@@ -32,7 +35,9 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   const echo = (rpc: string) => (thing: Thing) => ({ ...thing, rpc });
   const implementation = {
     get: (thing: Thing, context: HandlerContext) => {
-      context.responseHeader.set("x-probe", context.requestHeader.get("x-probe") ?? "none");
+      const probe = context.requestHeader.get("x-probe") ?? "none";
+      context.responseHeader.set("x-probe", probe);
+      if (probe === "trailer") context.responseTrailer.set("x-late", "too");
       return { ...thing, rpc: "Get", note: context.requestHeader.get("content-type") ?? undefined };
     },
     list: echo("List"),
@@ -58,7 +63,8 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     },
     async wait(thing: Thing, context: HandlerContext) {
       waiting.resolve(context);
-      await new Promise((resolve) => context.signal.addEventListener("abort", resolve));
+      const { signal } = context;
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
       return thing;
     },
     onlyRpc: echo("OnlyRpc"),
@@ -80,6 +86,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const shutdown = new AbortController();
   const server = await createServer({
+    ...options,
     table,
     checkReady: async () => undefined,
     shutdown: shutdown.signal,

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
+import type { DescMethod } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -78,13 +79,16 @@ export function blameUndecodable(context: HandlerContext, onUndecodable: () => v
   const ending = context as HandlerContext & { abort(reason?: unknown): void };
   const { abort } = ending;
   ending.abort = (reason) => {
-    if (isUndecodable(reason)) {
-      const rawMessage = `The message is not a ${context.method.input.typeName}.`;
-      Object.assign(reason, { code: Code.InvalidArgument, rawMessage });
-      onUndecodable();
-    }
+    if (blameCaller(reason, context.method)) onUndecodable();
     abort(reason);
   };
+}
+
+/** Changes the failure of a message that cannot be decoded: the caller is to blame. @returns false for other failures */
+export function blameCaller(reason: unknown, { input }: DescMethod): boolean {
+  if (!isUndecodable(reason)) return false;
+  Object.assign(reason, { code: Code.InvalidArgument, rawMessage: `The message is not a ${input.typeName}.` });
+  return true;
 }
 
 function isUndecodable(reason: unknown): reason is ConnectError {

@@ -1,19 +1,19 @@
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { createHandlerContext, HandlerContext, Interceptor } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import type { FastifyInstance } from "fastify";
-import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
-import { contextValuesOf, type RequestContext, requestOf } from "../../calls/context.ts";
-import { toConnectError } from "../../calls/error-mapping.ts";
-import { isFault, mapErrors } from "../../calls/interceptors.ts";
-import { recordFailure, recordOutcomes } from "../../calls/outcome.ts";
+import type { FastifyInstance, onRequestHookHandler } from "fastify";
+import { contextValuesOf, requestOf } from "../../calls/context.ts";
+import { mapErrors } from "../../calls/interceptors.ts";
+import { recordOutcomes } from "../../calls/outcome.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import type { Admission } from "../admission/admission.ts";
 import { admitVisit } from "../admission/hooks.ts";
 import { nothingHere } from "../errors/methods.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
-import { addService, blameUndecodable, compressions, type ServiceOptions } from "./handlers.ts";
+import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
+import { addService, blameUndecodable, compressions } from "./handlers.ts";
 import { isIncomplete } from "./response.ts";
+import { createUnaryHandlers, type ServeUnary } from "./unary/serve.ts";
 
 export interface RpcOptions {
   table: ServiceTable;
@@ -24,82 +24,101 @@ export interface RpcOptions {
   streams: OpenStreams;
   /** The largest message that is read, in bytes. */
   readMaxBytes: number;
+  /** Whether Connect's own handlers serve unary calls, too; for tests that compare them with ours. */
+  byConnectAlone?: boolean | undefined;
 }
 
-/** Adds Connect, gRPC and gRPC-Web for every service of the table. */
+/**
+ * Adds Connect, gRPC and gRPC-Web for every service of the table. Connect's own handlers serve streams, and the unary
+ * requests that ours leave to them.
+ */
 export async function addRpcRoutes(
   app: FastifyInstance,
-  { table, tools, interceptors, admission, streams, readMaxBytes }: RpcOptions,
+  { table, tools, interceptors, admission, streams, readMaxBytes, byConnectAlone = false }: RpcOptions,
 ): Promise<void> {
   const readPaths = pathsOfReads([...table.services, ...tools]);
-  app.addHook("onRequest", async (request, reply) => {
-    const isRead = readPaths.has(request.routeOptions.url ?? "");
-    if (request.method === "POST" || (request.method === "GET" && isRead)) return;
+  app.addHook("onRequest", (request, reply, done) => {
+    const { method } = request;
+    const isRead = method !== "POST" && readPaths.has(request.routeOptions.url ?? "");
+    if (method === "POST" || (method === "GET" && isRead)) return done();
     // Connect would answer 405 without a body.
-    await admitVisit(admission, request);
-    throw nothingHere(request, reply, isRead ? ["GET", "POST"] : ["POST"]);
+    const refuse = () => done(nothingHere(request, reply, isRead ? ["GET", "POST"] : ["POST"]));
+    Promise.try(() => admitVisit(admission, request)).then(refuse, done);
   });
   // Connect's own responses do not pass this hook; see `RpcResponse`.
   app.addHook("onSend", (request, reply, payload, done) => {
     if (isIncomplete(request.raw)) reply.header("connection", "close");
     done(null, payload);
   });
-  const common: ServiceOptions = {
+  const contract = {
+    services: table.services,
     interceptors: [recordOutcomes, ...interceptors],
-    readMaxBytes,
-    // Unknown fields must not be kept: each of two bytes would become several objects that nobody reads.
-    binaryOptions: { readUnknownFields: false },
-    acceptCompression: compressions,
-    // As over REST, limits and credentials come before the message: a refused caller learns nothing of its faults.
-    requestGate: (context) =>
-      enter(context, streams, (request) => {
-        const { method, requestHeader, signal } = context;
-        return admission.admit(request, { rpc: method, header: (name) => requestHeader.get(name), signal });
-      }),
+    admit: () => admitToContract(admission),
   };
+  const ofTools = {
+    services: tools,
+    interceptors: [recordOutcomes, mapErrors],
+    admit: (service: ServiceTable["services"][number]) => admitToTool(admission, service),
+  };
+  if (!byConnectAlone) {
+    const unary = [contract, ofTools].flatMap(({ services, interceptors, admit }) =>
+      services.flatMap((service) => [
+        ...createUnaryHandlers(service, { interceptors, admit: admit(service), readMaxBytes }),
+      ]),
+    );
+    serveUnaryFirst(app, new Map(unary));
+  }
   await app.register(fastifyConnectPlugin, {
     routes(router) {
-      for (const service of table.services) addService(router, service, common);
-      for (const service of tools) {
-        // A client that watches the service's health is never told to wait.
-        const isCounted = service.service.typeName !== Health.typeName;
-        addService(router, service, {
-          ...common,
-          interceptors: [recordOutcomes, mapErrors],
-          requestGate: (context) =>
-            enter(context, streams, (request) => {
-              const authorization = context.requestHeader.get("authorization");
-              return isCounted ? admission.visit(request, authorization) : admission.identify(request, authorization);
-            }),
-        });
+      for (const { services, interceptors, admit } of [contract, ofTools]) {
+        for (const service of services) {
+          const admitOne = admit(service);
+          addService(router, service, {
+            interceptors,
+            readMaxBytes,
+            // Unknown fields must not be kept: each of two bytes would become several objects that nobody reads.
+            binaryOptions: { readUnknownFields: false },
+            acceptCompression: compressions,
+            // As over REST, limits and credentials come before the message: a refused caller learns nothing of its faults.
+            requestGate: (context) => enter(context, streams, admitOne),
+          });
+        }
       }
     },
     contextValues: ({ context }) => contextValuesOf(context),
   });
 }
 
+/** Has the routes that are added from now on try our handlers of unary calls first. */
+function serveUnaryFirst(app: FastifyInstance, unary: ReadonlyMap<string, ServeUnary>): void {
+  app.addHook("onRoute", (route) => {
+    const serve = unary.get(route.url);
+    if (serve === undefined) return;
+    // The last hook before Fastify would look at the body: what is served here goes no further.
+    const serveOrGoOn: onRequestHookHandler = (request, reply, done) => {
+      if (!serve(request, reply)) done();
+    };
+    route.onRequest = [route.onRequest ?? [], serveOrGoOn].flat();
+  });
+}
+
 /** Admits a call before its message is read. No interceptor sees a failure here, so it is recorded and mapped here. */
-async function enter(
-  context: HandlerContext,
-  streams: OpenStreams,
-  admit: (request: RequestContext) => Promise<void> | undefined,
-): Promise<void> {
+async function enter(context: HandlerContext, streams: OpenStreams, admit: Admit): Promise<void> {
   const request = requestOf(context.values);
   blameUndecodable(context, () => {
     request.outcome = "bad_input";
   });
+  const { method, requestHeader, signal } = context;
   try {
-    await admit(request);
+    await admit(request, { rpc: method, header: (name) => requestHeader.get(name), signal });
     // Streams are admitted last, so that a call that is refused otherwise takes no place.
-    if (context.method.methodKind !== "unary") {
+    if (method.methodKind !== "unary") {
       // Connect passes the controller of the call's signal as the context.
       const { abort } = context as ReturnType<typeof createHandlerContext>;
       streams.add(request, abort);
     }
   } catch (error) {
-    recordFailure(request, error);
-    request.isFault = isFault(error);
-    throw toConnectError(error);
+    throw refuse(request, error);
   }
 }
 

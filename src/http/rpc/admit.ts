@@ -1,0 +1,33 @@
+import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
+import type { RequestContext } from "../../calls/context.ts";
+import { toConnectError } from "../../calls/error-mapping.ts";
+import { isFault } from "../../calls/interceptors.ts";
+import { recordFailure } from "../../calls/outcome.ts";
+import type { ServiceTable } from "../../calls/service-table.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { Arrival } from "../admission/authentication.ts";
+
+/** Admits a call before its message is read. Returns at once where no key has to be looked up. @throws StoaError */
+export type Admit = (context: RequestContext, arrival: Arrival) => Promise<void> | undefined;
+
+/** How the calls of the contract's services are admitted. */
+export function admitToContract(admission: Admission): Admit {
+  return (context, arrival) => admission.admit(context, arrival);
+}
+
+/** How the calls of a service are admitted that is outside the contract's rules, such as reflection. */
+export function admitToTool(admission: Admission, { service }: ServiceTable["services"][number]): Admit {
+  // A client that watches the service's health is never told to wait.
+  const isCounted = service.typeName !== Health.typeName;
+  return (context, { header }) => {
+    const authorization = header("authorization");
+    return isCounted ? admission.visit(context, authorization) : admission.identify(context, authorization);
+  };
+}
+
+/** Records and maps the failure of an admission, which no interceptor sees. @returns a Connect error */
+export function refuse(context: RequestContext, error: unknown) {
+  recordFailure(context, error);
+  context.isFault = isFault(error);
+  return toConnectError(error);
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage } from "node:http";
+import { Code, ConnectError } from "@connectrpc/connect";
+
+/** What the reader of a body does with it. What it throws ends the reading. */
+export interface BodyReader {
+  /** @returns a promise if no more may be read until it is settled */
+  take(chunk: Buffer): Promise<void> | undefined;
+  /** To be called when the body is complete. */
+  end(): void;
+}
+
+/**
+ * Reads the body of a request. The rest of a body is left unread if its reader throws.
+ * @throws what the reader throws; ConnectError `canceled` if the client goes away before the body is complete
+ */
+export function readBody(body: IncomingMessage, reader: BodyReader): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let isWaiting = false;
+    let hasEnded = false;
+    const stop = () => {
+      body.off("data", onData).off("end", onEnd).off("close", onClose);
+      body.pause();
+    };
+    const fail = (error: unknown) => {
+      stop();
+      reject(error);
+    };
+    const attempt = (work: () => void) => {
+      try {
+        work();
+      } catch (error) {
+        fail(error);
+      }
+    };
+    const finish = () =>
+      attempt(() => {
+        // Over HTTP/2, the body of a request that the client has reset ends, too.
+        if (body.aborted) throw disconnected();
+        reader.end();
+        stop();
+        resolve();
+      });
+    const onData = (chunk: Buffer) =>
+      attempt(() => {
+        const pause = reader.take(chunk);
+        if (pause !== undefined) wait(pause);
+      });
+    const wait = (pause: Promise<void>) => {
+      isWaiting = true;
+      body.pause();
+      pause.then(() => {
+        isWaiting = false;
+        if (hasEnded) finish();
+        else if (body.listenerCount("data") > 0) body.resume();
+      }, fail);
+    };
+    const onEnd = () => {
+      hasEnded = true;
+      if (!isWaiting) finish();
+    };
+    const onClose = () => {
+      if (!hasEnded) fail(disconnected());
+    };
+    body.on("data", onData).on("end", onEnd).on("close", onClose);
+  });
+}
+
+function disconnected(): ConnectError {
+  return new ConnectError("the client disconnected", Code.Canceled);
+}
+
+/**
+ * The bytes of a whole body.
+ * @param announced the value of Content-Length
+ * @throws ConnectError `resource_exhausted` if there are more than `maxBytes`
+ */
+export async function readBytes(
+  body: IncomingMessage,
+  maxBytes: number,
+  announced: string | undefined,
+): Promise<Uint8Array> {
+  if (Number(announced) > maxBytes) throw tooLarge(maxBytes, ` ${Number(announced)}`);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  await readBody(body, {
+    take(chunk) {
+      length += chunk.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      chunks.push(chunk);
+      return undefined;
+    },
+    end() {},
+  });
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length);
+}
+
+/** @param size the size of the message after a space, if it is known */
+export function tooLarge(maxBytes: number, size = ""): ConnectError {
+  return new ConnectError(
+    `message size${size} is larger than configured readMaxBytes ${maxBytes}`,
+    Code.ResourceExhausted,
+  );
+}

@@ -1,0 +1,78 @@
+// Unary calls of the Connect protocol: https://connectrpc.com/docs/protocol#unary-request
+import type { Message } from "@bufbuild/protobuf";
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
+import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { readBytes } from "./body.ts";
+import { type EncodedMessage, type Messages, negotiate, type Timeout, UnaryExchange } from "./exchange.ts";
+import type { Format } from "./format.ts";
+
+export class ConnectExchange extends UnaryExchange {
+  readonly timeout: Timeout;
+  protected readonly compression: ReturnType<typeof negotiate>;
+  /** Set with the encoded message: whether it is compressed. */
+  #isCompressed = false;
+
+  constructor(format: Format, messages: Messages, request: FastifyRequest, reply: FastifyReply) {
+    super(format, messages, request, reply);
+    const { headers } = request.raw;
+    const { query } = format;
+    const timeout = headers["connect-timeout-ms"] as string | undefined;
+    this.timeout = timeout === undefined ? {} : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
+    const requested = query === undefined ? undefined : (query.get("compression") ?? undefined);
+    this.compression = negotiate(requested, headers["accept-encoding"] as string | undefined, "Accept-Encoding");
+  }
+
+  async read(): Promise<Message> {
+    const { query } = this.format;
+    const { request } = this.context;
+    const { maxBytes } = this.messages;
+    if (query === undefined) return this.parse(await readBytes(request, maxBytes, request.headers["content-length"]));
+    const bytes = bytesOf(query);
+    const compression = this.compression.request;
+    return this.parse(compression === null ? bytes : await compression.decompress(bytes, maxBytes));
+  }
+
+  encode(message: Message): Uint8Array | Promise<Uint8Array> {
+    const encoded = this.encodeMessage(message);
+    return encoded instanceof Promise ? encoded.then((each) => this.#take(each)) : this.#take(encoded);
+  }
+
+  succeed(body: Uint8Array): void {
+    this.#send(200, this.fields(), body);
+  }
+
+  async fail(error: ConnectError): Promise<void> {
+    const body = this.#take(await this.compressed(errorToJsonBytes(error, undefined), this.compression.response));
+    const header = new Headers(this.metadata.headerSet);
+    mergeNonProtocolHeaders(header, error.metadata);
+    const fields = { ...this.fields(), ...Object.fromEntries(header), "content-type": "application/json" };
+    this.#send(codeToHttpStatus(error.code), fields, body);
+  }
+
+  #take({ bytes, isCompressed }: EncodedMessage): Uint8Array {
+    this.#isCompressed = isCompressed;
+    return bytes;
+  }
+
+  #send(status: number, fields: Record<string, string>, body: Uint8Array): void {
+    if (this.#isCompressed) fields["content-encoding"] = this.compression.response?.name as string;
+    const { trailerSet } = this.metadata;
+    if (trailerSet !== undefined) for (const [name, value] of trailerSet) fields[`trailer-${name}`] = value;
+    fields["content-length"] = String(body.length);
+    this.open?.writeHead(status, fields).end(body);
+  }
+}
+
+/** The message of a GET. @throws ConnectError `invalid_argument`; Connect's own handler would fail with `internal` */
+function bytesOf(query: URLSearchParams): Uint8Array {
+  const text = query.get("message") ?? "";
+  if (query.get("base64") !== "1") return Buffer.from(text);
+  try {
+    return base64Decode(text);
+  } catch (error) {
+    throw new ConnectError("The message is not Base64.", Code.InvalidArgument, undefined, undefined, error);
+  }
+}

@@ -1,0 +1,123 @@
+import type { ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { type Compression, compressionNegotiate, createMethodSerializationLookup } from "@connectrpc/connect/protocol";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { RequestContext } from "../../../calls/context.ts";
+import { ResponseMetadata } from "../../../calls/unary-call.ts";
+import { isClosed } from "../../streams/exchange.ts";
+import { compressions } from "../handlers.ts";
+import { isIncomplete } from "../response.ts";
+import type { Format } from "./format.ts";
+
+/** Reads and writes the messages of an RPC, in both formats. Larger messages than `maxBytes` are refused. */
+export interface Messages {
+  readonly rpc: DescMethod;
+  readonly maxBytes: number;
+  readonly serialization: ReturnType<typeof createMethodSerializationLookup>;
+}
+
+/** @param maxBytes the largest request message */
+export function createMessages(rpc: DescMethod, maxBytes: number): Messages {
+  const limits = { readMaxBytes: maxBytes, writeMaxBytes: 0xffff_ffff };
+  const serialization = createMethodSerializationLookup(rpc, { readUnknownFields: false }, undefined, limits);
+  return { rpc, maxBytes, serialization };
+}
+
+/** What a head says of the time that the caller gives, in milliseconds; or why it says nothing. */
+export interface Timeout {
+  timeoutMs?: number | undefined;
+  error?: ConnectError | undefined;
+}
+
+type Negotiated = ReturnType<typeof compressionNegotiate>;
+const uncompressed: Negotiated = { request: null, response: null };
+/** Shorter messages are not compressed, in bytes. */
+const minCompressed = 1024;
+
+/** A response message as it is sent. */
+export interface EncodedMessage {
+  bytes: Uint8Array;
+  isCompressed: boolean;
+}
+
+/** One unary request and its response, in one protocol. */
+export abstract class UnaryExchange {
+  readonly format: Format;
+  readonly context: RequestContext;
+  readonly metadata = new ResponseMetadata();
+  protected readonly messages: Messages;
+  readonly #reply: FastifyReply;
+
+  constructor(format: Format, messages: Messages, request: FastifyRequest, reply: FastifyReply) {
+    this.format = format;
+    this.context = request.context;
+    this.messages = messages;
+    this.#reply = reply;
+  }
+
+  abstract readonly timeout: Timeout;
+  protected abstract readonly compression: Negotiated;
+
+  /** @throws ConnectError where the head is at fault */
+  checkHead(): void {
+    const error = this.compression.error ?? this.timeout.error;
+    if (error !== undefined) throw error;
+  }
+
+  /** Reads the request message. @throws ConnectError */
+  abstract read(): Promise<Message>;
+  /** Makes what `succeed` sends. @throws ConnectError `internal` */
+  abstract encode(message: Message): Uint8Array | Promise<Uint8Array>;
+  abstract succeed(body: Uint8Array): void;
+  abstract fail(error: ConnectError): void | Promise<void>;
+
+  protected parse(bytes: Uint8Array): Message {
+    return this.messages.serialization.getI(this.format.isBinary).parse(bytes);
+  }
+
+  /** Encodes the response message, once for all requests that share it. */
+  protected encodeMessage(message: Message): EncodedMessage | Promise<EncodedMessage> {
+    const { response } = this.compression;
+    const make = () => {
+      const bytes = this.messages.serialization.getO(this.format.isBinary).serialize(message);
+      return this.compressed(bytes, response);
+    };
+    return this.shared(`message ${response?.name}`, make);
+  }
+
+  /** The form of this name of the response message in its format, which requests that share the response make once. */
+  protected shared<T>(name: string, make: () => T): T {
+    const forms = this.context.sharedForms;
+    return forms === undefined ? make() : forms.get(`${this.format.isBinary ? "binary" : "JSON"} ${name}`, make);
+  }
+
+  protected compressed(bytes: Uint8Array, by: Compression | null): EncodedMessage | Promise<EncodedMessage> {
+    if (by === null || bytes.length < minCompressed) return { bytes, isCompressed: false };
+    return by.compress(bytes).then((compressed) => ({ bytes: compressed, isCompressed: true }));
+  }
+
+  /** The header fields that responses of all protocols have, and those that the call has set. */
+  protected fields(): Record<string, string> {
+    const { request, limits } = this.context;
+    const fields = this.#reply.getHeaders() as Record<string, string>;
+    fields["content-type"] = this.format.contentType;
+    const { headerSet } = this.metadata;
+    if (headerSet !== undefined) for (const [name, value] of headerSet) fields[name] = value;
+    if (isIncomplete(request)) fields.connection = "close";
+    return Object.assign(fields, limits.fields());
+  }
+
+  /** The response; undefined if it cannot be sent any more. */
+  protected get open(): ServerResponse | undefined {
+    const { response } = this.context as { response: ServerResponse & { stream?: ServerHttp2Stream } };
+    return isClosed(response) || response.stream?.closed === true ? undefined : response;
+  }
+}
+
+/** Chooses the compressions of a request and its response. @param name the header by which clients accept them */
+export function negotiate(requested: string | undefined, accepted: string | undefined, name: string): Negotiated {
+  if (requested === undefined && accepted === undefined) return uncompressed;
+  return compressionNegotiate(compressions, requested ?? null, accepted ?? null, name);
+}

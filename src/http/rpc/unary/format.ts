@@ -1,0 +1,73 @@
+import type { IncomingMessage } from "node:http";
+import * as connect from "@connectrpc/connect/protocol-connect";
+import * as grpc from "@connectrpc/connect/protocol-grpc";
+import * as grpcWeb from "@connectrpc/connect/protocol-grpc-web";
+
+/** How the head of a unary request says that its message is encoded. */
+export interface Format {
+  readonly protocol: "grpc" | "grpc-web" | "connect";
+  readonly isBinary: boolean;
+  /** Whether the message has the limit of JSON messages. */
+  readonly hasJsonLimit: boolean;
+  /** The content type of the response. */
+  readonly contentType: string;
+  /** The parameters of a GET. */
+  readonly query?: URLSearchParams;
+}
+
+/** The content types that nearly all clients send, so that few requests are matched with patterns. */
+const usual = new Map(
+  [
+    "application/grpc",
+    "application/grpc+proto",
+    "application/grpc-web+proto",
+    "application/proto",
+    "application/json",
+  ].map((contentType) => [contentType, read(contentType)]),
+);
+
+/**
+ * @returns the format of a unary request; undefined for a request that Connect's own handlers take: with a content type
+ * that is unknown, or with a content encoding
+ */
+export function formatOf({ method, url, headers }: IncomingMessage): Format | undefined {
+  const contentType = headers["content-type"] ?? "";
+  if (method === "GET") return formatOfGet(url as string, contentType);
+  const encoding = headers["content-encoding"];
+  // Fastify begins to decompress such a body, which is read only in part then.
+  if (encoding !== undefined && encoding !== "identity") return undefined;
+  return usual.get(contentType) ?? read(contentType);
+}
+
+function formatOfGet(url: string, contentType: string): Format | undefined {
+  if (contentType !== "" && !connect.contentTypeUnaryRegExp.test(contentType)) return undefined;
+  const query = new URL(url, "http://localhost").searchParams;
+  const encoding = query.get("encoding");
+  if (encoding !== "proto" && encoding !== "json") return undefined;
+  return { ...unaryConnect(encoding === "proto"), hasJsonLimit: /\/json\b/i.test(contentType), query };
+}
+
+function read(contentType: string): Format | undefined {
+  const ofGrpc = grpc.parseContentType(contentType);
+  if (ofGrpc !== undefined) return formatAs("grpc", ofGrpc.binary, grpc);
+  const ofWeb = grpcWeb.parseContentType(contentType);
+  if (ofWeb !== undefined) return ofWeb.text ? undefined : formatAs("grpc-web", ofWeb.binary, grpcWeb);
+  const ofConnect = connect.parseContentType(contentType);
+  return ofConnect === undefined || ofConnect.stream ? undefined : unaryConnect(ofConnect.binary);
+}
+
+function formatAs(
+  protocol: Format["protocol"],
+  isBinary: boolean,
+  types: { contentTypeProto: string; contentTypeJson: string },
+): Format {
+  const contentType = isBinary ? types.contentTypeProto : types.contentTypeJson;
+  return { protocol, isBinary, hasJsonLimit: !isBinary, contentType };
+}
+
+function unaryConnect(isBinary: boolean): Format {
+  return formatAs("connect", isBinary, {
+    contentTypeProto: connect.contentTypeUnaryProto,
+    contentTypeJson: connect.contentTypeUnaryJson,
+  });
+}

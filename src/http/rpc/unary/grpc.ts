@@ -1,0 +1,160 @@
+// gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md) and gRPC-Web
+// (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md). Failures have the head of a success; the trailers tell.
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { compressedFlag } from "@connectrpc/connect/protocol";
+import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { respell } from "../../grpc/status-message.ts";
+import { readBody } from "./body.ts";
+import { type Envelope, EnvelopeSplitter, enclose } from "./envelopes.ts";
+import { type EncodedMessage, type Messages, negotiate, type Timeout, UnaryExchange } from "./exchange.ts";
+import type { Format } from "./format.ts";
+
+abstract class EnvelopedExchange extends UnaryExchange {
+  readonly timeout: Timeout;
+  protected readonly compression: ReturnType<typeof negotiate>;
+
+  constructor(format: Format, messages: Messages, request: FastifyRequest, reply: FastifyReply) {
+    super(format, messages, request, reply);
+    const { headers } = request.raw;
+    const timeout = headers["grpc-timeout"] as string | undefined;
+    this.timeout = timeout === undefined ? {} : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
+    this.compression = negotiate(
+      headers["grpc-encoding"] as string | undefined,
+      headers["grpc-accept-encoding"] as string | undefined,
+      "Grpc-Accept-Encoding",
+    );
+  }
+
+  /** Each envelope is decoded when it is complete, before the next one arrives. */
+  async read(): Promise<Message> {
+    const splitter = new EnvelopeSplitter(this.messages.maxBytes);
+    let message: Message | undefined;
+    const accept = (flags: number, data: Uint8Array) => {
+      if (!this.isMessage(flags)) return;
+      const parsed = this.parse(data);
+      if (message !== undefined) throw unimplemented("received extra input message");
+      message = parsed;
+    };
+    const inflate = async (envelopes: Envelope[]) => {
+      for (const { flags, data } of envelopes) {
+        accept(flags, isCompressed(flags) ? await this.#decompress(data) : data);
+      }
+    };
+    await readBody(this.context.request, {
+      take(chunk) {
+        const envelopes = splitter.push(chunk);
+        if (envelopes.some(({ flags }) => isCompressed(flags))) return inflate(envelopes);
+        for (const { flags, data } of envelopes) accept(flags, data);
+        return undefined;
+      },
+      end() {
+        if (splitter.hasRest) {
+          throw new ConnectError("protocol error: incomplete envelope", Code.InvalidArgument);
+        }
+      },
+    });
+    if (message === undefined) throw unimplemented("missing input message");
+    return message;
+  }
+
+  encode(message: Message): Uint8Array | Promise<Uint8Array> {
+    return this.shared(`envelope ${this.compression.response?.name}`, () => {
+      const encoded = this.encodeMessage(message);
+      return encoded instanceof Promise ? encoded.then(encloseMessage) : encloseMessage(encoded);
+    });
+  }
+
+  /** Whether an envelope with these flags holds a message. */
+  protected abstract isMessage(flags: number): boolean;
+
+  protected override fields(): Record<string, string> {
+    const fields = super.fields();
+    const { response } = this.compression;
+    if (response !== null) fields["grpc-encoding"] = response.name;
+    return fields;
+  }
+
+  protected trailersOf(error: ConnectError): Headers {
+    return setTrailerStatus(new Headers(this.metadata.trailerSet), error);
+  }
+
+  #decompress(data: Uint8Array): Promise<Uint8Array> {
+    const { request } = this.compression;
+    if (request !== null) return request.decompress(data, this.messages.maxBytes);
+    throw new ConnectError("received compressed envelope, but do not know how to decompress", Code.Internal);
+  }
+}
+
+export class GrpcExchange extends EnvelopedExchange {
+  protected isMessage(): boolean {
+    return true;
+  }
+
+  succeed(envelope: Uint8Array): void {
+    this.#send(envelope, { "grpc-status": "0", ...fromHeaders(this.metadata.trailerSet) });
+  }
+
+  fail(error: ConnectError): void {
+    const trailers = fromHeaders(this.trailersOf(error));
+    trailers["grpc-message"] = respell(trailers["grpc-message"] ?? "");
+    this.#send(undefined, trailers);
+  }
+
+  #send(envelope: Uint8Array | undefined, trailers: Record<string, string>): void {
+    const response = this.open;
+    if (response === undefined) return;
+    response.writeHead(200, this.fields());
+    response.addTrailers(trailers);
+    if (envelope === undefined) response.end();
+    else response.end(envelope);
+  }
+}
+
+const succeeded = enclose(trailerFlag, Buffer.from("grpc-status: 0\r\n"));
+
+/** The trailers of gRPC-Web are the last envelope of the body. */
+export class GrpcWebExchange extends EnvelopedExchange {
+  protected isMessage(flags: number): boolean {
+    return (flags & trailerFlag) === 0;
+  }
+
+  succeed(envelope: Uint8Array): void {
+    const { trailerSet } = this.metadata;
+    trailerSet?.set("grpc-status", "0");
+    const trailer = trailerSet === undefined ? succeeded : enclose(trailerFlag, trailerSerialize(trailerSet));
+    this.#send(Buffer.concat([envelope, trailer]));
+  }
+
+  async fail(error: ConnectError): Promise<void> {
+    const bytes = trailerSerialize(this.trailersOf(error));
+    const encoded = await this.compressed(bytes, this.compression.response);
+    this.#send(enclose(trailerFlag | flagOf(encoded), encoded.bytes));
+  }
+
+  #send(body: Buffer): void {
+    this.open?.writeHead(200, this.fields()).end(body);
+  }
+}
+
+function isCompressed(flags: number): boolean {
+  return (flags & compressedFlag) !== 0;
+}
+
+function flagOf({ isCompressed }: EncodedMessage): number {
+  return isCompressed ? compressedFlag : 0;
+}
+
+function encloseMessage(encoded: EncodedMessage): Buffer {
+  return enclose(flagOf(encoded), encoded.bytes);
+}
+
+function fromHeaders(headers: Headers | undefined): Record<string, string> {
+  return headers === undefined ? {} : Object.fromEntries(headers);
+}
+
+function unimplemented(what: string): ConnectError {
+  return new ConnectError(`protocol error: ${what} for unary method`, Code.Unimplemented);
+}

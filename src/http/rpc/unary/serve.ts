@@ -1,0 +1,159 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { RequestContext } from "../../../calls/context.ts";
+import type { ServiceTable } from "../../../calls/service-table.ts";
+import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
+import { maxBinarySize } from "../../../contract/message-limits.ts";
+import type { Arrival } from "../../admission/authentication.ts";
+import { type Admit, refuse } from "../admit.ts";
+import { blameCaller } from "../handlers.ts";
+import { ConnectExchange } from "./connect.ts";
+import { createMessages, type Messages, type UnaryExchange } from "./exchange.ts";
+import { type Format, formatOf } from "./format.ts";
+import { GrpcExchange, GrpcWebExchange } from "./grpc.ts";
+
+/** Serves a unary request of an RPC. @returns false for a request that Connect's own handlers serve */
+export type ServeUnary = (request: FastifyRequest, reply: FastifyReply) => boolean;
+
+export interface UnaryOptions {
+  interceptors: readonly Interceptor[];
+  admit: Admit;
+  /** The largest JSON message, in bytes. Binary messages have limits of their own by RPC. */
+  readMaxBytes: number;
+}
+
+/** The longest delay that a timer takes, in milliseconds. */
+const maxTimerMs = 2 ** 31 - 1;
+
+/**
+ * Serves the unary RPCs of a service over gRPC, gRPC-Web and Connect, as Connect's own handlers do, in a fraction of their
+ * time: without a Headers object, a signal and a chain of async generators for each call.
+ * @returns what serves each RPC, by its path
+ */
+export function createUnaryHandlers(
+  { service, implementation }: ServiceTable["services"][number],
+  { interceptors, admit, readMaxBytes }: UnaryOptions,
+): Map<string, ServeUnary> {
+  const handlers = new Map<string, ServeUnary>();
+  for (const rpc of service.methods.filter(({ methodKind }) => methodKind === "unary")) {
+    const endpoint = { rpc, call: createUnaryCall(rpc, implementation, interceptors), admit };
+    const json = createMessages(rpc, readMaxBytes);
+    const binary = createMessages(rpc, maxBinarySize(rpc.input, readMaxBytes));
+    handlers.set(`/${service.typeName}/${rpc.name}`, (request, reply) => {
+      const format = formatOf(request.raw);
+      if (format === undefined) return false;
+      void serve(endpoint, createExchange(format, format.hasJsonLimit ? json : binary, request, reply));
+      return true;
+    });
+  }
+  return handlers;
+}
+
+interface Endpoint {
+  rpc: DescMethod;
+  call: UnaryCall;
+  admit: Admit;
+}
+
+function createExchange(format: Format, messages: Messages, request: FastifyRequest, reply: FastifyReply) {
+  switch (format.protocol) {
+    case "grpc":
+      return new GrpcExchange(format, messages, request, reply);
+    case "grpc-web":
+      return new GrpcWebExchange(format, messages, request, reply);
+    case "connect":
+      return new ConnectExchange(format, messages, request, reply);
+  }
+}
+
+async function serve(endpoint: Endpoint, exchange: UnaryExchange): Promise<void> {
+  const { context } = exchange;
+  try {
+    exchange.succeed(await run(endpoint, exchange));
+  } catch (error) {
+    try {
+      await exchange.fail(toSent(error, endpoint.rpc, context));
+    } catch (failure) {
+      context.log.error({ err: failure }, "a reply failed");
+      context.response.destroy();
+    }
+  }
+}
+
+/** @returns the body of the response. @throws ConnectError */
+async function run({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): Promise<Uint8Array> {
+  const { context, timeout, format, metadata } = exchange;
+  if (timeout.timeoutMs !== undefined) abortAfter(timeout.timeoutMs, context);
+  try {
+    const admitted = admit(context, new CallArrival(rpc, context));
+    if (admitted !== undefined) await admitted;
+  } catch (error) {
+    throw refuse(context, error);
+  }
+  exchange.checkHead();
+  const message = await exchange.read();
+  const { method = "", url = "" } = context.request;
+  const init = {
+    protocol: format.protocol,
+    method,
+    url,
+    headers: () => headersOf(context),
+    request: context,
+    metadata,
+  };
+  const reply = await call(message, init);
+  return exchange.encode(reply.message);
+}
+
+/** Aborts the signal of a request when its time is over. */
+function abortAfter(ms: number, context: RequestContext): void {
+  // The signal is made now, so that it can abort.
+  const { signal } = context;
+  const abort = () => {
+    if (!signal.aborted) context.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
+  };
+  if (ms <= 0) abort();
+  else if (ms <= maxTimerMs) {
+    const timer = setTimeout(abort, ms);
+    context.onEnd(() => clearTimeout(timer));
+  }
+}
+
+/** A failure as it is sent. The interceptors have mapped the failures of calls. */
+function toSent(error: unknown, rpc: DescMethod, context: RequestContext): ConnectError {
+  if (!(error instanceof ConnectError)) {
+    return new ConnectError("internal error", Code.Internal, undefined, undefined, error);
+  }
+  if (blameCaller(error, rpc)) context.outcome = "bad_input";
+  return error;
+}
+
+/** A class, so that the signal is made only for a call that needs it. */
+class CallArrival implements Arrival {
+  readonly rpc: DescMethod;
+  readonly #context: RequestContext;
+
+  constructor(rpc: DescMethod, context: RequestContext) {
+    this.rpc = rpc;
+    this.#context = context;
+    this.header = this.header.bind(this);
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  header(name: string): string | null {
+    return (this.#context.request.headers[name] as string | undefined) ?? null;
+  }
+}
+
+function headersOf({ request }: RequestContext): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value === undefined || name.startsWith(":")) continue;
+    for (const each of Array.isArray(value) ? value : [value]) headers.append(name, each);
+  }
+  return headers;
+}
