@@ -60,11 +60,9 @@ export function startService(
   signal: AbortSignal,
   settings: Record<string, string> = {},
 ): Promise<Child> {
-  if (options.profile) mkdirSync(options.resultsDir, { recursive: true });
-  const profile = options.profile ? ["--cpu-prof", `--cpu-prof-dir=${options.resultsDir}`] : [];
   return startChild(
     "the service",
-    [...nodeFlags(), ...profile, join(import.meta.dirname, "../src/main.ts")],
+    [...nodeFlags(), ...profileFlags(options), join(import.meta.dirname, "../src/main.ts")],
     {
       ...nodeSettings(),
       STOA_PORT: "0",
@@ -92,6 +90,28 @@ export function startBaseline(address: DatabaseConfig, signal: AbortSignal, prog
     },
     signal,
   );
+}
+
+/** Starts a program in bench/ that needs no database. */
+export function startProgram(
+  program: string,
+  options: Options,
+  signal: AbortSignal,
+  settings: Record<string, string> = {},
+): Promise<Child> {
+  const flags = [...nodeFlags(), ...profileFlags(options)];
+  return startChild(
+    program,
+    [...flags, join(import.meta.dirname, program)],
+    { ...nodeSettings(), ...settings },
+    signal,
+  );
+}
+
+function profileFlags({ profile, resultsDir }: Options): string[] {
+  if (!profile) return [];
+  mkdirSync(resultsDir, { recursive: true });
+  return ["--cpu-prof", `--cpu-prof-dir=${resultsDir}`];
 }
 
 /** The options that `npm start` gives to Node.js. Both sides run with them. */

@@ -12,6 +12,7 @@ import { choose, type Options, readOptions, usage } from "./options.ts";
 import { benchPages } from "./pages.ts";
 import { protocols } from "./protocols.ts";
 import { describeSet, findMissed, formatReport, type Report, saveReport, spanSince } from "./report.ts";
+import { benchRpc } from "./rpc.ts";
 import { benchSearch } from "./search.ts";
 
 const log = (line: string) => void process.stderr.write(`${line}\n`);
@@ -31,9 +32,11 @@ if (process.argv.includes("--help")) {
         ? await benchPages(options, log, interruption.signal)
         : options.limits
           ? await benchLimits(options, log, interruption.signal)
-          : options.search
-            ? await benchSearch(options, log, interruption.signal)
-            : await bench(options, interruption.signal);
+          : options.rpc
+            ? await benchRpc(options, log, interruption.signal)
+            : options.search
+              ? await benchSearch(options, log, interruption.signal)
+              : await bench(options, interruption.signal);
     process.stdout.write(`\n${text}\n`);
     log(`written to ${saveReport(report, options.resultsDir)}`);
     if (report.missed.length > 0) process.exitCode = 1;

@@ -11,6 +11,7 @@ export const usage = `npm run bench -- [options]
   --pages            compare the pages with the API's replies with the same content; its cases are home, new, post, atom
   --limits           compare the service with rate limits and without; its cases are those of --only, and receipt
   --search           measure searches; its target is a median of 50 ms for two words, each in one post of a hundred
+  --rpc              compare gRPC without a database with @grpc/grpc-js
   --idempotency      compare creates with an idempotency key and without
   --protocol <p,…>   compare only these with the hand-written routes: rest, connect-json, connect-proto, grpc
   --rounds <n>       the number of rounds for each case and protocol; the result is the median
@@ -39,6 +40,8 @@ export interface Options {
   pages: boolean;
   /** Measure the cost of rate limits. */
   limits: boolean;
+  /** Measure gRPC without a database. */
+  rpc: boolean;
   /** Measure searches. */
   search: boolean;
   /** Measure only the cost of an idempotency key. */
@@ -66,6 +69,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       ledger: { type: "boolean", default: false },
       pages: { type: "boolean", default: false },
       limits: { type: "boolean", default: false },
+      rpc: { type: "boolean", default: false },
       search: { type: "boolean", default: false },
       idempotency: { type: "boolean", default: false },
     },
@@ -84,6 +88,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     resultsDir: join(import.meta.dirname, "results"),
     pages: values.pages,
     limits: values.limits,
+    rpc: values.rpc,
     search: values.search,
     idempotency: values.idempotency,
     ledger: values.ledger ? { receipts: values.quick ? 20_000 : 1_000_000 } : undefined,

@@ -1,0 +1,39 @@
+// The service's transport alone, without a database: its port, its hooks and the standard services for gRPC tools.
+import { pino } from "pino";
+import { createServer } from "../../src/http/server.ts";
+import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
+import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
+
+const shutdown = new AbortController();
+const server = await createServer({
+  table: {
+    services: [],
+    sharing: [],
+    slow: [],
+    keys: {
+      shown: () => undefined,
+      agentOf: () => undefined,
+      findUnknown: async () => undefined,
+      find: async () => undefined,
+    },
+    authenticate: async () => undefined,
+    checkRegistration() {},
+    beginCall: () => 10_000,
+  },
+  checkReady: async () => undefined,
+  shutdown: shutdown.signal,
+  limiter: createRateLimiter(undefined, Date.now),
+  streams: defaultStreamLimits,
+  overload: { heapShare: undefined, residentBytes: undefined },
+  trustProxy: [],
+  logAddresses: "full",
+  rpcByConnectAlone: process.env.BENCH_CONNECT_ALONE === "1",
+  log: pino({ level: "warn" }),
+  port: { headersTimeoutMs: 10_000, requestTimeoutMs: 60_000, idleTimeoutMs: 75_000, drainTimeoutMs: 1_000 },
+});
+const port = await server.listen({ host: "127.0.0.1", port: 0 });
+process.stdout.write(`The transport answers at http://127.0.0.1:${port}\n`);
+process.on("SIGTERM", () => {
+  shutdown.abort(new Error("The service is stopping."));
+  void server.close();
+});
