@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HammerPost } from "../hammer/agent.ts";
+import type { HammerPost } from "../hammer/acknowledged.ts";
 import type { TestDatabase } from "../support/database.ts";
 
 /** How long a probe waits for its reply, in milliseconds. A call has 10 s. */

@@ -1,4 +1,5 @@
-import { Acknowledged, HammerAgent } from "../hammer/agent.ts";
+import { Acknowledged } from "../hammer/acknowledged.ts";
+import { HammerAgent } from "../hammer/agent.ts";
 import { audit, auditReplays } from "../hammer/audit.ts";
 import { Caller, newTally } from "../hammer/caller.ts";
 import { Random } from "../hammer/random.ts";

@@ -1,48 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { Acknowledged, HammerComment, HammerPost } from "./acknowledged.ts";
 import type { Answer, Caller } from "./caller.ts";
 import type { Random } from "./random.ts";
+import { mentionOne, readInbox, searchFor } from "./reading.ts";
 import type { Call } from "./wire.ts";
-
-export interface HammerPost {
-  id: number;
-  title: string;
-  by: string;
-  /** Whether its author deleted it, or is about to. */
-  deleted: boolean;
-  /** How the operator left it, as was acknowledged. */
-  removed: boolean;
-  locked: boolean;
-  /** How many acts of the operator changed it. */
-  acts: number;
-  /** Whether the operator ever acted on it, or ever removed it; true before the first request of that. */
-  touched: boolean;
-  moved: boolean;
-}
-
-export interface HammerComment {
-  id: number;
-  postId: number;
-  parentId: number | null;
-  body: string;
-  by: string;
-  deleted: boolean;
-}
-
-/** Everything that was acknowledged to any agent. The audit looks for it in the database. */
-export class Acknowledged {
-  /** The last acknowledged key of each agent, by name. */
-  readonly agents = new Map<string, string>();
-  readonly communities: { name: string; by: string }[] = [];
-  readonly posts: HammerPost[] = [];
-  readonly comments: HammerComment[] = [];
-  /** Votes whose last request was refused because the post or comment was removed. Whether an earlier repeat took effect is unknown. */
-  readonly doubtfulVotes = new Set<string>();
-  /** The last acknowledged vote, by agent and post or comment. */
-  readonly votes = new Map<string, { ballot: string; vote: number }>();
-  /** A sample of creates with their replies. A repeat of them must return the same reply. */
-  readonly creates: { by: string; call: Call; answer: Answer }[] = [];
-  readonly faults: string[] = [];
-}
 
 const sampled = 2_000;
 
@@ -97,17 +58,22 @@ export class HammerAgent {
   }
 
   async #read(): Promise<void> {
+    if (this.#random.chance(0.5)) {
+      return this.#check(readInbox((call) => this.#expect(200, call), this.#key, this.#name, this.#random));
+    }
     const path = this.#random.pick(["/api/v1/feed?sort=new", "/api/v1/feed?sort=top&t=day", "/api/v1/agents/me"]);
     await this.#expect(200, { method: "GET", path, apiKey: this.#key });
   }
 
   async #post(): Promise<void> {
     const title = `${this.#name} post ${++this.#count}`;
-    const call = this.#create("/api/v1/posts", { title, body: "ὁ βίος βραχύς, ἡ δὲ τέχνη μακρά 🏛️" });
+    const call = this.#create("/api/v1/posts", { title, body: `ὁ βίος βραχύς, ἡ δὲ τέχνη μακρά 🏛️${this.#mention()}` });
     const answer = await this.#expect(201, call);
     const unmoderated = { deleted: false, removed: false, locked: false, acts: 0, touched: false, moved: false };
-    this.#done.posts.push({ id: answer.body.post?.id, title, by: this.#name, ...unmoderated });
+    const post: HammerPost = { id: answer.body.post?.id, title, by: this.#name, ...unmoderated };
+    this.#done.posts.push(post);
     this.#remember(call, answer);
+    if (this.#random.chance(0.3)) await this.#check(searchFor((call) => this.#expect(200, call), post));
   }
 
   async #comment(): Promise<void> {
@@ -115,7 +81,7 @@ export class HammerAgent {
     const parent = reply ? this.#random.pick(this.#done.comments) : undefined;
     const postId = parent?.postId ?? this.#somePost()?.id;
     if (postId === undefined) return;
-    const text = `${this.#name} comment ${++this.#count}`;
+    const text = `${this.#name} comment ${++this.#count}${this.#mention()}`;
     const call = this.#create(`/api/v1/posts/${postId}/comments`, {
       body: text,
       ...(parent === undefined ? {} : { parent_id: parent.id }),
@@ -179,7 +145,7 @@ export class HammerAgent {
 
   /** Changes something of its own. */
   async #edit(): Promise<void> {
-    const text = `${this.#name} edit ${++this.#count}`;
+    const text = `${this.#name} edit ${++this.#count}${this.#mention()}`;
     const post = this.#ownPost();
     const comment = this.#done.comments.findLast(({ by, deleted }) => by === this.#name && !deleted);
     if (post !== undefined && this.#random.chance(0.5)) {
@@ -287,6 +253,15 @@ export class HammerAgent {
     const { creates } = this.#done;
     if (creates.length < sampled) creates.push({ by: this.#name, call, answer });
     else if (this.#random.chance(0.05)) creates[this.#random.below(sampled)] = { by: this.#name, call, answer };
+  }
+
+  #mention(): string {
+    return mentionOne(this.#random, [...this.#done.agents.keys()]);
+  }
+
+  async #check(problem: Promise<string | undefined>): Promise<void> {
+    const what = await problem;
+    if (what !== undefined) this.#fault(what);
   }
 
   #fault(what: string): void {

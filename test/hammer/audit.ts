@@ -1,7 +1,8 @@
 import type { TestDatabase } from "../support/database.ts";
 import { recount } from "../support/recount.ts";
-import type { Acknowledged } from "./agent.ts";
+import type { Acknowledged } from "./acknowledged.ts";
 import type { Answer, Caller } from "./caller.ts";
+import type { Follower } from "./follower.ts";
 import type { Sealer } from "./sealer.ts";
 
 type Rows = TestDatabase["rows"];
@@ -72,6 +73,19 @@ export async function audit(db: TestDatabase, done: Acknowledged, sealers: Seale
       sealers.flatMap(({ sealed }) => [...sealed].map(([book, { seq, hash }]) => [book, seq, hash].join("|"))),
     )),
   ];
+}
+
+/** Compares the inboxes with what their streams sent: what stands in an inbox at the end must have come, once. */
+export async function auditFollowers({ rows }: TestDatabase, followers: Follower[]): Promise<string[]> {
+  const items = await rows<{ name: string; id: number }>(
+    "SELECT a.name, t.id FROM inbox_items t JOIN agents a ON a.id = t.agent_id",
+  );
+  const byName = Map.groupBy(items, ({ name }) => name);
+  return followers.flatMap(({ name, seen }) =>
+    (byName.get(name) ?? [])
+      .filter(({ id }) => !seen.has(id))
+      .map(({ id }) => `the stream of ${name} did not send item ${id}`),
+  );
 }
 
 /** Repeats a sample of the acknowledged creates. Each must get exactly the bytes of its first reply. */

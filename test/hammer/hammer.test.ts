@@ -18,5 +18,6 @@ it("loses and doubles nothing while agents retry blindly and replicas are killed
   expect(report.replays).toBeGreaterThan(10);
   expect(report.acknowledged.acts).toBeGreaterThan(10);
   expect(report.acknowledged.deletions).toBeGreaterThan(10);
+  expect(report.acknowledged.items).toBeGreaterThan(100);
   expect(report.lost).toBeGreaterThan(10);
 }, 120_000);

@@ -3,10 +3,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
-import { Acknowledged, HammerAgent, type HammerPost } from "./agent.ts";
-import { audit, auditReplays } from "./audit.ts";
+import { Acknowledged, type HammerPost } from "./acknowledged.ts";
+import { HammerAgent } from "./agent.ts";
+import { audit, auditFollowers, auditReplays } from "./audit.ts";
 import { Caller, newTally, type Tally } from "./caller.ts";
 import { Cluster } from "./cluster.ts";
+import { Follower } from "./follower.ts";
 import { Moderator } from "./moderator.ts";
 import { Random } from "./random.ts";
 import { Sealer } from "./sealer.ts";
@@ -43,7 +45,16 @@ export interface HammerOptions {
 
 export interface HammerReport extends Tally {
   acknowledged: Record<
-    "agents" | "communities" | "posts" | "comments" | "votes" | "acts" | "deletions" | "receipts" | "replayed",
+    | "agents"
+    | "communities"
+    | "posts"
+    | "comments"
+    | "votes"
+    | "acts"
+    | "deletions"
+    | "items"
+    | "receipts"
+    | "replayed",
     number
   >;
   restarts: number;
@@ -52,6 +63,8 @@ export interface HammerReport extends Tally {
 const token = "hammer-operator-token-0123456789-abcdef";
 
 const moderatorCount = 3;
+/** How many agents follow their inboxes. Each has a stream open all the time. */
+const maxFollowers = 50;
 
 /** Runs the hammer. The report's `faults` are empty if nothing was lost, doubled or answered wrongly. */
 export async function hammer(options: HammerOptions): Promise<HammerReport> {
@@ -84,6 +97,10 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
       { length: moderatorCount },
       (_, index) => new Moderator(index, moderatorCount, cluster.urls, fork(), done, token),
     );
+    const followers = Array.from(
+      { length: Math.min(options.agents, maxFollowers) },
+      (_, index) => new Follower(`a${index}`.padEnd(3, "x"), cluster.urls, fork(), done),
+    );
     const end = Date.now() + (options.durationMs ?? Number.POSITIVE_INFINITY);
     let isOver = false;
     const stopped = () => isOver || Date.now() >= end;
@@ -97,7 +114,10 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
             .finally(() => {
               isOver = true;
             });
+    const following = followers.map((each) => each.run());
     await Promise.all([...[...agents, ...sealers, ...moderators].map((each) => each.run(stopped)), chaos]);
+    for (const each of followers) each.finish();
+    await Promise.all(following);
     log("recounting");
 
     for (const other of others) {
@@ -111,7 +131,8 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
     const faults = [
       ...tally.faults,
       ...done.faults,
-      ...[...sealers, ...moderators, ...others].flatMap((each) => each.faults),
+      ...[...sealers, ...moderators, ...followers, ...others].flatMap((each) => each.faults),
+      ...(await auditFollowers(db, followers)),
       ...(await audit(db, done, sealers)),
       ...(await auditOthers(alsoIn, done, sealers)),
       ...(await auditReplays(plainCaller, done)),
@@ -132,6 +153,7 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
         votes: done.votes.size,
         acts: done.posts.reduce((sum, { acts }) => sum + acts, 0),
         deletions: [...done.posts, ...done.comments].filter(({ deleted }) => deleted).length,
+        items: followers.reduce((sum, { seen }) => sum + seen.size, 0),
         receipts: sealers.reduce((sum, { sealed }) => sum + sealed.size, 0),
         replayed: done.creates.length,
       },

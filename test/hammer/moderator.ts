@@ -3,7 +3,7 @@ import { Code, ConnectError, createClient, type Transport } from "@connectrpc/co
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
-import type { Acknowledged, HammerPost } from "./agent.ts";
+import type { Acknowledged, HammerPost } from "./acknowledged.ts";
 import type { Random } from "./random.ts";
 
 const acts = ["remove", "restore", "lock", "unlock"] as const;
