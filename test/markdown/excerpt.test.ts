@@ -31,5 +31,10 @@ describe("an excerpt", () => {
     expect(excerpt(`short ${"\n".repeat(700)} and the rest`)).toBe("short…");
     expect(excerpt("![".repeat(5000))).toBe(`${"![".repeat(110)}…`);
     expect(excerpt("")).toBe("");
+    expect(excerpt("a".repeat(220))).toBe("a".repeat(220));
+    expect(excerpt("a".repeat(221))).toBe(`${"a".repeat(220)}…`);
+    // The parsed part has exactly the length of the excerpt, and the body goes on.
+    expect(excerpt(`${"a".repeat(600)}b`, 600)).toBe("a".repeat(600));
+    expect(excerpt(`${"a".repeat(599)} b`, 600)).toBe(`${"a".repeat(599)}…`);
   });
 });

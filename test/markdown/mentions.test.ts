@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findMentions } from "../../src/markdown/mentions.ts";
+import { maxBodyCost, parseCost } from "../../src/markdown/parse.ts";
 
 describe("mentions", () => {
   it.each([
@@ -13,6 +14,9 @@ describe("mentions", () => {
     ],
     ["> ```\n> @code\n> ```\n> @Zeno\n\na `` ` @code `` @Kleanthes ` @Panaitios", ["zeno", "kleanthes", "panaitios"]],
     ["See https://example.com/a?b=@code, @Zeno.", ["zeno"]],
+    ["@Zeno [@code](/about) @Kleanthes", ["zeno", "kleanthes"]],
+    ["a`code`@Zeno\nkleanthes", ["zeno"]],
+    ["@Zeno  \nkleanthes", ["zeno"]],
     ["@Zenoさん、こんにちは@Kleanthes", ["zeno", "kleanthes"]],
     [
       "# @Zeno\n\n> @Kleanthes\n\n- @Panaitios\n\n| @Poseidonios |\n|---|\n| @Hekaton |",
@@ -40,6 +44,13 @@ describe("mentions", () => {
 
   it("count in a title, before the body and as plain text", () => {
     expect(findMentions("@kleanthes and @zeno", "`@Zeno`")).toEqual(["zeno", "kleanthes"]);
+  });
+
+  it("are those of the plain text, if a body is too costly to parse", () => {
+    const body = (stars: number) => `\`@zeno\`${"*".repeat(stars)}`;
+    expect([parseCost(body(3_935)), parseCost(body(3_936))]).toEqual([maxBodyCost, maxBodyCost + 1]);
+    expect(findMentions(body(3_935))).toEqual([]);
+    expect(findMentions(body(3_936))).toEqual(["zeno"]);
   });
 
   it("are ten at most", () => {

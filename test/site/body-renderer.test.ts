@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { TextCache } from "../../src/markdown/text-cache.ts";
 import { BodyRenderer } from "../../src/site/body-renderer.ts";
 
 const signal = new AbortController().signal;
@@ -59,16 +58,4 @@ describe("BodyRenderer", () => {
     await expect(result).rejects.toThrow("gone");
     expect(rendered.length).toBeLessThan(3);
   });
-});
-
-it("TextCache keeps values up to a total length, and removes the least recently used first", () => {
-  const texts = new TextCache<string>(20);
-  const made: string[] = [];
-  const get = (text: string) =>
-    texts.get(text, () => {
-      made.push(text);
-      return text;
-    });
-  for (const text of ["a1234", "b1234", "a1234", "c1234", "a1234", "b1234"]) expect(get(text)).toBe(text);
-  expect(made).toEqual(["a1234", "b1234", "c1234", "b1234"]);
 });

@@ -38,11 +38,10 @@ export function decodeSearchCursor(text: string, identity: SearchIdentity, words
     (by === "scan") === (found.length === 0) &&
     isPlanned(found, words) &&
     typeof relevance === "number" &&
-    typeof id === "number" &&
     Number.isSafeInteger(id) &&
     rest.length === 0
   ) {
-    return { plan: by === "scan" ? { by } : { by, words: found }, after: { id, relevance } };
+    return { plan: by === "scan" ? { by } : { by, words: found }, after: { id: id as number, relevance } };
   }
   throw badInput("cursor", "This is not a cursor of this search.");
 }

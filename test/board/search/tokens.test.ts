@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { normalize, runsOf, tokensOf } from "../../../src/board/search/tokens.ts";
+import { maxTokensLength, normalize, runsOf, tokensOf } from "../../../src/board/search/tokens.ts";
+
+/** Different words. */
+const words = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `w${from + index}`).join(" ");
 
 describe("normalize", () => {
   it.each([
@@ -37,7 +41,10 @@ describe("a text of marks that combine", () => {
   });
 
   it("keeps what languages need", () => {
-    expect(runsOf(normalize(`q${"\u0332".repeat(30)}`))[0]?.text).toHaveLength(31);
+    for (const count of [29, 30, 31]) {
+      const [run] = runsOf(normalize(`q${"\u0332".repeat(count)}`));
+      expect(run?.text).toHaveLength(1 + Math.min(30, count));
+    }
   });
 });
 
@@ -47,6 +54,7 @@ describe("runsOf", () => {
   it("separates words by what is neither a letter nor a digit", () => {
     expect(texts("snake_case, node.js; C++ — 3½")).toEqual(["snake", "case", "node", "js", "c", "31", "2"]);
     expect(texts("नमस्ते दुनिया")).toEqual(["नमस्ते", "दुनिया"]);
+    expect(texts("ΟΔΟΣ ὁδός")).toEqual(["οδοσ", "ὁδόσ"]);
     expect(texts("❤️ 🎉 \u0301 \uD800 …")).toEqual([]);
   });
 
@@ -59,6 +67,35 @@ describe("tokensOf", () => {
   it("makes short ASCII tokens of words", () => {
     expect(tokensOf("The I, node.js the")).toBe(" qthe qi__ qnode qjs_ qthe ");
     expect(tokensOf("")).toBe("  ");
+  });
+
+  it.each([
+    ["stoicism12", "q_tn6znbam"],
+    ["émigré", "q_qgxbxwoa"],
+    ["philosophy5", "q_036ba2k9"],
+  ])("makes the same token of %s on every machine: it is stored", (word, token) => {
+    expect(tokensOf(word)).toBe(` ${token} `);
+  });
+
+  it.each([
+    ["3,000 tokens", "a b ".repeat(1_501), "qa__ qb__ ".repeat(1_500)],
+    ["2,000 different ones", words(0, 2_001), `${tokensOf(words(0, 2_000)).trim()} `],
+    [
+      "2,000 different ones, with others between",
+      `${words(0, 2_000)} w0 w2000 w1`,
+      `${tokensOf(words(0, 2_000)).trim()} qw0_ `,
+    ],
+  ])("cuts a text after %s", (_, text, tokens) => {
+    expect(tokensOf(text)).toBe(` ${tokens}`);
+  });
+
+  it("counts the characters of scripts without spaces among the different tokens", () => {
+    const characters = Array.from({ length: 1_200 }, (_, index) => String.fromCodePoint(0x4e00 + index));
+    const tokens = tokensOf(characters.join("")).trim().split(" ");
+    // 1,000 pairs would have 1,001 characters.
+    expect(tokens.filter((token) => token.length === 9)).toHaveLength(1_000);
+    expect(tokens.filter((token) => token.length === 5)).toHaveLength(1_001);
+    expect(tokensOf("x ".repeat(3_000)).length).toBeLessThanOrEqual(maxTokensLength);
   });
 
   it("makes pairs of neighbours in scripts without spaces, and single characters at the end", () => {

@@ -29,8 +29,7 @@ const minLeaveIntervalMs = 1_000;
 
 /**
  * The connections of a process. Each lease has a deadline. When a statement is late or its caller has given up, the pool
- * takes the session from the caller at once and ends the statement in the server. If the statement does not end soon, the
- * pool closes the connection and opens another.
+ * takes the session away and ends the statement in the server. If that takes too long, it replaces the connection.
  */
 export class Pool {
   readonly #options: PoolOptions;
