@@ -29,11 +29,11 @@ export const rooms: Readonly<Record<string, Room>> = {
     tests: ["test/transcoding/**/*.test.ts", "test/contract/**/*.test.ts"],
     testedBy: {
       decode: ["codec", "messages", "depth"],
-      encode: ["codec"],
+      encode: ["codec", "messages"],
       scalars: ["codec", "messages"],
       input: ["request"],
       request: ["request", "ignored-input"],
-      "well-known": ["well-known", "codec", "messages", "url-fields"],
+      "well-known": ["well-known", "codec", "messages", "request"],
     },
   },
   contract: {

@@ -11,6 +11,8 @@ import { fixtureBinding, fixtureMessage } from "../support/fixture.ts";
 const list = fixtureBinding("GET", "/v1/things");
 const get = fixtureBinding("GET", "/v1/things/{name}");
 const create = fixtureBinding("POST", "/v1/things/{name}");
+const putTags = fixtureBinding("PUT", "/v1/things/{name}/tags");
+const postAuthor = fixtureBinding("POST", "/v1/books/{book.name}/authors/{book.author.name}");
 const getBook = fixtureBinding("GET", "/v1/books/{book.name}");
 
 const unknown = (name: string) => `"${name}" is not a member of this request.`;
@@ -80,6 +82,21 @@ describe("the warnings of a request", () => {
       '"name" is given by the path.',
       '"noet" is not a member of this request; did you mean "note"?',
     ]);
+  });
+
+  it("for parameters beside a body that is one field", () => {
+    expect(warningsOf(putTags, "/v1/things/a/tags?tags=b&book=1&note=x", "[]")).toEqual([
+      '"tags" belongs in the body, not in the query.',
+      '"book" is not a parameter of this request.',
+    ]);
+  });
+
+  it("none for an object in the body that the path adds to", () => {
+    expect(warningsOf(postAuthor, "/v1/books/b/authors/c", '{"book":{"name":"x","author":{}}}')).toEqual([]);
+  });
+
+  it("that do not mean what the path gives", () => {
+    expect(warningsOf(create, "/v1/things/a", '{"nmae":1}')).toEqual([unknown("nmae")]);
   });
 
   it("are at most 8, each once, and their names have at most 64 characters", () => {

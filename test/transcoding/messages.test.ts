@@ -1,6 +1,7 @@
 // What the errors of the codec say. Agents read these texts; programs go by the code and the field.
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
+import { ReceiptSchema } from "../../gen/stoa/v1/receipt_pb.js";
 import { decodeMessage } from "../../src/transcoding/decode.ts";
 import { encodeMessage } from "../../src/transcoding/encode.ts";
 import { type Input, UrlText } from "../../src/transcoding/input.ts";
@@ -92,4 +93,11 @@ it("a value without a JSON form is not encoded, and the error says why", () => {
   expect(() => encode(fixtureMessage("WellKnown"), { time: { seconds: 253402300800n, nanos: 0 } })).toThrow(
     beyond("253402300800 seconds are beyond the years of RFC 3339"),
   );
+});
+
+it("a member that the contract omits is absent while it is unset; others are null", () => {
+  expect(encodeMessage(ReceiptSchema, create(ReceiptSchema))).not.toHaveProperty("damaged");
+  expect(encodeMessage(ReceiptSchema, create(ReceiptSchema, { damaged: false }))).toMatchObject({ damaged: false });
+  const Node = fixtureMessage("Node");
+  expect(encodeMessage(Node, create(Node))).toMatchObject({ child: null, weight: null });
 });

@@ -203,6 +203,8 @@ describe("isQueryField", () => {
     [list, "tags", true],
     [list, "color", true],
     [list, "since", true],
+    [list, "count", true],
+    [list, "wait", true],
     [list, "book.title", true],
     [list, "book.author.age", true],
     [list, "book", false],

@@ -195,6 +195,22 @@ describe("CanonicalScanner.isUtf8", () => {
   });
 });
 
+it.each(["\n", "\u001f", "\\", "\\n"])("CanonicalScanner.string accepts no string with %j", (piece) => {
+  for (const text of [piece, `a${piece}`, `${piece}a`]) {
+    expect(new CanonicalScanner(new TextEncoder().encode(`"${text}"`)).string()).toBe(false);
+  }
+});
+
+it("CanonicalScanner.value accepts 16 levels of objects alone, or of arrays alone, and no more", () => {
+  for (const [open, close] of [
+    ['{"a":', "}"],
+    ["[", "]"],
+  ] as const) {
+    const text = (levels: number) => `${open.repeat(levels)}0${close.repeat(levels)}`;
+    expect([16, 17].map((levels) => isPassed(text(levels)))).toEqual([true, false]);
+  }
+});
+
 describe("CanonicalScanner.literal", () => {
   it("accepts exactly the same text, of any length from four bytes on", () => {
     for (const text of ["abcd", "abcde", "abcdef", "abcdefg", "abcdefgh", "abcdefghi"]) {
@@ -212,6 +228,9 @@ describe("CanonicalScanner.literal", () => {
         const changed = bytes.slice();
         changed[index] = (changed[index] as number) ^ 1;
         expect(passes(changed, bytes.length)).toBe(false);
+        const reader = new CanonicalScanner(changed);
+        reader.moveTo(1, bytes.length);
+        expect(reader.literal(literal)).toBe(false);
       }
     }
   });
