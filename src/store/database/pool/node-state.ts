@@ -4,6 +4,8 @@ export interface NodeState {
   server: string;
   /** `galera` and `group` (Group Replication): several servers hold the same data, and a write may meet one on another server. */
   engine: "single" | "galera" | "group";
+  /** Whether only one server of a replication group takes writes; undefined for other engines. */
+  hasPrimary?: boolean;
   /** Whether it takes writes: it is not read-only, and belongs to its cluster. */
   isWritable: boolean;
 }
@@ -16,6 +18,7 @@ export interface StateRow {
   plugin: string | null;
 }
 
+const groupNames = "'group_replication_group_name', 'group_replication_single_primary_mode'";
 const galeraNames = "'WSREP_PROVIDER_NAME', 'WSREP_READY', 'WSREP_CLUSTER_STATUS', 'WSREP_LOCAL_STATE'";
 const pairs = "GROUP_CONCAT(CONCAT(UPPER(variable_name), '=', variable_value))";
 
@@ -26,7 +29,7 @@ const pairs = "GROUP_CONCAT(CONCAT(UPPER(variable_name), '=', variable_value))";
 export const stateQuery = `SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir) AS server,
   @@read_only OR @@innodb_read_only /*!80000 OR @@super_read_only */ AS readOnly,
   /*M!100100 (SELECT ${pairs} FROM information_schema.global_status WHERE variable_name IN (${galeraNames})) */
-  /*!80000 (SELECT ${pairs} FROM performance_schema.global_variables WHERE variable_name = 'group_replication_group_name') */
+  /*!80000 (SELECT ${pairs} FROM performance_schema.global_variables WHERE variable_name IN (${groupNames})) */
   AS plugin`;
 
 /** The states of a Galera node that serves: Donor (it gives its data to another node) and Synced. */
@@ -43,8 +46,9 @@ export function readState({ server, readOnly, plugin }: StateRow): NodeState {
       servingStates.includes(values.get("WSREP_LOCAL_STATE") ?? "");
     return { server, engine: "galera", isWritable: isMember && !isReadOnly };
   }
-  const engine = values.get("GROUP_REPLICATION_GROUP_NAME") ? "group" : "single";
-  return { server, engine, isWritable: !isReadOnly };
+  if (!values.get("GROUP_REPLICATION_GROUP_NAME")) return { server, engine: "single", isWritable: !isReadOnly };
+  const hasPrimary = values.get("GROUP_REPLICATION_SINGLE_PRIMARY_MODE") !== "OFF";
+  return { server, engine: "group", hasPrimary, isWritable: !isReadOnly };
 }
 
 /**
@@ -52,10 +56,12 @@ export function readState({ server, readOnly, plugin }: StateRow): NodeState {
  * is nothing to set.
  *
  * On Galera a read waits until its node has applied what the cluster has committed. 7 is for reads, including the begin of
- * a transaction, and for statements that begin one by changing rows. With Group Replication, reads go to the primary, which
- * has every write. After a failover the new one first applies what the old one acknowledged.
+ * a transaction, and for statements that begin one by changing rows. With Group Replication and one primary, reads go to the
+ * primary, which has every write; after a failover the new one first applies what the old one acknowledged. With several
+ * primaries, reads wait as on Galera.
  */
-export function syncStatement({ engine }: NodeState): string | undefined {
+export function syncStatement({ engine, hasPrimary }: NodeState): string | undefined {
   if (engine === "galera") return "SET SESSION wsrep_sync_wait = 7";
-  return engine === "group" ? "SET SESSION group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER'" : undefined;
+  if (engine === "single") return undefined;
+  return `SET SESSION group_replication_consistency = '${hasPrimary ? "BEFORE_ON_PRIMARY_FAILOVER" : "BEFORE"}'`;
 }

@@ -26,7 +26,7 @@ it("a Galera node takes writes while it is ready, synced or a donor, and in the 
 
 it("a member of a replication group takes writes unless it is read-only", () => {
   const plugin = "GROUP_REPLICATION_GROUP_NAME=aaaaaaaa-0000-0000-0000-000000000000";
-  expect(read(plugin)).toEqual({ server: "s", engine: "group", isWritable: true });
+  expect(read(plugin)).toEqual({ server: "s", engine: "group", hasPrimary: true, isWritable: true });
   expect(read(plugin, 1).isWritable).toBe(false);
 });
 
@@ -38,7 +38,9 @@ it("a single server takes writes unless it is read-only, whether or not it knows
 
 it("only sessions of a cluster are set to see what its other servers have acknowledged", () => {
   expect(syncStatement(read(galera()))).toBe("SET SESSION wsrep_sync_wait = 7");
-  expect(syncStatement(read("GROUP_REPLICATION_GROUP_NAME=g"))).toContain("group_replication_consistency");
+  const group = "GROUP_REPLICATION_GROUP_NAME=g,GROUP_REPLICATION_SINGLE_PRIMARY_MODE=";
+  expect(syncStatement(read(`${group}ON`))).toContain("= 'BEFORE_ON_PRIMARY_FAILOVER'");
+  expect(syncStatement(read(`${group}OFF`))).toContain("= 'BEFORE'");
   expect(syncStatement(read(null))).toBeUndefined();
 });
 
