@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntil } from "../support/wait.ts";
-import { type NodeNumber, nodes, query, run, ServerProcess, type Servers, untilAnswers } from "./servers.ts";
+import { type NodeNumber, nodes, query, run, ServerProcess, type Servers } from "./servers.ts";
 
 const provider = "/usr/lib/galera/libgalera_smm.so";
 
@@ -97,12 +97,18 @@ export async function startGalera(folder: string, basePort: number, scripts: str
     thaw: (n) => running.get(n)?.signal("SIGCONT"),
     async rejoin(n) {
       if (running.get(n)?.isRunning) return untilMember(n);
-      // After a kill, the engine's log says up to where the node had come.
-      const output = await run("mariadbd", [...args(n), "--wsrep-recover", "--log-error="]);
-      const position = /Recovered position: (\S+)/.exec(output)?.[1];
-      start(n, ...(position === undefined ? [] : [`--wsrep-start-position=${position}`]));
-      await untilAnswers(ports[n]);
-      await untilMember(n);
+      // After a kill, the engine's log says up to where the node had come. If what it lacks is gone from the caches of the
+      // others, it gets everything from one of them. A node that fails at that begins again.
+      const startAgain = async () => {
+        const output = await run("mariadbd", [...args(n), "--wsrep-recover", "--log-error="]).catch(() => "");
+        const position = /Recovered position: (\S+)/.exec(output)?.[1];
+        start(n, ...(position === undefined ? [] : [`--wsrep-start-position=${position}`]));
+      };
+      const comesBack = async () => {
+        if (!running.get(n)?.isRunning) await startAgain();
+        return isMember(n);
+      };
+      await waitUntil(`node ${n} to be synced again`, comesBack, 180_000);
     },
     partition: async (n) => void (await provide(n, "gmcast.isolate=1")),
     heal: async (n) => void (await provide(n, "gmcast.isolate=0")),
