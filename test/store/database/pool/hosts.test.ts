@@ -120,6 +120,36 @@ it("a pool goes to the next server when its own is gone, and calls hardly notice
   }
 });
 
+it("the connections to a server that becomes read-only are given up, and the write runs on a new one", async () => {
+  const test = await createTestDatabase();
+  await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
+  await test.rows("INSERT INTO t VALUES (1, 0)");
+  await test.rows(
+    "CREATE TRIGGER refuse BEFORE UPDATE ON t FOR EACH ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'read-only'",
+  );
+  const db = new Database({ address: test.config, connections: 4 });
+  const id = "SELECT CONNECTION_ID() AS id";
+  const connections = async () => {
+    const found = await Promise.all([1, 2, 3].map(() => db.reader(never).rows<{ id: number }>(id)));
+    return found.map(([row]) => row?.id);
+  };
+  try {
+    const before = await connections();
+    const used: (number | undefined)[] = [];
+    await db.transaction(never, async (tx) => {
+      used.push((await tx.rows<{ id: number }>(id))[0]?.id);
+      if (used.length === 2) await test.rows("DROP TRIGGER refuse");
+      await tx.run("UPDATE t SET n = n + 1 WHERE id = 1");
+    });
+    expect(used).toHaveLength(2);
+    expect(before).toContain(used[0]);
+    for (const each of [used[1], ...(await connections())]) expect(before).not.toContain(each);
+    expect(await test.rows("SELECT n FROM t")).toEqual([{ n: 1 }]);
+  } finally {
+    await db.close();
+  }
+});
+
 it("a transaction without an answer to COMMIT is not repeated unless its work has a claim", async () => {
   const test = await createTestDatabase();
   await test.rows("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=InnoDB");
