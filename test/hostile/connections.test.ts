@@ -3,11 +3,13 @@ import { once } from "node:events";
 import net from "node:net";
 import { brotliCompressSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { connectFrames, END_HEADERS, frame, frameType, headerBlock } from "../support/http2-frames.ts";
+import { connectFrames, END_HEADERS, frame, frameType, headerBlock, settings } from "../support/http2-frames.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 /** The neighbour connects from 127.0.0.1. */
 const ATTACKER = "127.0.0.2";
+/** An attacker with many addresses; each may have 256 connections. */
+const ADDRESSES = Array.from({ length: 24 }, (_, index) => `127.0.1.${index + 1}`);
 let victim: Victim;
 beforeAll(async () => {
   // Requests that are refused for their number would not be read.
@@ -19,17 +21,17 @@ interface Raw {
   closed: Promise<void>;
 }
 
-function connect(): Raw {
-  const socket = net.connect({ port: victim.port, host: "127.0.0.1", localAddress: ATTACKER });
+function connect(localAddress: string): Raw {
+  const socket = net.connect({ port: victim.port, host: "127.0.0.1", localAddress });
   socket.on("error", () => {}).resume();
   return { socket, closed: new Promise((resolve) => socket.once("close", () => resolve())) };
 }
 
 /** Opens connections, so many at a time, and resolves when each has been accepted by the system. */
-async function connectMany(count: number): Promise<Raw[]> {
+async function connectMany(count: number, address = ATTACKER): Promise<Raw[]> {
   const connections: Raw[] = [];
   while (connections.length < count) {
-    const batch = Array.from({ length: Math.min(100, count - connections.length) }, connect);
+    const batch = Array.from({ length: Math.min(100, count - connections.length) }, () => connect(address));
     await Promise.all(
       batch.map(({ socket, closed }) => Promise.race([once(socket, "connect").catch(() => {}), closed])),
     );
@@ -105,6 +107,35 @@ describe("the service stays well under connections", { timeout: 60_000 }, () => 
     });
   });
 });
+
+const manyFields = Array.from({ length: 950 }, (_, index) => `a${index}: b${index}\r\n`).join("");
+const openHeaders = frame(frameType.headers, 0, 1, headerBlock("GET", "/healthz", { "x-long": "x".repeat(16_000) }));
+const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+
+describe.runIf(process.env.STOA_TEST_ATTACKS)(
+  "thousands of connections from many addresses",
+  { timeout: 60_000 },
+  () => {
+    it.each([
+      ["with one long field of a head that never ends", `GET / HTTP/1.1\r\nX-Long: ${"x".repeat(15_900)}`],
+      ["with many fields of a head that never ends", `GET / HTTP/1.1\r\n${manyFields}`],
+      ["with HTTP/2 and nothing else", Buffer.concat([preface, settings()])],
+      ["with HTTP/2 and a head that never ends", Buffer.concat([preface, settings(), openHeaders])],
+    ])("%s", async (_name, bytes) => {
+      await victim.during(async () => {
+        const connections: Raw[] = [];
+        for (const address of ADDRESSES) {
+          const batch = await connectMany(256, address);
+          for (const { socket } of batch) socket.write(bytes);
+          connections.push(...batch);
+        }
+        // The service has read what came before this.
+        expect((await fetch(`${victim.url}/healthz`)).status).toBe(200);
+        destroy(connections);
+      });
+    });
+  },
+);
 
 describe("half-sent bodies", { timeout: 60_000 }, () => {
   const json = { "content-type": "application/json" };

@@ -76,7 +76,9 @@ let authorization: { authorization: string };
 describe.runIf(process.env.STOA_TEST_ATTACKS)("costly reads", { timeout: 120_000 }, () => {
   beforeAll(async () => {
     victim = await startVictim();
-    authorization = { authorization: `Bearer ${victim.key}` };
+    // An agent of the attacker: the limits of the neighbour are its own.
+    const { body: attacker } = await askRest(victim.url, "agents/register", { body: { name: "Attacker" } });
+    authorization = { authorization: `Bearer ${attacker.api_key}` };
     const texts = [
       "common words here ".repeat(550),
       Array.from({ length: 1_900 }, (_, i) => `w${i % 40}`).join(" "),

@@ -3,12 +3,17 @@ import type { Socket } from "node:net";
 import { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import type { BodyBudget, ConnectionBodies } from "./body-budget.ts";
 import { Http1Sender } from "./http1-sender.ts";
+import type { BudgetedConnection } from "./idle-budget.ts";
 import { PausableParser } from "./pausable-parser.ts";
 import type { SendWatch } from "./send-watch.ts";
 import { cutSocket, transportOf } from "./transport.ts";
 
 /** How many requests begin in one turn of the event loop, over all connections. */
 const MAX_REQUESTS_A_TURN = 32;
+/** The memory of an idle connection, in bytes. */
+const IDLE_BYTES = 6 * 1024;
+/** How many bytes of memory a byte of a head takes: short fields become strings and places in lists. */
+const BYTES_PER_HEAD_BYTE = 8;
 /** How many slices of chunked bodies are parsed in one turn of the event loop, over all connections. */
 const MAX_SLICES_A_TURN = 8;
 
@@ -28,7 +33,7 @@ interface ConnectionOptions {
 }
 
 /** An HTTP/1.1 connection. It handles one request at a time, however many requests a client pipelines. */
-class Http1Connection {
+class Http1Connection implements BudgetedConnection {
   readonly #socket: Socket;
   readonly #parser: PausableParser;
   /** The request that is being handled, or whose response is being sent. */
@@ -94,6 +99,15 @@ class Http1Connection {
 
   get isIdle(): boolean {
     return this.#running === undefined;
+  }
+
+  idleBytes(): number {
+    if (this.#running !== undefined || this.#socket.destroyed) return 0;
+    return IDLE_BYTES + (this.#socket.bytesRead - this.#idleAt) * BYTES_PER_HEAD_BYTE;
+  }
+
+  endIdle(): void {
+    cutSocket(transportOf(this.#socket));
   }
 
   hasBegunReply(): boolean {
@@ -207,6 +221,11 @@ export class Http1Connections {
   /** Whether a connection has no running request; undefined for an unknown connection. */
   isIdle(socket: Socket): boolean | undefined {
     return this.#connections.get(socket)?.isIdle;
+  }
+
+  /** All connections, the oldest first. */
+  all(): Iterable<BudgetedConnection> {
+    return this.#connections.values();
   }
 
   /** Closes idle connections now, and the others after their last reply. */

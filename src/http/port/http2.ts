@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { Http2Sender } from "./http2-sender.ts";
+import type { BudgetedConnection } from "./idle-budget.ts";
 import type { SendWatch } from "./send-watch.ts";
 import { SessionEnding } from "./session-ending.ts";
 import { transportOf } from "./transport.ts";
@@ -14,6 +15,8 @@ export interface Http2Limits {
   idleTimeoutMs: number;
 }
 
+/** The memory of a session without streams, in bytes, with a head that has not arrived. */
+const IDLE_BYTES = 48 * 1024;
 /** The maximum number of concurrent calls of a session. */
 const MAX_CONCURRENT_STREAMS = 128;
 /** In MB, including unsent replies. With Node's default of 10, large replies on many streams would block further streams. */
@@ -37,7 +40,7 @@ const STREAM_TYPES = /^application\/(?:grpc|connect\+)/i;
 
 type Stream = http2.ServerHttp2Stream;
 
-interface Session {
+interface Session extends BudgetedConnection {
   /** Handles a request when its body has arrived, when its turn comes and when the replies before it have been sent. */
   take(stream: Stream, work: () => void): void;
   /** Ends the session gracefully. */
@@ -98,6 +101,11 @@ export class Http2Sessions {
     server.emit("connection", socket);
   }
 
+  /** All sessions, the oldest first. */
+  all(): Iterable<BudgetedConnection> {
+    return this.#sessions.values();
+  }
+
   /** Sends GOAWAY on every session. Running streams may finish, and the session ends with the last one. */
   drain(): void {
     this.#draining = true;
@@ -131,7 +139,8 @@ export class Http2Sessions {
       if (arriving.has(stream)) arriving.set(stream, begin);
       else begin();
     };
-    this.#sessions.set(session, { take, end });
+    const idleBytes = () => (streams.size > 0 || session.closed ? 0 : IDLE_BYTES);
+    this.#sessions.set(session, { take, end, idleBytes, endIdle: end });
     let resets = 0;
     let isCutting = false;
     let resetAt = performance.now();

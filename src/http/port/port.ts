@@ -11,6 +11,7 @@ import { type ClientErrorReply, rawReply, refuse } from "./client-error.ts";
 import { ConnectionCaps, type ConnectionLimits } from "./connection-caps.ts";
 import { type Handler, Http1Connections } from "./http1.ts";
 import { Http2Sessions } from "./http2.ts";
+import { IdleBudget } from "./idle-budget.ts";
 import { InterceptedRequest } from "./intercept-push.ts";
 import { type SendLimits, SendWatch } from "./send-watch.ts";
 import { sniff } from "./sniff.ts";
@@ -62,6 +63,7 @@ export class Port {
   readonly #sendWatch: SendWatch;
   readonly #http1: Http1Connections;
   readonly #http2: Http2Sessions;
+  readonly #idleBudget: IdleBudget;
   readonly #drained = Promise.withResolvers<void>();
   #drainTimer: NodeJS.Timeout | undefined;
 
@@ -72,6 +74,10 @@ export class Port {
     const bodies = new BodyBudget(options.bodies);
     this.#http1 = new Http1Connections(this.#sendWatch, bodies, options);
     this.#http2 = new Http2Sessions(options, this.#sendWatch, bodies);
+    this.#idleBudget = new IdleBudget(
+      () => this.#sockets.size,
+      () => [...this.#http1.all(), ...this.#http2.all()],
+    );
   }
 
   /** The number of open connections, and of the HTTP/2 sessions among them. */
@@ -214,6 +220,7 @@ export class Port {
     if (!this.#drainTimer || this.#sockets.size > 0) return;
     clearTimeout(this.#drainTimer);
     this.#sendWatch.stop();
+    this.#idleBudget.stop();
     this.#drained.resolve();
   }
 }

@@ -1,0 +1,60 @@
+/** A connection, as the budget sees it. */
+export interface BudgetedConnection {
+  /** The bytes that it holds while no request is running, with the head of a request that has not arrived; else 0. */
+  idleBytes(): number;
+  /** Ends the connection, which has no running request. */
+  endIdle(): void;
+}
+
+/** The memory that idle connections may take, in bytes. */
+const MAX_BYTES = 48 * 1024 * 1024;
+/** When the budget is exceeded, connections end until the others hold at most this fraction of it. */
+const RELIEVED = 7 / 8;
+/** How often the connections are looked at, in milliseconds. Arriving heads do not pass through JavaScript. */
+const CHECK_MS = 250;
+/** So few connections cannot exceed the budget. */
+const FEW = 256;
+
+/**
+ * Bounds the memory of connections that wait for a request, or for the rest of its head. Clients with many addresses may
+ * open thousands, and fill each with a head of 16 KB that never ends.
+ */
+export class IdleBudget {
+  readonly #count: () => number;
+  readonly #connections: () => Iterable<BudgetedConnection>;
+  readonly #timer: NodeJS.Timeout;
+
+  /**
+   * @param count how many connections are open
+   * @param connections all of them, the oldest of each protocol first
+   */
+  constructor(count: () => number, connections: () => Iterable<BudgetedConnection>) {
+    this.#count = count;
+    this.#connections = connections;
+    this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
+  }
+
+  /** Ends the connections that hold most, the oldest of them first, if all together hold too much. */
+  check(): void {
+    if (this.#count() <= FEW) return;
+    const holders: { connection: BudgetedConnection; bytes: number }[] = [];
+    let held = 0;
+    for (const connection of this.#connections()) {
+      const bytes = connection.idleBytes();
+      if (bytes === 0) continue;
+      held += bytes;
+      holders.push({ connection, bytes });
+    }
+    if (held <= MAX_BYTES) return;
+    holders.sort((one, other) => other.bytes - one.bytes);
+    for (const { connection, bytes } of holders) {
+      connection.endIdle();
+      held -= bytes;
+      if (held <= MAX_BYTES * RELIEVED) break;
+    }
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

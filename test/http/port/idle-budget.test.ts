@@ -1,0 +1,74 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type BudgetedConnection, IdleBudget } from "../../../src/http/port/idle-budget.ts";
+import { connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+const MIB = 1024 * 1024;
+
+describe("the budget of idle connections", () => {
+  let budget: IdleBudget | undefined;
+  afterEach(() => budget?.stop());
+
+  /** Checks connections of these sizes once. @returns the places of those that were ended, in that order */
+  function endedOf(sizes: readonly number[], count = sizes.length): number[] {
+    const ended: number[] = [];
+    const connections = sizes.map(
+      (bytes, index): BudgetedConnection => ({ idleBytes: () => bytes, endIdle: () => ended.push(index) }),
+    );
+    budget = new IdleBudget(
+      () => count,
+      () => connections,
+    );
+    budget.check();
+    return ended;
+  }
+
+  it("ends nothing while all together hold little", () => {
+    expect(endedOf(Array.from({ length: 700 }, () => 0.06 * MIB))).toEqual([]);
+  });
+
+  it("does not look at few connections", () => {
+    expect(endedOf([100 * MIB], 256)).toEqual([]);
+    expect(endedOf([100 * MIB], 257)).toEqual([0]);
+  });
+
+  it("ends the largest first, of equal ones the oldest, and none with a running request, until the rest is small", () => {
+    // 42 MiB remain of 55.
+    expect(
+      endedOf(
+        [1, 0, 5, 1, 4, 4, ...Array.from({ length: 40 }, () => 1)].map((each) => each * MIB),
+        1000,
+      ),
+    ).toEqual([2, 4, 5]);
+  });
+});
+
+it("heads that never end are cut when all together are too much, and other connections go on", async () => {
+  const { number, port, entered, release } = await start({});
+  const begun = entered();
+  const busy = connect(number);
+  busy.socket.write(request("/held"));
+  await begun;
+  const idle = connect(number);
+  idle.socket.write(request("/version"));
+  await idle.seen("}");
+  const session = connectHttp2(number);
+  await readStream(get(session, "/version"));
+  const head = `GET / HTTP/1.1\r\nHost: stoa\r\nX-Long: ${"x".repeat(15_000)}`;
+  const heads = Array.from({ length: 600 }, () => {
+    const connection = connect(number);
+    connection.socket.write(head);
+    return connection;
+  });
+  const closed = heads.map(({ closed }, index) => closed.then(() => index));
+  // The oldest are cut.
+  expect(await Promise.race(closed)).toBeLessThan(200);
+  // 48 MiB, of which each takes eight times its 15,000 bytes.
+  await waitUntil("the rest to be small", () => port.connections.total < 420);
+  expect(port.connections.total).toBeGreaterThan(300);
+  release();
+  await busy.seen("}");
+  idle.socket.write(request("/version"));
+  await idle.seen("}", 2);
+  expect(await readStream(get(session, "/version"))).toContain("2.0");
+});
