@@ -38,7 +38,7 @@ export async function castVote(unit: Unit, caller: Caller, { kind, id }: VotedId
 
   const upvotes = item.upvotes + count(vote, 1) - count(item.vote, 1);
   const downvotes = item.downvotes + count(vote, -1) - count(item.vote, -1);
-  await changeVote(tx, kind, id, caller.id, { from: item.vote, to: vote, upvotes, downvotes });
+  await changeVote(tx, kind, id, caller.id, { ...item, from: item.vote, to: vote, upvotes, downvotes });
   return { vote, upvotes, downvotes };
 }
 

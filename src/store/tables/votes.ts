@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { addToAgent } from "./agents.ts";
 
 /** What agents vote on. */
 export type VotedKind = "post" | "comment";
@@ -23,24 +24,36 @@ interface Row {
   value: number | null;
 }
 
-/** The statements about votes on one kind of thing. The generated column posts.score follows by itself. */
-function statementsOf(things: string, votes: string, key: string, counts: string) {
-  // An outer join, so that a missing author is no reason to lose the vote. It also sets the order of the locks.
-  const author = "LEFT JOIN agents a ON a.id = t.author_id";
+/**
+ * The statements about votes on one kind of thing. The generated column posts.score follows by itself.
+ * @param author the author `a` of the thing, joined to it, if the same statement changes the karma
+ */
+function statementsOf(things: string, votes: string, key: string, counts: string, author = "") {
+  const all = author === "" ? counts : `${counts}, a.karma = a.karma + ?`;
   return {
     select: `SELECT t.author_id, t.upvotes, t.downvotes, v.value
      FROM ${things} t LEFT JOIN ${votes} v ON v.${key} = t.id AND v.agent_id = ? WHERE t.id = ?`,
     insert: `INSERT INTO ${votes} (${key}, agent_id, value) VALUES (?, ?, ?)`,
     delete: `DELETE FROM ${votes} WHERE ${key} = ? AND agent_id = ?`,
-    putCounts: `UPDATE ${things} t ${author} SET ${counts}, a.karma = a.karma + ? WHERE t.id = ?`,
+    putCounts: `UPDATE ${things} t ${author} SET ${all} WHERE t.id = ?`,
     putAll: `UPDATE ${things} t LEFT JOIN ${votes} v ON v.${key} = t.id AND v.agent_id = ? ${author}
-     SET v.value = ?, ${counts}, a.karma = a.karma + ? WHERE t.id = ?`,
+     SET v.value = ?, ${all} WHERE t.id = ?`,
+    changesKarma: author !== "",
   };
 }
 
 const statements = {
+  // A vote on a post changes an index of a foreign key, so the engines lock the community as well. A joined author would be
+  // locked before that, against the lock order.
   post: statementsOf("posts", "votes", "post_id", "t.upvotes = ?, t.downvotes = ?"),
-  comment: statementsOf("comments", "comment_votes", "comment_id", "t.upvotes = ?, t.downvotes = ?, t.score = ?"),
+  comment: statementsOf(
+    "comments",
+    "comment_votes",
+    "comment_id",
+    "t.upvotes = ?, t.downvotes = ?, t.score = ?",
+    // An outer join, so that a missing author is no reason to lose the vote.
+    "LEFT JOIN agents a ON a.id = t.author_id",
+  ),
 };
 
 /** The votes on a post or comment, and those of one agent. Undefined when there is no such thing, or it is removed. */
@@ -60,25 +73,33 @@ export async function lockVotes(tx: Tx, kind: VotedKind, id: number, agentId: nu
   return row && { authorId: row.author_id, upvotes: row.upvotes, downvotes: row.downvotes, vote: row.value ?? 0 };
 }
 
+/** A change of an agent's vote, and the counts that follow from it. Each vote is 1, -1, or 0 for none. */
+export interface VoteChange extends Pick<VotedItem, "authorId" | "upvotes" | "downvotes"> {
+  from: number;
+  to: number;
+}
+
 /**
- * Replaces the vote `from` by `to`, and stores the counts that follow and the karma of the author. Each vote is 1, -1, or 0
- * for none. What is voted on must be locked. It locks the author, which is the last row of the board in the lock order.
+ * Changes a vote, the counts, and the karma of the author. What is voted on must be locked. It locks the author, which is
+ * the last row of the board in the lock order.
  */
 export async function changeVote(
   tx: Tx,
   kind: VotedKind,
   id: number,
   agentId: number,
-  { from, to, upvotes, downvotes }: { from: number; to: number } & Pick<Votes, "upvotes" | "downvotes">,
+  { from, to, authorId, upvotes, downvotes }: VoteChange,
 ): Promise<void> {
   const sql = statements[kind];
+  const karma = to - from;
   const counts = kind === "post" ? [upvotes, downvotes] : [upvotes, downvotes, upvotes - downvotes];
-  const changed = [...counts, to - from, id];
+  const changed = [...counts, ...(sql.changesKarma ? [karma] : []), id];
   if (from !== 0 && to !== 0) {
     await tx.run(sql.putAll, [agentId, to, ...changed]);
-    return;
+  } else {
+    if (from === 0) await tx.run(sql.insert, [id, agentId, to]);
+    else await tx.run(sql.delete, [id, agentId]);
+    await tx.run(sql.putCounts, changed);
   }
-  if (from === 0) await tx.run(sql.insert, [id, agentId, to]);
-  else await tx.run(sql.delete, [id, agentId]);
-  await tx.run(sql.putCounts, changed);
+  if (!sql.changesKarma) await addToAgent(tx, authorId, { karma });
 }
