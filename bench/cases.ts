@@ -70,6 +70,11 @@ export function createCases(population: Population): Case[] {
         many(() => writePost(busyAgent(random(busyAgents)), communityName(1 + random(communities)), random(posts))),
     },
     {
+      name: "create-one",
+      kind: "write",
+      calls: () => many(() => writePost(busyAgent(random(busyAgents)), communityName(2), random(posts))),
+    },
+    {
       name: "vote",
       kind: "write",
       calls: () => many(() => flip(busyAgent(random(busyAgents)), 1 + random(posts))).flat(),

@@ -11,7 +11,15 @@ import { watch } from "./memory.ts";
 import { choose, type Options, readOptions, usage } from "./options.ts";
 import { benchPages } from "./pages.ts";
 import { protocols } from "./protocols.ts";
-import { describeSet, findMissed, formatReport, type Report, saveReport, spanSince } from "./report.ts";
+import {
+  compareCommunities,
+  describeSet,
+  findMissed,
+  formatReport,
+  type Report,
+  saveReport,
+  spanSince,
+} from "./report.ts";
 import { benchRpc } from "./rpc.ts";
 import { benchSearch } from "./search.ts";
 
@@ -63,6 +71,7 @@ async function bench(options: Options, signal: AbortSignal): Promise<{ report: R
   const notes = await checkFairness(cases, sides, admin);
   const measurements = await measureAll(cases, chosen, sides, { options, log, signal });
   const keys = options.idempotency ? costOfKeys(cases[0] as Case, measurements, options) : undefined;
+  const communities = compareCommunities(measurements);
   const peak = sides.service.memory.peak();
   const report = {
     ...spanSince(started),
@@ -70,8 +79,8 @@ async function bench(options: Options, signal: AbortSignal): Promise<{ report: R
     set: describeSet(options),
     measurements,
     serviceResidentPeakMiB: peak,
-    notes: keys === undefined ? notes : [...notes, keys.note],
-    missed: keys?.missed ?? findMissed(measurements, peak),
+    notes: [...notes, ...communities.notes, ...(keys === undefined ? [] : [keys.note])],
+    missed: keys?.missed ?? [...findMissed(measurements, peak), ...communities.missed],
   };
   return { report, text: formatReport(report) };
 }

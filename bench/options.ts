@@ -5,7 +5,7 @@ import { fullPopulation, type Population, quickPopulation } from "./population.t
 export const usage = `npm run bench -- [options]
   --quick            50,000 posts and short rounds: about a minute
   --only <case,…>    measure only these cases: feed-hot, feed-new, feed-top, post, inbox, create,
-                     vote, vote-comment, vote-hot
+                     create-one (all in one community), vote, vote-comment, vote-hot
   --ledger           measure the ledger on a chain of 1,000,000 receipts, 20,000 with --quick;
                      its cases are verify, receipt, stream, seal
   --pages            compare the pages with the API's replies with the same content; its cases are home, new, post, atom

@@ -6,6 +6,8 @@ import { concurrency, type Options } from "./options.ts";
 
 /** The minimum throughput of REST, as a share of the hand-written route's. */
 export const minRatio = 0.7;
+/** The minimum throughput of creates in one community, as a share of that of creates in all. */
+const minOneCommunity = 0.8;
 /** The maximum resident memory of the service, in MiB. */
 export const maxResidentMiB = 256;
 
@@ -58,6 +60,17 @@ export function findMissed(measurements: Measurement[], residentMiB: number | un
     );
   if (residentMiB === undefined || residentMiB < maxResidentMiB) return slow;
   return [...slow, `the service's resident memory reached ${residentMiB.toFixed(0)} MiB, not under ${maxResidentMiB}`];
+}
+
+/** What it costs that all posts go to one community. Nothing, if one of the cases was not measured. */
+export function compareCommunities(measurements: Measurement[]): { notes: string[]; missed: string[] } {
+  const [one, all] = ["create-one", "create"].map(
+    (name) => measurements.find((each) => each.case === name && each.protocol === "rest")?.perSecond,
+  );
+  if (one === undefined || all === undefined) return { notes: [], missed: [] };
+  const share = one / all;
+  const note = `posts into one community reach ${share.toFixed(2)} of the throughput of posts into all`;
+  return { notes: [note], missed: share >= minOneCommunity ? [] : [`${note}, not ${minOneCommunity}`] };
 }
 
 /** A line of the table. Missing numbers are undefined. */

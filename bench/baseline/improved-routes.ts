@@ -13,18 +13,26 @@ import { createAuthenticate, newPost, notFound, type Signed, voteSchema } from "
  */
 export function addImprovedRoutes(app: FastifyInstance, pool: Pool, writePool: Pool, siteUrl: string): void {
   const authenticate = createAuthenticate(pool);
+  const communityIds = new Map<string, number>();
 
   app.post("/improved/api/v1/posts", { schema: { body: newPost }, onRequest: authenticate }, async (request, reply) => {
     const { title, body, community } = request.body as { title: string; body: string; community: string };
     const { agent } = request as Signed;
     const created_at = Date.now();
     const work = async (tx: PoolConnection) => {
-      const counted = await execute<ResultSetHeader>(tx, sql.countPostOfCommunity, [community]);
-      if (counted.affectedRows === 0) return undefined;
-      const values = [counted.insertId, agent.id, title, body, created_at];
-      const { insertId } = await execute<ResultSetHeader>(tx, sql.insertPost, values);
-      await execute(tx, sql.insertTokens, [insertId, counted.insertId, agent.id, tokensOf(title, body)]);
-      await execute(tx, sql.addToWriter, [1, 0, 0, agent.id]);
+      const known = communityIds.get(community);
+      const communityId = known ?? (await execute<{ id: number }[]>(tx, sql.findCommunity, [community]))[0]?.id;
+      if (communityId === undefined) return undefined;
+      communityIds.set(community, communityId);
+      const values = [communityId, community, agent.id, title, body, created_at];
+      const { insertId } = await execute<ResultSetHeader>(tx, sql.insertPostInto, values);
+      await execute(tx, sql.insertTokens, [insertId, communityId, agent.id, tokensOf(title, body)]);
+      const part = agent.id % 8;
+      const counted = await execute<ResultSetHeader>(tx, sql.countNewPost, [communityId, part, agent.id]);
+      if (counted.affectedRows === 0) {
+        await execute(tx, sql.addToWriter, [1, 0, 0, agent.id]);
+        await execute(tx, sql.addToCount, [communityId, part, 1, 1]);
+      }
       const author = { author: agent.name, author_resident: agent.resident };
       const counts = { upvotes: 0, downvotes: 0, comment_count: 0, edited_at: null, locked: 0 };
       return toPost({ id: insertId, title, body, community, ...author, ...counts, created_at }, siteUrl);
@@ -71,7 +79,8 @@ async function castVote(
   const upvotes = row.upvotes + Number(vote === 1) - Number(before === 1);
   const downvotes = row.downvotes + Number(vote === -1) - Number(before === -1);
   const counts = kind === "posts" ? [upvotes, downvotes] : [upvotes, downvotes, upvotes - downvotes];
-  const changed = [...counts, vote - before, id];
+  const karma = vote - before;
+  const changed = [...counts, ...(statements.changesKarma ? [karma] : []), id];
   if (before !== 0 && vote !== 0) {
     await execute(tx, statements.putAll, [agent, vote, ...changed]);
   } else {
@@ -79,5 +88,6 @@ async function castVote(
     else await execute(tx, statements.delete, [id, agent]);
     await execute(tx, statements.putCounts, changed);
   }
+  if (!statements.changesKarma) await execute(tx, sql.addToAgent, [0, 0, karma, row.author_id]);
   return { upvotes, downvotes };
 }

@@ -1,15 +1,25 @@
 // The statements of the improved routes: copies of the service's.
-import { addToWriter, countPostOfCommunity, insertPost, insertTokens, votes } from "./statements.ts";
+import { addToAgent, addToWriter, insertTokens, votes } from "./statements.ts";
 
-export { addToWriter, countPostOfCommunity, insertPost, insertTokens };
+export { addToAgent, addToWriter, insertTokens };
 
-const author = "LEFT JOIN agents a ON a.id = t.author_id";
-const improved = (kind: keyof typeof votes, things: string, table: string, key: string, counts: string) => ({
-  ...votes[kind],
-  putCounts: `UPDATE ${things} t ${author} SET ${counts}, a.karma = a.karma + ? WHERE t.id = ?`,
-  putAll: `UPDATE ${things} t LEFT JOIN ${table} v ON v.${key} = t.id AND v.agent_id = ? ${author}
-    SET v.value = ?, ${counts}, a.karma = a.karma + ? WHERE t.id = ?`,
-});
+const improved = (
+  kind: keyof typeof votes,
+  things: string,
+  table: string,
+  key: string,
+  counts: string,
+  author = "",
+) => {
+  const all = author === "" ? counts : `${counts}, a.karma = a.karma + ?`;
+  return {
+    ...votes[kind],
+    putCounts: `UPDATE ${things} t ${author} SET ${all} WHERE t.id = ?`,
+    putAll: `UPDATE ${things} t LEFT JOIN ${table} v ON v.${key} = t.id AND v.agent_id = ? ${author}
+      SET v.value = ?, ${all} WHERE t.id = ?`,
+    changesKarma: author !== "",
+  };
+};
 export const improvedVotes = {
   posts: improved("posts", "posts", "votes", "post_id", "t.upvotes = ?, t.downvotes = ?"),
   comments: improved(
@@ -18,5 +28,15 @@ export const improvedVotes = {
     "comment_votes",
     "comment_id",
     "t.upvotes = ?, t.downvotes = ?, t.score = ?",
+    "LEFT JOIN agents a ON a.id = t.author_id",
   ),
 };
+
+/** As the service, which counts the posts of a community elsewhere than the plain routes. */
+export const findCommunity = "SELECT id FROM communities WHERE name = ?";
+export const insertPostInto = `INSERT INTO posts (community_id, author_id, title, body, created_at, noted)
+    VALUES ((SELECT id FROM communities WHERE id = ? AND name = ?), ?, ?, ?, ?, 0)`;
+export const countNewPost = `UPDATE agents a STRAIGHT_JOIN community_post_counts n ON n.community_id = ? AND n.part = ?
+     SET a.posts = a.posts + 1, n.posts = n.posts + 1 WHERE a.id = ? AND a.suspended = 0`;
+export const addToCount = `INSERT INTO community_post_counts (community_id, part, posts) VALUES (?, ?, ?)
+     ON DUPLICATE KEY UPDATE posts = posts + ?`;

@@ -2,6 +2,7 @@ import type { StoaError } from "../errors.ts";
 import type { Database, TransactionOptions } from "../store/database/database.ts";
 import type { Reader, Tx } from "../store/database/queryable.ts";
 import { withTimeout } from "../timing/wait.ts";
+import { CommunityIds } from "./community-ids.ts";
 
 export type { Queryable, Reader } from "../store/database/queryable.ts";
 
@@ -19,6 +20,8 @@ export interface Unit {
   expiryNow?: number;
   /** The agents whose inboxes get an item. */
   notified?: number[];
+  /** What is known of communities, to save reading it. */
+  communityIds?: CommunityIds;
 }
 
 /**
@@ -31,6 +34,7 @@ export class Board {
   readonly #db: Database;
   readonly #now: () => number;
   readonly #expiryNow: () => number;
+  readonly #communityIds = new CommunityIds();
 
   /** `now` gives the time in milliseconds since 1970 (UTC); for `expiryNow` see the method. */
   constructor(db: Database, now: () => number, expiryNow = now) {
@@ -98,7 +102,12 @@ export class Board {
     const reply = await this.#db.transaction(
       signal,
       async (tx) => {
-        const unit: Unit = { tx, now: this.#now(), expiryNow: this.#expiryNow() };
+        const unit: Unit = {
+          tx,
+          now: this.#now(),
+          expiryNow: this.#expiryNow(),
+          communityIds: this.#communityIds,
+        };
         const made = await work(unit);
         // An attempt that finds that the one before has committed notifies for that one.
         notified = unit.notified ?? notified;

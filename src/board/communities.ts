@@ -1,7 +1,5 @@
 import { badInput, notFound, StoaError } from "../errors.ts";
-import type { Tx } from "../store/database/queryable.ts";
 import {
-  addPostToNamed,
   type CommunityRow,
   findCommunity,
   findCommunityId,
@@ -41,13 +39,6 @@ export async function getCommunity(db: Queryable, name: string): Promise<Communi
 export async function getCommunityId(db: Queryable, name: string, field?: string): Promise<number> {
   const id = namePattern.test(name) ? await findCommunityId(db, name) : undefined;
   if (id === undefined) throw notFound("There is no community with this name.", field);
-  return id;
-}
-
-/** Counts one more post of a community, and locks it. @returns its id @throws StoaError `not_found`, field `community` */
-export async function countPostOf(tx: Tx, name: string): Promise<number> {
-  const id = namePattern.test(name) ? await addPostToNamed(tx, name) : undefined;
-  if (id === undefined) throw notFound("There is no community with this name.", "community");
   return id;
 }
 

@@ -1,6 +1,5 @@
 import { badInput } from "../errors.ts";
 import { bandEndsMs } from "../store/tables/age-bands.ts";
-import { countPosts } from "../store/tables/communities.ts";
 import {
   areMoreSince,
   type FeedPage,
@@ -10,6 +9,7 @@ import {
   listNew,
   listTop,
 } from "../store/tables/feeds.ts";
+import { countPosts } from "../store/tables/post-counts.ts";
 import type { PostRow } from "../store/tables/posts.ts";
 import { listTopSince, type TopWindow } from "../store/tables/top-windows.ts";
 import type { Queryable, Reader } from "./board.ts";

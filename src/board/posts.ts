@@ -1,11 +1,11 @@
-import { addToWriter } from "../store/tables/agents.ts";
-import { findPost, insertPost, listTitles, type PostRow } from "../store/tables/posts.ts";
+import { countNewPost } from "../store/tables/post-counts.ts";
+import { findPost, insertPost, listTitles, type NewPost, type PostRow } from "../store/tables/posts.ts";
 import { findRemovedPost, type RemovalColumns } from "../store/tables/removed-posts.ts";
 import type { Caller } from "./agents.ts";
 import { suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { type CommentPage, listCommentsIn, maxLooks } from "./comments.ts";
-import { countPostOf } from "./communities.ts";
+import { getCommunityId } from "./communities.ts";
 import { notePost } from "./inbox/notes.ts";
 import { unknownPost } from "./missing.ts";
 import { addWordsToSearch } from "./search/index-items.ts";
@@ -25,12 +25,11 @@ export async function createPost(
   input: { title: string; body: string; community: string },
 ): Promise<PostView> {
   const { tx, now } = unit;
-  const communityId = await countPostOf(tx, input.community);
   const { title, body } = input;
   const authorId = caller.id;
-  const id = await insertPost(tx, { communityId, authorId, title, body, createdAt: now });
+  const { id, communityId } = await insertInto(unit, { ...input, authorId, createdAt: now });
   await addWordsToSearch(tx, "posts", id, { communityId, authorId, title, body });
-  if (!(await addToWriter(tx, caller.id, { posts: 1 }))) throw suspended();
+  if (!(await countNewPost(tx, communityId, authorId))) throw suspended();
   await notePost(unit, { id, authorId, title, body });
   return {
     ...input,
@@ -44,6 +43,23 @@ export async function createPost(
     edited_at: null,
     locked: 0,
   };
+}
+
+/** Inserts a post into the community with this name. @throws StoaError `not_found`, field `community` */
+async function insertInto(
+  { tx, communityIds }: Unit,
+  post: Omit<NewPost, "communityId">,
+): Promise<{ id: number; communityId: number }> {
+  const { community } = post;
+  const known = communityIds?.get(community);
+  const id = known && (await insertPost(tx, { ...post, communityId: known }));
+  if (known !== undefined && id !== undefined) return { id, communityId: known };
+  communityIds?.forget(community);
+  const communityId = await getCommunityId(tx, community, "community");
+  const first = await insertPost(tx, { ...post, communityId });
+  if (first === undefined) throw new Error(`The community ${community} has changed its id within a transaction.`);
+  communityIds?.put(community, communityId);
+  return { id: first, communityId };
 }
 
 /**

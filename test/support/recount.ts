@@ -14,9 +14,10 @@ const rules: Record<string, string> = {
     LEFT JOIN (SELECT post_id, COUNT(*) AS n FROM comments GROUP BY post_id) c ON c.post_id = p.id
     WHERE p.comment_count <> COALESCE(c.n, 0)`,
   "communities.post_count counts the posts": `
-    SELECT c.id, c.name, c.post_count, p.n FROM communities c
+    SELECT c.id, c.name, c.post_count, k.n AS parts, p.n FROM communities c
+    LEFT JOIN (SELECT community_id, SUM(posts) AS n FROM community_post_counts GROUP BY community_id) k ON k.community_id = c.id
     LEFT JOIN (SELECT community_id, COUNT(*) AS n FROM posts GROUP BY community_id) p ON p.community_id = c.id
-    WHERE c.post_count <> COALESCE(p.n, 0)`,
+    WHERE c.post_count + COALESCE(k.n, 0) <> COALESCE(p.n, 0)`,
   "comments.upvotes, comments.downvotes and comments.score count the votes": `
     SELECT c.id, c.upvotes, c.downvotes, c.score, v.up, v.down FROM (
       SELECT id, upvotes, downvotes, score FROM comments UNION ALL SELECT id, upvotes, downvotes, score FROM removed_comments

@@ -1,8 +1,8 @@
 import { notFound } from "../../errors.ts";
 import { RowMoved } from "../../store/database/database-errors.ts";
 import type { Tx } from "../../store/database/queryable.ts";
-import { addToAgent } from "../../store/tables/agents.ts";
-import { addPostToCommunity } from "../../store/tables/communities.ts";
+import { shareCommunity } from "../../store/tables/communities.ts";
+import { countPost } from "../../store/tables/post-counts.ts";
 import { findPost, lockPost, type PostState, postStands, putPostLock } from "../../store/tables/posts.ts";
 import {
   findRemovedPost,
@@ -49,10 +49,10 @@ export async function removePost(
   const noted: NotedAct = { moderator, act: "remove", reason: removal.reason };
   let isNoted = false;
   if (standing !== undefined) {
+    await shareCommunity(tx, communityId);
     const score = await movePostToRemoved(tx, id, removal);
     await removeFromSearch(tx, "posts", id);
-    await addPostToCommunity(tx, communityId, -1);
-    await addToAgent(tx, authorId, { posts: -1, karma: -score });
+    await countPost(tx, communityId, authorId, { posts: -1, karma: -score });
     isNoted = await noteRemoval(unit, words, noted);
     await closeReportsAbout(tx, "post", id, now);
   } else if (change !== undefined) {
@@ -82,11 +82,9 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
     return showPost(tx, id);
   }
   if (removed.erase_at === null || removed.erase_at <= now) throw notFound("The text of this post has been erased.");
-  // The new row locks its community and its author for reading. So they are locked for writing before.
-  await addPostToCommunity(tx, communityId, 1);
-  await addToAgent(tx, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
   await movePostBack(tx, id);
   await restoreInSearch(tx, "posts", id);
+  await countPost(tx, communityId, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
   const isNoted = await noteRestore(unit, { postId: id, commentId: null, authorId }, { moderator, act: "restore" });
   await recordAct(unit, { role, act: "restore", item: "post", itemId: id, isNoted });
   return showPost(tx, id);

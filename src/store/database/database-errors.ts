@@ -46,6 +46,11 @@ export function isDuplicate(error: unknown, index: string): boolean {
   return errno === 1062 && sqlMessage !== undefined && sqlMessage.includes(index);
 }
 
+/** Whether a statement failed because it gave a column NULL that does not take it. */
+export function isNullRefused(error: unknown): boolean {
+  return (error as DriverError).errno === 1048;
+}
+
 /** Whether this error of COMMIT leaves its outcome unknown. */
 export function isCommitInDoubt(error: unknown): boolean {
   return serverErrorOf(error)?.inDoubt === true;

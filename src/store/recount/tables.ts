@@ -1,4 +1,5 @@
 import type { Tx } from "../database/queryable.ts";
+import { putPostCount } from "../tables/post-counts.ts";
 import { putCommentCount } from "../tables/removed-posts.ts";
 import { agentCheck } from "./agents.ts";
 import { commentCheck, removedCommentCheck } from "./comments.ts";
@@ -45,6 +46,7 @@ export async function repairRow(tx: Tx, check: TableCheck, id: number, now: numb
     const column = check.derived.find((each) => subject === `${table}.${each}`);
     const value = wrong?.counted ?? null;
     if (subject === "posts.comment_count") await putCommentCount(tx, id, value);
+    else if (subject === "communities.post_count") await putPostCount(tx, id, Number(value));
     else await tx.run(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`, [value, id]);
   }
   return found;

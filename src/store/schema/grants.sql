@@ -9,6 +9,7 @@ GRANT SELECT ON stoa.* TO 'stoa_serving'@'%';
 -- because the serving account may not write yet. Rights on a table can be granted now that it is there:
 GRANT INSERT, UPDATE ON stoa.agents TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.communities TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE ON stoa.community_post_counts TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.posts TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.comments TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.votes TO 'stoa_serving'@'%';

@@ -1,5 +1,6 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { postCount } from "./post-counts.ts";
 
 /** A community as stored, with the name of the agent that created it. */
 export interface CommunityRow {
@@ -21,7 +22,8 @@ export interface NewCommunity {
 }
 
 /** Selects the communities `c`. */
-export const selectCommunity = `SELECT c.id, c.name, c.title, c.description, c.post_count, a.name AS created_by, c.created_at
+export const selectCommunity = `SELECT c.id, c.name, c.title, c.description, ${postCount} AS post_count,
+    a.name AS created_by, c.created_at
   FROM communities c LEFT JOIN agents a ON a.id = c.created_by`;
 
 /** Inserts a community and returns its id, or undefined when the name is in use. */
@@ -46,33 +48,14 @@ export async function findCommunityId(db: Queryable, name: string): Promise<numb
   return (await db.rows<{ id: number }>("SELECT id FROM communities WHERE name = ?", [name]))[0]?.id;
 }
 
-/** How many posts a community has; 0 when there is no such community. */
-export async function countPosts(db: Queryable, id: number): Promise<number> {
-  const [row] = await db.rows<{ post_count: number }>("SELECT post_count FROM communities WHERE id = ?", [id]);
-  return row?.post_count ?? 0;
-}
-
 /** The communities after the name `after`, in the order of their names. */
 export function listCommunities(db: Queryable, after: string, limit: number): Promise<CommunityRow[]> {
   return db.rows<CommunityRow>(`${selectCommunity} WHERE c.name > ? ORDER BY c.name LIMIT ?`, [after, String(limit)]);
 }
 
-/** Changes the number of posts. It locks the community. */
-export async function addPostToCommunity(tx: Tx, id: number, change: 1 | -1): Promise<void> {
-  await tx.run("UPDATE communities SET post_count = post_count + ? WHERE id = ?", [change, id]);
-}
-
-/**
- * Counts one more post of the community with this name. It locks the community.
- * @returns its id; undefined when there is no such community
- */
-export async function addPostToNamed(tx: Tx, name: string): Promise<number | undefined> {
-  // LAST_INSERT_ID(id) is the id, and so is true. The reply to the statement carries it, which saves a SELECT.
-  const { affectedRows, insertId } = await tx.run(
-    "UPDATE communities SET post_count = post_count + 1 WHERE name = ? AND LAST_INSERT_ID(id)",
-    [name],
-  );
-  return affectedRows === 1 ? insertId : undefined;
+/** Locks a community against writing to its row, which repairs of its count do. */
+export async function shareCommunity(tx: Tx, id: number): Promise<void> {
+  await tx.rows("SELECT id FROM communities WHERE id = ? LOCK IN SHARE MODE", [id]);
 }
 
 /** Locks a community. */

@@ -1,3 +1,4 @@
+import { isNullRefused } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** A post as stored, with the names it shows. */
@@ -21,6 +22,8 @@ export interface PostRow {
 
 export interface NewPost {
   communityId: number;
+  /** The name of that community. */
+  community: string;
   authorId: number;
   title: string;
   body: string;
@@ -37,12 +40,21 @@ export const joinPosts = `JOIN posts p ON p.id = page.id
     JOIN communities c ON c.id = p.community_id
     JOIN agents a ON a.id = p.author_id`;
 
-export async function insertPost(tx: Tx, post: NewPost): Promise<number> {
-  const { insertId } = await tx.run(
-    "INSERT INTO posts (community_id, author_id, title, body, created_at, noted) VALUES (?, ?, ?, ?, ?, 0)",
-    [post.communityId, post.authorId, post.title, post.body, post.createdAt],
-  );
-  return insertId;
+/**
+ * Inserts a post. It share-locks the community.
+ * @returns its id; undefined if the community with this id has another name, or there is none
+ */
+export async function insertPost(tx: Tx, post: NewPost): Promise<number | undefined> {
+  // With INSERT … SELECT, MariaDB would lock the counter of ids until the end of the statement.
+  const sql = `INSERT INTO posts (community_id, author_id, title, body, created_at, noted)
+    VALUES ((SELECT id FROM communities WHERE id = ? AND name = ?), ?, ?, ?, ?, 0)`;
+  const { communityId, community, authorId, title, body, createdAt } = post;
+  try {
+    return (await tx.run(sql, [communityId, community, authorId, title, body, createdAt])).insertId;
+  } catch (error) {
+    if (isNullRefused(error)) return undefined;
+    throw error;
+  }
 }
 
 export async function findPost(db: Queryable, id: number): Promise<PostRow | undefined> {

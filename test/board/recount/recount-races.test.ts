@@ -56,7 +56,11 @@ it("a recount during writes gives no false finding, and repaired values stay exa
     looks += 1;
   }
   expect(found).toEqual([]);
-  const spoil = ["posts SET upvotes = upvotes + 5", "communities SET post_count = 0", "agents SET karma = karma - 3"];
+  const spoil = [
+    "posts SET upvotes = upvotes + 5",
+    "communities SET post_count = post_count - 7",
+    "agents SET karma = karma - 3",
+  ];
   let repairs = 0;
   while (writing) {
     await first.db.rows(`UPDATE ${spoil[repairs % 3]} WHERE id = 1`);
@@ -83,8 +87,8 @@ describe("a repair", () => {
       "communities",
       1,
       [
-        "UPDATE communities SET post_count = post_count + 1 WHERE id = 1",
         "INSERT INTO posts (community_id, author_id, title, body, created_at) VALUES (1, 2, 'A post', '', 1)",
+        "UPDATE community_post_counts SET posts = posts + 1 WHERE community_id = 1",
       ],
     ],
   ])("of %s waits for a running write", async (table, id, statements) => {

@@ -20,7 +20,7 @@ describe("the recount", () => {
     ["one upvote too many", "UPDATE posts SET upvotes = upvotes + 1 LIMIT 1", "posts.upvotes"],
     ["a lost vote row", "DELETE FROM votes LIMIT 1", "posts.upvotes"],
     ["one comment too many", "UPDATE posts SET comment_count = 3 LIMIT 1", "posts.comment_count"],
-    ["one post too few", "UPDATE communities SET post_count = 1", "communities.post_count"],
+    ["one post too few", "UPDATE communities SET post_count = post_count - 1", "communities.post_count"],
     ["one post too many of an agent", "UPDATE agents SET posts = posts + 1 LIMIT 1", "agents.posts"],
     ["too few comments of an agent", "UPDATE agents SET comments = 0 LIMIT 1", "agents.comments"],
     ["wrong karma", "UPDATE agents SET karma = karma + 1 LIMIT 1", "agents.karma sums the votes"],

@@ -1,0 +1,64 @@
+import type { Queryable, Tx } from "../database/queryable.ts";
+import { addToAgent, addToWriter } from "./agents.ts";
+
+/*
+ * How many posts a community has is the sum of communities.post_count and of its rows in community_post_counts. Whoever
+ * changes it has share-locked the community: a new post does that by its foreign key.
+ */
+
+/** Into how many rows the count of a community is divided. Older rows stay right if this changes. */
+const parts = 8;
+
+/** The count of the community `c`, as an expression. */
+export const postCount = `CAST(c.post_count + COALESCE(
+    (SELECT SUM(posts) FROM community_post_counts WHERE community_id = c.id), 0) AS SIGNED)`;
+
+/** How many posts a community has; 0 when there is no such community. */
+export async function countPosts(db: Queryable, communityId: number): Promise<number> {
+  const sql = `SELECT ${postCount} AS post_count FROM communities c WHERE c.id = ?`;
+  return (await db.rows<{ post_count: number }>(sql, [communityId]))[0]?.post_count ?? 0;
+}
+
+/**
+ * Counts a new post for its author and its community. It locks the author, and then a row of counts.
+ * @returns false if the author is suspended
+ */
+export async function countNewPost(tx: Tx, communityId: number, authorId: number): Promise<boolean> {
+  const { affectedRows } = await tx.run(
+    `UPDATE agents a STRAIGHT_JOIN community_post_counts n ON n.community_id = ? AND n.part = ?
+     SET a.posts = a.posts + 1, n.posts = n.posts + 1 WHERE a.id = ? AND a.suspended = 0`,
+    [communityId, authorId % parts, authorId],
+  );
+  if (affectedRows > 0) return true;
+  if (!(await addToWriter(tx, authorId, { posts: 1 }))) return false;
+  await addToCount(tx, communityId, authorId, 1);
+  return true;
+}
+
+/** Counts a post that is removed or restored, and changes the karma of its author. It locks as `countNewPost`. */
+export async function countPost(
+  tx: Tx,
+  communityId: number,
+  authorId: number,
+  change: { posts: 1 | -1; karma: number },
+): Promise<void> {
+  await addToAgent(tx, authorId, change);
+  await addToCount(tx, communityId, authorId, change.posts);
+}
+
+async function addToCount(tx: Tx, communityId: number, authorId: number, change: 1 | -1): Promise<void> {
+  await tx.run(
+    `INSERT INTO community_post_counts (community_id, part, posts) VALUES (?, ?, ?)
+     ON DUPLICATE KEY UPDATE posts = posts + ?`,
+    [communityId, authorId % parts, change, change],
+  );
+}
+
+/** Corrects the count of a community. It must be locked for writing, so that nobody counts meanwhile. */
+export async function putPostCount(tx: Tx, communityId: number, count: number): Promise<void> {
+  await tx.run(
+    `UPDATE communities SET post_count = ? - COALESCE(
+       (SELECT SUM(posts) FROM community_post_counts WHERE community_id = ?), 0) WHERE id = ?`,
+    [count, communityId, communityId],
+  );
+}
