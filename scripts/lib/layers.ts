@@ -8,6 +8,7 @@ const packages: Record<string, readonly string[]> = {
   protobuf: ["@bufbuild/*"],
   mysql: ["mysql2", "mysql2/*"],
   "mcp-sdk": ["@modelcontextprotocol/*"],
+  otel: ["@opentelemetry/*"],
 };
 
 const ofRequests = "errors gen contract rate-limits timing calls fastify connect protobuf";
@@ -19,6 +20,7 @@ export const layers: Record<string, string> = {
   errors: "",
   timing: "errors",
   warnings: "",
+  tracing: "otel",
   receipt: "",
   markdown: "",
   "rate-limits": "errors timing",
@@ -29,12 +31,12 @@ export const layers: Record<string, string> = {
   contract: "errors gen protobuf",
   transcoding: "errors gen contract protobuf",
   // The stored data and its rules.
-  store: "errors timing receipt mysql",
+  store: "errors timing tracing receipt mysql",
   "private-database": "process timing store mysql",
   board: "errors timing rate-limits markdown store",
-  ledger: "errors timing receipt store",
+  ledger: "errors timing tracing receipt store",
   // Calls: their callers, their processing and their effects.
-  calls: "errors gen contract rate-limits timing board fastify connect protobuf",
+  calls: "errors gen contract rate-limits timing tracing board fastify connect protobuf",
   idempotency: "errors contract store board ledger calls connect protobuf",
   services: "errors gen receipt rate-limits markdown contract board ledger calls idempotency connect protobuf",
   // The network.
@@ -59,7 +61,7 @@ export const layers: Record<string, string> = {
   cli: "client receipt",
   // The composition of all layers, and the operator's commands.
   operator: "errors process config receipt store private-database board ledger cli timing",
-  app: "errors timing warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs mcp workers fastify",
+  app: "errors timing tracing otel warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs mcp workers fastify",
   main: "config app",
   worker: "app",
 };

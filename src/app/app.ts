@@ -17,6 +17,7 @@ import { createStoaServer } from "./server.ts";
 import { Shutdown } from "./shutdown.ts";
 import type { App, Startup } from "./startup.ts";
 import { composeSupervisor } from "./supervisor.ts";
+import { startTracing } from "./tracing.ts";
 
 export { openLog } from "./log.ts";
 export type { Overrides } from "./overrides.ts";
@@ -35,6 +36,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   const shutdown = new Shutdown((message) => log.warn(message), overrides.signal);
   const startup = { config, overrides, log, shutdown, warnings: new Warnings(), sealChecks: new SealChecks() };
   try {
+    await startTracing(startup);
     const composed = config.workers === 1 ? compose(startup) : composeSupervisor(startup);
     return await orAborted(composed, shutdown.signal);
   } catch (error) {

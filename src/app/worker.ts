@@ -22,6 +22,7 @@ import { createStoaServer, type Sharing } from "./server.ts";
 import { workerBodies } from "./shares.ts";
 import { Shutdown } from "./shutdown.ts";
 import type { Startup } from "./startup.ts";
+import { startTracing } from "./tracing.ts";
 
 /** What a worker gets from the supervisor. It reads no settings itself. */
 export interface WorkerSettings {
@@ -66,10 +67,9 @@ export class Worker {
     this.#shutdown = shutdown;
     void this.#link.stopped.then(() => this.stop());
     try {
-      await this.#serve(
-        { config, overrides: {}, log, shutdown, warnings: new Warnings(), sealChecks: new SealChecks() },
-        given,
-      );
+      const startup = { config, overrides: {}, log, shutdown, warnings: new Warnings(), sealChecks: new SealChecks() };
+      await startTracing(startup);
+      await this.#serve(startup, given);
     } catch (error) {
       if (shutdown.signal.aborted) return;
       this.#link.fail(error instanceof Error ? error.message : String(error));

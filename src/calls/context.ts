@@ -57,6 +57,8 @@ export class RequestContext {
   outcome: Outcome | undefined = undefined;
   /** Whether the caller was at fault when the call failed; undefined where no call has begun. */
   isFault: boolean | undefined = undefined;
+  /** The trace that its call belongs to; undefined while tracing is off. */
+  traceId: string | undefined = undefined;
   /** Over HTTP/1.1: the bytes that the connection had sent before this response. */
   sentBefore = 0;
   #controller: AbortController | undefined = undefined;

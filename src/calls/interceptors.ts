@@ -5,12 +5,13 @@ import { accessOf } from "../contract/rules.ts";
 import { errorStatus, StoaError, StoredDamage } from "../errors.ts";
 import { requestOf } from "./context.ts";
 import { toConnectError, toStoaError } from "./error-mapping.ts";
+import { traceCalls } from "./trace-calls.ts";
 
 type AnyRequest = UnaryRequest | StreamRequest;
 
 /** The chain that every call runs through, whatever its protocol; the first interceptor is the outermost. */
 export function createInterceptors(): Interceptor[] {
-  return [mapErrors, requireCaller, validate];
+  return [traceCalls, mapErrors, requireCaller, validate];
 }
 
 /**

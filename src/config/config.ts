@@ -12,8 +12,10 @@ import {
   isWildcard,
   offOr,
   oneOf,
+  parseCollector,
   parseDate,
   parseHost,
+  parseName,
   parseProxies,
   parseSiteUrl,
   parseToken,
@@ -61,6 +63,10 @@ export interface Config {
   metrics: MetricsConfig;
   /** PEM texts; undefined means no TLS. */
   tls: { cert: string; key: string } | undefined;
+  /** Where spans are sent; undefined: tracing is off. */
+  tracesUrl: string | undefined;
+  /** How traces name this service. */
+  traceServiceName: string;
   /** How much of a client's address is logged. */
   logAddresses: LogAddresses;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
@@ -156,6 +162,8 @@ export function readConfig(environment: Environment): Config {
     trustProxy: read("STOA_TRUST_PROXY", parseProxies) ?? [],
     metrics: readMetrics(settings),
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
+    tracesUrl: read("OTEL_EXPORTER_OTLP_ENDPOINT", parseCollector),
+    traceServiceName: read("OTEL_SERVICE_NAME", parseName) ?? "stoa",
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     logAddresses: read("STOA_LOG_ADDRESSES", oneOf("full", "truncated", "none")) ?? "full",
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),

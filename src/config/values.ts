@@ -93,3 +93,18 @@ export function parseDate(text: string): string {
   }
   return text;
 }
+
+/** Reads the address of a collector of OpenTelemetry. @returns where it takes spans by OTLP over HTTP */
+export function parseCollector(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new Error(`must be an address such as http://collector:4318, not ${JSON.stringify(text)}`);
+  }
+  return `${url.href.replace(/\/+$/, "")}/v1/traces`;
+}
+
+/** Reads a name of 1 to 100 visible characters. */
+export function parseName(text: string): string {
+  if (/^[\x21-\x7e]{1,100}$/.test(text)) return text;
+  throw new Error(`must be 1 to 100 visible ASCII characters, not ${JSON.stringify(text)}`);
+}

@@ -17,6 +17,8 @@ it("every setting has a default, and an empty variable counts as absent", () => 
     database: undefined,
     migrationDatabase: undefined,
     tls: undefined,
+    tracesUrl: undefined,
+    traceServiceName: "stoa",
     logLevel: "info",
     drainTimeoutMs: 10_000,
     sendTimeoutMs: 45_000,

@@ -123,6 +123,8 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     metrics: { host: "127.0.0.1", port: undefined, token: undefined },
     tls: undefined,
     logAddresses: "full",
+    tracesUrl: undefined,
+    traceServiceName: "stoa",
     logLevel: "info",
     drainTimeoutMs: 5_000,
     sendTimeoutMs: 45_000,

@@ -55,6 +55,7 @@ export class RequestLog {
       path: path === route ? undefined : cleaned(path),
       operation: (config.rpc ?? context.tool)?.name ?? (config.limits === "rpc" ? route?.split("/").at(-1) : undefined),
       code,
+      traceId: context.traceId,
       limit: code === "rate_limited" ? (context.limits.refusedBy ?? "streams") : undefined,
       address: this.#addressOf(context.client.address),
       agent: context.agent,

@@ -2,6 +2,7 @@ import { canonicalize, type Json } from "../../receipt/canonical.ts";
 import type { ReceiptBody, ReceiptDocument } from "../../receipt/document.ts";
 import type { Tx } from "../../store/database/queryable.ts";
 import { type Head, insertReceipt, type ReceiptRow } from "../../store/tables/receipts.ts";
+import { traced } from "../../tracing/tracing.ts";
 import { cityDay } from "../calendar.ts";
 import type { ServedHead } from "../head-guard/head-folder.ts";
 import { sha256 } from "../sha256.ts";
@@ -42,7 +43,11 @@ export const clerk = { agent: "stoa", seat: "clerk" };
  * time of the head if the clock was set back: no receipt is older than the one before it.
  * @throws SealingBlocked while nothing may be sealed; ServedHeadMissing when the guard does not know this head
  */
-export async function append(sealing: Sealing, head: Head, content: ReceiptContent): Promise<ReceiptRow> {
+export function append(sealing: Sealing, head: Head, content: ReceiptContent): Promise<ReceiptRow> {
+  return traced("seal a receipt", () => appendAfter(sealing, head, content));
+}
+
+async function appendAfter(sealing: Sealing, head: Head, content: ReceiptContent): Promise<ReceiptRow> {
   const { tx, now, epoch, blockReason, guard, appended } = sealing;
   if (blockReason !== undefined) throw new SealingBlocked(blockReason);
   const recoveries = appended?.recoveries ?? (await guard?.checkHead(tx, head)) ?? [];

@@ -1,5 +1,6 @@
 import { StoaError } from "../../errors.ts";
 import { Semaphore } from "../../timing/semaphore.ts";
+import { traced } from "../../tracing/tracing.ts";
 import { CommitInDoubt, toStoaError } from "./database-errors.ts";
 import { OneSessionReader } from "./one-session-reader.ts";
 import { checkDeadline } from "./pool/deadline.ts";
@@ -153,7 +154,7 @@ export class Database {
     for (;;) {
       signal.throwIfAborted();
       try {
-        return await this.#attempt(lane, signal, endsAt, work);
+        return await traced("transaction", () => this.#attempt(lane, signal, endsAt, work));
       } catch (error) {
         if (error instanceof CommitInDoubt) doubt = error;
         if (await retries.mayRepeat(error, { isCluster: this.isCluster, isClaimed })) continue;

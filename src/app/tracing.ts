@@ -1,0 +1,34 @@
+import { disableTracing, enableTracing } from "../tracing/tracing.ts";
+import type { Startup } from "./startup.ts";
+
+/**
+ * Sends spans to the collector that the configuration names. The SDK is loaded only then. It holds at most 2,048 spans that
+ * wait to be sent, and drops further ones. It reads the other variables of OpenTelemetry itself, such as
+ * OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS.
+ */
+export async function startTracing({ config, log, shutdown }: Startup): Promise<void> {
+  if (config.tracesUrl === undefined) return;
+  const [api, { OTLPTraceExporter }, { defaultResource, resourceFromAttributes }, sdk] = await Promise.all([
+    import("@opentelemetry/api"),
+    import("@opentelemetry/exporter-trace-otlp-http"),
+    import("@opentelemetry/resources"),
+    import("@opentelemetry/sdk-trace-node"),
+  ]);
+  const { context, DiagLogLevel, diag, propagation, trace } = api;
+  const toLog = (message: string) => log.warn({ tracing: message.slice(0, 500) }, "spans may be lost");
+  const ignore = () => {};
+  diag.setLogger({ error: toLog, warn: toLog, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
+  const named = resourceFromAttributes({ "service.name": config.traceServiceName });
+  const provider = new sdk.NodeTracerProvider({
+    resource: defaultResource().merge(named),
+    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter({ url: config.tracesUrl }))],
+  });
+  provider.register();
+  enableTracing();
+  shutdown.push(async () => {
+    disableTracing();
+    // A collector that does not answer is no failure of the stop.
+    await provider.shutdown().catch((error: Error) => toLog(error.message));
+    for (const each of [trace, context, propagation, diag]) each.disable();
+  }, "the sending of spans");
+}

@@ -1,0 +1,211 @@
+// Traces over every protocol, as a collector receives them.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { credentials, Client as GrpcClient, Metadata } from "@grpc/grpc-js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { GetPostRequestSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { afterFile } from "../support/after-file.ts";
+import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+
+interface Span {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  status: { code?: number; message?: string };
+  attributes: { key: string; value: { stringValue: string } }[];
+}
+
+const spans: Span[] = [];
+const resources = new Set<string>();
+let service: Service;
+let agent: { name: string; key: string };
+let postId: number;
+/** A caller's trace and span. */
+let callers = 0;
+
+beforeAll(async () => {
+  const collector = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part);
+    if (request.url === "/v1/traces") {
+      const { resourceSpans } = JSON.parse(Buffer.concat(parts).toString());
+      for (const { resource, scopeSpans } of resourceSpans) {
+        for (const { key, value } of resource.attributes) if (key === "service.name") resources.add(value.stringValue);
+        for (const scope of scopeSpans) spans.push(...scope.spans);
+      }
+    }
+    response.setHeader("content-type", "application/json").end("{}");
+  }).listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  afterFile(() => collector.close());
+  process.env.OTEL_BSP_SCHEDULE_DELAY = "20";
+  const tracesUrl = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/v1/traces`;
+  service = await startService({ config: { tracesUrl, traceServiceName: "porch" } });
+  agent = await service.register();
+  postId = (await service.rest("posts", { key: agent.key, body: { title: "traced" } })).body.post.id;
+});
+
+const newCaller = () => {
+  callers += 1;
+  const traceId = callers.toString(16).padStart(32, "a");
+  const spanId = callers.toString(16).padStart(16, "b");
+  return { traceId, spanId, headers: { traceparent: `00-${traceId}-${spanId}-01` } };
+};
+type Caller = ReturnType<typeof newCaller>;
+
+async function spansOf({ traceId }: Caller, count: number): Promise<Span[]> {
+  const found = () => spans.filter((span) => span.traceId === traceId);
+  await waitUntil(`${count} spans of ${traceId}`, () => found().length >= count);
+  return found();
+}
+const attribute = ({ attributes }: Span, name: string) => attributes.find(({ key }) => key === name)?.value.stringValue;
+
+const overGrpcJs = ({ headers }: Caller) =>
+  new Promise<string>((resolve, reject) => {
+    const client = new GrpcClient(new URL(service.url).host, credentials.createInsecure());
+    const metadata = new Metadata();
+    metadata.set("traceparent", headers.traceparent);
+    let answered: string;
+    const bytes = Buffer.from(toBinary(GetPostRequestSchema, create(GetPostRequestSchema, { id: BigInt(postId) })));
+    client
+      .makeUnaryRequest(
+        "/stoa.v1.PostService/GetPost",
+        (sent: Buffer) => sent,
+        (received: Buffer) => received,
+        bytes,
+        metadata,
+        (error) => {
+          client.close();
+          if (error) reject(error);
+          else resolve(answered);
+        },
+      )
+      .on("metadata", (received) => {
+        answered = String(received.get("traceresponse")[0]);
+      });
+  });
+const overConnect =
+  (make: typeof createConnectTransport, options: object = {}) =>
+  async ({ headers }: Caller) => {
+    const transport = make({ baseUrl: service.url, httpVersion: "1.1", ...options });
+    let answered = "";
+    await createClient(PostService, transport).getPost(
+      { id: BigInt(postId) },
+      {
+        headers,
+        onHeader: (received) => {
+          answered = received.get("traceresponse") ?? "";
+        },
+      },
+    );
+    return answered;
+  };
+const overMcp = async ({ headers }: Caller) => {
+  const response = await fetch(`${service.url}/mcp`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "get_post", arguments: { id: postId } },
+    }),
+  });
+  await response.text();
+  return response.headers.get("traceresponse") ?? "";
+};
+
+describe("a call", () => {
+  it.each<[string, (caller: Caller) => Promise<string>]>([
+    [
+      "REST",
+      async ({ headers }) => (await service.rest(`posts/${postId}`, { headers })).headers.get("traceresponse") ?? "",
+    ],
+    ["Connect", overConnect(createConnectTransport)],
+    ["gRPC-Web", overConnect(createGrpcWebTransport as never)],
+    ["gRPC by Connect", overConnect(createGrpcTransport as never, { httpVersion: "2" })],
+    ["gRPC by grpc-js", overGrpcJs],
+    ["MCP", overMcp],
+  ])("is a span of the caller's trace, and the response names it: %s", async (_, callBy) => {
+    const caller = newCaller();
+    const answered = await callBy(caller);
+    const [span] = await spansOf(caller, 1);
+    expect(span).toMatchObject({ name: "stoa.v1.PostService/GetPost", parentSpanId: caller.spanId });
+    expect(attribute(span as Span, "stoa.outcome")).toBe("ok");
+    expect(answered).toBe(`00-${caller.traceId}-${span?.spanId}-01`);
+    expect([...resources]).toEqual(["porch"]);
+  });
+
+  it("has the transaction of a write within it, and the log line has the trace", async () => {
+    const caller = newCaller();
+    const headers = { ...caller.headers, "x-request-id": "traced-write" };
+    await service.rest("posts", { key: agent.key, body: { title: "another" }, headers });
+    const found = await spansOf(caller, 2);
+    const call = found.find(({ name }) => name === "stoa.v1.PostService/CreatePost");
+    expect(found.find(({ name }) => name === "transaction")?.parentSpanId).toBe(call?.spanId);
+    const line = () => service.log.find(({ reqId, msg }) => reqId === "traced-write" && msg === "request");
+    await waitUntil("the line", () => line() !== undefined);
+    expect(line()).toMatchObject({ traceId: caller.traceId });
+  });
+
+  it("that is refused has its code, and is no failure of the service", async () => {
+    const caller = newCaller();
+    await service.rest("posts/999999", { headers: caller.headers });
+    const [span] = await spansOf(caller, 1);
+    expect(attribute(span as Span, "stoa.outcome")).toBe("not_found");
+    expect(span?.status.code ?? 0).toBe(0);
+  });
+
+  it("that streams is a span until the stream ends", async () => {
+    const caller = newCaller();
+    const transport = createGrpcTransport({ baseUrl: service.url });
+    const { signal, abort } = ((controller) => ({ signal: controller.signal, abort: () => controller.abort() }))(
+      new AbortController(),
+    );
+    const stream = createClient(LedgerService, transport).streamReceipts({ follow: true }, { ...caller, signal });
+    await expect(
+      (async () => {
+        for await (const { receipt } of stream) if (receipt) abort();
+      })(),
+    ).rejects.toThrow();
+    const [span] = await spansOf(caller, 1);
+    expect(span).toMatchObject({ name: "stoa.v1.LedgerService/StreamReceipts", parentSpanId: caller.spanId });
+    expect(attribute(span as Span, "stoa.outcome")).toBe("canceled");
+  });
+
+  it.each(["", "00-zz-bb-01", `00-${"0".repeat(32)}-${"b".repeat(16)}-01`, "x".repeat(5000)])(
+    "begins a trace of its own where traceparent is not valid: %j",
+    async (traceparent) => {
+      const { headers, status } = await service.rest(`posts/${postId}`, { headers: { traceparent } });
+      expect(status).toBe(200);
+      expect(headers.get("traceresponse")).toMatch(/^00-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+    },
+  );
+});
+
+it("a receipt that is sealed is a span within its transaction", async () => {
+  // The start has sealed the first one.
+  const sealing = () => spans.find(({ name }) => name === "seal a receipt");
+  await waitUntil("its span", () => sealing() !== undefined);
+  const above = () => spans.find(({ spanId }) => spanId === sealing()?.parentSpanId);
+  await waitUntil("its transaction", () => above() !== undefined);
+  expect(above()?.name).toBe("transaction");
+});
+
+it("a service without a collector makes no spans and sends no header", async () => {
+  // Tracing belongs to the process, so the traced service ends first.
+  await service.app.close();
+  const untraced = await startService();
+  const caller = newCaller();
+  const { headers } = await untraced.rest("feed", { headers: caller.headers });
+  expect(headers.get("traceresponse")).toBeNull();
+  await untraced.app.close();
+  expect(spans.filter(({ traceId }) => traceId === caller.traceId)).toEqual([]);
+});
