@@ -18,6 +18,13 @@ export function gaugesOfProcess(ledger: Ledger, db: Database): GaugeSource[] {
       read: () => db.load.waiting,
     },
     {
+      name: "stoa_database_retries_total",
+      help: "Attempts that were repeated, by cause: conflict, commit (which got no answer) or server (which was lost).",
+      label: "cause",
+      isCounter: true,
+      read: () => db.retries,
+    },
+    {
       name: "stoa_ledger_verified_timestamp_seconds",
       help: "When this process last verified the whole ledger, or found that it does not verify; NaN before.",
       aggregator: "max",

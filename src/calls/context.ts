@@ -57,6 +57,10 @@ export class RequestContext {
   outcome: Outcome | undefined = undefined;
   /** Whether the caller was at fault when the call failed; undefined where no call has begun. */
   isFault: boolean | undefined = undefined;
+  /** Whether the response was stored by an earlier request with the same idempotency key. */
+  isReplay = false;
+  /** Whether the response was made for another request that asked for the same. */
+  isShared = false;
   /** The trace that its call belongs to; undefined while tracing is off. */
   traceId: string | undefined = undefined;
   /** Over HTTP/1.1: the bytes that the connection had sent before this response. */

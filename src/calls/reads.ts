@@ -40,12 +40,19 @@ function share(rpc: DescMethod, call: UnaryCall): (message: Message, init: CallI
   const keyOf = createKey(rpc.input.fields);
   const reads = new SharedReads<SharedReply>();
   return (message, init) => {
+    // Exactly one of the requests that share a read makes it.
+    init.request.isShared = true;
+    const alone = () => {
+      init.request.isShared = false;
+      return call(message, init);
+    };
     const together = async (signal: AbortSignal): Promise<SharedReply> => {
+      init.request.isShared = false;
       const reply = await call(message, { ...init, headers: () => new Headers(), signal });
       return { ...reply, forms: new SharedForms() };
     };
     const { signal = init.request.signal } = init;
-    return reads.get(keyOf(message), { signal, alone: () => call(message, init), together });
+    return reads.get(keyOf(message), { signal, alone, together });
   };
 }
 

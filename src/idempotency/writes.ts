@@ -168,7 +168,8 @@ export class Writes {
   }
 }
 
-function markReplayed({ responseHeader }: HandlerContext): void {
+function markReplayed({ responseHeader, values }: HandlerContext): void {
+  requestOf(values).isReplay = true;
   responseHeader.set("Idempotency-Replayed", "true");
 }
 

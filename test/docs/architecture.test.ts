@@ -25,7 +25,7 @@ function mayImport(layer: string, other: string): boolean {
 
 it("the picture of the layers has every layer, and no other", () => {
   const shown = [...labels.values()].flatMap(layersOf);
-  expect([...shown, "errors", "timing", "warnings"].sort()).toEqual(Object.keys(layers).sort());
+  expect([...shown, "errors", "timing", "tracing", "warnings"].sort()).toEqual(Object.keys(layers).sort());
 });
 
 it("the picture of the layers has only arrows that the table allows", () => {

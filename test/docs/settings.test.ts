@@ -32,8 +32,8 @@ it("the limits of docs/operating.md for a public board are settings that allow l
 });
 
 it("the table of settings in docs/operating.md has exactly what the configuration reads", () => {
-  const documented = [...page.matchAll(/^\| (`STOA_[^|]*) \|/gm)].flatMap(
-    ([, cell]) => cell?.match(/STOA_[A-Z_]+/g) ?? [],
+  const documented = [...page.matchAll(/^\| (`(?:STOA|OTEL)_[^|]*) \|/gm)].flatMap(
+    ([, cell]) => cell?.match(/(?:STOA|OTEL)_[A-Z_]+/g) ?? [],
   );
   const read = new Set<string>();
   readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }) as Record<string, undefined>);

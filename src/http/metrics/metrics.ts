@@ -13,7 +13,7 @@ import type { Outcome } from "../../calls/context.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { withTimeout } from "../../timing/wait.ts";
 
-/** A value that is read when the metrics are read. With a label: a value for each value of the label. */
+/** A value that is read when the metrics are read. With a label: a value for each value of the label. `isCounter`: it only grows. */
 export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> & { label: string });
 
 interface Gauged<Value> {
@@ -21,6 +21,7 @@ interface Gauged<Value> {
   help: string;
   /** What the values of several processes become; by default their sum. */
   aggregator?: "sum" | "max";
+  isCounter?: boolean;
   /** Undefined while the value is unknown. It is also unknown if `read` throws or takes over a second. */
   read(): Value | undefined | Promise<Value | undefined>;
 }
@@ -69,6 +70,8 @@ export class Metrics implements MetricsText {
   readonly contentType: string;
   readonly #registry = new Registry();
   readonly #series = new Map<string, Series>();
+  #replays = 0;
+  #sharedReads = 0;
   readonly #durations: Histogram<"operation">;
   readonly #rpcs = new Map<string, DescMethod>();
   #running: Promise<string> | undefined;
@@ -99,25 +102,56 @@ export class Metrics implements MetricsText {
       buckets,
       registers,
     });
-    for (const source of gauges) {
-      const { name, help, aggregator = "sum" } = source;
+    const counters: GaugeSource[] = [
+      {
+        name: "stoa_replays_total",
+        help: "Responses that an earlier request with the same idempotency key had stored.",
+        isCounter: true,
+        read: () => this.#replays,
+      },
+      {
+        name: "stoa_shared_reads_total",
+        help: "Public reads that got the response of a read for another request.",
+        isCounter: true,
+        read: () => this.#sharedReads,
+      },
+    ];
+    for (const source of [...gauges, ...counters]) {
+      const { name, help, aggregator = "sum", isCounter = false } = source;
       const label = "label" in source ? source.label : undefined;
       let running: Promise<GaugeValue> | undefined;
+      const labelNames = label === undefined ? [] : [label];
+      const read = async (set: (value: number, labels: Record<string, string>) => void) => {
+        // Concurrent requests share one read, so that a read that hangs is not followed by others.
+        running ??= readOnce(source.read).finally(() => {
+          running = undefined;
+        });
+        const value = await withTimeout(running, readTimeoutMs);
+        if (label === undefined) set((value as number | undefined) ?? Number.NaN, {});
+        else for (const [of, each] of (value as ReadonlyMap<string, number>) ?? []) set(each, { [label]: of });
+      };
+      if (isCounter) {
+        new Counter({
+          name,
+          help,
+          labelNames,
+          registers,
+          collect() {
+            this.reset();
+            return read((value, labels) => this.inc(labels, value));
+          },
+        });
+        continue;
+      }
       new Gauge({
         name,
         help,
         aggregator,
-        labelNames: label === undefined ? [] : [label],
+        labelNames,
         registers,
-        async collect() {
-          // Concurrent requests share one read, so that a read that hangs is not followed by others.
-          running ??= readOnce(source.read).finally(() => {
-            running = undefined;
-          });
-          const value = await withTimeout(running, readTimeoutMs);
+        collect() {
           this.reset();
-          if (label === undefined) this.set((value as number | undefined) ?? Number.NaN);
-          else for (const [of, each] of (value as ReadonlyMap<string, number>) ?? []) this.set({ [label]: of }, each);
+          return read((value, labels) => this.set(labels, value));
         },
       });
     }
@@ -138,6 +172,8 @@ export class Metrics implements MetricsText {
     const series = this.#series.get(key);
     if (series !== undefined) series.count += 1;
     else this.#series.set(key, { labels: { operation: rpc.name, protocol, code }, count: 1 });
+    if (request.context.isReplay) this.#replays += 1;
+    if (request.context.isShared) this.#sharedReads += 1;
     if (rpc.methodKind === "unary") this.#durations.observe({ operation: rpc.name }, reply.elapsedTime / 1000);
   }
 

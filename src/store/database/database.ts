@@ -7,7 +7,7 @@ import { checkDeadline } from "./pool/deadline.ts";
 import { Pool } from "./pool/pool.ts";
 import type { DatabaseAddress, LaneName, Session } from "./pool/session.ts";
 import type { Param, Queryable, Reader, Tx } from "./queryable.ts";
-import { Retries } from "./retries.ts";
+import { Retries, RetryCounts } from "./retries.ts";
 import { runTransaction } from "./transaction.ts";
 
 export interface DatabaseOptions {
@@ -48,6 +48,7 @@ export class Database {
   readonly #timeoutMs: number;
   readonly #refusal: () => StoaError | undefined;
   readonly #costly: Semaphore;
+  readonly #retries = new RetryCounts();
   /** The same on connections that other calls do not get: for readiness, seals and the ledger's alarm. */
   readonly priority: Pick<Database, "reader" | "transaction">;
   /** The deadlines of the calls that `beginCall` has begun, by `performance.now()`. */
@@ -149,7 +150,7 @@ export class Database {
   ): Promise<T> {
     this.checkWritable();
     const endsAt = this.#deadlineOf(signal);
-    const retries = new Retries(signal, endsAt);
+    const retries = new Retries(signal, endsAt, this.#retries);
     let doubt: CommitInDoubt | undefined;
     for (;;) {
       signal.throwIfAborted();
@@ -204,6 +205,11 @@ export class Database {
     return this.#pool.isCluster;
   }
 
+  /** How often attempts were repeated, by cause. */
+  get retries(): ReadonlyMap<string, number> {
+    return this.#retries.byCause;
+  }
+
   /** How many connections work for a call, and how many calls wait for a connection. */
   get load(): { inUse: number; waiting: number } {
     return this.#pool.load;
@@ -250,7 +256,7 @@ export class Database {
       } catch (error) {
         // On one server a read is not repeated: the client does that.
         if (!this.isCluster) throw toStoaError(error);
-        retries ??= new Retries(signal, endsAt);
+        retries ??= new Retries(signal, endsAt, this.#retries);
         if (!(await retries.mayRepeat(error, { isCluster: true, isClaimed: true }))) throw toStoaError(error);
       }
     }

@@ -13,16 +13,35 @@ const maxSearching = 1_000;
 
 let searching = 0;
 
+type Cause = "conflict" | "commit" | "server";
+
+/** How often attempts were repeated, for the metrics. A conflict is a deadlock, a row that has moved, or a failed certification. */
+export class RetryCounts {
+  readonly byCause = new Map<Cause, number>([
+    ["conflict", 0],
+    ["commit", 0],
+    ["server", 0],
+  ]);
+
+  add(error: unknown): void {
+    const isConflict = error instanceof RowMoved || isRetryable(error);
+    const cause = isConflict ? "conflict" : error instanceof CommitInDoubt ? "commit" : "server";
+    this.byCause.set(cause, (this.byCause.get(cause) ?? 0) + 1);
+  }
+}
+
 /** Decides whether a call that failed in the database may be tried again, and waits before it is. One object serves one call. */
 export class Retries {
   readonly #signal: AbortSignal;
   readonly #endsAt: number;
   readonly #searchEndsAt: number;
+  readonly #counts: RetryCounts;
   #attempts = 1;
   #hasMoved = false;
 
   /** @param endsAt when the time of the call is over, by `performance.now()` */
-  constructor(signal: AbortSignal, endsAt: number) {
+  constructor(signal: AbortSignal, endsAt: number, counts: RetryCounts) {
+    this.#counts = counts;
     this.#signal = signal;
     this.#endsAt = endsAt;
     const now = performance.now();
@@ -35,7 +54,13 @@ export class Retries {
    * @returns whether to try again, when it is time for that
    * @throws the signal's reason, when it aborts during the wait
    */
-  async mayRepeat(
+  async mayRepeat(error: unknown, options: { isCluster: boolean; isClaimed: boolean }): Promise<boolean> {
+    const mayRepeat = await this.#mayRepeat(error, options);
+    if (mayRepeat) this.#counts.add(error);
+    return mayRepeat;
+  }
+
+  async #mayRepeat(
     error: unknown,
     { isCluster, isClaimed }: { isCluster: boolean; isClaimed: boolean },
   ): Promise<boolean> {

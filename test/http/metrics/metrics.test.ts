@@ -297,3 +297,32 @@ it("simultaneous scrapes share one read of the database", async () => {
   await target.text();
   expect(reads).toBe(2);
 });
+
+it("counts replays and shared reads", async () => {
+  const before = await scrape();
+  const { key } = await service.register();
+  const headers = { "idempotency-key": "the-metrics-count-replays-of-this-key" };
+  const repeat = () => service.rest("posts", { key, body: { title: "once" }, headers });
+  const [first, second] = [await repeat(), await repeat()];
+  expect([first.status, second.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
+  const after = await scrape();
+  const added = (name: string) => (after.get(name) as number) - (before.get(name) as number);
+  expect(added("stoa_replays_total")).toBe(1);
+
+  // The first read runs; the others wait, and share the next one.
+  const lock = await service.db.pool.getConnection();
+  await lock.query("LOCK TABLES posts WRITE");
+  const reads = Array.from({ length: 5 }, () => service.rest("feed?sort=new"));
+  await waitUntil("a read to wait for the table", async () => {
+    const rows = await service.db.rows(
+      "SELECT 1 FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'",
+    );
+    return rows.length > 0;
+  });
+  await lock.query("UNLOCK TABLES");
+  lock.release();
+  expect((await Promise.all(reads)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  const shared = (await scrape()).get("stoa_shared_reads_total") as number;
+  expect(shared - (after.get("stoa_shared_reads_total") as number)).toBeGreaterThanOrEqual(2);
+  expect(shared - (after.get("stoa_shared_reads_total") as number)).toBeLessThanOrEqual(4);
+});

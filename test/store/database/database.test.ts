@@ -75,8 +75,10 @@ describe("a database transaction", () => {
         await both.promise;
         await tx.run("UPDATE t SET n = n + 1 WHERE id = ?", [second]);
       });
+    const before = new Map(db.retries);
     await Promise.all([crossing(1, 2), crossing(2, 1)]);
     expect(runs).toBe(3);
+    expect(new Map(db.retries)).toEqual(new Map(before).set("conflict", (before.get("conflict") ?? 0) + 1));
     expect([await numberAt(1), await numberAt(2)]).toEqual([2, 2]);
   });
 
