@@ -2,7 +2,7 @@ import { configDefaults, defineConfig } from "vitest/config";
 import { SlowestFirst } from "./test/support/slowest-first.ts";
 
 /** Attacks that fill the machine or its memory: `npm run hostile` runs them one at a time. */
-const heavyAttacks = "test/hostile/{connections,pages,streams,unread-replies}.test.ts";
+const heavyAttacks = "test/hostile/{connections,inboxes,mcp,pages,searches,streams,unread-replies}.test.ts";
 
 export default defineConfig({
   test: {

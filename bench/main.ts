@@ -22,6 +22,7 @@ import {
 } from "./report.ts";
 import { benchRpc } from "./rpc.ts";
 import { benchSearch } from "./search.ts";
+import { benchWatchers } from "./watchers.ts";
 
 const log = (line: string) => void process.stderr.write(`${line}\n`);
 
@@ -44,7 +45,9 @@ if (process.argv.includes("--help")) {
             ? await benchRpc(options, log, interruption.signal)
             : options.search
               ? await benchSearch(options, log, interruption.signal)
-              : await bench(options, interruption.signal);
+              : options.watchers
+                ? await benchWatchers(options, log, interruption.signal)
+                : await bench(options, interruption.signal);
     process.stdout.write(`\n${text}\n`);
     log(`written to ${saveReport(report, options.resultsDir)}`);
     if (report.missed.length > 0) process.exitCode = 1;

@@ -12,6 +12,7 @@ export const usage = `npm run bench -- [options]
   --limits           compare the service with rate limits and without; its cases are those of --only, and receipt
   --search           measure searches; its target is a median of 50 ms for two words, each in one post of a hundred
   --rpc              compare gRPC without a database with @grpc/grpc-js
+  --watchers         measure 1,000 agents that watch their inboxes; the targets are 40 MiB and a second
   --idempotency      compare creates with an idempotency key and without
   --protocol <p,…>   compare only these with the hand-written routes: rest, connect-json, connect-proto, grpc
   --rounds <n>       the number of rounds for each case and protocol; the result is the median
@@ -44,6 +45,8 @@ export interface Options {
   rpc: boolean;
   /** Measure searches. */
   search: boolean;
+  /** Measure agents that watch their inboxes. */
+  watchers: boolean;
   /** Measure only the cost of an idempotency key. */
   idempotency: boolean;
 }
@@ -71,6 +74,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       limits: { type: "boolean", default: false },
       rpc: { type: "boolean", default: false },
       search: { type: "boolean", default: false },
+      watchers: { type: "boolean", default: false },
       idempotency: { type: "boolean", default: false },
     },
   });
@@ -90,6 +94,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     limits: values.limits,
     rpc: values.rpc,
     search: values.search,
+    watchers: values.watchers,
     idempotency: values.idempotency,
     ledger: values.ledger ? { receipts: values.quick ? 20_000 : 1_000_000 } : undefined,
   };

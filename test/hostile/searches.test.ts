@@ -73,7 +73,7 @@ const lists = [
 let victim: Victim;
 let authorization: { authorization: string };
 
-describe.runIf(process.env.STOA_TEST_ATTACKS)("costly reads", { timeout: 120_000 }, () => {
+describe("costly reads", { timeout: 120_000 }, () => {
   beforeAll(async () => {
     victim = await startVictim();
     // An agent of the attacker: the limits of the neighbour are its own.

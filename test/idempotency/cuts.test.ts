@@ -2,11 +2,13 @@
 // the call has happened whole or not at all, and its repeat tells which.
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { defaultIndexerPace } from "../../src/board/search/indexer.ts";
 import { askText } from "../services/replays.ts";
 import { type Cut, type CuttingProxy, startCuttingProxy } from "../support/cutting-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 let db: TestDatabase;
 let proxy: CuttingProxy;
@@ -17,10 +19,19 @@ let postId: number;
 beforeAll(async () => {
   db = await createTestDatabase();
   proxy = await startCuttingProxy(db.config);
-  // What the service does by the clock would come between the commands that are counted: its clocks do not tick here.
+  // What the service does by the clock would come between the commands that are counted: its clocks do not tick here, and
+  // what it does once after its start is over.
   vi.useFakeTimers({ toFake: ["setInterval"] });
-  service = await startService({ db, config: { database: proxy.config } });
+  const delayMs = 3_600_000;
+  service = await startService({
+    db,
+    config: { database: proxy.config },
+    overrides: { indexerPace: { ...defaultIndexerPace, delayMs }, recountPace: { delayMs } },
+  });
   vi.useRealTimers();
+  await waitUntil("the first community to be indexed", async () => {
+    return (await db.rows("SELECT 1 FROM search_communities")).length === 1;
+  });
   agent = await service.register();
   postId = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
 });

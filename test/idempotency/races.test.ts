@@ -118,7 +118,8 @@ function waiting(db: TestDatabase, statement: RegExp, count = 1): Promise<void> 
   });
 }
 
-const counting = /^UPDATE communities/;
+// The foreign key of a post reads its community, which the test has locked.
+const inserting = /^INSERT INTO posts/;
 const claiming = /^INSERT INTO idempotency_replies/;
 
 describe("a repeat that comes while the first call is in its midst", () => {
@@ -126,7 +127,7 @@ describe("a repeat that comes while the first call is in its midst", () => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
     const lock = await lockGeneral(service.db);
     const first = post(title, key);
-    await waiting(service.db, counting);
+    await waiting(service.db, inserting);
     const second = post(title, key, replica);
     await waiting(service.db, claiming);
     await lock.release();
@@ -138,7 +139,7 @@ describe("a repeat that comes while the first call is in its midst", () => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
     const lock = await lockGeneral(service.db);
     const first = post(title, key);
-    await waiting(service.db, counting);
+    await waiting(service.db, inserting);
     const second = post("Something else", key, replica);
     await waiting(service.db, claiming);
     await lock.release();
@@ -157,7 +158,7 @@ describe("a repeat that comes while the first call is in its midst", () => {
       headers: { authorization: `Bearer ${agent.key}`, "idempotency-key": key },
       signal: leave.signal,
     }).catch((error: Error) => error.name);
-    await waiting(service.db, counting);
+    await waiting(service.db, inserting);
     const second = post(title, key, replica);
     await waiting(service.db, claiming);
     leave.abort();
@@ -177,7 +178,7 @@ describe("a repeat that comes while the first call is in its midst", () => {
     const lock = await lockGeneral(service.db);
     const first = service.connect(PostService, "grpc").createPost({ title }, { headers, timeoutMs: 500 });
     const outcome = first.catch((error: unknown) => ConnectError.from(error).code);
-    await waiting(service.db, counting);
+    await waiting(service.db, inserting);
     const second = post(title, key, replica);
     await waiting(service.db, claiming);
     expect(await outcome).toBe(Code.DeadlineExceeded);
@@ -191,7 +192,7 @@ describe("a repeat that comes while the first call is in its midst", () => {
     const kept = await service.db.rows("SELECT id FROM idempotency_replies");
     const lock = await lockGeneral(service.db);
     const first = post(title, key);
-    await waiting(service.db, counting);
+    await waiting(service.db, inserting);
     const replies = await Promise.all([first, post(title, key, replica)]);
     for (const { status, text } of replies) {
       expect([status, JSON.parse(text)]).toMatchObject([503, { error: "unavailable", retry_after_seconds: 1 }]);

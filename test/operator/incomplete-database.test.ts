@@ -53,7 +53,7 @@ it("without any table but the records of migrations", async () => {
   await db.rows("DROP TABLE comments, votes, posts");
   for (const { name } of names) await db.rows(`DROP TABLE IF EXISTS ${name}`);
   const { code, lines } = await failStart();
-  expect([code, lines]).toEqual([1, [expect.stringMatching(/^The database lacks the table .* and 24 more, or/)]]);
+  expect([code, lines]).toEqual([1, [expect.stringMatching(/^The database lacks the table .* and 26 more, or/)]]);
   expect(await run("recover")).toEqual(failed(`stoa recover: ${lines[0]}`));
   expect((await run("fsck")).status).toBe(1);
 });
