@@ -1,8 +1,9 @@
 import { configDefaults, defineConfig } from "vitest/config";
 import { SlowestFirst } from "./test/support/slowest-first.ts";
 
-/** Attacks that fill the machine or its memory: `npm run hostile` runs them one at a time. */
-const heavyAttacks = "test/hostile/{connections,inboxes,mcp,pages,searches,streams,unread-replies}.test.ts";
+/** Attacks that fill the machine or take long: `npm run hostile` runs them one at a time. */
+const heavyAttacks =
+  "test/hostile/{connections,http2-frames,hung-database,inboxes,json,mcp,pages,searches,streams,unread-replies}.test.ts";
 
 export default defineConfig({
   test: {

@@ -14,7 +14,6 @@ export const slowFiles = [
   "test/store/database/full-disk.test.ts",
   "test/ledger/verification/parallel-verification.test.ts",
   "test/ledger/sealing/crashes.test.ts",
-  "test/hostile/hung-database.test.ts",
   "test/app/stop.test.ts",
   "test/ledger/reading/streaming.test.ts",
   "test/site/verification.test.ts",
