@@ -7,7 +7,7 @@ import { measureAll } from "./measure.ts";
 import { watch } from "./memory.ts";
 import { choose, type Options } from "./options.ts";
 import { handWritten } from "./protocols.ts";
-import { describeSet, formatMachine, formatTable, type Report, spanSince } from "./report.ts";
+import { describeMissed, describeSet, formatMachine, formatTable, type Report, spanSince } from "./report.ts";
 
 /** The minimum throughput of a read with limits, as a share of its throughput without limits. */
 const minShare = 0.9;
@@ -63,6 +63,6 @@ function format({ machine, measurements, set, missed }: Report): string {
     ...formatTable(measurements, "requests"),
     "",
     "ratio: throughput as a share of the same service's without limits, in the same round",
-    missed.length === 0 ? "All targets are met." : `MISSED: ${missed.join("; ")}.`,
+    describeMissed(missed),
   ].join("\n");
 }

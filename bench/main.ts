@@ -26,6 +26,16 @@ import { benchWatchers } from "./watchers.ts";
 
 const log = (line: string) => void process.stderr.write(`${line}\n`);
 
+/** What is measured instead of the board, by the option that asks for it. */
+const modes = [
+  ["ledger", benchLedger],
+  ["pages", benchPages],
+  ["limits", benchLimits],
+  ["rpc", benchRpc],
+  ["search", benchSearch],
+  ["watchers", benchWatchers],
+] as const;
+
 if (process.argv.includes("--help")) {
   process.stdout.write(`${usage}\n`);
 } else {
@@ -35,19 +45,8 @@ if (process.argv.includes("--help")) {
   process.on("SIGTERM", interrupt);
   try {
     const options = readOptions(process.argv.slice(2), process.env);
-    const { report, text } = options.ledger
-      ? await benchLedger(options, options.ledger.receipts, log, interruption.signal)
-      : options.pages
-        ? await benchPages(options, log, interruption.signal)
-        : options.limits
-          ? await benchLimits(options, log, interruption.signal)
-          : options.rpc
-            ? await benchRpc(options, log, interruption.signal)
-            : options.search
-              ? await benchSearch(options, log, interruption.signal)
-              : options.watchers
-                ? await benchWatchers(options, log, interruption.signal)
-                : await bench(options, interruption.signal);
+    const run = modes.find(([name]) => options[name])?.[1] ?? bench;
+    const { report, text } = await run(options, log, interruption.signal);
     process.stdout.write(`\n${text}\n`);
     log(`written to ${saveReport(report, options.resultsDir)}`);
     if (report.missed.length > 0) process.exitCode = 1;
@@ -57,7 +56,11 @@ if (process.argv.includes("--help")) {
   }
 }
 
-async function bench(options: Options, signal: AbortSignal): Promise<{ report: Report; text: string }> {
+async function bench(
+  options: Options,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<{ report: Report; text: string }> {
   const started = Date.now();
   await using cleanUp = new AsyncDisposableStack();
 

@@ -8,7 +8,15 @@ import { watch } from "./memory.ts";
 import { choose, concurrency, type Options } from "./options.ts";
 import { discussedPost, type Population } from "./population.ts";
 import type { Request } from "./protocols.ts";
-import { describeSet, formatMachine, formatTable, type Line, type Report, spanSince } from "./report.ts";
+import {
+  describeMissed,
+  describeSet,
+  formatMachine,
+  formatTable,
+  type Line,
+  type Report,
+  spanSince,
+} from "./report.ts";
 
 /** The minimum throughput of the home page, as a share of the feed's. */
 const minRatio = 0.4;
@@ -109,6 +117,6 @@ function formatPagesReport({ machine, set, lines, missed }: PagesReport, residen
     "",
     "ratio: throughput as a share of the API's with the same content, in the same round",
     `the service's resident memory: ${residentMiB?.toFixed(0) ?? "unknown"} MiB at most, start included`,
-    missed.length === 0 ? "All targets are met." : `MISSED: ${missed.join("; ")}.`,
+    describeMissed(missed),
   ].join("\n");
 }

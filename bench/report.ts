@@ -125,8 +125,30 @@ export function formatReport({ machine, set, measurements, serviceResidentPeakMi
     "ratio: throughput as a share of the hand-written REST route's, in the same round",
     `the service's resident memory: ${peak} MiB at most, start included`,
     ...notes,
-    missed.length === 0 ? "All targets are met." : `MISSED: ${missed.join("; ")}.`,
+    describeMissed(missed),
   ].join("\n");
+}
+
+/** The report of a bench that compares nothing: its results are the notes. */
+export function reportNotes(
+  { started, machine, options }: { started: number; machine: Report["machine"]; options: Options },
+  { residentMiB, notes, missed }: { residentMiB: number | undefined; notes: string[]; missed: string[] },
+): { report: Report; text: string } {
+  const report = {
+    ...spanSince(started),
+    machine,
+    set: describeSet(options),
+    measurements: [],
+    serviceResidentPeakMiB: residentMiB,
+    notes,
+    missed,
+  };
+  return { report, text: [formatMachine(machine), "", ...notes, "", describeMissed(missed)].join("\n") };
+}
+
+/** One line for each target that was missed. */
+export function describeMissed(missed: string[]): string {
+  return missed.length === 0 ? "All targets are met." : missed.map((line) => `MISSED: ${line}`).join("\n");
 }
 
 export function formatMachine({ cpu, cores, memoryGiB, loadBefore, node, engine }: Report["machine"]): string {

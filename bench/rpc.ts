@@ -7,7 +7,7 @@ import { measureAll } from "./measure.ts";
 import { watch } from "./memory.ts";
 import { concurrency, type Options } from "./options.ts";
 import { protocols } from "./protocols.ts";
-import { describeMachine, formatMachine, formatTable, type Report, spanSince } from "./report.ts";
+import { describeMachine, describeMissed, formatMachine, formatTable, type Report, spanSince } from "./report.ts";
 
 /** The minimum throughput of the service's transport, as a share of the gRPC project's server. */
 const minShare = 0.8;
@@ -70,6 +70,6 @@ function format({ machine, measurements, set, missed }: RpcReport): string {
     ...formatTable(measurements, "calls"),
     "",
     "ratio: share of the throughput of @grpc/grpc-js with the messages of the same library, in the same round",
-    missed.length === 0 ? "All targets are met." : missed.map((line) => `MISSED: ${line}`).join("\n"),
+    describeMissed(missed),
   ].join("\n");
 }

@@ -4,7 +4,7 @@ import { startService } from "./environment.ts";
 import { watch } from "./memory.ts";
 import type { Options } from "./options.ts";
 import { searchedWords } from "./population.ts";
-import { describeSet, formatMachine, type Report, spanSince } from "./report.ts";
+import { type Report, reportNotes } from "./report.ts";
 
 /** The maximum median of a search for two words, each in one post of a hundred, in milliseconds. */
 const maxMedianMs = 50;
@@ -47,20 +47,7 @@ export async function benchSearch(
   const [median = Number.POSITIVE_INFINITY] = medians;
   const missed =
     median < maxMedianMs ? [] : [`a search for two words takes ${median.toFixed(1)} ms, not ${maxMedianMs}`];
-  const serviceResidentPeakMiB = memory.peak();
-  const report = {
-    ...spanSince(started),
-    machine,
-    set: describeSet(options),
-    measurements: [],
-    serviceResidentPeakMiB,
-    notes,
-    missed,
-  };
-  return {
-    report,
-    text: [formatMachine(machine), "", ...notes, "", missed.join("; ") || "All targets are met."].join("\n"),
-  };
+  return reportNotes({ started, machine, options }, { residentMiB: memory.peak(), notes, missed });
 }
 
 /** Makes calls, and returns how long each took, in milliseconds. @throws Error when one fails */

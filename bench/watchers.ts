@@ -6,7 +6,7 @@ import { startService } from "./environment.ts";
 import { watch } from "./memory.ts";
 import type { Options } from "./options.ts";
 import { agentName, keyOf } from "./population.ts";
-import { describeSet, formatMachine, type Report, spanSince } from "./report.ts";
+import { type Report, reportNotes } from "./report.ts";
 
 const watchers = 1_000;
 /** Each post mentions as many as count. */
@@ -64,17 +64,7 @@ export async function benchWatchers(
     ...(added < maxAddedMiB ? [] : [`the watchers add ${added.toFixed(0)} MiB, not under ${maxAddedMiB}`]),
     ...(longest < maxWaitMs ? [] : [`an item takes ${longest.toFixed(0)} ms, not ${maxWaitMs}`]),
   ];
-  const report = {
-    ...spanSince(started),
-    machine,
-    set: describeSet(options),
-    measurements: [],
-    serviceResidentPeakMiB: memory.peak(),
-    notes,
-    missed,
-  };
-  const verdict = missed.join("; ") || "All targets are met.";
-  return { report, text: [formatMachine(machine), "", ...notes, "", verdict].join("\n") };
+  return reportNotes({ started, machine, options }, { residentMiB: memory.peak(), notes, missed });
 }
 
 /**

@@ -8,6 +8,7 @@ import { choose, concurrency, type Options } from "../options.ts";
 import { protocols } from "../protocols.ts";
 import {
   describeMachine,
+  describeMissed,
   findMissed,
   formatMachine,
   formatTable,
@@ -34,10 +35,11 @@ export interface LedgerReport extends Pick<Report, "startedAt" | "seconds" | "ma
 
 export async function benchLedger(
   options: Options,
-  receipts: number,
   log: (line: string) => void,
   signal: AbortSignal,
 ): Promise<{ report: LedgerReport; text: string }> {
+  const { receipts } = options.ledger ?? {};
+  if (receipts === undefined) throw new Error("The length of the chain is missing.");
   const started = Date.now();
   await using cleanUp = new AsyncDisposableStack();
   const database = await startDatabase(options, log, signal);
@@ -113,6 +115,6 @@ function formatLedgerReport(report: LedgerReport): string {
     "a minimal client in the bench's process reads the streams and counts messages: the numbers include its cost",
     `the service's resident memory: ${serviceResidentPeakMiB?.toFixed(0) ?? "unknown"} MiB at most, start included`,
     ...notes,
-    missed.length === 0 ? "All targets are met." : missed.map((line) => `MISSED: ${line}`).join("\n"),
+    describeMissed(missed),
   ].join("\n");
 }

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntil } from "../support/wait.ts";
-import { type NodeNumber, nodes, query, run, ServerProcess, type Servers } from "./servers.ts";
+import { type NodeNumber, nodes, Processes, query, run, ServerProcess, type Servers } from "./servers.ts";
 
 const provider = "/usr/lib/galera/libgalera_smm.so";
 
@@ -23,10 +23,7 @@ export async function startGalera(folder: string, basePort: number, scripts: str
   const ports = { 1: basePort + 1, 2: basePort + 2, 3: basePort + 3 };
   const dataOf = (n: NodeNumber) => join(folder, `n${n}`);
   const groupPort = (n: NodeNumber) => basePort + 10 + n;
-  const running = new Map<NodeNumber, ServerProcess>();
-  const stop = async () => {
-    await Promise.all([...running.values()].map((server) => server.end("SIGKILL")));
-  };
+  const running = new Processes();
 
   const args = (n: NodeNumber) => [
     "--no-defaults",
@@ -65,7 +62,7 @@ export async function startGalera(folder: string, basePort: number, scripts: str
   const untilMember = (n: NodeNumber) => waitUntil(`node ${n} to be synced`, () => isMember(n));
   const provide = (n: NodeNumber, option: string) => query(ports[n], `SET GLOBAL wsrep_provider_options = '${option}'`);
 
-  const begin = async () => {
+  await running.begin(async () => {
     mkdirSync(folder, { recursive: true });
     for (const n of nodes) {
       await run("mariadb-install-db", [
@@ -82,21 +79,15 @@ export async function startGalera(folder: string, basePort: number, scripts: str
       start(n);
       await untilMember(n);
     }
-  };
-  await begin().catch(async (error) => {
-    await stop();
-    throw error;
   });
 
   return {
     name: "Galera",
     ports,
     isMember,
-    kill: async (n) => await running.get(n)?.end("SIGKILL"),
-    freeze: (n) => running.get(n)?.signal("SIGSTOP"),
-    thaw: (n) => running.get(n)?.signal("SIGCONT"),
+    ...running.faults,
     async rejoin(n) {
-      if (running.get(n)?.isRunning) return untilMember(n);
+      if (running.isRunning(n)) return untilMember(n);
       // After a kill, the engine's log says up to where the node had come. If what it lacks is gone from the caches of the
       // others, it gets everything from one of them. A node that fails at that begins again.
       const startAgain = async () => {
@@ -105,13 +96,12 @@ export async function startGalera(folder: string, basePort: number, scripts: str
         start(n, ...(position === undefined ? [] : [`--wsrep-start-position=${position}`]));
       };
       const comesBack = async () => {
-        if (!running.get(n)?.isRunning) await startAgain();
+        if (!running.isRunning(n)) await startAgain();
         return isMember(n);
       };
       await waitUntil(`node ${n} to be synced again`, comesBack, 180_000);
     },
     partition: async (n) => void (await provide(n, "gmcast.isolate=1")),
     heal: async (n) => void (await provide(n, "gmcast.isolate=0")),
-    stop,
   };
 }

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntil } from "../support/wait.ts";
-import { type NodeNumber, nodes, query, run, ServerProcess, type Servers, untilAnswers } from "./servers.ts";
+import { type NodeNumber, nodes, Processes, query, run, ServerProcess, type Servers, untilAnswers } from "./servers.ts";
 
 const groupName = "5710a5b0-aaaa-4bbb-8ccc-000000000001";
 
@@ -26,10 +26,7 @@ export async function startGroup(program: MysqlProgram, folder: string, basePort
   const outside = join(root ?? "/", folder);
   const [command, ...before] = root === undefined ? [mysqld] : ["chroot", root, mysqld];
   const groupPort = (n: NodeNumber) => basePort + 10 + n;
-  const running = new Map<NodeNumber, ServerProcess>();
-  const stop = async () => {
-    await Promise.all([...running.values()].map((server) => server.end("SIGKILL")));
-  };
+  const running = new Processes();
   const uuidOf = (n: NodeNumber) => `5710a5b0-0000-4000-8000-00000000000${n}`;
 
   const start = async (n: NodeNumber) => {
@@ -87,7 +84,7 @@ export async function startGroup(program: MysqlProgram, folder: string, basePort
   };
   const untilMember = (n: NodeNumber) => waitUntil(`member ${n} to be online`, () => isMember(n));
 
-  const begin = async () => {
+  await running.begin(async () => {
     mkdirSync(outside, { recursive: true });
     for (const n of nodes) {
       await run(command as string, [
@@ -106,21 +103,15 @@ export async function startGroup(program: MysqlProgram, folder: string, basePort
       if (n === 1) await query(ports[1], "SET GLOBAL group_replication_bootstrap_group = OFF");
       await untilMember(n);
     }
-  };
-  await begin().catch(async (error) => {
-    await stop();
-    throw error;
   });
 
   return {
     name: "Group Replication",
     ports,
     isMember,
-    kill: async (n) => await running.get(n)?.end("SIGKILL"),
-    freeze: (n) => running.get(n)?.signal("SIGSTOP"),
-    thaw: (n) => running.get(n)?.signal("SIGCONT"),
+    ...running.faults,
     async rejoin(n) {
-      if (!running.get(n)?.isRunning) await start(n);
+      if (!running.isRunning(n)) await start(n);
       // A member that was expelled tries by itself as well, but only after minutes.
       const join = async () => {
         const state = await stateAt(n, n);
@@ -133,6 +124,5 @@ export async function startGroup(program: MysqlProgram, folder: string, basePort
     async switchTo(n) {
       await query(ports[n], `SELECT group_replication_set_as_primary('${uuidOf(n)}')`);
     },
-    stop,
   };
 }

@@ -65,6 +65,54 @@ export class ServerProcess {
   }
 }
 
+/** The processes of a cluster by their numbers, and what is done to them. */
+export class Processes {
+  readonly #running = new Map<NodeNumber, ServerProcess>();
+
+  /** How many there are, running or not. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  set(n: NodeNumber, server: ServerProcess): void {
+    this.#running.set(n, server);
+  }
+
+  isRunning(n: NodeNumber): boolean {
+    return this.#running.get(n)?.isRunning ?? false;
+  }
+
+  /** Runs the steps that make the cluster. If one fails, nothing is left running. */
+  async begin(steps: () => Promise<void>): Promise<void> {
+    await steps().catch(async (error) => {
+      await this.stop();
+      throw error;
+    });
+  }
+
+  async kill(n: NodeNumber): Promise<void> {
+    await this.#running.get(n)?.end("SIGKILL");
+  }
+
+  signal(n: NodeNumber, name: NodeJS.Signals): void {
+    this.#running.get(n)?.signal(name);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(nodes.map((n) => this.kill(n)));
+  }
+
+  /** The parts of `Servers` that every engine has. */
+  get faults(): Pick<Servers, "kill" | "freeze" | "thaw" | "stop"> {
+    return {
+      kill: (n) => this.kill(n),
+      freeze: (n) => this.signal(n, "SIGSTOP"),
+      thaw: (n) => this.signal(n, "SIGCONT"),
+      stop: () => this.stop(),
+    };
+  }
+}
+
 /** Runs statements on one server, and returns the rows of the last. @throws the driver's error, also after 5 s of silence */
 export async function query<Row>(port: number, ...statements: string[]): Promise<Row[]> {
   const connection = await createConnection({ host: "127.0.0.1", port, user: "root", connectTimeout: 2_000 });
