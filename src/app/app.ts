@@ -1,18 +1,12 @@
-import { Board } from "../board/board.ts";
 import type { Config } from "../config/config.ts";
 import { SealChecks } from "../ledger/sealing/seal-checks.ts";
 import { tlsFailure } from "../store/database/database-errors.ts";
 import { untilAborted, waitFor } from "../timing/wait.ts";
 import { Warnings } from "../warnings.ts";
-import { startBackgroundWork } from "./background.ts";
-import { startClock } from "./clock.ts";
-import { openDatabase } from "./database.ts";
-import { gaugesOf } from "./gauges.ts";
-import { openLedger } from "./ledger.ts";
 import { openListeners } from "./listeners.ts";
 import { logSettings, openLog } from "./log.ts";
 import type { Overrides } from "./overrides.ts";
-import { watchDatabase } from "./readiness.ts";
+import { openParts } from "./parts.ts";
 import { createStoaServer } from "./server.ts";
 import { Shutdown } from "./shutdown.ts";
 import type { App, Startup } from "./startup.ts";
@@ -51,17 +45,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 async function compose(startup: Startup): Promise<App> {
   const { config, log, shutdown } = startup;
   const { reserved, metrics, url } = await openListeners(startup);
-  const database = await openDatabase(startup);
-  const times = await startClock(startup, database.db);
-  const board = new Board(database.db, times.now, times.expiryNow);
-  const ledger = await openLedger(startup, database.db, times.now);
-  watchDatabase(startup, database, ledger);
-  const gauges = [
-    ...gaugesOf(ledger, database.db, startup.warnings, database.space),
-    ...startBackgroundWork(startup, { board, ledger, now: times.now }),
-  ];
+  const parts = await openParts(startup);
   const siteUrl = config.siteUrl ?? url;
-  const server = await createStoaServer(startup, { database, board, ledger, times, siteUrl, gauges });
+  const server = await createStoaServer(startup, { ...parts, siteUrl });
   shutdown.signal.throwIfAborted();
   await server.listen(reserved.transferSocket());
   metrics?.show(server.metrics);

@@ -1,5 +1,4 @@
 import { fileURLToPath } from "node:url";
-import { Board } from "../board/board.ts";
 import { ClientAddresses } from "../http/admission/client-address.ts";
 import { refuseConnection, refuseUnserved } from "../http/errors/failures.ts";
 import { MergedMetrics } from "../http/metrics/merged-metrics.ts";
@@ -9,13 +8,9 @@ import { createPolicies } from "../rate-limits/policy.ts";
 import { type ClockOrigin, clockOrigin, clockSince } from "../workers/shared-clock.ts";
 import { SharedLimits } from "../workers/shared-limits.ts";
 import { createJournalFolder, removeJournalFolder, Supervisor } from "../workers/supervisor.ts";
-import { startBackgroundWork } from "./background.ts";
-import { startClock } from "./clock.ts";
-import { openDatabase, type ServiceDatabase } from "./database.ts";
-import { gaugesOf } from "./gauges.ts";
-import { openLedger } from "./ledger.ts";
+import type { ServiceDatabase } from "./database.ts";
 import { openListeners } from "./listeners.ts";
-import { watchDatabase } from "./readiness.ts";
+import { openParts } from "./parts.ts";
 import { supervisorConfig, workerConfig } from "./shares.ts";
 import type { App, Startup } from "./startup.ts";
 import type { WorkerSettings } from "./worker.ts";
@@ -27,16 +22,10 @@ const entry = fileURLToPath(new URL("../worker.ts", import.meta.url));
  * the background, accepts connections, and runs the workers. It serves no request.
  */
 export async function composeSupervisor(startup: Startup): Promise<App> {
-  const { config, log, shutdown, warnings } = startup;
+  const { config, log, shutdown } = startup;
   const own = { ...startup, config: supervisorConfig(config) };
   const { reserved, metrics, url } = await openListeners(startup);
-  const database = await openDatabase(own);
-  const times = await startClock(own, database.db);
-  const board = new Board(database.db, times.now, times.expiryNow);
-  const ledger = await openLedger(own, database.db, times.now);
-  watchDatabase(own, database, ledger);
-  const gauges = gaugesOf(ledger, database.db, warnings, database.space);
-  gauges.push(...startBackgroundWork(own, { board, ledger, now: times.now }));
+  const { database, times, gauges } = await openParts(own);
   const merged = new MergedMetrics();
   merged.add(new Metrics([], gauges));
   const siteUrl = config.siteUrl ?? url;

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
-import { createDeferred, type Deferred } from "../timing/wait.ts";
 import type { ToSupervisor, ToWorker, WorkerStart } from "./messages.ts";
+import { Question } from "./question.ts";
 
 /** What a worker does for the supervisor. */
 export interface WorkerDuties<Metrics> {
@@ -25,7 +25,11 @@ export class SupervisorLink<Settings, Metrics> {
   #duties: WorkerDuties<Metrics> | undefined;
   #warnings: [string, string | undefined][] = [];
   #closed: number[] = [];
-  #allMetrics: Deferred<string> | undefined;
+  readonly #allMetrics = new Question<string>(
+    () => this.#send({ type: "allMetrics" }),
+    metricsTimeoutMs,
+    "the supervisor does not answer",
+  );
 
   /** @param onLost called when the supervisor has ended */
   constructor(onLost: () => void) {
@@ -62,17 +66,7 @@ export class SupervisorLink<Settings, Metrics> {
 
   /** The metrics of the whole service. @throws Error when they cannot be read */
   allMetrics(): Promise<string> {
-    if (this.#allMetrics === undefined) {
-      this.#allMetrics = createDeferred<string>({
-        ms: metricsTimeoutMs,
-        onTimeout: ({ reject }) => reject(new Error("the supervisor does not answer")),
-        onSettled: () => {
-          this.#allMetrics = undefined;
-        },
-      });
-      this.#send({ type: "allMetrics" });
-    }
-    return this.#allMetrics.promise;
+    return this.#allMetrics.answer();
   }
 
   #send(message: ToSupervisor<Metrics>): void {
@@ -98,8 +92,8 @@ export class SupervisorLink<Settings, Metrics> {
         void this.#answerMetrics();
         break;
       case "allMetrics":
-        if (message.text === undefined) this.#allMetrics?.reject(new Error("the metrics cannot be read"));
-        else this.#allMetrics?.resolve(message.text);
+        if (message.text === undefined) this.#allMetrics.reject(new Error("the metrics cannot be read"));
+        else this.#allMetrics.resolve(message.text);
         break;
       case "stop":
         this.#stopped.resolve();

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { Socket } from "node:net";
-import { createDeferred, type Deferred } from "../timing/wait.ts";
 import type { ToSupervisor, ToWorker, WorkerStart } from "./messages.ts";
+import { Question } from "./question.ts";
 
 /** What the supervisor does about a worker. */
 export interface WorkerEvents<Settings, Metrics> {
@@ -43,7 +43,11 @@ export class WorkerProcess<Settings, Metrics> {
   readonly #child: ChildProcess;
   readonly #events: WorkerEvents<Settings, Metrics>;
   #failure: string | undefined;
-  #metrics: Deferred<Metrics> | undefined;
+  readonly #metrics = new Question<Metrics>(
+    () => this.#send({ type: "metrics" }),
+    metricsTimeoutMs,
+    "the worker does not answer",
+  );
 
   /** @param entry the path of the program of a worker */
   constructor(entry: string, start: WorkerStart<Settings>, events: WorkerEvents<Settings, Metrics>) {
@@ -79,17 +83,7 @@ export class WorkerProcess<Settings, Metrics> {
 
   /** The values of the worker's metrics. @throws Error when it does not answer */
   values(): Promise<Metrics> {
-    if (this.#metrics === undefined) {
-      this.#metrics = createDeferred<Metrics>({
-        ms: metricsTimeoutMs,
-        onTimeout: ({ reject }) => reject(new Error("the worker does not answer")),
-        onSettled: () => {
-          this.#metrics = undefined;
-        },
-      });
-      this.#send({ type: "metrics" });
-    }
-    return this.#metrics.promise;
+    return this.#metrics.answer();
   }
 
   stop(): void {
@@ -127,7 +121,7 @@ export class WorkerProcess<Settings, Metrics> {
         events.onNoneIdle();
         break;
       case "metrics":
-        this.#metrics?.resolve(message.metrics);
+        this.#metrics.resolve(message.metrics);
         break;
       case "allMetrics":
         void this.#answerMetrics();

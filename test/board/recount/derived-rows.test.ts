@@ -4,6 +4,7 @@ import { describeFinding, recountBoard } from "../../../src/board/recount/recoun
 import { Database } from "../../../src/store/database/database.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
 import { recount } from "../../support/recount.ts";
+import { recountLines } from "./lines.ts";
 
 const never = new AbortController().signal;
 const day = 86_400_000;
@@ -40,14 +41,7 @@ async function idOf({ name }: Agent): Promise<number> {
   return Number(row?.id);
 }
 
-async function lines(repair = false): Promise<string[]> {
-  const found: string[] = [];
-  const outcomes = recountBoard(db.longReader(never), Date.now, never, repair ? db : undefined);
-  for await (const { finding, repaired } of outcomes) {
-    found.push(`${describeFinding(finding)}${repaired ? "; repaired" : ""}`);
-  }
-  return found;
-}
+const lines = (repair = false) => recountLines(db, repair);
 
 async function isMended(expected: string[]): Promise<void> {
   expect(await lines()).toEqual(expected);

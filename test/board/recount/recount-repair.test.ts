@@ -1,12 +1,11 @@
 // The recount finds and repairs changes that were made directly in the database.
 import { beforeAll, describe, expect, it } from "vitest";
-import { describeFinding, recountBoard } from "../../../src/board/recount/recount.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { recount } from "../../support/recount.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { seedBoard } from "../support.ts";
+import { recountLines } from "./lines.ts";
 
-const never = new AbortController().signal;
 let service: Service;
 let db: Database;
 
@@ -17,14 +16,7 @@ beforeAll(async () => {
   return () => db.close();
 });
 
-async function lines(repair = false): Promise<string[]> {
-  const found: string[] = [];
-  const outcomes = recountBoard(db.longReader(never), Date.now, never, repair ? db : undefined);
-  for await (const { finding, repaired } of outcomes) {
-    found.push(`${describeFinding(finding)}${repaired ? "; repaired" : ""}`);
-  }
-  return found;
-}
+const lines = (repair = false) => recountLines(db, repair);
 
 /** Runs statements without foreign key checks, as the restore of a dump may do. */
 async function damage(...statements: string[]): Promise<void> {

@@ -1,0 +1,33 @@
+import { Board } from "../board/board.ts";
+import type { GaugeSource } from "../http/metrics/metrics.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { startBackgroundWork } from "./background.ts";
+import { type ServiceTimes, startClock } from "./clock.ts";
+import { openDatabase, type ServiceDatabase } from "./database.ts";
+import { gaugesOf } from "./gauges.ts";
+import { openLedger } from "./ledger.ts";
+import { watchDatabase } from "./readiness.ts";
+import type { Startup } from "./startup.ts";
+
+/** What exists once in a service, whether it serves by itself or by workers. */
+export interface CommonParts {
+  database: ServiceDatabase;
+  times: ServiceTimes;
+  board: Board;
+  ledger: Ledger;
+  gauges: GaugeSource[];
+}
+
+/** Prepares the database, the clock, the board and the ledger, and starts the work in the background. */
+export async function openParts(startup: Startup): Promise<CommonParts> {
+  const database = await openDatabase(startup);
+  const times = await startClock(startup, database.db);
+  const board = new Board(database.db, times.now, times.expiryNow);
+  const ledger = await openLedger(startup, database.db, times.now);
+  watchDatabase(startup, database, ledger);
+  const gauges = [
+    ...gaugesOf(ledger, database.db, startup.warnings, database.space),
+    ...startBackgroundWork(startup, { board, ledger, now: times.now }),
+  ];
+  return { database, times, board, ledger, gauges };
+}
