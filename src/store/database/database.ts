@@ -120,13 +120,14 @@ export class Database {
    */
   async onOneServer<Result>(signal: AbortSignal, work: (db: Queryable) => Promise<Result>): Promise<Result> {
     if (!this.isCluster) return work(this.longReader(signal));
-    const session = await this.#lease("reads", true, signal, this.#newDeadline());
+    const session = await this.#leaseForReads(signal);
+    const { lease } = session;
     const reader = new OneSessionReader(session, signal, () => this.#newDeadline());
     try {
       return await work(reader);
     } finally {
       await reader.ended();
-      this.#pool.release(session);
+      this.#pool.release(session, lease);
     }
   }
 
@@ -174,15 +175,16 @@ export class Database {
     this.checkWritable();
     try {
       const session = await this.#lease("writes", true, signal, this.#newDeadline());
+      const { lease } = session;
       session.signal = undefined;
-      const closeConnection = () => this.#pool.release(session, false);
+      const closeConnection = () => this.#pool.release(session, lease, false);
       signal.addEventListener("abort", closeConnection, { once: true });
       try {
         if (session.autocommit !== true) await session.setAutocommit(true);
         await session.command(sql);
       } finally {
         signal.removeEventListener("abort", closeConnection);
-        this.#pool.release(session);
+        this.#pool.release(session, lease);
       }
     } catch (error) {
       throw toStoaError(error);
@@ -243,6 +245,7 @@ export class Database {
     for (;;) {
       try {
         const session = await this.#lease(lane, true, signal, endsAt);
+        const { lease } = session;
         try {
           checkDeadline(signal, endsAt);
           if (session.autocommit !== true) {
@@ -251,7 +254,7 @@ export class Database {
           }
           return await session.execute<Row[]>(sql, params);
         } finally {
-          this.#pool.release(session);
+          this.#pool.release(session, lease);
         }
       } catch (error) {
         // On one server a read is not repeated: the client does that.
@@ -264,13 +267,23 @@ export class Database {
 
   async #attempt<T>(lane: LaneName, signal: AbortSignal, endsAt: number, work: (tx: Tx) => Promise<T>): Promise<T> {
     const session = await this.#lease(lane, false, signal, endsAt);
+    const { lease } = session;
     let isUsable = true;
     try {
       return await runTransaction(session, signal, endsAt, work, () => {
         isUsable = false;
       });
     } finally {
-      this.#pool.release(session, isUsable);
+      this.#pool.release(session, lease, isUsable);
+    }
+  }
+
+  /** A session for work that takes longer than a call. */
+  async #leaseForReads(signal: AbortSignal): Promise<Session> {
+    try {
+      return await this.#lease("reads", true, signal, this.#newDeadline());
+    } catch (error) {
+      throw toStoaError(error);
     }
   }
 

@@ -6,6 +6,7 @@ import type { Param, Queryable } from "./queryable.ts";
 /** Reads on one leased session. Its statements run one after another; each has its own deadline. */
 export class OneSessionReader implements Queryable {
   readonly #session: Session;
+  readonly #lease: number;
   readonly #signal: AbortSignal;
   readonly #newDeadline: () => number;
   /** Resolves when the last statement has ended. */
@@ -13,6 +14,7 @@ export class OneSessionReader implements Queryable {
 
   constructor(session: Session, signal: AbortSignal, newDeadline: () => number) {
     this.#session = session;
+    this.#lease = session.lease;
     this.#signal = signal;
     this.#newDeadline = newDeadline;
   }
@@ -32,7 +34,7 @@ export class OneSessionReader implements Queryable {
     const endsAt = this.#newDeadline();
     checkDeadline(this.#signal, endsAt);
     // The pool has taken the session back, or lost it.
-    if (this.#session.state !== "leased") throw unavailable("The connection to the database was lost.");
+    if (!this.#session.isHeldBy(this.#lease)) throw unavailable("The connection to the database was lost.");
     this.#session.endsAt = endsAt;
     try {
       if (this.#session.autocommit !== true) await this.#session.setAutocommit(true);

@@ -18,6 +18,7 @@ export async function runTransaction<T>(
   work: (tx: Tx) => Promise<T>,
   onUnusable: () => void,
 ): Promise<T> {
+  const { lease } = session;
   checkDeadline(signal, endsAt);
   // The first statement begins the transaction.
   if (session.autocommit !== false) await session.setAutocommit(false);
@@ -27,8 +28,8 @@ export async function runTransaction<T>(
     await commit(session);
     return result;
   } catch (error) {
-    // The pool rolls an abandoned session back.
-    if (session.state === "leased") {
+    // The pool rolls an abandoned session back. It may already be in the transaction of somebody else.
+    if (session.isHeldBy(lease)) {
       session.signal = undefined;
       await session.command("ROLLBACK").catch(onUnusable);
     }

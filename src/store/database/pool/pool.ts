@@ -96,10 +96,10 @@ export class Pool {
     return promise;
   }
 
-  /** Takes a session back. `isUsable` is false when the session may still be in a transaction. */
-  release(session: Session, isUsable = true): void {
-    // The pool already has an abandoned session, and a lost session is gone.
-    if (session.state !== "leased") return;
+  /** Takes a session back from the lease that it had. `isUsable` is false when it may still be in a transaction. */
+  release(session: Session, lease: number, isUsable = true): void {
+    // The pool already has an abandoned session, and may have lent it again. A lost session is gone.
+    if (!session.isHeldBy(lease)) return;
     if (!isUsable) this.#close(session, unavailable("The connection was abandoned."));
     else if (!session.isMisplaced || !this.#leaveServer(session)) this.#offer(session);
   }
@@ -145,9 +145,7 @@ export class Pool {
 
   #give(session: Session, { lane, signal, endsAt }: Pick<Waiter, "lane" | "signal" | "endsAt">): Session {
     this.#lanes.take(session, lane);
-    session.state = "leased";
-    session.signal = signal;
-    session.endsAt = endsAt;
+    session.lend(signal, endsAt);
     return session;
   }
 

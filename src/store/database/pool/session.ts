@@ -48,6 +48,8 @@ const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
  */
 export class Session {
   state: SessionState = "opening";
+  /** Counts the leases. Whoever has an earlier one has lost the session, although somebody else may have it now. */
+  lease = 0;
   /** The deadline of the current state, by `performance.now()`. */
   endsAt = Number.POSITIVE_INFINITY;
   /** The lane that uses it; undefined while it is not in use. `Lanes` changes it. */
@@ -114,6 +116,19 @@ export class Session {
   /** The server's id of this connection. */
   get threadId(): number {
     return this.#connection.threadId;
+  }
+
+  /** Begins a lease. */
+  lend(signal: AbortSignal, endsAt: number): void {
+    this.state = "leased";
+    this.lease += 1;
+    this.signal = signal;
+    this.endsAt = endsAt;
+  }
+
+  /** Whether the caller with this lease still has the session. */
+  isHeldBy(lease: number): boolean {
+    return this.state === "leased" && this.lease === lease;
   }
 
   get isBusy(): boolean {
