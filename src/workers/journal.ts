@@ -61,6 +61,7 @@ export class Journal<Result> {
   #own: Entry | undefined;
   #result: Result | undefined;
   #isFailing = false;
+  #isClosed = false;
 
   constructor(options: JournalOptions<Result>, segmentEntries = defaultSegmentEntries) {
     this.#options = options;
@@ -76,10 +77,13 @@ export class Journal<Result> {
   }
 
   /**
-   * Appends an entry, and applies all entries up to it. If the file fails, the entry is applied in this process only.
+   * Appends an entry, and applies all entries up to it. If the file fails or is closed, the entry is applied in this process
+   * only.
    * @returns what applying the entry returns
    */
   append(entry: Entry): Result {
+    const { apply, writer } = this.#options;
+    if (this.#isClosed) return apply(entry, writer);
     this.#own = entry;
     try {
       this.#encode(entry);
@@ -95,12 +99,13 @@ export class Journal<Result> {
       // It may have been applied before the failure.
       if (this.#own === undefined) return this.#result as Result;
       this.#own = undefined;
-      return this.#options.apply(entry, this.#options.writer);
+      return apply(entry, writer);
     }
   }
 
   /** Applies the entries that other processes have appended. */
   catchUp(): void {
+    if (this.#isClosed) return;
     try {
       while (this.#apply());
     } catch (error) {
@@ -108,7 +113,10 @@ export class Journal<Result> {
     }
   }
 
+  /** The last calls of a process that stops may come after this. By then the system may have given the number of the file to another. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     closeSync(this.#fd);
   }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -53,6 +53,27 @@ function createRandom(seed: number): () => number {
 }
 
 describe("limits that several processes share", () => {
+  it("are decided in memory once they are closed, and no file is written that has the same number meanwhile", () => {
+    const folder = createFolder();
+    const limits = joinAs(folder);
+    const calls = limits.limitOf<number>(policies.calls);
+    const { remaining } = calls.spend(7);
+    limits.streams.take(7, undefined);
+    limits.close();
+    const path = join(folder, "another-file");
+    const files = [openSync(path, "a+"), openSync(path, "a+"), openSync(path, "a+")];
+    try {
+      expect(calls.spend(7).remaining).toBe(remaining - 1);
+      expect(calls.check(7).remaining).toBe(remaining - 1);
+      limits.streams.release(7, undefined);
+      limits.forget(3);
+      limits.close();
+      expect(readFileSync(path, "utf8")).toBe("");
+    } finally {
+      for (const file of files) closeSync(file);
+    }
+  });
+
   it("decide every call as one process would, whichever process it reaches and whenever that has joined", () => {
     const random = createRandom(17);
     const pick = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
