@@ -84,7 +84,7 @@ export class Writes {
         const made = await this.#performOnce(unit, write, claim);
         // If an attempt of this call finds the response of the one before, the client still has the first reply.
         const isRepeat = made.replayed && !hasPerformed;
-        hasPerformed = true;
+        hasPerformed ||= !made.replayed;
         return { reply: made.reply, replayed: isRepeat };
       }, true);
       if (replayed) markReplayed(context);

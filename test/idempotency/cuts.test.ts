@@ -98,3 +98,14 @@ describe.each(Object.keys(calls))("a %s whose connection is cut", (kind) => {
     expect(await recount(db)).toEqual([]);
   });
 });
+
+it.each<Cut>(["before", "after"])(
+  "a replay whose COMMIT is cut %s the database has it is still a replay",
+  async (when) => {
+    const headers = { "idempotency-key": randomUUID() };
+    const ask = () => askText(service.url, "posts", { body: { title: "Said once" }, key: agent.key, headers });
+    const first = await ask();
+    proxy.cutAtText("COMMIT", when);
+    expect([first.status, await ask(), proxy.wasCut()]).toEqual([201, { ...first, replayed: "true" }, true]);
+  },
+);
