@@ -52,7 +52,7 @@ export class HostMonitor {
     const { hosts, onSwitch } = this.#options;
     const before = hosts.current;
     const isSwitched = hosts.record(address, health, performance.now());
-    if (isSwitched) onSwitch(before, before === address && health === "down");
+    if (isSwitched) onSwitch(before, hosts.isDown(before));
   }
 }
 

@@ -56,6 +56,11 @@ export class Hosts {
     return this.#isChosen;
   }
 
+  /** Whether this server did not answer the last time. */
+  isDown(address: HostAddress): boolean {
+    return this.#hosts.find((each) => each.address === address)?.health === "down";
+  }
+
   /** Resolves when a server has been chosen. */
   chosen(): Promise<void> {
     return this.#chosen.promise;

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { StoaError } from "../../../../src/errors.ts";
 import { Database } from "../../../../src/store/database/database.ts";
 import { type Health, Hosts, serversOf } from "../../../../src/store/database/pool/hosts.ts";
+import { sleep } from "../../../../src/timing/wait.ts";
 import { startCuttingProxy } from "../../../support/cutting-proxy.ts";
 import { createTestDatabase } from "../../../support/database.ts";
 import { serverOf } from "../../../support/database-link.ts";
@@ -115,6 +116,34 @@ it("a pool goes to the next server when its own is gone, and calls hardly notice
     ).resolves.toBeDefined();
     const aborted = AbortSignal.timeout(300);
     await expect(db.reader(aborted).rows("SELECT 1")).rejects.toThrow();
+  } finally {
+    await db.close();
+  }
+});
+
+it("a statement on a frozen server runs on another one as soon as there is one, although there was none at first", async () => {
+  const test = await createTestDatabase();
+  const [first, second] = await Promise.all(
+    [1, 2].map(() =>
+      startRelay(serverOf(test.config), (client, server) => {
+        client.pipe(server);
+        server.pipe(client);
+      }),
+    ),
+  );
+  if (first === undefined || second === undefined) throw new Error("two relays");
+  await second.close();
+  const { socketPath: _, ...account } = test.config;
+  const others = [{ host: "127.0.0.1", port: second.port }];
+  const db = new Database({ address: { ...account, host: "127.0.0.1", port: first.port, others }, connections: 2 });
+  try {
+    await db.reader(never).rows("SELECT 1");
+    first.freeze();
+    const reading = db.reader(never).rows("SELECT 1 AS one");
+    // The watch finds that the first server does not answer.
+    await sleep(2_500, never);
+    await second.open();
+    expect(await reading).toEqual([{ one: 1 }]);
   } finally {
     await db.close();
   }
