@@ -187,9 +187,11 @@ export function readConfig(environment: Environment): Config {
 
 /** The settings for the log: without passwords and keys. */
 export function describeConfig(config: Config): Record<string, unknown> {
-  const { tls, database, migrationDatabase, operatorToken, registration, warnings, metrics, ...plain } = config;
+  const { tls, database, migrationDatabase, operatorToken, registration, warnings, metrics, tracesUrl, ...plain } =
+    config;
   return {
     ...plain,
+    ...(tracesUrl === undefined ? {} : { tracesUrl: describeUrl(tracesUrl) }),
     metrics: { host: metrics.host, port: metrics.port?.number ?? "none", token: metrics.token !== undefined },
     operator: operatorToken !== undefined,
     registration: registration.mode,
@@ -197,6 +199,11 @@ export function describeConfig(config: Config): Record<string, unknown> {
     database: database ? describeDatabase(database) : "private",
     ...(migrationDatabase ? { migrationDatabase: describeDatabase(migrationDatabase) } : {}),
   };
+}
+
+function describeUrl(text: string): string {
+  const { origin, pathname } = new URL(text);
+  return origin + pathname;
 }
 
 function describeDatabase({ host, port, others = [], socketPath, user, database, ssl }: DatabaseConfig): string {

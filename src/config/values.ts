@@ -98,9 +98,11 @@ export function parseDate(text: string): string {
 export function parseCollector(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new Error(`must be an address such as http://collector:4318, not ${JSON.stringify(text)}`);
+    // What is given may hold a password.
+    throw new Error("must be an address such as http://collector:4318");
   }
-  return `${url.href.replace(/\/+$/, "")}/v1/traces`;
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/traces`;
+  return url.href;
 }
 
 /** Reads a name of 1 to 100 visible characters. */

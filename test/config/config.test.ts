@@ -271,11 +271,14 @@ it("the description of the configuration contains no passwords and keys", () => 
     STOA_REGISTRATION: "token",
     STOA_REGISTRATION_TOKEN: "hunter6-hunter6-hunter6-hunter6-hunter6",
     STOA_METRICS_TOKEN: "hunter5-hunter5-hunter5-hunter5-hunter5",
+    OTEL_EXPORTER_OTLP_ENDPOINT: "https://u:hunter6@collector.example/otlp/?key=hunter7",
   });
+  expect(config.tracesUrl).toBe("https://u:hunter6@collector.example/otlp/v1/traces?key=hunter7");
   const text = JSON.stringify(describeConfig(config));
   expect(text).not.toMatch(/hunter/);
   expect(text).toContain('"registration":"token"');
   expect(text).toContain("u@db.example:3306/stoa");
+  expect(text).toContain('"https://collector.example/otlp/v1/traces"');
 });
 
 it.each(["0.0.0.0", "0", "0x0", "::", "0:0::0", "::ffff:0.0.0.0"])(
