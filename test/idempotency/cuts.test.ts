@@ -29,9 +29,7 @@ beforeAll(async () => {
     overrides: { indexerPace: { ...defaultIndexerPace, delayMs }, recountPace: { delayMs } },
   });
   vi.useRealTimers();
-  await waitUntil("the first community to be indexed", async () => {
-    return (await db.rows("SELECT 1 FROM search_communities")).length === 1;
-  });
+  await waitUntil("the work of the start to be over", () => proxy.idleMs() > 300);
   agent = await service.register();
   postId = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
 });
