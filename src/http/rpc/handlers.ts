@@ -86,9 +86,16 @@ export function blameUndecodable(context: HandlerContext, onUndecodable: () => v
 
 /** Changes the failure of a message that cannot be decoded: the caller is to blame. @returns false for other failures */
 export function blameCaller(reason: unknown, { input }: DescMethod): boolean {
+  repairMessage(reason);
   if (!isUndecodable(reason)) return false;
   Object.assign(reason, { code: Code.InvalidArgument, rawMessage: `The message is not a ${input.typeName}.` });
   return true;
+}
+
+/** JSON.parse quotes a character that it does not expect, or half of one. gRPC could not encode half a character. */
+function repairMessage(reason: unknown): void {
+  if (!(reason instanceof ConnectError) || reason.rawMessage.isWellFormed()) return;
+  Object.assign(reason, { rawMessage: reason.rawMessage.toWellFormed() });
 }
 
 function isUndecodable(reason: unknown): reason is ConnectError {

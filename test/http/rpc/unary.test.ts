@@ -78,6 +78,34 @@ describe.concurrent("a request in envelopes", () => {
   });
 });
 
+describe.concurrent("JSON with an unexpected character outside the BMP", () => {
+  const types = ["application/grpc+json", "application/grpc-web+json"];
+  it.each(types)("is refused with a message that can be sent: %s", async (type) => {
+    const chunks = [frame(Buffer.from("\u{1f600}"))];
+    for (const send of [sendHttp1, sendHttp2]) {
+      const { trailers, body } = await send(ours, { rpc: "Get", type, chunks }, "emoji");
+      const text = `${JSON.stringify(trailers)} ${body.toString("latin1")}`;
+      expect(text).toMatch(/grpc-status(?:":"|: )3/);
+      expect(text).toContain("JSON");
+    }
+  });
+
+  it.each(types)("is refused by a stream: %s", async (type) => {
+    const stream = sessionWith(ours).request({
+      ":method": "POST",
+      ":path": "/grpc.health.v1.Health/Watch",
+      "content-type": type,
+    });
+    let text = "";
+    stream.on("trailers", (trailers) => {
+      text += JSON.stringify(trailers);
+    });
+    stream.end(frame(Buffer.from("\u{1f600}")));
+    for await (const chunk of stream) text += (chunk as Buffer).toString("latin1");
+    expect(text).toMatch(/grpc-status(?:":"|: )3/);
+  });
+});
+
 describe.concurrent("a request of Connect", () => {
   it.each(plain)("with %s gives the status %s", async (_name, gives, rpc, type, chunks, more = {}) => {
     const ask = { rpc, type, chunks, ...more };
