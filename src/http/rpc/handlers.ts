@@ -10,11 +10,14 @@ import {
   type HandlerContext,
 } from "@connectrpc/connect";
 import type { Compression, UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { endStreamFlag } from "@connectrpc/connect/protocol-connect";
+import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { requestOf } from "../../calls/context.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { RpcResponse } from "./response.ts";
+import { EnvelopeSplitter, enclose } from "./unary/envelopes.ts";
 
 const brotli = promisify(brotliCompress);
 
@@ -41,7 +44,8 @@ export function addService(
     if (typeof invoke !== "function") throw new Error(`${service.typeName}.${method.name} has no implementation.`);
     const handlerWith = (readMaxBytes: number): UniversalHandler => {
       router.rpc(method as never, invoke.bind(implementation) as never, { ...options, readMaxBytes });
-      return router.handlers.pop() as UniversalHandler;
+      const handler = router.handlers.pop() as UniversalHandler;
+      return Object.assign((request: UniversalServerRequest) => handler(messagesOnly(request, readMaxBytes)), handler);
     };
     const json = handlerWith(options.readMaxBytes);
     const binary = handlerWith(maxBinarySize(method.input, options.readMaxBytes));
@@ -64,6 +68,26 @@ function byFormat(json: UniversalHandler, binary: UniversalHandler): UniversalHa
     protocolNames,
     allowedMethods,
   });
+}
+
+/**
+ * Leaves out the envelopes of a body that are not messages, which mean nothing in a request. Connect would decompress each of
+ * them, and there may be thousands.
+ */
+function messagesOnly(request: UniversalServerRequest, maxBytes: number): UniversalServerRequest {
+  const type = request.header.get("content-type") ?? "";
+  const flag = /^application\/grpc-web/i.test(type)
+    ? trailerFlag
+    : /^application\/connect\+/i.test(type) && endStreamFlag;
+  return flag ? { ...request, body: withoutFlag(request.body as AsyncIterable<Buffer>, flag, maxBytes) } : request;
+}
+
+async function* withoutFlag(body: AsyncIterable<Buffer>, flag: number, maxBytes: number): AsyncGenerator<Uint8Array> {
+  const splitter = new EnvelopeSplitter(maxBytes);
+  for await (const chunk of body) {
+    for (const { flags, data } of splitter.push(chunk)) if ((flags & flag) === 0) yield enclose(flags, data);
+  }
+  splitter.end();
 }
 
 function isJson({ header }: UniversalServerRequest): boolean {

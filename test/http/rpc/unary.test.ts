@@ -1,4 +1,5 @@
 // Our handlers of unary calls answer as Connect's own do: the same requests go to both.
+import { once } from "node:events";
 import type { Message } from "@bufbuild/protobuf";
 import { type CallOptions, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -65,6 +66,27 @@ describe.concurrent("a request in envelopes", () => {
     const [answer, expected] = await answers(sendHttp1, { rpc: "Get", type: "application/grpc-web", chunks });
     expect(answer).toEqual(expected);
     expect(answer.body.toString("latin1")).toContain("grpc-status: 0");
+  });
+
+  it("with compressed trailers, which are not decompressed", async () => {
+    const chunks = [Buffer.concat([frame(good), frame(Buffer.from("no gzip"), 0x81)])];
+    const ask = { rpc: "Get", type: "application/grpc-web", chunks, headers: { "grpc-encoding": "gzip" } };
+    const [answer, expected] = await answers(sendHttp1, ask);
+    expect(answer).toEqual(expected);
+    expect(answer.body.toString("latin1")).toContain("grpc-status: 0");
+  });
+
+  it("with a compressed end of a stream, which is not decompressed", async () => {
+    const stream = sessionWith(ours).request({
+      ":method": "POST",
+      ":path": "/grpc.health.v1.Health/Watch",
+      "content-type": "application/connect+json",
+      "connect-content-encoding": "gzip",
+    });
+    stream.end(Buffer.concat([frame(Buffer.from("{}")), frame(Buffer.from("no gzip"), 3)]));
+    const [first] = await once(stream, "data");
+    expect(String(first)).toContain("SERVING");
+    stream.close();
   });
 
   it("with JSON in them", async () => {

@@ -1,4 +1,5 @@
 // The frames of gRPC and gRPC-Web: a byte of flags, four bytes of length, and the message.
+import { Code, ConnectError } from "@connectrpc/connect";
 import { tooLarge } from "./body.ts";
 
 const prefixBytes = 5;
@@ -35,9 +36,12 @@ export class EnvelopeSplitter {
     }
   }
 
-  /** Whether bytes are left that make no envelope. A prefix without any byte of its message is none, as for Connect. */
-  get hasRest(): boolean {
-    return this.#held > 0;
+  /**
+   * To be called when the body is complete. A prefix without any byte of its message is ignored, as by Connect.
+   * @throws ConnectError `invalid_argument` if bytes are left that make no envelope
+   */
+  end(): void {
+    if (this.#held > 0) throw new ConnectError("protocol error: incomplete envelope", Code.InvalidArgument);
   }
 
   #readPrefix(): { flags: number; length: number } | undefined {

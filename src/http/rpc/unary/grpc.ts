@@ -32,29 +32,26 @@ abstract class EnvelopedExchange extends UnaryExchange {
   async read(): Promise<Message> {
     const splitter = new EnvelopeSplitter(this.messages.maxBytes);
     let message: Message | undefined;
-    const accept = (flags: number, data: Uint8Array) => {
-      if (!this.isMessage(flags)) return;
+    // What is not a message is not looked at: there may be thousands, each of which would become long.
+    const isMessage = ({ flags }: Envelope) => this.isMessage(flags);
+    const accept = (data: Uint8Array) => {
       const parsed = this.parse(data);
       if (message !== undefined) throw unimplemented("received extra input message");
       message = parsed;
     };
     const inflate = async (envelopes: Envelope[]) => {
       for (const { flags, data } of envelopes) {
-        accept(flags, isCompressed(flags) ? await this.#decompress(data) : data);
+        accept(isCompressed(flags) ? await this.#decompress(data) : data);
       }
     };
     await readBody(this.context.request, {
       take(chunk) {
-        const envelopes = splitter.push(chunk);
+        const envelopes = splitter.push(chunk).filter(isMessage);
         if (envelopes.some(({ flags }) => isCompressed(flags))) return inflate(envelopes);
-        for (const { flags, data } of envelopes) accept(flags, data);
+        for (const { data } of envelopes) accept(data);
         return undefined;
       },
-      end() {
-        if (splitter.hasRest) {
-          throw new ConnectError("protocol error: incomplete envelope", Code.InvalidArgument);
-        }
-      },
+      end: () => splitter.end(),
     });
     if (message === undefined) throw unimplemented("missing input message");
     return message;
