@@ -12,7 +12,17 @@ const turns = new TurnScheduler(1);
 export function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
-    if (body.length < largeLength) done(null, body);
-    else turns.run(() => done(null, body));
+    if (isLargeBody(body)) turns.run(() => done(null, body));
+    else done(null, body);
   });
+}
+
+/** Whether a body, or a message in it, is to be handled when its turn comes. */
+export function isLargeBody({ length }: { readonly length: number }): boolean {
+  return length >= largeLength;
+}
+
+/** Resolves when the turn of a large body comes. */
+export function turnOfBody(): Promise<void> {
+  return new Promise((resolve) => turns.run(resolve));
 }

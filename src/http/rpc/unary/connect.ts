@@ -29,10 +29,12 @@ export class ConnectExchange extends UnaryExchange {
     const { query } = this.format;
     const { request } = this.context;
     const { maxBytes } = this.messages;
-    if (query === undefined) return this.parse(await readBytes(request, maxBytes, request.headers["content-length"]));
+    if (query === undefined) {
+      return this.parseInTurn(await readBytes(request, maxBytes, request.headers["content-length"]));
+    }
     const bytes = bytesOf(query);
     const compression = this.compression.request;
-    return this.parse(compression === null ? bytes : await compression.decompress(bytes, maxBytes));
+    return this.parseInTurn(compression === null ? bytes : await compression.decompress(bytes, maxBytes));
   }
 
   encode(message: Message): Uint8Array | Promise<Uint8Array> {

@@ -5,6 +5,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate, createMethodSerializationLookup } from "@connectrpc/connect/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { RequestContext } from "../../../calls/context.ts";
+import { isLargeBody, turnOfBody } from "../../../calls/request-bodies.ts";
 import { ResponseMetadata } from "../../../calls/unary-call.ts";
 import { isClosed } from "../../streams/exchange.ts";
 import { compressions } from "../handlers.ts";
@@ -75,6 +76,12 @@ export abstract class UnaryExchange {
 
   protected parse(bytes: Uint8Array): Message {
     return this.messages.serialization.getI(this.format.isBinary).parse(bytes);
+  }
+
+  /** Parses a message when its turn comes. */
+  protected async parseInTurn(bytes: Uint8Array): Promise<Message> {
+    if (isLargeBody(bytes)) await turnOfBody();
+    return this.parse(bytes);
   }
 
   /** Encodes the response message, once for all requests that share it. */

@@ -6,6 +6,7 @@ import { compressedFlag } from "@connectrpc/connect/protocol";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { isLargeBody } from "../../../calls/request-bodies.ts";
 import { respell } from "../../grpc/status-message.ts";
 import { readBody } from "./body.ts";
 import { type Envelope, EnvelopeSplitter, enclose } from "./envelopes.ts";
@@ -34,21 +35,21 @@ abstract class EnvelopedExchange extends UnaryExchange {
     let message: Message | undefined;
     // What is not a message is not looked at: there may be thousands, each of which would become long.
     const isMessage = ({ flags }: Envelope) => this.isMessage(flags);
-    const accept = (data: Uint8Array) => {
-      const parsed = this.parse(data);
+    const accept = (parsed: Message) => {
       if (message !== undefined) throw unimplemented("received extra input message");
       message = parsed;
     };
-    const inflate = async (envelopes: Envelope[]) => {
+    const acceptLater = async (envelopes: Envelope[]) => {
       for (const { flags, data } of envelopes) {
-        accept(isCompressed(flags) ? await this.#decompress(data) : data);
+        accept(await this.parseInTurn(isCompressed(flags) ? await this.#decompress(data) : data));
       }
     };
     await readBody(this.context.request, {
-      take(chunk) {
+      take: (chunk) => {
         const envelopes = splitter.push(chunk).filter(isMessage);
-        if (envelopes.some(({ flags }) => isCompressed(flags))) return inflate(envelopes);
-        for (const { data } of envelopes) accept(data);
+        if (envelopes.some(({ flags, data }) => isCompressed(flags) || isLargeBody(data)))
+          return acceptLater(envelopes);
+        for (const { data } of envelopes) accept(this.parse(data));
         return undefined;
       },
       end: () => splitter.end(),
