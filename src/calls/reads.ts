@@ -4,15 +4,15 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { defaultOf } from "../contract/defaults.ts";
 import { accessOf, isWrite } from "../contract/rules.ts";
 import { createTextLength } from "../contract/text-length.ts";
-import { requestOf } from "./context.ts";
+import { type RequestContext, requestOf } from "./context.ts";
 import { boundLargeReads } from "./large-reads.ts";
 import type { ServiceTable } from "./service-table.ts";
 import { SharedForms } from "./shared-forms.ts";
 import { SharedReads } from "./shared-reads.ts";
 import { type CallInit, createUnaryCall, type Reply, type UnaryCall } from "./unary-call.ts";
 
-/** What callers share: the response, and what they make of it. */
-type SharedReply = Reply & { forms?: SharedForms };
+/** What callers share: the response, for whose request it was made, and what they make of it. */
+type SharedReply = Reply & { maker?: RequestContext; forms?: SharedForms };
 type Invoke = (message: Message, context: HandlerContext) => Promise<Message>;
 
 /**
@@ -40,19 +40,12 @@ function share(rpc: DescMethod, call: UnaryCall): (message: Message, init: CallI
   const keyOf = createKey(rpc.input.fields);
   const reads = new SharedReads<SharedReply>();
   return (message, init) => {
-    // Exactly one of the requests that share a read makes it.
-    init.request.isShared = true;
-    const alone = () => {
-      init.request.isShared = false;
-      return call(message, init);
-    };
     const together = async (signal: AbortSignal): Promise<SharedReply> => {
-      init.request.isShared = false;
       const reply = await call(message, { ...init, headers: () => new Headers(), signal });
-      return { ...reply, forms: new SharedForms() };
+      return { ...reply, maker: init.request, forms: new SharedForms() };
     };
     const { signal = init.request.signal } = init;
-    return reads.get(keyOf(message), { signal, alone, together });
+    return reads.get(keyOf(message), { signal, alone: () => call(message, init), together });
   };
 }
 
@@ -66,6 +59,7 @@ function toInvoke(call: (message: Message, init: CallInit) => Promise<SharedRepl
     const reply = await call(message, { method: requestMethod, url, headers, request, signal });
     if (reply.headers) for (const [name, value] of reply.headers) context.responseHeader.set(name, value);
     request.sharedForms = reply.forms;
+    request.isShared = reply.maker !== undefined && reply.maker !== request;
     return reply.message;
   };
 }
