@@ -74,6 +74,7 @@ export async function startFixtureServer(options: { rpcByConnectAlone?: boolean 
     async authenticate(_rpc, _holder, header) {
       const authorization = header("authorization");
       credentials.push(authorization);
+      if (authorization === "Bearer broken") throw new TypeError("the secret is hunter2");
       if (authorization !== "Bearer good") throw new StoaError("unauthorized", "This needs a good key.");
       return "the caller" as never;
     },

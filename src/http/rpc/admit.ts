@@ -1,9 +1,11 @@
+import { ConnectError } from "@connectrpc/connect";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import type { RequestContext } from "../../calls/context.ts";
 import { toConnectError } from "../../calls/error-mapping.ts";
 import { isFault } from "../../calls/interceptors.ts";
 import { recordFailure } from "../../calls/outcome.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
+import { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Arrival } from "../admission/authentication.ts";
 
@@ -25,8 +27,10 @@ export function admitToTool(admission: Admission, { service }: ServiceTable["ser
   };
 }
 
-/** Records and maps the failure of an admission, which no interceptor sees. @returns a Connect error */
-export function refuse(context: RequestContext, error: unknown) {
+/** Records, logs and maps a failure that no interceptor has seen, such as that of an admission. @returns a Connect error */
+export function refuse(context: RequestContext, error: unknown): ConnectError {
+  const isKnown = error instanceof ConnectError || error instanceof StoaError;
+  if (!isKnown) context.log.error({ err: error }, "a request failed");
   recordFailure(context, error);
   context.isFault = isFault(error);
   return toConnectError(error);

@@ -151,6 +151,17 @@ it("a GET with broken Base64 is the caller's fault", async () => {
   expect([answer.status, byConnect.status]).toEqual([400, 500]);
 });
 
+it.each([
+  ["a unary call", () => ours],
+  ["a call that Connect serves", () => connects],
+])("an unknown failure before %s is logged", async (_name, server) => {
+  const ask = { rpc: "Write", type: "application/proto", headers: { authorization: "Bearer broken" } };
+  const answer = await sendHttp1(server(), ask, "broken");
+  expect([answer.status, answer.body.toString().includes("hunter2")]).toEqual([500, false]);
+  const lines = server().log.filter(({ reqId, level }) => reqId === "broken" && level === 50);
+  expect(lines).toMatchObject([{ err: { message: "the secret is hunter2" } }]);
+});
+
 describe("a call that the client cancels", () => {
   it.each(["application/grpc", "application/proto"])("ends in the same way: %s", async (type) => {
     const notes = [];

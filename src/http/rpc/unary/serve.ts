@@ -122,9 +122,7 @@ function abortAfter(ms: number, context: RequestContext): void {
 
 /** A failure as it is sent. The interceptors have mapped the failures of calls. */
 function toSent(error: unknown, rpc: DescMethod, context: RequestContext): ConnectError {
-  if (!(error instanceof ConnectError)) {
-    return new ConnectError("internal error", Code.Internal, undefined, undefined, error);
-  }
+  if (!(error instanceof ConnectError)) return refuse(context, error);
   if (blameCaller(error, rpc)) context.outcome = "bad_input";
   return error;
 }
