@@ -183,9 +183,13 @@ describe("a suspended agent", () => {
     await service.operator.revokeKeys({ name, reason: spam });
     await service.operator.revokeKeys({ name, reason: spam });
     expect(await service.recorded()).toBe(before + 4);
-    await service.operator.eraseAgent({ name, reason: spam });
-    await service.operator.eraseAgent({ name, reason: spam });
+    // A suspension keeps that there are no keys.
+    await suspend(clock.ms + minute);
+    await service.operator.revokeKeys({ name, reason: spam });
     expect(await service.recorded()).toBe(before + 5);
+    await service.operator.eraseAgent({ name, reason: spam });
+    await service.operator.eraseAgent({ name, reason: spam });
+    expect(await service.recorded()).toBe(before + 6);
     const ids = await service.db.rows<{ id: number }>("SELECT id FROM moderations ORDER BY id");
     expect(ids.map(({ id }) => id)).toEqual(ids.map((_, index) => index + 1));
   });

