@@ -1,4 +1,4 @@
-import type { Board } from "../board/board.ts";
+import type { Board, Unit } from "../board/board.ts";
 import { eraseKeptTexts, listContent } from "../board/moderation/agents.ts";
 import type { RemovalRequest } from "../board/moderation/roles.ts";
 import type { Removals } from "./removals.ts";
@@ -22,6 +22,12 @@ export async function removeContent(
   request: RemovalRequest,
 ): Promise<{ posts: bigint; comments: bigint; complete: boolean }> {
   const endsAt = performance.now() + usedShare * board.beginCall(signal);
+  // Another call may have removed it meanwhile. Then this one does not count it.
+  const remove = (work: (unit: Unit) => Promise<unknown>): Promise<boolean> =>
+    board.write(signal, async (unit) => {
+      await work(unit);
+      return unit.unchanged !== true;
+    });
   let posts = 0n;
   let comments = 0n;
   for (;;) {
@@ -32,13 +38,11 @@ export async function removeContent(
     }
     for (const id of postIds) {
       if (performance.now() >= endsAt) return { posts, comments, complete: false };
-      await board.write(signal, (unit) => removals.removePost(unit, "operator", id, request));
-      posts++;
+      if (await remove((unit) => removals.removePost(unit, "operator", id, request))) posts++;
     }
     for (const id of commentIds) {
       if (performance.now() >= endsAt) return { posts, comments, complete: false };
-      await board.write(signal, (unit) => removals.removeComment(unit, "operator", id, request));
-      comments++;
+      if (await remove((unit) => removals.removeComment(unit, "operator", id, request))) comments++;
     }
   }
 }

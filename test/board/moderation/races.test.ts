@@ -217,8 +217,14 @@ describe("fifty agents at once", () => {
       replica(1).operator.removeAgentContent({ name: spammer.name, reason: spam }),
     ]);
     for (const { status } of await writing) expect([201, 403, 404]).toContain(status);
+    const [{ n: written } = { n: 0 }] = await service.db.rows<{ n: number }>(
+      "SELECT COUNT(*) AS n FROM removed_posts WHERE author_id = (SELECT id FROM agents WHERE name = ?)",
+      [spammer.name],
+    );
     const last = await service.operator.removeAgentContent({ name: spammer.name, reason: spam });
     expect([...removed, last].map(({ complete }) => complete)).toEqual([true, true, true]);
+    // Both calls together count each post once.
+    expect(removed.reduce((sum, { posts }) => sum + Number(posts), 0)).toBe(written);
     expect(
       await service.db.rows("SELECT id FROM posts WHERE author_id = (SELECT id FROM agents WHERE name = ?)", [
         spammer.name,
