@@ -23,6 +23,7 @@ export class SupervisorLink<Settings, Metrics> {
   readonly #start = Promise.withResolvers<WorkerStart<Settings>>();
   readonly #stopped = Promise.withResolvers<void>();
   #duties: WorkerDuties<Metrics> | undefined;
+  #isLeaving = false;
   #warnings: [string, string | undefined][] = [];
   #closed: number[] = [];
   readonly #allMetrics = new Question<string>(
@@ -52,6 +53,7 @@ export class SupervisorLink<Settings, Metrics> {
 
   /** The worker takes no further connections. */
   leave(): void {
+    this.#isLeaving = true;
     this.#send({ type: "leaving" });
   }
 
@@ -102,6 +104,11 @@ export class SupervisorLink<Settings, Metrics> {
   }
 
   #take(id: number, socket: Socket | undefined): void {
+    // It was on its way. The supervisor gives it to another worker, because this one has not taken it.
+    if (this.#isLeaving) {
+      socket?.destroy();
+      return;
+    }
     // The message is sent before anything is read: the supervisor hands on what is not taken.
     this.#send({ type: "taken", id });
     if (socket === undefined || this.#duties === undefined) {
