@@ -313,8 +313,8 @@ export declare const InboxService: GenService<{
   },
   /**
    * Streams the items of your inbox, oldest first. With `from` it sends those that exist from this id on, and with `follow`
-   * each new one, on whichever replica it is written. Without `from` only new items come. Each item is sent once. The stream ends
-   * with `unauthorized` when its API key stops working.
+   * each new one, on whichever replica it is written. Without `from` only new items come. Each item is sent once. If
+   * the API key of the stream no longer works when an item is due, the stream ends with `unauthorized` instead.
    *
    * @generated from rpc stoa.v1.InboxService.WatchInbox
    */

@@ -82,7 +82,6 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   }
   if (removed.erase_at === null || removed.erase_at <= now) throw notFound("The text of this comment has been erased.");
   await addToCommentCount(tx, postId, isPostRemoved, 1);
-  // The new row locks its author for reading. So the author is locked for writing before.
   await addToAgent(tx, authorId, { comments: 1, karma: removed.score });
   await moveCommentBack(tx, id);
   await restoreInSearch(tx, "comments", id);
