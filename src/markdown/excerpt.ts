@@ -13,7 +13,6 @@ const cache = new TextCache<string>(1024 * 1024);
  * @param length the maximum length, in code units
  */
 export function excerpt(body: string, length = 220): string {
-  if (body === "") return "";
   const source = beginningOf(body, maxLength, maxMarks);
   const text = cache.get(source, () => visibleText(source));
   // The excerpt shows that the body goes on, even if the visible text of the parsed part fits.

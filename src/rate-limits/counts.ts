@@ -2,6 +2,11 @@
 export class Counts<Holder> {
   readonly #counts = new Map<Holder, number>();
 
+  /** How many holders have streams. */
+  get size(): number {
+    return this.#counts.size;
+  }
+
   of(holder: Holder): number {
     return this.#counts.get(holder) ?? 0;
   }

@@ -22,7 +22,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   "rate-limits": {
     mutate: ["src/rate-limits/*.ts"],
-    tests: ["test/rate-limits/{gcra,local-limit,new-agents,pace,quota,rate-limiter,recent-map}.test.ts"],
+    tests: ["test/rate-limits/{gcra,local-limit,new-agents,pace,quota,rate-limiter,recent-map,stream-slots}.test.ts"],
   },
   transcoding: {
     mutate: ["src/transcoding/*.ts"],
