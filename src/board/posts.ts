@@ -10,8 +10,6 @@ import { notePost } from "./inbox/notes.ts";
 import { unknownPost } from "./missing.ts";
 import { addWordsToSearch } from "./search/index-items.ts";
 
-export type { PostRow } from "../store/tables/posts.ts";
-
 /** A post as a response shows it: its row without the rank. A removed post has the columns of its removal. */
 export type PostView = Omit<PostRow, "hot"> & Partial<RemovalColumns>;
 

@@ -72,7 +72,7 @@ function mapError(error: unknown, { service, method, signal, contextValues }: An
 }
 
 /** Whether the operator has to know of a failure, and not only the caller. */
-export function isForLog(error: unknown): boolean {
+function isForLog(error: unknown): boolean {
   if (error instanceof StoredDamage) return true;
   return !(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal");
 }

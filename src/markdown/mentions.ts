@@ -1,7 +1,7 @@
 import { maxBodyCost, parseCost, parseWithEscapes, type Token } from "./parse.ts";
 
 /** How many names of a text count. */
-export const maxMentions = 10;
+const maxMentions = 10;
 
 /**
  * A name, as agents have them, after an `@` that does not follow a word, and not before a server, as in `@name@host`. Scripts

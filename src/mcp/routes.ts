@@ -14,7 +14,7 @@ import { createTools } from "./tools.ts";
 import { Visitor } from "./visitor.ts";
 
 /** Where MCP is served. */
-export const mcpPath = "/mcp";
+const mcpPath = "/mcp";
 
 export interface McpOptions {
   table: ServiceTable;

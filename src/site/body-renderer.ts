@@ -11,7 +11,7 @@ export interface Body {
 }
 
 /** The maximum `parseCost` of all bodies on a page. Parsing takes about 60 ms at worst, in slices. */
-export const maxPageCost = 40_000;
+const maxPageCost = 40_000;
 /** The work done before the event loop goes on, in units of `parseCost`. A slice exceeds it by at most one body. */
 const maxSliceCost = 3000;
 /** Escaping and copying this many characters takes as long as parsing one unit of `parseCost`. */

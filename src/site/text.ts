@@ -41,7 +41,7 @@ function since(ms: number, now: number): string {
 }
 
 /** A date such as 21 November 2026, in UTC. */
-export function date(ms: number): string {
+function date(ms: number): string {
   return dates.format(ms);
 }
 

@@ -2,7 +2,7 @@
 const batchSize = 32;
 
 /** Resolves in the next turn of the event loop, after everything that is due now. */
-export function yieldToEventLoop(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 

@@ -6,7 +6,7 @@ import { hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "./well-k
 /** How many warnings a response has at most. */
 export const maxWarnings = 8;
 /** How many characters of a name a warning shows at most. */
-export const maxShownName = 64;
+const maxShownName = 64;
 
 /** What callers call the named parts of their input. */
 export type Noun = "a member of this request" | "a parameter of this request" | "an argument of this tool";

@@ -8,7 +8,7 @@
 /** The maximum depth of arrays and objects, as in Protobuf's own runtimes. The readers of the values are recursive. */
 export const maxDepth = 100;
 /** The maximum number of values in a text, at all depths together. */
-export const maxValues = 10_000;
+const maxValues = 10_000;
 
 /** A number with its digits as they were written, so that its reader can be exact. */
 export class JsonNumber {

@@ -6,7 +6,7 @@ import { Board, type Queryable } from "../board.ts";
 import { type Check, checks, deepChecks } from "./checks.ts";
 import { RecountWalk } from "./walk.ts";
 
-export { describeFinding, type Finding, type Outcome } from "../../store/recount/finding.ts";
+export { describeFinding, type Outcome } from "../../store/recount/finding.ts";
 
 /**
  * Recomputes every stored value that follows from other rows, and looks for rows whose parent is missing. It may run while

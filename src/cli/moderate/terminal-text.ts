@@ -42,7 +42,7 @@ export function pad(text: string, columns: number): string {
 }
 
 /** How many columns of a terminal a safe text takes at most. */
-export function widthOf(text: string): number {
+function widthOf(text: string): number {
   return [...text].reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
 }
 

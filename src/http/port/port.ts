@@ -16,8 +16,6 @@ import { InterceptedRequest } from "./intercept-push.ts";
 import { type SendLimits, SendWatch } from "./send-watch.ts";
 import { sniff } from "./sniff.ts";
 
-export type { ClientErrorReply };
-
 /** The settings of a port. All times are in milliseconds. */
 export interface PortOptions {
   /** Certificate chain and private key (PEM). With them the port speaks TLS only. */

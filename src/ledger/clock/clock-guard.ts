@@ -8,7 +8,7 @@ import { toleranceMs } from "./tolerance.ts";
 import type { TrustedClock } from "./trusted-clock.ts";
 
 /** How many missed days are sealed without an operator's approval. */
-export const maxMissedDays = 3;
+const maxMissedDays = 3;
 /** How often the clocks are compared while they agree, in milliseconds of the steady clock. */
 const lookMs = 60_000;
 const tickMs = 1_000;

@@ -10,7 +10,7 @@ export interface Clocks {
   uptime(): number;
 }
 
-export const systemClocks: Clocks = {
+const systemClocks: Clocks = {
   wall: Date.now,
   steady: () => performance.now(),
   uptime: () => uptime() * 1000,
@@ -22,7 +22,7 @@ export function clocksOf(now: () => number): Clocks {
 }
 
 /** A larger change of the wall clock against the steady clock is a jump and not a correction; in milliseconds. */
-export const maxJumpMs = 3_600_000;
+const maxJumpMs = 3_600_000;
 /** How often the uptime is read while the clock has jumped, in milliseconds. */
 const uptimeLookMs = 1_000;
 /** A shorter sleep of the machine is ignored, in milliseconds. */

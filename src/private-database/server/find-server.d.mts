@@ -9,5 +9,4 @@ export interface ServerProgram {
   readonly version: string;
 }
 
-export function serverFolders(): string[];
 export function findServer(wanted?: Flavour, folders?: string[]): ServerProgram | undefined;

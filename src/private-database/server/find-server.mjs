@@ -18,7 +18,7 @@ const usualFolders = [
 ];
 
 /** The folders of the PATH, then the usual ones. */
-export function serverFolders() {
+function serverFolders() {
   return [...new Set([...(process.env.PATH ?? "").split(delimiter).filter(Boolean), ...usualFolders])];
 }
 

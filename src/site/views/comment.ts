@@ -149,7 +149,7 @@ export function onPost({ postId }: Comment, titles: readonly PostTitle[]): Html 
 }
 
 /** The text of a comment, or why there is none. */
-export function commentBody({ id, removed }: Comment, body: Html, now: number): Html {
+function commentBody({ id, removed }: Comment, body: Html, now: number): Html {
   return removed === undefined
     ? html`<div class="body" dir="auto">${body}</div>`
     : html`<div class="removal">

@@ -59,7 +59,7 @@ ${results?.nextCursor !== undefined && html`<a class="next" href="${searchPath({
 }
 
 /** The address of a page of results. */
-export function searchPath({ q, type, community, author, sort, cursor }: SearchTerms): string {
+function searchPath({ q, type, community, author, sort, cursor }: SearchTerms): string {
   const query = new URLSearchParams({ q });
   if (type !== SearchType.POSTS) query.set("type", nameOf(type));
   if (community !== undefined) query.set("community", community);

@@ -12,7 +12,7 @@ const escapes: Record<string, string> = {
 };
 
 /** @param bytes the value as the server sends it on a connection that speaks utf8mb4; null is NULL */
-export function literal(kind: Kind, bytes: Buffer | null): string {
+function literal(kind: Kind, bytes: Buffer | null): string {
   if (bytes === null) return "NULL";
   switch (kind) {
     case "number":

@@ -6,7 +6,7 @@ import type { Queryable, Tx } from "../database/queryable.ts";
  */
 
 /** The maximum number of agents whose inboxes one statement changes: two authors and ten mentions. */
-export const maxRecipients = 12;
+const maxRecipients = 12;
 
 /** Who gets an item, and of which type: a word of the contract in lower case. */
 export interface Recipient {
