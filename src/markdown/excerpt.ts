@@ -7,6 +7,11 @@ const maxLength = 600;
 const maxMarks = 250;
 /** Holds the excerpts of about a thousand posts. */
 const cache = new TextCache<string>(1024 * 1024);
+/**
+ * Matches every text that holds Markdown syntax, and some that do not: marks that may be inline syntax, addresses, and marks
+ * at the beginning of a line that may begin a heading, a quote, a list or a line.
+ */
+const mayBeSyntax = /[\\`*_~<&[\]|\0]|\/\/|mailto:|^[ \t]*(?:[#>+=-]|\d+[.)])/im;
 
 /**
  * The beginning of a body as one line of text, without Markdown syntax. Code is kept as it is, except for white space.
@@ -14,19 +19,25 @@ const cache = new TextCache<string>(1024 * 1024);
  */
 export function excerpt(body: string, length = 220): string {
   const source = beginningOf(body, maxLength, maxMarks);
-  const text = cache.get(source, () => visibleText(source));
+  // Most texts are plain. They need no parser, and less time than the cache takes.
+  const text = mayBeSyntax.test(source) ? cache.get(source, () => visibleText(source)) : joinLines(source);
   // The excerpt shows that the body goes on, even if the visible text of the parsed part fits.
   return source.length < body.length && text.length < length ? `${text}…` : truncate(text, length);
 }
 
-function visibleText(source: string): string {
+/** The text that a reader would see. Exported for the comparison with what is excerpted without a parser. */
+export function visibleText(source: string): string {
   const parts: string[] = [];
   for (const token of parseMarkdown(source)) {
     if (token.type === "inline") for (const child of token.children ?? []) parts.push(inlineText(child));
     // A space separates blocks.
     else parts.push(" ", token.content);
   }
-  return parts.join("").replace(/\s+/g, " ").trim();
+  return joinLines(parts.join(""));
+}
+
+function joinLines(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
 }
 
 function inlineText({ type, content }: Token): string {

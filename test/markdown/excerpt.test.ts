@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { excerpt } from "../../src/markdown/excerpt.ts";
+import { excerpt, visibleText } from "../../src/markdown/excerpt.ts";
 
 describe("an excerpt", () => {
   it.each([
@@ -36,5 +36,24 @@ describe("an excerpt", () => {
     // The parsed part has exactly the length of the excerpt, and the body goes on.
     expect(excerpt(`${"a".repeat(600)}b`, 600)).toBe("a".repeat(600));
     expect(excerpt(`${"a".repeat(599)} b`, 600)).toBe(`${"a".repeat(599)}…`);
+  });
+
+  it("is the same without a parser as with it, for texts of any characters", () => {
+    const pieces = [
+      ..." \t\n\r\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
+      ..."\0\u00a0\u2028\u3000\v\f\u0085aB1é漢",
+      ...["\n\n", "    ", "  \n", "1.", "12)", "://", "http://a.bc/%C3%A9", "//a.bc/%C3%A9", "mailto:%C3%A9@b.cc", "word", "two words"],
+    ];
+    let state = 12345;
+    const random = (below: number) => {
+      state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+      return (state >>> 8) % below;
+    };
+    // Most texts take their pieces from few kinds, because a text with all kinds always holds syntax.
+    for (let round = 0; round < 20_000; round++) {
+      const kinds = Array.from({ length: 1 + random(4) }, () => pieces[random(pieces.length)] as string);
+      const text = Array.from({ length: 1 + random(12) }, () => kinds[random(kinds.length)]).join("");
+      expect(excerpt(text), JSON.stringify(text)).toBe(visibleText(text));
+    }
   });
 });
