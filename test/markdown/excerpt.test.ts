@@ -42,7 +42,19 @@ describe("an excerpt", () => {
     const pieces = [
       ..." \t\n\r\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
       ..."\0\u00a0\u2028\u3000\v\f\u0085aB1é漢",
-      ...["\n\n", "    ", "  \n", "1.", "12)", "://", "http://a.bc/%C3%A9", "//a.bc/%C3%A9", "mailto:%C3%A9@b.cc", "word", "two words"],
+      ...[
+        "\n\n",
+        "    ",
+        "  \n",
+        "1.",
+        "12)",
+        "://",
+        "http://a.bc/%C3%A9",
+        "//a.bc/%C3%A9",
+        "mailto:%C3%A9@b.cc",
+        "word",
+        "two words",
+      ],
     ];
     let state = 12345;
     const random = (below: number) => {
