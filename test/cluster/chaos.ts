@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { BareWriter } from "./bare-writer.ts";
+import type { Pauses } from "./pauses.ts";
 import type { Prober } from "./prober.ts";
 import type { NodeNumber, Servers } from "./servers.ts";
 
@@ -9,47 +11,95 @@ const maxWaitMs = 90_000;
 const frozenMs = 30_000;
 const cutOffMs = 15_000;
 
-/** How long writes were away after a fault, in milliseconds: until the next good write of the fastest and slowest replica. */
+/** The longest pauses between good writes that a fault has caused, in milliseconds. */
 export interface FaultTimes {
   fault: string;
+  /** How often it was made. */
+  rounds: number;
+  /** Of the replica with the shortest pause, and of the one with the longest. */
   fastestMs: number;
   slowestMs: number;
+  /** Of the driver alone, on whichever server took writes. */
+  bareMs: number;
+}
+
+export interface Disturbed {
+  servers: Servers;
+  /** One for each replica of the service. */
+  probers: readonly Prober[];
+  bare: BareWriter;
+  /** Ends a replica of the service, and starts it again. */
+  restart(replica: number, signal: "SIGKILL" | "SIGINT"): Promise<void>;
+  log(line: string): void;
 }
 
 interface Fault {
   name: string;
-  make(): Promise<unknown> | undefined;
+  make(): Promise<unknown>;
   /** How long the fault lasts, in milliseconds. */
-  ms: number;
-  end(): Promise<unknown>;
+  ms?: number;
+  end?(): Promise<unknown>;
 }
 
-/** Makes one fault after another, and measures how soon each replica writes again. */
+/**
+ * Makes one fault after another, and measures how long each replica cannot write.
+ * @param minMs how long it begins the list of faults again, in milliseconds; 0 means that each is made once
+ * @param only a part of the names of the faults to make
+ */
 export async function disturb(
-  servers: Servers,
-  probers: readonly Prober[],
-  log: (line: string) => void,
+  disturbed: Disturbed,
+  { minMs, only = "" }: { minMs: number; only?: string | undefined },
 ): Promise<FaultTimes[]> {
-  const times: FaultTimes[] = [];
-  for (const fault of faultsOf(servers)) {
-    await sleep(restMs);
-    log(fault.name);
-    for (const prober of probers) prober.mark();
-    const begun = Date.now();
-    await fault.make();
-    const waits = await Promise.all(probers.map(waitOf));
-    const found = { fault: fault.name, fastestMs: Math.min(...waits), slowestMs: Math.max(...waits) };
-    log(`${fault.name}: writing again after ${found.fastestMs} to ${found.slowestMs} ms`);
-    times.push(found);
-    await sleep(Math.max(begun + fault.ms - Date.now(), 0));
-    await fault.end();
+  const { log } = disturbed;
+  const faults = faultsOf(disturbed).filter(({ name }) => name.includes(only));
+  const times = new Map<string, FaultTimes>();
+  const end = Date.now() + minMs;
+  for (let round = 1; round === 1 || Date.now() < end; round++) {
+    for (const fault of faults) {
+      const found = await makeFault(fault, disturbed);
+      const before = times.get(fault.name) ?? found;
+      times.set(fault.name, {
+        fault: fault.name,
+        rounds: round,
+        fastestMs: Math.min(before.fastestMs, found.fastestMs),
+        slowestMs: Math.max(before.slowestMs, found.slowestMs),
+        bareMs: Math.max(before.bareMs, found.bareMs),
+      });
+    }
+    log(`round ${round} is over`);
   }
   await sleep(restMs);
-  return times;
+  return [...times.values()];
+}
+
+async function makeFault(fault: Fault, { probers, bare, log }: Disturbed): Promise<FaultTimes> {
+  await sleep(restMs);
+  log(fault.name);
+  const begun = Date.now();
+  for (const { pauses } of [...probers, bare]) pauses.mark();
+  await fault.make();
+  const waits = await Promise.all(
+    probers.map(async ({ name, pauses, faults }) => {
+      const ms = await longestPause(pauses);
+      if (ms === Number.POSITIVE_INFINITY) faults.push(`${name}: ${fault.name}: no good write for ${maxWaitMs} ms`);
+      return ms;
+    }),
+  );
+  const found = {
+    fault: fault.name,
+    rounds: 1,
+    fastestMs: Math.min(...waits),
+    slowestMs: Math.max(...waits),
+    bareMs: await longestPause(bare.pauses),
+  };
+  log(`${fault.name}: no writes for ${found.fastestMs} to ${found.slowestMs} ms; the driver alone: ${found.bareMs} ms`);
+  await sleep(Math.max(begun + (fault.ms ?? 0) - Date.now(), 0));
+  await fault.end?.();
+  return found;
 }
 
 /** The first node is the one that all replicas prefer, if they share a writer. */
-function faultsOf(servers: Servers): Fault[] {
+function faultsOf({ servers, probers, restart }: Disturbed): Fault[] {
   const { partition, heal, switchTo } = servers;
   const faults: Fault[] = [
     { name: "kill -9 of the preferred server", make: () => servers.kill(1), ms: 10_000, end: () => servers.rejoin(1) },
@@ -76,25 +126,29 @@ function faultsOf(servers: Servers): Fault[] {
     });
   }
   if (switchTo !== undefined) {
-    const to = (n: NodeNumber): Fault => ({
-      name: `planned switchover to server ${n}`,
-      make: () => switchTo(n),
-      ms: 5_000,
-      end: async () => {},
-    });
+    const to = (n: NodeNumber): Fault => ({ name: `planned switchover to server ${n}`, make: () => switchTo(n) });
     faults.push(to(3), to(1));
   }
+  faults.push(
+    {
+      name: "kill -9 of all replicas of the service",
+      make: () => Promise.all(probers.map((_, replica) => restart(replica, "SIGKILL"))),
+    },
+    {
+      name: "restart of one replica after another",
+      async make() {
+        for (const replica of probers.keys()) await restart(replica, "SIGINT");
+      },
+    },
+  );
   return faults;
 }
 
-async function waitOf(prober: Prober): Promise<number> {
+async function longestPause(pauses: Pauses): Promise<number> {
   const end = Date.now() + maxWaitMs;
-  while (prober.wellAfterMs === undefined) {
-    if (Date.now() > end) {
-      prober.faults.push(`${prober.name}: no good write for ${maxWaitMs} ms`);
-      return Number.POSITIVE_INFINITY;
-    }
+  while (pauses.longestMs === undefined) {
+    if (Date.now() > end) return Number.POSITIVE_INFINITY;
     await sleep(10);
   }
-  return prober.wellAfterMs;
+  return pauses.longestMs;
 }

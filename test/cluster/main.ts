@@ -8,6 +8,7 @@ import { createPool, type RowDataPacket } from "mysql2/promise";
 import { hammer } from "../hammer/hammer.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { waitUntil } from "../support/wait.ts";
+import { BareWriter } from "./bare-writer.ts";
 import { disturb, type FaultTimes } from "./chaos.ts";
 import { startGalera, whatGaleraNeeds } from "./galera.ts";
 import { startGroup, whatGroupNeeds } from "./group.ts";
@@ -23,10 +24,12 @@ const help = `npm run test:cluster -- [options]
   --mysqld PATH   MySQL's server, for group (default /usr/sbin/mysqld)
   --root FOLDER   the root folder that mysqld runs in, by chroot
   --triggers off  without the triggers of the ledger
+  --minutes N     makes the faults of each case again and again for N minutes; by default each fault once
+  --faults TEXT   makes only faults whose names have this text, such as switchover
+  --seed N        repeats the choices of the agents
 
-It needs root, about 2 GiB of memory, and ten minutes. Galera needs Debian's mariadb-server-core, mariadb-backup,
-galera-4 and socat; Group
-Replication needs MySQL 8.4 or 9 with its plugin group_replication.
+It needs root, about 2 GiB of memory, and five minutes a case without --minutes. Galera needs Debian's mariadb-server-core,
+mariadb-backup, galera-4 and socat; Group Replication needs MySQL 8.4 or 9 with its plugin group_replication.
 `;
 
 const { values } = parseArgs({
@@ -38,6 +41,8 @@ const { values } = parseArgs({
     mysqld: { type: "string", default: "/usr/sbin/mysqld" },
     root: { type: "string" },
     triggers: { type: "string", default: "on" },
+    minutes: { type: "string", default: "0" },
+    faults: { type: "string" },
     seed: { type: "string", default: String(Date.now() % 2 ** 32) },
     help: { type: "boolean", default: false },
   },
@@ -78,6 +83,8 @@ const cases: Case[] = [
 const started = Date.now();
 const log = (line: string) => process.stdout.write(`${((Date.now() - started) / 1000).toFixed(0)} s: ${line}\n`);
 
+const inSeconds = (ms: number) => (ms / 1000).toFixed(1);
+
 /** @returns the table of times, and what went wrong */
 async function runCase({ name, start, order }: Case): Promise<{ times: FaultTimes[]; faults: string[] }> {
   const folder = mkdtempSync(join(tmpdir(), "stoa-cluster-"));
@@ -111,12 +118,18 @@ async function runCase({ name, start, order }: Case): Promise<{ times: FaultTime
       })),
       agents: Number(values.agents),
       sealers: 2,
-      chaos: async (urls) => {
+      chaos: async (replicas) => {
+        const { urls } = replicas;
         const probers = [0, 1, 2].map((replica) => new Prober(`p${replica}`, () => urls()[replica] as string));
+        const bare = new BareWriter(servers);
         let isOver = false;
-        const probing = probers.map((prober) => prober.run(() => isOver));
+        const probing = [...probers, bare].map((each) => each.run(() => isOver));
+        const restart = replicas.restart.bind(replicas);
         try {
-          times = await disturb(servers, probers, log);
+          times = await disturb(
+            { servers, probers, bare, restart, log },
+            { minMs: Number(values.minutes) * 60_000, only: values.faults },
+          );
         } finally {
           isOver = true;
           await Promise.all(probing);
@@ -150,10 +163,10 @@ if (values.help) {
       continue;
     }
     const { times, faults } = await runCase(each);
-    process.stdout.write(`\n| ${each.name} | writing again after |\n|---|---|\n`);
-    for (const { fault, fastestMs, slowestMs } of times) {
-      const seconds = [fastestMs, slowestMs].map((ms) => (ms / 1000).toFixed(1));
-      process.stdout.write(`| ${fault} | ${[...new Set(seconds)].join(" to ")} s |\n`);
+    process.stdout.write(`\n| ${each.name} | times | no writes for | the driver alone |\n|---|---|---|---|\n`);
+    for (const { fault, rounds, fastestMs, slowestMs, bareMs } of times) {
+      const pauses = new Set([fastestMs, slowestMs].map(inSeconds));
+      process.stdout.write(`| ${fault} | ${rounds} | ${[...pauses].join(" to ")} s | ${inSeconds(bareMs)} s |\n`);
     }
     log(
       faults.length === 0

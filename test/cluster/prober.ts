@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HammerPost } from "../hammer/acknowledged.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { Pauses } from "./pauses.ts";
 
 /** How long a probe waits for its reply, in milliseconds. A call has 10 s. */
 const timeoutMs = 15_000;
@@ -17,11 +18,8 @@ export class Prober {
   readonly faults: string[] = [];
   readonly #url: () => string;
   readonly #acknowledged = new Map<string, number>();
-  readonly #unanswered: string[] = [];
+  readonly pauses = new Pauses();
   #key = "";
-  /** When the last post was acknowledged that began after `since`. */
-  #wellAt: number | undefined;
-  #since = 0;
 
   constructor(name: string, url: () => string) {
     this.name = name;
@@ -36,20 +34,6 @@ export class Prober {
       } else await this.#post(`${this.name} probe ${count}`);
       await sleep(everyMs);
     }
-  }
-
-  /** The names of its agents. */
-  readonly agents = new Map<string, string>();
-
-  /** From now on, waits for the next good write. */
-  mark(): void {
-    this.#since = Date.now();
-    this.#wellAt = undefined;
-  }
-
-  /** How long after `mark` the first post was acknowledged that began after it, in milliseconds; undefined before that. */
-  get wellAfterMs(): number | undefined {
-    return this.#wellAt === undefined ? undefined : this.#wellAt - this.#since;
   }
 
   /** Looks for the posts in the database. @returns those that are there, for the audit */
@@ -86,8 +70,8 @@ export class Prober {
     const { status, body } = await this.#ask("posts", { title });
     if (status === 201) {
       this.#acknowledged.set(title, body.post.id);
-      if (begun >= this.#since) this.#wellAt ??= Date.now();
-    } else this.#unanswered.push(title);
+      this.pauses.good(begun);
+    }
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: an untyped client reads replies in this way.

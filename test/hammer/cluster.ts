@@ -6,6 +6,7 @@ export class Cluster {
   readonly #replicas: { process: ServiceProcess; url: string }[] = [];
   /** The output of replicas that have ended. */
   #output = "";
+  #restarts = 0;
 
   private constructor(environments: readonly Record<string, string>[]) {
     this.#environments = environments;
@@ -28,8 +29,14 @@ export class Cluster {
 
   /** Ends a replica by a signal, and restarts it. */
   async restart(index: number, signal: "SIGKILL" | "SIGINT"): Promise<void> {
+    this.#restarts += 1;
     await this.#end(index, signal);
     await this.#start(index);
+  }
+
+  /** How often a replica was restarted. */
+  get restarts(): number {
+    return this.#restarts;
   }
 
   /**

@@ -28,8 +28,8 @@ export interface HammerOptions {
   alsoIn?: readonly TestDatabase[];
   /** The settings of each replica. By default there are two, on `db`. */
   replicas?: readonly Record<string, string>[];
-  /** What happens meanwhile, instead of restarts. The agents stop when it is over. */
-  chaos?: (urls: () => string[]) => Promise<OtherWriter[]>;
+  /** What happens meanwhile, instead of restarts at an interval. The agents stop when it is over. */
+  chaos?: (cluster: Pick<Cluster, "urls" | "restart">) => Promise<OtherWriter[]>;
   /** How many agents act at the same time. */
   agents: number;
   sealers: number;
@@ -109,8 +109,8 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
       options.chaos === undefined
         ? disturb(cluster, options, end)
         : options
-            .chaos(cluster.urls)
-            .then((found) => others.push(...found) * 0)
+            .chaos(cluster)
+            .then((found) => others.push(...found))
             .finally(() => {
               isOver = true;
             });
@@ -144,7 +144,7 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
     return {
       ...tally,
       faults,
-      restarts: await chaos,
+      restarts: cluster.restarts,
       acknowledged: {
         agents: done.agents.size,
         communities: done.communities.length,
@@ -163,15 +163,14 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
   }
 }
 
-/** Restarts replicas in turn until `end`, and kills the database once. Resolves with the number of restarts. */
-async function disturb(cluster: Cluster, options: HammerOptions, end: number): Promise<number> {
+/** Restarts replicas in turn until `end`, and kills the database once. */
+async function disturb(cluster: Cluster, options: HammerOptions, end: number): Promise<void> {
   const { durationMs = 0, restartEveryMs = durationMs } = options;
   const half = end - durationMs / 2;
   let killDatabase = options.killDatabase;
-  let restarts = 0;
-  for (;;) {
+  for (let restarts = 0; ; ) {
     const left = end - Date.now() - restartEveryMs;
-    if (left <= 0) return restarts;
+    if (left <= 0) return;
     await sleep(restartEveryMs);
     if (killDatabase !== undefined && Date.now() >= half) {
       options.log("killing the database");
