@@ -52,16 +52,35 @@ export function readState({ server, readOnly, plugin }: StateRow): NodeState {
 }
 
 /**
- * Makes reads of this session see every write that any server of the cluster has acknowledged before; undefined where there
- * is nothing to set.
- *
+ * The session's variables on a cluster; undefined where there is nothing to set.
+ * @param syncReads whether reads see every write that any server of the cluster has acknowledged before
+ * @param isLimited whether statements have a time limit
+ */
+export function clusterStatement(
+  node: NodeState,
+  { syncReads, isLimited }: { syncReads: boolean; isLimited: boolean },
+): string | undefined {
+  const variables = [syncReads && syncVariable(node), isLimited && lockVariable(node)].filter(Boolean);
+  return variables.length === 0 ? undefined : `SET SESSION ${variables.join(", ")}`;
+}
+
+/**
  * On Galera a read waits until its node has applied what the cluster has committed. 7 is for reads, including the begin of
  * a transaction, and for statements that begin one by changing rows. With Group Replication and one primary, reads go to the
  * primary, which has every write; after a failover the new one first applies what the old one acknowledged. With several
  * primaries, reads wait as on Galera.
  */
-export function syncStatement({ engine, hasPrimary }: NodeState): string | undefined {
-  if (engine === "galera") return "SET SESSION wsrep_sync_wait = 7";
+function syncVariable({ engine, hasPrimary }: NodeState): string | undefined {
+  if (engine === "galera") return "wsrep_sync_wait = 7";
   if (engine === "single") return undefined;
-  return `SET SESSION group_replication_consistency = '${hasPrimary ? "BEFORE_ON_PRIMARY_FAILOVER" : "BEFORE"}'`;
+  return `group_replication_consistency = '${hasPrimary ? "BEFORE_ON_PRIMARY_FAILOVER" : "BEFORE"}'`;
+}
+
+/**
+ * In a planned switchover the old primary becomes read-only once its running statements have ended, and no other may begin
+ * meanwhile. If one of them waits for a row of a transaction whose next statement is held up in this way, both wait until one
+ * gives up. That transaction then runs again, on the new primary. One second is the least that this variable takes.
+ */
+function lockVariable({ engine }: NodeState): string | undefined {
+  return engine === "group" ? "lock_wait_timeout = 1" : undefined;
 }

@@ -8,7 +8,7 @@ import {
 } from "mysql2";
 import { isMisplaced } from "../database-errors.ts";
 import type { Param } from "../queryable.ts";
-import { type NodeState, readState, type StateRow, stateQuery, syncStatement } from "./node-state.ts";
+import { clusterStatement, type NodeState, readState, type StateRow, stateQuery } from "./node-state.ts";
 
 /** Where one server is. */
 export type ServerAddress = Pick<
@@ -102,8 +102,9 @@ export class Session {
     await this.command(isolation);
     await this.command(settings(statementTimeoutMs));
     await this.lookAtNode();
-    const sync = address.syncReads === false ? undefined : syncStatement(this.node);
-    if (sync !== undefined) await this.command(sync);
+    const { syncReads = true } = address;
+    const more = clusterStatement(this.node, { syncReads, isLimited: Number.isFinite(statementTimeoutMs) });
+    if (more !== undefined) await this.command(more);
   }
 
   /** Asks the server for its state. */

@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { readState, type StateRow, stateQuery, syncStatement } from "../../../../src/store/database/pool/node-state.ts";
+import {
+  clusterStatement,
+  readState,
+  type StateRow,
+  stateQuery,
+} from "../../../../src/store/database/pool/node-state.ts";
 import { createTestDatabase } from "../../../support/database.ts";
 
 const galera = (changes: Record<string, string> = {}) =>
@@ -12,6 +17,8 @@ const galera = (changes: Record<string, string> = {}) =>
   })
     .map((pair) => pair.join("="))
     .join(",");
+
+const group = "GROUP_REPLICATION_GROUP_NAME=g,GROUP_REPLICATION_SINGLE_PRIMARY_MODE=";
 
 const read = (plugin: string | null, readOnly = 0) => readState({ server: "s", readOnly, plugin });
 
@@ -37,11 +44,20 @@ it("a single server takes writes unless it is read-only, whether or not it knows
 });
 
 it("only sessions of a cluster are set to see what its other servers have acknowledged", () => {
-  expect(syncStatement(read(galera()))).toBe("SET SESSION wsrep_sync_wait = 7");
-  const group = "GROUP_REPLICATION_GROUP_NAME=g,GROUP_REPLICATION_SINGLE_PRIMARY_MODE=";
-  expect(syncStatement(read(`${group}ON`))).toContain("= 'BEFORE_ON_PRIMARY_FAILOVER'");
-  expect(syncStatement(read(`${group}OFF`))).toContain("= 'BEFORE'");
-  expect(syncStatement(read(null))).toBeUndefined();
+  const sync = (plugin: string | null) => clusterStatement(read(plugin), { syncReads: true, isLimited: false });
+  expect(sync(galera())).toBe("SET SESSION wsrep_sync_wait = 7");
+  expect(sync(`${group}ON`)).toContain("= 'BEFORE_ON_PRIMARY_FAILOVER'");
+  expect(sync(`${group}OFF`)).toContain("= 'BEFORE'");
+  expect(sync(null)).toBeUndefined();
+  expect(clusterStatement(read(galera()), { syncReads: false, isLimited: false })).toBeUndefined();
+});
+
+it("a member of a replication group does not let a switchover wait for long, but lets a migration", () => {
+  const lock = (plugin: string | null, isLimited = true) =>
+    clusterStatement(read(plugin), { syncReads: false, isLimited });
+  expect(lock(`${group}ON`)).toBe("SET SESSION lock_wait_timeout = 1");
+  expect(lock(`${group}ON`, false)).toBeUndefined();
+  expect([lock(galera()), lock(null)]).toEqual([undefined, undefined]);
 });
 
 it("the server of the tests says that it is a single one", async () => {
