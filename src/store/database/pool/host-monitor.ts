@@ -29,7 +29,8 @@ export class HostMonitor {
     const { hosts, statementTimeoutMs } = options;
     this.#probes = hosts.areMany
       ? hosts.addresses.map(
-          (address) => new Probe({ address, statementTimeoutMs }, (health) => this.#on(address, health)),
+          (address) =>
+            new Probe({ address: unsynced(address), statementTimeoutMs }, (health) => this.#on(address, health)),
         )
       : [];
   }
@@ -54,6 +55,14 @@ export class HostMonitor {
     const isSwitched = hosts.record(address, health, performance.now());
     if (isSwitched) onSwitch(before, hosts.isDown(before));
   }
+}
+
+/**
+ * A look at a server must not wait, as a read does, until that server has what the others have acknowledged: it would take one
+ * for dead that is only busy with a long change of a table, or with what the primary before it has left.
+ */
+function unsynced(address: HostAddress): HostAddress {
+  return { ...address, syncReads: false };
 }
 
 /** The watch of one server. */
