@@ -21,10 +21,12 @@ export async function sealWithGuard<Result>(
   work: (sealing: Sealing) => Promise<Result>,
 ): Promise<{ result: Result; stored: Promise<void> | undefined }> {
   let sealing: Sealing | undefined;
+  let mayHaveAppended = false;
   const run = () =>
     db.priority.transaction(
       signal,
       (tx) => {
+        mayHaveAppended ||= sealing?.appended !== undefined;
         sealing = begin(tx);
         return work(sealing);
       },
@@ -40,7 +42,9 @@ export async function sealWithGuard<Result>(
     });
   });
   const appended = sealing?.appended;
-  return { result, stored: appended && guard?.storeSealed(appended) };
+  if (appended !== undefined) return { result, stored: guard?.storeSealed(appended) };
+  // The last attempt may have found that one before it has committed, although its COMMIT got no answer.
+  return { result, stored: mayHaveAppended ? guard?.storeSettled(signal) : undefined };
 }
 
 /**

@@ -126,6 +126,17 @@ export class HeadGuard {
     await withTimeout(this.#store.flush(), maxStoreMs);
   }
 
+  /**
+   * Reads the head of the chain and stores it: this process has committed a receipt, but does not know which of its attempts
+   * did. Resolves when the head is in the file, or when that takes too long. If it fails, the next check stores the head.
+   */
+  async storeSettled(signal: AbortSignal): Promise<void> {
+    await withTimeout(
+      this.confirm(signal).catch(() => {}),
+      maxStoreMs,
+    );
+  }
+
   /** Must be called with every head that is read. A new head is checked in the background. */
   observeHead(head: Head): void {
     const [only] = this.#required;

@@ -2,12 +2,14 @@ import { existsSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { pino } from "pino";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HeadFolder } from "../../../src/ledger/head-guard/head-folder.ts";
 import { HeadGuard } from "../../../src/ledger/head-guard/head-guard.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { sealSession } from "../../../src/ledger/sealing/session.ts";
 import { Database } from "../../../src/store/database/database.ts";
+import { startCuttingProxy } from "../../support/cutting-proxy.ts";
+import { createTestDatabase } from "../../support/database.ts";
 import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { fill, startLedger, TestClock, unlockReceipts, verifyLedger } from "../support.ts";
@@ -36,6 +38,21 @@ describe("the head file", () => {
     }
     await Promise.all(Array.from({ length: 20 }, () => ledger.seal()));
     expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: 24, hash: (await storedAt(ledger.db, 24)).hash }]);
+  });
+
+  it("names a receipt whose COMMIT got no answer, once another connection has found that it happened", async () => {
+    const db = await createTestDatabase();
+    const [proxy, other] = [await startCuttingProxy(db.config), await startCuttingProxy(db.config)];
+    const database = { ...proxy.config, others: [{ host: "127.0.0.1", port: other.config.port as number }] };
+    const dataDir = dataFolder();
+    // What the service does by the clock would commit and look as well.
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const ledger = await startLedger({ db, config: { dataDir, database } });
+    vi.useRealTimers();
+    proxy.cutAtText("COMMIT", "after");
+    const { seq, hash } = await ledger.seal();
+    expect(proxy.wasCut()).toBe(true);
+    expect(headsIn(dataDir)).toEqual([expect.objectContaining({ seq: Number(seq), hash })]);
   });
 
   it("follows receipts of other replicas that are served here, which clients may then cache", async () => {
