@@ -26,6 +26,8 @@ interface Connection {
   /** The socket, until a receiver has taken it. Nothing is read from it here. */
   socket: net.Socket | undefined;
   receiver: Receiver | undefined;
+  /** When it was sent to that process, by `performance.now()`. */
+  sentAt: number;
   /** Ends the wait for a receiver. */
   timer: NodeJS.Timeout | undefined;
 }
@@ -34,11 +36,21 @@ interface Connection {
 const maxWaiting = 64;
 /** How long a connection may wait for a process that takes it, in milliseconds. */
 const waitMs = 10_000;
+/** A process that has not taken a connection for so long gets no further ones until it has, in milliseconds. */
+const stuckMs = 500;
 /** The pause after a search that found no idle connection, in milliseconds. */
 const searchPauseMs = 100;
 
+/** What is known of a process. */
+interface Load {
+  /** How many connections it has. */
+  count: number;
+  /** Those that it has not taken yet, the oldest first. */
+  readonly sent: Set<Connection>;
+}
+
 /**
- * Accepts the connections of the service, and sends each to the process that has the fewest. The limits of connections are
+ * Accepts the connections of the service, and sends each to the process that has the fewest, among those that take them. The limits of connections are
  * held here, over all processes. A connection that a process has not taken when it ends goes to another one.
  */
 export class Acceptor {
@@ -46,8 +58,8 @@ export class Acceptor {
   readonly #server: net.Server;
   readonly #connections = new Map<number, Connection>();
   readonly #perAddress = new Map<string, number>();
-  /** How many connections each process has. The one that was chosen last comes last. */
-  readonly #receivers = new Map<Receiver, number>();
+  /** The processes. The one that was chosen last comes last. */
+  readonly #receivers = new Map<Receiver, Load>();
   /** The connections that wait until another one is closed. They are not counted yet. */
   readonly #waiting: net.Socket[] = [];
   /** The processes that have not been asked for an idle connection yet, while somebody waits. */
@@ -71,7 +83,7 @@ export class Acceptor {
 
   /** Adds a process that takes connections from now on. */
   add(receiver: Receiver): void {
-    this.#receivers.set(receiver, 0);
+    this.#receivers.set(receiver, { count: 0, sent: new Set() });
     for (const connection of this.#connections.values()) {
       if (connection.receiver === undefined) this.#place(connection);
     }
@@ -102,8 +114,10 @@ export class Acceptor {
   /** A process has taken a connection: it is no longer needed here. */
   taken(id: number): void {
     const connection = this.#connections.get(id);
-    connection?.socket?.destroy();
-    if (connection !== undefined) connection.socket = undefined;
+    if (connection === undefined) return;
+    connection.socket?.destroy();
+    connection.socket = undefined;
+    if (connection.receiver !== undefined) this.#receivers.get(connection.receiver)?.sent.delete(connection);
   }
 
   /** These connections are closed. */
@@ -164,7 +178,14 @@ export class Acceptor {
     const address = countedAddress(socket.remoteAddress ?? "");
     this.#perAddress.set(address, count + 1);
     this.#lastId += 1;
-    const connection: Connection = { id: this.#lastId, address, socket, receiver: undefined, timer: undefined };
+    const connection: Connection = {
+      id: this.#lastId,
+      address,
+      socket,
+      receiver: undefined,
+      sentAt: 0,
+      timer: undefined,
+    };
     this.#connections.set(connection.id, connection);
     this.#place(connection);
   }
@@ -176,17 +197,12 @@ export class Acceptor {
     return count < maxConnectionsPerAddress || isProxy(remoteAddress) ? count : undefined;
   }
 
-  /** Sends a connection to the process with the fewest; without any, the connection waits. */
+  /** Sends a connection to a process; without any, the connection waits. */
   #place(connection: Connection): void {
     const { id, socket } = connection;
     if (socket === undefined) return;
-    let chosen: Receiver | undefined;
-    let fewest = Number.POSITIVE_INFINITY;
-    for (const [receiver, count] of this.#receivers) {
-      if (count >= fewest) continue;
-      chosen = receiver;
-      fewest = count;
-    }
+    const now = performance.now();
+    const chosen = this.#choose(now);
     if (chosen === undefined) {
       connection.timer ??= setTimeout(() => {
         this.#remove(id);
@@ -196,10 +212,29 @@ export class Acceptor {
     }
     clearTimeout(connection.timer);
     connection.timer = undefined;
-    connection.receiver = chosen;
-    this.#receivers.delete(chosen);
-    this.#receivers.set(chosen, fewest + 1);
-    chosen.send(id, socket);
+    const [receiver, load] = chosen;
+    connection.receiver = receiver;
+    connection.sentAt = now;
+    load.count += 1;
+    load.sent.add(connection);
+    this.#receivers.delete(receiver);
+    this.#receivers.set(receiver, load);
+    receiver.send(id, socket);
+  }
+
+  /** The process with the fewest connections. One that is stuck is only chosen if all are. */
+  #choose(now: number): [Receiver, Load] | undefined {
+    let chosen: [Receiver, Load] | undefined;
+    let isChosenStuck = true;
+    for (const each of this.#receivers) {
+      const [, { count, sent }] = each;
+      const [oldest] = sent;
+      const isStuck = oldest !== undefined && now - oldest.sentAt >= stuckMs;
+      if (chosen !== undefined && (isStuck === isChosenStuck ? count >= chosen[1].count : isStuck)) continue;
+      chosen = each;
+      isChosenStuck = isStuck;
+    }
+    return chosen;
   }
 
   #remove(id: number): void {
@@ -211,13 +246,17 @@ export class Acceptor {
     const count = (this.#perAddress.get(address) ?? 0) - 1;
     if (count > 0) this.#perAddress.set(address, count);
     else this.#perAddress.delete(address);
-    const open = receiver && this.#receivers.get(receiver);
-    if (receiver !== undefined && open !== undefined) this.#receivers.set(receiver, open - 1);
+    const load = receiver && this.#receivers.get(receiver);
+    if (load === undefined) return;
+    load.count -= 1;
+    load.sent.delete(connection);
   }
 
   /** Asks one process after the other for an idle connection, first those with the most connections. */
   #makeRoom(): void {
-    this.#unasked = [...this.#receivers].sort(([, one], [, other]) => other - one).map(([receiver]) => receiver);
+    this.#unasked = [...this.#receivers]
+      .sort(([, one], [, other]) => other.count - one.count)
+      .map(([receiver]) => receiver);
     this.foundNoneIdle();
   }
 

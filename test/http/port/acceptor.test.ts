@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { Acceptor, type AcceptorOptions, type Receiver } from "../../../src/http/port/acceptor.ts";
 import { reservePort } from "../../../src/http/port/reserve-port.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -82,6 +82,32 @@ it("sends what a process has not taken when it ends to another, and forgets what
   // There is room for one again.
   await open();
   await waitUntil("the fifth", () => other.got.length === 4);
+});
+
+it("sends nothing more to a process that does not take what it has, as long as another one takes its own", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { acceptor, open } = await startAcceptor();
+  const [hung, other] = [new NotingReceiver(), new NotingReceiver()];
+  acceptor.add(hung);
+  await open();
+  await waitUntil("the first", () => hung.got.length === 1);
+  acceptor.add(other);
+  const openMore = async () => {
+    await open();
+    await waitUntil("the connection", () => other.got.length > 0 || hung.got.length > 1);
+    for (const { id } of other.got) acceptor.taken(id);
+    return [hung.got.splice(1).length, other.got.splice(0).length];
+  };
+  expect(await openMore()).toEqual([0, 1]);
+  vi.advanceTimersByTime(500);
+  for (let each = 0; each < 4; each++) expect(await openMore()).toEqual([0, 1]);
+  acceptor.taken(hung.got[0]?.id as number);
+  expect(await openMore()).toEqual([1, 0]);
+  // With nobody else, it gets connections all the same.
+  vi.advanceTimersByTime(500);
+  acceptor.remove(other);
+  expect(await openMore()).toEqual([1, 0]);
 });
 
 it("keeps connections until there is a process that takes them", async () => {
