@@ -18,12 +18,16 @@ export type ToWorker<Settings> =
   /** The socket comes with the message. */
   | { type: "connection"; id: number }
   | { type: "closeIdle" }
+  /** Asks for a sign of life. */
+  | { type: "ping" }
   /** What the supervisor warns of, by the names of the warnings. */
   | { type: "warnings"; warnings: [name: string, text: string | undefined][] }
   /** Asks for the values of the worker's metrics. */
   | { type: "metrics" }
   /** The metrics of the whole service; undefined if they cannot be read. */
   | { type: "allMetrics"; text: string | undefined }
+  /** The service will stop soon. The worker serves on until `stop`, but is not ready any more. */
+  | { type: "stopAnnounced" }
   /** Ends the worker. Running calls may finish. */
   | { type: "stop" };
 
@@ -37,6 +41,7 @@ export type ToSupervisor<Metrics> =
   | { type: "taken"; id: number }
   | { type: "closed"; ids: number[] }
   | { type: "noneIdle" }
+  | { type: "pong" }
   | { type: "metrics"; metrics: Metrics }
   /** Asks for the metrics of the whole service. */
   | { type: "allMetrics" }

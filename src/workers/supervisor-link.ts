@@ -18,9 +18,12 @@ const metricsTimeoutMs = 5_000;
 export class SupervisorLink<Settings, Metrics> {
   /** Resolves with what the worker is to serve. */
   readonly start: Promise<WorkerStart<Settings>>;
+  /** Resolves when the service has announced that it will stop. */
+  readonly stopAnnounced: Promise<void>;
   /** Resolves when the worker is to stop. */
   readonly stopped: Promise<void>;
   readonly #start = Promise.withResolvers<WorkerStart<Settings>>();
+  readonly #stopAnnounced = Promise.withResolvers<void>();
   readonly #stopped = Promise.withResolvers<void>();
   #duties: WorkerDuties<Metrics> | undefined;
   #isLeaving = false;
@@ -35,6 +38,7 @@ export class SupervisorLink<Settings, Metrics> {
   /** @param onLost called when the supervisor has ended */
   constructor(onLost: () => void) {
     this.start = this.#start.promise;
+    this.stopAnnounced = this.#stopAnnounced.promise;
     this.stopped = this.#stopped.promise;
     process.once("disconnect", onLost);
     process.on("message", (message, socket) =>
@@ -86,6 +90,9 @@ export class SupervisorLink<Settings, Metrics> {
       case "closeIdle":
         if (this.#duties?.closeIdle() !== true) this.#send({ type: "noneIdle" });
         break;
+      case "ping":
+        this.#send({ type: "pong" });
+        break;
       case "warnings":
         this.#warnings = message.warnings;
         this.#duties?.warn(message.warnings);
@@ -96,6 +103,9 @@ export class SupervisorLink<Settings, Metrics> {
       case "allMetrics":
         if (message.text === undefined) this.#allMetrics.reject(new Error("the metrics cannot be read"));
         else this.#allMetrics.resolve(message.text);
+        break;
+      case "stopAnnounced":
+        this.#stopAnnounced.resolve();
         break;
       case "stop":
         this.#stopped.resolve();

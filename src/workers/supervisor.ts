@@ -46,10 +46,12 @@ const firstPauseMs = 100;
 const maxPauseMs = 30_000;
 /** A worker that has run for so long did not end soon, in milliseconds. */
 const steadyMs = 60_000;
-/** How often the warnings are compared, in milliseconds. */
-const warningsMs = 500;
+/** How often the warnings are compared, and the workers are pinged, in milliseconds. */
+const lookMs = 500;
 /** A worker that is so many segments of the journal behind does not run, and is ended. */
 const maxSegmentsBehind = 32;
+/** The same for one that has not answered a ping for so many looks: 10 s, in which this process runs. */
+const maxUnanswered = 20;
 
 const maxWriter = 65_535;
 
@@ -76,6 +78,7 @@ export class Supervisor<Settings, Metrics> {
   readonly #started = Promise.withResolvers<void>();
   readonly #timer: NodeJS.Timeout;
   #hasStarted = false;
+  #isStopAnnounced = false;
   #lastWriter = 0;
   #removedSegments = 0;
   #warnings = "";
@@ -85,12 +88,18 @@ export class Supervisor<Settings, Metrics> {
     // Who does not wait for the start is not told of its failure.
     this.#started.promise.catch(() => {});
     for (let worker = 1; worker <= options.count; worker++) void this.#run(worker);
-    this.#timer = setInterval(() => this.#look(), warningsMs).unref();
+    this.#timer = setInterval(() => this.#look(), lookMs).unref();
   }
 
   /** Resolves when every worker serves. @throws Error with one line for the operator when one cannot start */
   get started(): Promise<void> {
     return this.#started.promise;
+  }
+
+  /** Tells all workers, also those that start later, that the service will stop soon. */
+  announceStop(): void {
+    this.#isStopAnnounced = true;
+    for (const worker of this.#workers.values()) worker.announceStop();
   }
 
   /** Asks all workers to stop, and resolves when they have ended. */
@@ -143,6 +152,7 @@ export class Supervisor<Settings, Metrics> {
       ...this.#options,
       onReady: (worker) => {
         worker.warn(warnings());
+        if (this.#isStopAnnounced) worker.announceStop();
         onReady(worker);
         this.#countReady();
       },
@@ -156,7 +166,13 @@ export class Supervisor<Settings, Metrics> {
       },
       onSegment: () => this.#removeSegments(),
     };
-    this.#workers.set(number, new WorkerProcess(entry, start, events));
+    try {
+      this.#workers.set(number, new WorkerProcess(entry, start, events));
+    } catch (error) {
+      // The system refuses another process, for want of memory. It may have some later.
+      limits.forget(writer);
+      resolve({ code: null, signal: null, failure: (error as Error).message });
+    }
     return promise;
   }
 
@@ -184,7 +200,8 @@ export class Supervisor<Settings, Metrics> {
     this.#warnings = text;
     for (const worker of this.#workers.values()) {
       if (hasChanged && worker.isReady) worker.warn(current);
-      if (limits.segment - worker.segment <= maxSegmentsBehind) continue;
+      const isSilent = worker.ping() >= maxUnanswered;
+      if (!isSilent && limits.segment - worker.segment <= maxSegmentsBehind) continue;
       log.error({ worker: worker.number }, "a worker does not run, and is ended");
       worker.kill();
     }

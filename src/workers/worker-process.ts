@@ -40,6 +40,8 @@ export class WorkerProcess<Settings, Metrics> {
   /** The oldest segment of the journal that it needs. */
   segment: number;
   isReady = false;
+  /** How many pings in a row it has not answered yet. */
+  #unanswered = 0;
   readonly #child: ChildProcess;
   readonly #events: WorkerEvents<Settings, Metrics>;
   #failure: string | undefined;
@@ -77,6 +79,14 @@ export class WorkerProcess<Settings, Metrics> {
     this.#send({ type: "closeIdle" });
   }
 
+  /** Asks a worker that is ready for a sign of life. @returns how often in a row it has been asked before without one */
+  ping(): number {
+    if (!this.isReady) return 0;
+    if (this.#unanswered === 0) this.#send({ type: "ping" });
+    this.#unanswered += 1;
+    return this.#unanswered - 1;
+  }
+
   warn(warnings: [string, string | undefined][]): void {
     this.#send({ type: "warnings", warnings });
   }
@@ -84,6 +94,10 @@ export class WorkerProcess<Settings, Metrics> {
   /** The values of the worker's metrics. @throws Error when it does not answer */
   values(): Promise<Metrics> {
     return this.#metrics.answer();
+  }
+
+  announceStop(): void {
+    this.#send({ type: "stopAnnounced" });
   }
 
   stop(): void {
@@ -119,6 +133,9 @@ export class WorkerProcess<Settings, Metrics> {
         break;
       case "noneIdle":
         events.onNoneIdle();
+        break;
+      case "pong":
+        this.#unanswered = 0;
         break;
       case "metrics":
         this.#metrics.resolve(message.metrics);

@@ -18,6 +18,7 @@ writeFileSync(
   `import { SupervisorLink } from ${JSON.stringify(link)};
    const link = new SupervisorLink(() => process.exit());
    link.ready({ take: (socket) => socket.end("served"), closeIdle: () => false, warn: () => {}, metrics: async () => [] });
+   void link.stopAnnounced.then(() => link.fail("announced"));
    void link.stopped.then(() => link.leave());`,
 );
 
@@ -44,13 +45,18 @@ it("a worker takes no connection that reaches it after it has left, and leaves i
   expect(String((await once(first.client, "data"))[0])).toBe("served");
   expect(messages.filter(({ type }) => type === "taken")).toEqual([{ type: "taken", id: 1 }]);
 
+  // A worker that hears of a stop still takes connections.
+  worker.send({ type: "stopAnnounced" });
+  await until("failed");
+  expect(String((await once((await hand(2)).client, "data"))[0])).toBe("served");
+
   worker.send({ type: "stop" });
   await until("leaving");
-  const late = await hand(2);
+  const late = await hand(3);
   // Its answer to this comes after whatever it does about the connection.
   worker.send({ type: "closeIdle" });
   await until("noneIdle");
-  expect(messages.filter(({ type }) => type === "taken")).toEqual([{ type: "taken", id: 1 }]);
+  expect(messages.flatMap(({ type, id }) => (type === "taken" ? [id] : []))).toEqual([1, 2]);
   // The connection lives on here.
   late.socket.end("by another");
   expect(String((await once(late.client, "data"))[0])).toBe("by another");
