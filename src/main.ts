@@ -15,7 +15,8 @@ const sameSignalMs = 1_000;
 const start = new AbortController();
 let log: ReturnType<typeof openLog> | undefined;
 let app: App | undefined;
-let drainTimeoutMs = 0;
+/** How long a stop may take: the delay before it, and the time in which running calls may finish. */
+let graceMs = 0;
 let stoppingSince: number | undefined;
 
 /** The first signal stops the service in order; another one ends the process at once. */
@@ -27,15 +28,18 @@ function onSignal(): void {
   }
 }
 
-function stop(): void {
+/** @param atOnce whether the service does not serve on for a while before it stops */
+function stop(atOnce = false): void {
   if (stoppingSince !== undefined) return;
   stoppingSince = performance.now();
-  setTimeout(giveUp, drainTimeoutMs + stopTimeoutMs).unref();
-  start.abort(new Error("Stopped before the start was complete."));
-  if (app === undefined) return;
+  setTimeout(giveUp, graceMs + stopTimeoutMs).unref();
+  if (app === undefined) {
+    start.abort(new Error("Stopped before the start was complete."));
+    return;
+  }
   process.stdout.write("Stopping: running calls may finish.\n");
   app
-    .close()
+    .close({ atOnce })
     .catch(fail)
     .finally(() => setTimeout(() => process.exit(), lastWordsMs).unref());
 }
@@ -59,7 +63,9 @@ function end(error: unknown, origin: string): void {
   else process.stderr.write(`${why.replaceAll("\n", " ")}\n`);
   process.exitCode = 1;
   setTimeout(() => process.exit(), closeTimeoutMs).unref();
-  stop();
+  stop(true);
+  // A stop may be waiting already.
+  app?.close({ atOnce: true }).catch(() => {});
 }
 
 // The reader of these streams may close them, and the service keeps running.
@@ -72,10 +78,10 @@ try {
   const config = readConfig(process.env);
   const opened = openLog(config);
   log = opened;
-  drainTimeoutMs = config.drainTimeoutMs;
+  graceMs = config.stopDelayMs + config.drainTimeoutMs;
   app = await startApp(config, { log, signal: start.signal, portOpened: () => leaveRoot(config, opened) });
   process.stdout.write(`Stoa answers at ${app.url}\n`);
-  if (start.signal.aborted) await app.close();
+  if (start.signal.aborted) await app.close({ atOnce: true });
 } catch (error) {
   // An operator who stops the service during its start gets a stop, not a failure.
   if (start.signal.aborted) process.stdout.write("Stopped before the start was complete.\n");

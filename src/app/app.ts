@@ -8,7 +8,7 @@ import { logSettings, openLog } from "./log.ts";
 import type { Overrides } from "./overrides.ts";
 import { openParts } from "./parts.ts";
 import { createStoaServer } from "./server.ts";
-import { Shutdown } from "./shutdown.ts";
+import { closeOf, Shutdown } from "./shutdown.ts";
 import type { App, Startup } from "./startup.ts";
 import { composeSupervisor } from "./supervisor.ts";
 import { startTracing } from "./tracing.ts";
@@ -52,7 +52,7 @@ async function compose(startup: Startup): Promise<App> {
   await server.listen(reserved.transferSocket());
   metrics?.show(server.metrics);
   log.info({ url, siteUrl, metrics: metrics?.url }, "listening");
-  return { url, metricsUrl: metrics?.url, close: () => shutdown.run(config.drainTimeoutMs) };
+  return { url, metricsUrl: metrics?.url, close: closeOf(config, shutdown) };
 }
 
 /**

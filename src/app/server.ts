@@ -91,6 +91,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     memory: overrides.memory,
     trustProxy: config.trustProxy,
     shutdown: shutdown.signal,
+    stopAnnounced: shutdown.announced,
     checkReady: async (signal) => {
       await checkReady(database.db, ledger, signal);
       return warning();

@@ -1,5 +1,6 @@
+import type { Config } from "../config/config.ts";
 import { StoaError } from "../errors.ts";
-import { withTimeout } from "../timing/wait.ts";
+import { sleep, withTimeout } from "../timing/wait.ts";
 
 /** How long a stop may take after the drain, in milliseconds. The drain is the time for running calls to finish. */
 const stopTimeoutMs = 8_500;
@@ -21,10 +22,11 @@ interface NamedStep {
 }
 
 /**
- * The stop of the service: one signal, and then steps that end what was started, the newest first. No step holds up the
- * others: a step that exceeds its time is left behind, and the others are taken although one has failed.
+ * The stop of the service: it is announced, then one signal, and then steps that end what was started, the newest first. No
+ * step holds up the others: a step that exceeds its time is left behind, and the others are taken although one has failed.
  */
 export class Shutdown {
+  readonly #announcing = new AbortController();
   readonly #stopping = new AbortController();
   readonly #warn: (message: string) => void;
   readonly #steps: NamedStep[] = [];
@@ -46,6 +48,16 @@ export class Shutdown {
     return this.#stopping.signal;
   }
 
+  /** Aborts when a stop is announced, at its beginning at the latest. Until `signal` aborts, everything is served on. */
+  get announced(): AbortSignal {
+    return this.#announcing.signal;
+  }
+
+  /** Announces a stop: nobody should send new work from now on. */
+  announce(): void {
+    this.#announcing.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
+  }
+
   /**
    * Adds a step. If the stop is already over, the step is taken at once: a start that was given up may still get here.
    * @param name what the step ends, for the log
@@ -60,6 +72,17 @@ export class Shutdown {
     this.push(step, name);
     const added = this.#steps.at(-1);
     if (added?.step === step) added.isLast = true;
+  }
+
+  /**
+   * Announces the stop, and runs it after a delay, or when `run` is called meanwhile.
+   * @throws the first failure of a step
+   */
+  async runAfter(delayMs: number, drainMs: number): Promise<void> {
+    this.announce();
+    // If the stop has begun, there is nothing to wait for.
+    if (delayMs > 0) await sleep(delayMs, this.signal).catch(() => {});
+    await this.run(drainMs);
   }
 
   /**
@@ -89,6 +112,12 @@ export class Shutdown {
   }
 
   #abort(): void {
+    this.announce();
     this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
   }
+}
+
+/** The `close` of a service with these settings; see `App`. */
+export function closeOf({ stopDelayMs, drainTimeoutMs }: Config, shutdown: Shutdown) {
+  return ({ atOnce = false }: { atOnce?: boolean } = {}) => shutdown.runAfter(atOnce ? 0 : stopDelayMs, drainTimeoutMs);
 }

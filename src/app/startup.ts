@@ -25,8 +25,10 @@ export interface App {
   /** The address of the metrics; undefined where they have no port of their own. */
   readonly metricsUrl: string | undefined;
   /**
-   * Stops the service: running calls finish within the drain time, then connections, pool and private server end. Resolves
-   * within the drain time and 9 s, even if something does not answer.
+   * Stops the service. For the time of STOA_STOP_DELAY_SECONDS it serves on, but is not ready any more. Then running calls
+   * finish within the drain time, and connections, pool and private server end. Resolves within these times and 9 s, even if
+   * something does not answer.
+   * @param atOnce whether there is no delay; it also ends a delay that is running
    */
-  close(): Promise<void>;
+  close(options?: { atOnce?: boolean }): Promise<void>;
 }

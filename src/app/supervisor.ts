@@ -12,6 +12,7 @@ import type { ServiceDatabase } from "./database.ts";
 import { openListeners } from "./listeners.ts";
 import { openParts } from "./parts.ts";
 import { supervisorConfig, workerConfig } from "./shares.ts";
+import { closeOf } from "./shutdown.ts";
 import type { App, Startup } from "./startup.ts";
 import type { WorkerSettings } from "./worker.ts";
 
@@ -36,7 +37,7 @@ export async function composeSupervisor(startup: Startup): Promise<App> {
   await acceptor.listen(reserved.transferSocket());
   metrics?.show(merged);
   log.info({ url, siteUrl, metrics: metrics?.url, workers: config.workers }, "listening");
-  return { url, metricsUrl: metrics?.url, close: () => shutdown.run(config.drainTimeoutMs) };
+  return { url, metricsUrl: metrics?.url, close: closeOf(config, shutdown) };
 }
 
 function createAcceptor({ config }: Startup): Acceptor {
@@ -105,6 +106,7 @@ async function startWorkers(startup: Startup, parts: WorkersParts): Promise<void
     onNoneIdle: () => acceptor.foundNoneIdle(),
     readMetrics: () => merged.text(),
   });
+  shutdown.announced.addEventListener("abort", () => supervisor.announceStop(), { once: true });
   process.once("exit", () => supervisor.kill());
   shutdown.push(async () => supervisor.kill(), "the workers");
   shutdown.push(() => Promise.all([acceptor.close(), supervisor.stop()]), "connections of clients");

@@ -65,6 +65,7 @@ export class Worker {
     this.#log = log;
     const shutdown = new Shutdown((message) => log.warn(message));
     this.#shutdown = shutdown;
+    void this.#link.stopAnnounced.then(() => shutdown.announce());
     void this.#link.stopped.then(() => this.stop());
     try {
       const startup = { config, overrides: {}, log, shutdown, warnings: new Warnings(), sealChecks: new SealChecks() };

@@ -70,6 +70,8 @@ export interface Config {
   /** How much of a client's address is logged. */
   logAddresses: LogAddresses;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
+  /** How long the service serves on after it was told to stop, in milliseconds. */
+  stopDelayMs: number;
   /** How long running calls may take to finish when the service stops, in milliseconds. */
   drainTimeoutMs: number;
   /** How long a reply may have unsent bytes without progress, in milliseconds. */
@@ -166,6 +168,7 @@ export function readConfig(environment: Environment): Config {
     traceServiceName: read("OTEL_SERVICE_NAME", parseName) ?? "stoa",
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     logAddresses: read("STOA_LOG_ADDRESSES", oneOf("full", "truncated", "none")) ?? "full",
+    stopDelayMs: 1000 * (read("STOA_STOP_DELAY_SECONDS", integerBetween(0, 3600)) ?? 0),
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
     sendTimeoutMs: 1000 * (read("STOA_SEND_TIMEOUT_SECONDS", integerBetween(1, 3600)) ?? 45),
     // The largest feed page has 3 MB, and must fit.

@@ -51,6 +51,8 @@ export interface ServerOptions {
   checkReady: CheckReady;
   /** Aborts when the service begins to stop: new requests are refused, and streams without an end are ended. */
   shutdown: AbortSignal;
+  /** Aborts when a stop is announced, before `shutdown` or with it: /readyz then says 503. By default it is `shutdown`. */
+  stopAnnounced?: AbortSignal | undefined;
   limiter: RateLimiter;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
@@ -107,6 +109,7 @@ export async function createServer({
   isSecure,
   checkReady,
   shutdown,
+  stopAnnounced,
   limiter,
   streams: streamLimits,
   slots,
@@ -153,7 +156,7 @@ export async function createServer({
     },
   });
   const interceptors = createInterceptors();
-  const readiness = new Readiness(checkReady, log, shutdown);
+  const readiness = new Readiness(checkReady, log, shutdown, stopAnnounced);
   const tools = createToolServices(table, readiness, shutdown);
   const addresses = new ClientAddresses(trustProxy, () =>
     log.warn("an untrusted peer sends X-Forwarded-For or Forwarded: if it is your proxy, set STOA_TRUST_PROXY"),
@@ -180,10 +183,7 @@ export async function createServer({
     addRpcRoutes(rpc, { table, tools, interceptors, admission, streams, readMaxBytes: bodyLimit, byConnectAlone }),
   );
   addRoutes?.(app, interceptors, admission);
-  addHealthRoutes(app, async () => {
-    shutdown.throwIfAborted();
-    return readiness.check();
-  });
+  addHealthRoutes(app, () => readiness.check());
   if (metricsToken !== undefined)
     addMetricsRoute(app, { metrics: shownMetrics ?? metrics, token: metricsToken, admission });
   const drain = async () => {

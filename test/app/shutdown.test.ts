@@ -30,6 +30,28 @@ async function run(ms = drainMs): Promise<number> {
 }
 
 describe("a stop", () => {
+  it("is announced, waits for its delay, and then takes its steps", async () => {
+    const step = vi.fn(done);
+    shutdown.push(step, "a step");
+    const running = shutdown.runAfter(30_000, drainMs);
+    expect([shutdown.announced.aborted, shutdown.signal.aborted]).toEqual([true, false]);
+    await vi.advanceTimersByTimeAsync(29_900);
+    expect(step).not.toHaveBeenCalled();
+    expect(shutdown.signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(100);
+    await running;
+    expect(step).toHaveBeenCalledTimes(1);
+  });
+
+  it("begins at once when it is asked for without the delay that it waits for", async () => {
+    const step = vi.fn(done);
+    shutdown.push(step, "a step");
+    const running = shutdown.runAfter(30_000, drainMs);
+    await Promise.all([shutdown.runAfter(0, drainMs), running]);
+    expect(step).toHaveBeenCalledTimes(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it("takes the newest step first, each after the end of the one before", async () => {
     const events: string[] = [];
     for (const name of ["first", "second", "third"]) {

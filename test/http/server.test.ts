@@ -197,6 +197,20 @@ describe("a service that stops", () => {
     expect(await service.db.rows("SELECT COUNT(*) AS n FROM votes")).toEqual([{ n: 2 }]);
   });
 
+  it("serves on for a while after it was told to stop, and says that it is not ready", async () => {
+    const service = await startService({ config: { stopDelayMs: 3_600_000 } });
+    const closed = service.app.close();
+    expect((await service.rest("/readyz")).body).toMatchObject({
+      error: "unavailable",
+      message: "The service is stopping.",
+    });
+    expect((await service.rest("/healthz")).status).toBe(200);
+    const { key } = await service.register();
+    expect((await service.rest("posts", { key, body: { title: "Late" } })).status).toBe(201);
+    await Promise.all([service.app.close({ atOnce: true }), closed]);
+    await expect(fetch(`${service.url}/healthz`)).rejects.toThrow();
+  });
+
   it("cuts calls that are not done within the drain time, without any effect", async () => {
     const service = await startService({ config: { drainTimeoutMs: 200 } });
     const { id } = await withPost(service);

@@ -126,6 +126,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     tracesUrl: undefined,
     traceServiceName: "stoa",
     logLevel: "info",
+    stopDelayMs: 0,
     drainTimeoutMs: 5_000,
     sendTimeoutMs: 45_000,
     maxUnsentBytesPerConnection: 16 * 1024 * 1024,

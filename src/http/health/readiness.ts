@@ -27,6 +27,7 @@ export class Readiness {
   readonly #checkReady: CheckReady;
   readonly #log: ReadinessLog;
   readonly #shutdown: AbortSignal;
+  readonly #announced: AbortSignal;
   readonly #waiters = new Set<() => void>();
   #running: Promise<string | undefined> | undefined;
   #watchers = 0;
@@ -35,12 +36,18 @@ export class Readiness {
   /** The result of the last check; undefined before the first check and while nobody watches. */
   #serving: boolean | undefined;
 
-  /** @param shutdown aborts when the service begins to stop. Every watcher then receives false, and its watch ends */
-  constructor(checkReady: CheckReady, log: ReadinessLog, shutdown: AbortSignal) {
+  /**
+   * @param shutdown aborts when the service begins to stop. Every watch then ends
+   * @param announced aborts when a stop is announced: from then on the service cannot serve for long, and is not ready
+   */
+  constructor(checkReady: CheckReady, log: ReadinessLog, shutdown: AbortSignal, announced = shutdown) {
     this.#checkReady = checkReady;
     this.#log = log;
     this.#shutdown = shutdown;
-    shutdown.addEventListener("abort", () => void this.#wake(), { once: true });
+    this.#announced = announced;
+    for (const signal of new Set([announced, shutdown])) {
+      signal.addEventListener("abort", () => void this.#wake(), { once: true });
+    }
   }
 
   /**
@@ -48,16 +55,17 @@ export class Readiness {
    * @returns a warning for the operator, if there is one
    * @throws StoaError `unavailable` with the reason when it cannot
    */
-  check(): Promise<string | undefined> {
+  async check(): Promise<string | undefined> {
+    this.#announced.throwIfAborted();
     this.#running ??= this.#look().finally(() => {
       this.#running = undefined;
     });
     return this.#running;
   }
 
-  /** The result of `check` as a boolean. It is false once the service stops. */
+  /** The result of `check` as a boolean. It is false once a stop is announced. */
   async isServing(): Promise<boolean> {
-    return !this.#shutdown.aborted && (await this.#found()) && !this.#shutdown.aborted;
+    return !this.#announced.aborted && (await this.#found()) && !this.#announced.aborted;
   }
 
   /**
@@ -70,7 +78,7 @@ export class Readiness {
       if (!this.#polling) void this.#poll();
       let latest: boolean | undefined;
       while (true) {
-        const serving = this.#shutdown.aborted ? false : this.#serving;
+        const serving = this.#announced.aborted ? false : this.#serving;
         if (serving !== undefined && serving !== latest) {
           latest = serving;
           yield serving;
@@ -113,7 +121,7 @@ export class Readiness {
 
   async #poll(): Promise<void> {
     this.#polling = true;
-    while (this.#watchers > 0 && !this.#shutdown.aborted) {
+    while (this.#watchers > 0 && !this.#announced.aborted) {
       const serving = await this.#found();
       const changed = serving !== this.#serving;
       this.#serving = serving;
@@ -132,7 +140,7 @@ export class Readiness {
   }
 
   async #wake(): Promise<void> {
-    if (this.#shutdown.aborted) this.#pause.end();
+    if (this.#announced.aborted) this.#pause.end();
     await forEachInBatches([...this.#waiters], (resolve) => resolve());
   }
 }

@@ -125,4 +125,22 @@ describe("readiness", () => {
     expect(await readiness.isServing()).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  it("tells everybody of a stop that is announced, and ends no watch before the stop", async () => {
+    const [shutdown, announced] = [new AbortController(), new AbortController()];
+    const stopping = new StoaError("unavailable", "The service is stopping.");
+    const readiness = new Readiness(async () => undefined, quiet, shutdown.signal, announced.signal);
+    const { received, ended } = follow(readiness);
+    await vi.advanceTimersByTimeAsync(0);
+    announced.abort(stopping);
+    const late = follow(readiness);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([received, late.received]).toEqual([[true, false], [false]]);
+    await expect(readiness.check()).rejects.toBe(stopping);
+    expect(await readiness.isServing()).toBe(false);
+    shutdown.abort(stopping);
+    await Promise.all([ended, late.ended]);
+    expect(received).toEqual([true, false, "unavailable"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });
