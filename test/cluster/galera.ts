@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntil } from "../support/wait.ts";
-import { type NodeNumber, nodes, Processes, query, run, ServerProcess, type Servers } from "./servers.ts";
+import { joinMs, type NodeNumber, nodes, Processes, query, run, ServerProcess, type Servers } from "./servers.ts";
 
 const provider = "/usr/lib/galera/libgalera_smm.so";
 
@@ -59,7 +59,7 @@ export async function startGalera(folder: string, basePort: number, scripts: str
     ).catch(() => []);
     return rows[0]?.Value === "Synced";
   };
-  const untilMember = (n: NodeNumber) => waitUntil(`node ${n} to be synced`, () => isMember(n));
+  const untilMember = (n: NodeNumber) => waitUntil(`node ${n} to be synced`, () => isMember(n), joinMs);
   const provide = (n: NodeNumber, option: string) => query(ports[n], `SET GLOBAL wsrep_provider_options = '${option}'`);
 
   await running.begin(async () => {
@@ -99,7 +99,7 @@ export async function startGalera(folder: string, basePort: number, scripts: str
         if (!running.isRunning(n)) await startAgain();
         return isMember(n);
       };
-      await waitUntil(`node ${n} to be synced again`, comesBack, 180_000);
+      await waitUntil(`node ${n} to be synced again`, comesBack, joinMs);
     },
     partition: async (n) => void (await provide(n, "gmcast.isolate=1")),
     heal: async (n) => void (await provide(n, "gmcast.isolate=0")),

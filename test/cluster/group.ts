@@ -2,7 +2,17 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntil } from "../support/wait.ts";
-import { type NodeNumber, nodes, Processes, query, run, ServerProcess, type Servers, untilAnswers } from "./servers.ts";
+import {
+  joinMs,
+  type NodeNumber,
+  nodes,
+  Processes,
+  query,
+  run,
+  ServerProcess,
+  type Servers,
+  untilAnswers,
+} from "./servers.ts";
 
 const groupName = "5710a5b0-aaaa-4bbb-8ccc-000000000001";
 
@@ -82,7 +92,7 @@ export async function startGroup(program: MysqlProgram, folder: string, basePort
       states[0] === "ONLINE" && states.filter((state) => state === "ONLINE").length >= Math.min(running.size, 2) + 1
     );
   };
-  const untilMember = (n: NodeNumber) => waitUntil(`member ${n} to be online`, () => isMember(n));
+  const untilMember = (n: NodeNumber) => waitUntil(`member ${n} to be online`, () => isMember(n), joinMs);
 
   await running.begin(async () => {
     mkdirSync(outside, { recursive: true });
@@ -119,7 +129,7 @@ export async function startGroup(program: MysqlProgram, folder: string, basePort
         if (state !== "ONLINE" && state !== "RECOVERING") await joinGroup(n).catch(() => {});
         return isMember(n);
       };
-      await waitUntil(`member ${n} to be online again`, join, 120_000);
+      await waitUntil(`member ${n} to be online again`, join, joinMs);
     },
     async switchTo(n) {
       await query(ports[n], `SELECT group_replication_set_as_primary('${uuidOf(n)}')`);

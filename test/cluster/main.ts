@@ -13,7 +13,7 @@ import { disturb, type FaultTimes } from "./chaos.ts";
 import { startGalera, whatGaleraNeeds } from "./galera.ts";
 import { startGroup, whatGroupNeeds } from "./group.ts";
 import { Prober } from "./prober.ts";
-import { nodes, query, type Servers } from "./servers.ts";
+import { joinMs, nodes, query, type Servers } from "./servers.ts";
 
 const help = `npm run test:cluster -- [options]
 
@@ -98,6 +98,7 @@ async function runCase({ name, start, order }: Case): Promise<{ times: FaultTime
       await waitUntil(
         "the database",
         async () => (await query(servers.ports[n], "SHOW DATABASES LIKE 'stoa'")).length > 0,
+        joinMs,
       );
       const pool = createPool({ ...config, connectionLimit: 2, supportBigNumbers: true });
       const rows = async <Row>(sql: string, params: unknown[] = []) =>
@@ -134,7 +135,7 @@ async function runCase({ name, start, order }: Case): Promise<{ times: FaultTime
           isOver = true;
           await Promise.all(probing);
         }
-        for (const n of nodes) await waitUntil(`server ${n}`, () => servers.isMember(n));
+        for (const n of nodes) await waitUntil(`server ${n}`, () => servers.isMember(n), joinMs);
         return probers;
       },
       seed: Number(values.seed),

@@ -5,6 +5,8 @@ import { waitUntil } from "../support/wait.ts";
 
 export type NodeNumber = 1 | 2 | 3;
 export const nodes: readonly NodeNumber[] = [1, 2, 3];
+/** How long a node may take to join the cluster, in milliseconds: on a busy machine it copies everything slowly. */
+export const joinMs = 240_000;
 
 /** Three database servers on this machine that form a cluster. Everything ends by `stop`. */
 export interface Servers {
@@ -129,12 +131,12 @@ export async function query<Row>(port: number, ...statements: string[]): Promise
 
 /** Waits until a server takes statements. */
 export async function untilAnswers(port: number): Promise<void> {
-  await waitUntil(`the server at port ${port}`, () =>
+  const answers = () =>
     query(port, "SET @answers = 1").then(
       () => true,
       () => false,
-    ),
-  );
+    );
+  await waitUntil(`the server at port ${port}`, answers, joinMs);
 }
 
 /** Runs a program to its end. @throws Error with its output if it fails or is missing */

@@ -99,9 +99,13 @@ it("the pods run as the image's account, with its ports, paths and time to stop"
   expect(ports.join(" ")).toBe(/^EXPOSE (.*)$/m.exec(dockerfile)?.[1]);
   const mounts = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
   expect(mounts).toContain(/STOA_DATA_DIR=(\S+)/.exec(dockerfile)?.[1]);
-  const { drainTimeoutMs } = readConfig({});
-  const pause = Number(container.lifecycle.preStop.exec.command[1]);
-  expect(stateful.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drainTimeoutMs / 1000 + 10 + pause);
+  const settings = container.env.filter(({ value }: { value?: string }) => value !== undefined);
+  const { stopDelayMs, drainTimeoutMs } = readConfig(
+    Object.fromEntries(settings.map(({ name, value }: { name: string; value: string }) => [name, value])),
+  );
+  const { periodSeconds, failureThreshold } = container.readinessProbe;
+  expect(stopDelayMs / 1000).toBeGreaterThan(periodSeconds * failureThreshold);
+  expect(stateful.terminationGracePeriodSeconds).toBeGreaterThan((stopDelayMs + drainTimeoutMs) / 1000 + 10);
 });
 
 describe("the metrics that are named in", () => {
