@@ -178,6 +178,8 @@ class Http1Connection implements BudgetedConnection {
  */
 export class Http1Connections {
   readonly #connections = new Map<Socket, Http1Connection>();
+  /** The same connections by their TCP sockets. */
+  readonly #byTransport = new WeakMap<Socket, Http1Connection>();
   readonly #sendWatch: SendWatch;
   readonly #options: ConnectionOptions;
   #draining = false;
@@ -198,7 +200,9 @@ export class Http1Connections {
     const connection = new Http1Connection(socket, listener, this.#options);
     if (this.#draining) connection.drain();
     this.#connections.set(socket, connection);
-    new Http1Sender(socket, transportOf(socket), this.#sendWatch);
+    const transport = transportOf(socket);
+    this.#byTransport.set(transport, connection);
+    new Http1Sender(socket, transport, this.#sendWatch);
     socket.once("close", () => this.#connections.delete(socket));
   }
 
@@ -218,9 +222,9 @@ export class Http1Connections {
     return this.#connections.get(socket)?.hasBegunReply() === true;
   }
 
-  /** Whether a connection has no running request; undefined for an unknown connection. */
-  isIdle(socket: Socket): boolean | undefined {
-    return this.#connections.get(socket)?.isIdle;
+  /** Whether the connection of a TCP socket has no running request; undefined for an unknown connection. */
+  isIdle(transport: Socket): boolean | undefined {
+    return this.#byTransport.get(transport)?.isIdle;
   }
 
   /** All connections, the oldest first. */

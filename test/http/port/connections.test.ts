@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { PortOptions } from "../../../src/http/port/port.ts";
-import { certificate, connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
+import { certificate, connect, connectHttp2, connectTls, get, readStream, request, start } from "../../support/port.ts";
 
 const caps = (changes: Partial<NonNullable<PortOptions["connections"]>>): Partial<PortOptions> => ({
   connections: { maxConnections: 1000, maxConnectionsPerAddress: 1000, isProxy: () => false, ...changes },
@@ -79,5 +79,19 @@ describe("the caps on connections", { timeout: 10_000 }, () => {
     release();
     expect(await text).toBe("first,last.");
     await Promise.all([busy, fifth, sixth].map(({ seen }) => seen('{"held":true}')));
+  });
+
+  it("close no busy TLS connection when the port is full", async () => {
+    const { number, entered, release } = await start({ tls: certificate, ...caps({ maxConnections: 2 }) });
+    const running = entered();
+    const busy = await connectTls(number, "http/1.1");
+    busy.socket.write(request("/held"));
+    await running;
+    const idle = await connectTls(number, "http/1.1");
+    const session = connectHttp2(number, "https");
+    expect(await readStream(get(session, "/version"))).toContain("2.0");
+    await idle.closed;
+    release();
+    await busy.seen('{"held":true}');
   });
 });
