@@ -1,10 +1,14 @@
 import type { FastifyInstance } from "fastify";
+import { StoaError } from "../errors.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
 
 /** The length from which a body is large, in bytes. Parsing and checking the largest one takes some milliseconds. */
 const largeLength = 32 * 1024;
 /** Large bodies are handled one in each turn of the event loop. Many of them can be complete at the same time. */
 const turns = new TurnScheduler(1);
+/** How many bytes of large bodies may wait for their turns. They are complete, so nothing else limits them. */
+const maxWaitingBytes = 32 * 1024 * 1024;
+let waitingBytes = 0;
 
 /**
  * Makes routes read their bodies as bytes. Their content type is ignored, because agents send whatever their client sets.
@@ -12,7 +16,7 @@ const turns = new TurnScheduler(1);
 export function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
-    if (isLargeBody(body)) turns.run(() => done(null, body));
+    if (isLargeBody(body)) runInTurn(body, (error) => done(error, body));
     else done(null, body);
   });
 }
@@ -22,7 +26,22 @@ export function isLargeBody({ length }: { readonly length: number }): boolean {
   return length >= largeLength;
 }
 
-/** Resolves when the turn of a large body comes. */
-export function turnOfBody(): Promise<void> {
-  return new Promise((resolve) => turns.run(resolve));
+/**
+ * Resolves when the turn of a large body comes.
+ * @throws StoaError `unavailable` when too many bytes wait
+ */
+export function turnOfBody(body: { readonly length: number }): Promise<void> {
+  return new Promise((resolve, reject) => runInTurn(body, (error) => (error === null ? resolve() : reject(error))));
+}
+
+function runInTurn({ length }: { readonly length: number }, done: (error: StoaError | null) => void): void {
+  if (waitingBytes + length > maxWaitingBytes) {
+    done(new StoaError("unavailable", "The service has too many large requests.", { retryAfterSeconds: 1 }));
+    return;
+  }
+  waitingBytes += length;
+  turns.run(() => {
+    waitingBytes -= length;
+    done(null);
+  });
 }

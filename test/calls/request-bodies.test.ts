@@ -1,6 +1,6 @@
 import { type FastifyInstance, fastify } from "fastify";
 import { expect, it } from "vitest";
-import { readBodiesAsBytes } from "../../src/calls/request-bodies.ts";
+import { readBodiesAsBytes, turnOfBody } from "../../src/calls/request-bodies.ts";
 
 const turn = () => new Promise(setImmediate);
 
@@ -36,4 +36,14 @@ it("large bodies are handled one in each turn of the event loop, and small ones 
   expect(handled).toEqual(["first", "small", "second"]);
   await turn();
   expect(handled).toEqual(["first", "small", "second", "third"]);
+});
+
+it("a large body is refused while 32 MiB wait for their turns", async () => {
+  await turn();
+  const body = { length: 1024 * 1024 };
+  const turns = Array.from({ length: 34 }, () => turnOfBody(body));
+  await expect(turns[33]).rejects.toThrow("The service has too many large requests.");
+  // The first one did not wait.
+  await Promise.all(turns.slice(0, 33));
+  await turnOfBody(body);
 });

@@ -62,6 +62,11 @@ class Account {
     this.#drop?.();
   }
 
+  /** Goes on holding at most this many bytes. The account must have no children. */
+  shrink(bytes: number): void {
+    this.#remove(Math.max(0, this.#held - bytes));
+  }
+
   #count(bytes: number): void {
     if (this.#held === 0) {
       this.#since = performance.now();
@@ -121,15 +126,21 @@ export class ConnectionBodies {
   }
 
   /**
-   * Counts the bytes of a body until it is complete.
+   * Counts the bytes of a body until it is complete; with `onPassed` also while it waits for its handler.
    * @param body Node pushes the chunks to it, and null at the end
    * @param encoding the content encoding of the body, if any
    * @param cut ends the request
    * @param onPassed called when the body may be read: when it is complete, or too long to be buffered. Without it, only
-   * a compressed body is buffered, and the handler waits for the body itself.
+   * a compressed body is buffered, and the handler waits for the body itself. If the body is complete, `onPassed` gets a
+   * function to call when the handler begins
    * @returns a function to call when the request is over and nobody holds its bytes any longer
    */
-  follow(body: Readable, encoding: string | undefined, cut: () => void, onPassed?: () => void): () => void {
+  follow(
+    body: Readable,
+    encoding: string | undefined,
+    cut: () => void,
+    onPassed?: (stopCounting?: () => void) => void,
+  ): () => void {
     let isOpen = true;
     // A decompressor and its output take many times the memory of its input. So it gets the whole body at once.
     let waiting: Buffer[] | undefined = encoding === undefined && onPassed === undefined ? undefined : [];
@@ -153,10 +164,11 @@ export class ConnectionBodies {
         // Nobody needs the parts of a body that will never be complete.
         const rest = isWhole ? waiting : undefined;
         waiting = undefined;
-        release();
+        if (onPassed !== undefined && rest !== undefined) account.shrink(waitingBytes);
+        else release();
         for (const each of rest ?? []) push(each);
         const result = push(chunk);
-        if (rest !== undefined) onPassed?.();
+        if (rest !== undefined) onPassed?.(release);
         return result;
       }
       if (isOpen) account.add(chunk.length + CHUNK_OVERHEAD);

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from "node:http";
+import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 
 /**
@@ -45,6 +45,22 @@ export function refuse(
   socket.end(rawReply(makeReply(error, STATUS_OF_CODE[code] ?? 400, socket)));
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(timer));
+}
+
+/** Answers an HTTP/1.1 request that the parser accepted, as `refuse` answers one that it did not. Closes the connection. */
+export function refuseRequest(
+  error: Error & { code: string },
+  response: ServerResponse,
+  makeReply: ClientErrorReply = plainReply,
+): void {
+  const { status, body, headers } = makeReply(error, STATUS_OF_CODE[error.code] ?? 400, response.req.socket);
+  response.shouldKeepAlive = false;
+  const fields = {
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(body),
+    ...headers,
+  };
+  response.writeHead(status, fields).end(body);
 }
 
 /** Writes out an HTTP/1.1 reply that ends its connection. */

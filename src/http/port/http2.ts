@@ -15,7 +15,7 @@ export interface Http2Limits {
   idleTimeoutMs: number;
 }
 
-/** The memory of a session without streams, in bytes, with a head that has not arrived. */
+/** The memory of a session without a running request, in bytes, with a head that has not arrived. */
 const IDLE_BYTES = 48 * 1024;
 /** The maximum number of concurrent calls of a session. */
 const MAX_CONCURRENT_STREAMS = 128;
@@ -134,13 +134,21 @@ export class Http2Sessions {
     const bodies = this.#bodies.connection(transport);
     /** Requests whose bodies have not arrived, with what begins to handle them. */
     const arriving = new Map<Stream, (() => void) | undefined>();
+    /** What stops counting the bodies that have arrived whole, and wait with their requests. */
+    const complete = new Map<Stream, () => void>();
     const take = (stream: Stream, work: () => void) => {
-      const begin = () => sender.take(stream, work);
+      const begin = () =>
+        sender.take(stream, () => {
+          complete.get(stream)?.();
+          work();
+        });
       if (arriving.has(stream)) arriving.set(stream, begin);
       else begin();
     };
-    const idleBytes = () => (streams.size > 0 || session.closed ? 0 : IDLE_BYTES);
-    this.#sessions.set(session, { take, end, idleBytes, endIdle: end });
+    const idleBytes = () => (session.destroyed || ending.isPending || hasRequest(streams) ? 0 : IDLE_BYTES);
+    // At once, because the memory is needed: a peer could draw out a graceful end.
+    const endIdle = () => session.destroy(undefined, http2.constants.NGHTTP2_NO_ERROR);
+    this.#sessions.set(session, { take, end, idleBytes, endIdle });
     let resets = 0;
     let isCutting = false;
     let resetAt = performance.now();
@@ -182,7 +190,8 @@ export class Http2Sessions {
       const calm = () => stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
       const hasArrived = requestEnded || stream.state.remoteClose === 1;
       const mayStream = STREAM_TYPES.test(headers["content-type"] ?? "") || !KNOWN_METHODS.has(headers[":method"]);
-      const onPassed = () => {
+      const onPassed = (stopCounting?: () => void) => {
+        if (stopCounting !== undefined) complete.set(stream, stopCounting);
         const begin = arriving.get(stream);
         arriving.delete(stream);
         begin?.();
@@ -200,6 +209,7 @@ export class Http2Sessions {
         clearTimeout(stalled);
         release?.();
         arriving.delete(stream);
+        complete.delete(stream);
         streams.delete(stream);
         ending.continue();
         countOnce();
@@ -211,6 +221,12 @@ export class Http2Sessions {
     if (this.#draining) end();
     else after(headersTimeoutMs, end);
   }
+}
+
+/** Whether a request has arrived whole, or its reply has begun. Requests that do not arrive must not protect a session. */
+function hasRequest(streams: Iterable<Stream>): boolean {
+  for (const stream of streams) if (stream.headersSent || stream.state.remoteClose === 1) return true;
+  return false;
 }
 
 /** Uses the state of the stream: its `end` event may never come, because the handler need not read the body. */

@@ -12,6 +12,8 @@ const MAX_BYTES = 48 * 1024 * 1024;
 const RELIEVED = 7 / 8;
 /** How often the connections are looked at, in milliseconds. Arriving heads do not pass through JavaScript. */
 const CHECK_MS = 250;
+/** The connections are also looked at after so many new ones, which may come faster than that. */
+const CHECK_CONNECTIONS = 128;
 /** So few connections cannot exceed the budget. */
 const FEW = 256;
 
@@ -22,26 +24,38 @@ const FEW = 256;
 export class IdleBudget {
   readonly #count: () => number;
   readonly #connections: () => Iterable<BudgetedConnection>;
+  readonly #extraBytes: number;
   readonly #timer: NodeJS.Timeout;
+  #counted = 0;
 
   /**
    * @param count how many connections are open
    * @param connections all of them, the oldest of each protocol first
+   * @param extraBytes what each holds in addition to its own figure
    */
-  constructor(count: () => number, connections: () => Iterable<BudgetedConnection>) {
+  constructor(count: () => number, connections: () => Iterable<BudgetedConnection>, extraBytes = 0) {
     this.#count = count;
     this.#connections = connections;
+    this.#extraBytes = extraBytes;
     this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
+  }
+
+  /** Counts a new connection. */
+  count(): void {
+    this.#counted += 1;
+    if (this.#counted >= CHECK_CONNECTIONS) this.check();
   }
 
   /** Ends the connections that hold most, the oldest of them first, if all together hold too much. */
   check(): void {
+    this.#counted = 0;
     if (this.#count() <= FEW) return;
     const holders: { connection: BudgetedConnection; bytes: number }[] = [];
     let held = 0;
     for (const connection of this.#connections()) {
-      const bytes = connection.idleBytes();
-      if (bytes === 0) continue;
+      const own = connection.idleBytes();
+      if (own === 0) continue;
+      const bytes = own + this.#extraBytes;
       held += bytes;
       holders.push({ connection, bytes });
     }

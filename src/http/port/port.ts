@@ -7,14 +7,15 @@ import https from "node:https";
 import net from "node:net";
 import type { TLSSocket } from "node:tls";
 import { BodyBudget, type BodyLimits } from "./body-budget.ts";
-import { type ClientErrorReply, rawReply, refuse } from "./client-error.ts";
+import { type ClientErrorReply, rawReply, refuse, refuseRequest } from "./client-error.ts";
 import { ConnectionCaps, type ConnectionLimits } from "./connection-caps.ts";
 import { type Handler, Http1Connections } from "./http1.ts";
 import { Http2Sessions } from "./http2.ts";
-import { IdleBudget } from "./idle-budget.ts";
+import { type BudgetedConnection, IdleBudget } from "./idle-budget.ts";
 import { InterceptedRequest } from "./intercept-push.ts";
 import { type SendLimits, SendWatch } from "./send-watch.ts";
 import { sniff } from "./sniff.ts";
+import { cutSocket, transportOf } from "./transport.ts";
 
 /** The settings of a port. All times are in milliseconds. */
 export interface PortOptions {
@@ -45,6 +46,12 @@ const unbounded: SendLimits = {
   maxUnsentPerConnection: Number.POSITIVE_INFINITY,
   maxUnsent: Number.POSITIVE_INFINITY,
 };
+/** How many fields the head of an HTTP/1.1 request may have: as many as Node allows over HTTP/2. */
+const MAX_FIELDS = 128;
+/** The memory of a connection that has not shown its protocol, in bytes. */
+const UNKNOWN_BYTES = 4 * 1024;
+/** The memory that TLS takes for a connection, in bytes, from the beginning of its handshake. */
+const TLS_BYTES = 56 * 1024;
 /** When TCP keep-alive begins on a silent connection, in milliseconds. It finds dead peers, such as followers of receipts. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 
@@ -57,6 +64,8 @@ export class Port {
   /** Fastify asks for a second server when it listens on a name with two addresses, such as localhost. */
   readonly #servers: http.Server[] = [];
   readonly #sockets = new Set<net.Socket>();
+  /** The connections whose protocol is not known yet. */
+  readonly #unknown = new Map<net.Socket, BudgetedConnection>();
   readonly #caps: ConnectionCaps;
   readonly #sendWatch: SendWatch;
   readonly #http1: Http1Connections;
@@ -74,7 +83,8 @@ export class Port {
     this.#http2 = new Http2Sessions(options, this.#sendWatch, bodies);
     this.#idleBudget = new IdleBudget(
       () => this.#sockets.size,
-      () => [...this.#http1.all(), ...this.#http2.all()],
+      () => [...this.#unknown.values(), ...this.#http1.all(), ...this.#http2.all()],
+      options.tls ? TLS_BYTES : 0,
     );
   }
 
@@ -101,7 +111,7 @@ export class Port {
       requireHostHeader: false,
     };
     const onRequest: Handler = (request, response) => {
-      this.#http1.take(request, response, handler);
+      this.#http1.take(request, response, hasTooManyFields(request) ? this.#refuseFields : handler);
     };
     const h2 = this.#http2.createServer(handler);
     const server = tls
@@ -113,6 +123,8 @@ export class Port {
 
     // An expectation other than 100-continue may be ignored (RFC 9110, section 10.1.1), so the request is served.
     server.on("checkExpectation", onRequest);
+    // Node drops further fields. One more is kept, which tells that the request has too many.
+    server.maxHeadersCount = MAX_FIELDS + 1;
 
     const serveHttp1 = takeListener(server, tls ? "secureConnection" : "connection");
     if (tls) {
@@ -121,6 +133,7 @@ export class Port {
         if (this.#accept(socket)) shakeHands(socket);
       });
       server.on("secureConnection", (socket: TLSSocket) => {
+        this.#unknown.delete(transportOf(socket));
         if (socket.alpnProtocol === "h2") this.#http2.serve(h2, socket);
         else this.#http1.serve(socket, serveHttp1);
       });
@@ -128,6 +141,7 @@ export class Port {
       server.on("connection", (socket: net.Socket) => {
         if (!this.#accept(socket)) return;
         sniff(socket, headersTimeoutMs, (isHttp2) => {
+          this.#unknown.delete(socket);
           if (isHttp2) this.#http2.serve(h2, socket);
           else this.#http1.serve(socket, serveHttp1);
         });
@@ -191,6 +205,11 @@ export class Port {
     return this.#drained.promise;
   }
 
+  readonly #refuseFields: Handler = (_request, response) => {
+    const error = Object.assign(new Error("the request has too many header fields"), { code: "HPE_HEADER_OVERFLOW" });
+    refuseRequest(error, response, this.#options.clientErrorReply);
+  };
+
   /** @returns false for a connection over the limit, which is answered and closed here */
   #accept(socket: net.Socket): boolean {
     // A reset by the peer is never a server error.
@@ -202,8 +221,11 @@ export class Port {
       return false;
     }
     this.#sockets.add(socket);
+    this.#unknown.set(socket, { idleBytes: () => UNKNOWN_BYTES, endIdle: () => cutSocket(socket) });
+    this.#idleBudget.count();
     socket.once("close", () => {
       this.#sockets.delete(socket);
+      this.#unknown.delete(socket);
       this.#settle();
     });
     return true;
@@ -221,6 +243,10 @@ export class Port {
     this.#idleBudget.stop();
     this.#drained.resolve();
   }
+}
+
+function hasTooManyFields({ rawHeaders }: http.IncomingMessage): boolean {
+  return rawHeaders.length > MAX_FIELDS * 2;
 }
 
 /** Removes and returns the listener with which Node's server serves HTTP/1.1 on a connection. */

@@ -76,6 +76,32 @@ describe("incomplete bodies", { timeout: 10_000 }, () => {
     }
   });
 
+  it("count while they wait for their turns, and no longer when they are handled", async () => {
+    const sending = { sendTimeoutMs: 60_000, maxUnsentPerConnection: 2048 * KIB, maxUnsent: 64 * 1024 * KIB };
+    const bodies = { maxPerConnection: 128 * KIB, maxTotal: 1024 * KIB };
+    const { number, entered, release } = await start({ sending, bodies }, takeBytes);
+    const session = connectHttp2(number);
+    for (let round = 0; round < 10; round++) {
+      expect(await readStream(post(session).end("x".repeat(30 * KIB)))).toContain("length");
+    }
+    const other = connectHttp2(number);
+    // Each of these may have a reply of 1 MiB, so further requests wait.
+    for (let count = 0; count < 2; count++) {
+      const begun = entered();
+      post(other, { ":method": "GET", ":path": "/held" }).end();
+      await begun;
+    }
+    const waiting = Array.from({ length: 5 }, () => post(other).end("x".repeat(30 * KIB)));
+    const ended = await Promise.race(
+      waiting.map((stream) => new Promise((resolve) => stream.once("close", () => resolve(stream.rstCode)))),
+    );
+    expect(ended).toBe(NGHTTP2_ENHANCE_YOUR_CALM);
+    release();
+    const rest = waiting.filter(({ closed }) => !closed);
+    expect(rest.length).toBeGreaterThan(2);
+    for (const stream of rest) expect(await readStream(stream)).toContain("length");
+  });
+
   it("count for each chunk: a body that comes byte by byte costs more than its bytes", async () => {
     const { number } = await start({ bodies: { maxPerConnection: 64 * KIB, maxTotal: 1024 * KIB } }, takeBytes);
     const { socket, closed } = connect(number);

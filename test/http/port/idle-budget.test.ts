@@ -1,6 +1,18 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type BudgetedConnection, IdleBudget } from "../../../src/http/port/idle-budget.ts";
-import { connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
+import { END_HEADERS, frame, frameType, headerBlock } from "../../support/http2-frames.ts";
+import {
+  certificate,
+  connect,
+  connectHttp2,
+  EMPTY_SETTINGS,
+  GOAWAY,
+  get,
+  PREFACE,
+  readStream,
+  request,
+  start,
+} from "../../support/port.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const MIB = 1024 * 1024;
@@ -10,7 +22,7 @@ describe("the budget of idle connections", () => {
   afterEach(() => budget?.stop());
 
   /** Checks connections of these sizes once. @returns the places of those that were ended, in that order */
-  function endedOf(sizes: readonly number[], count = sizes.length): number[] {
+  function endedOf(sizes: readonly number[], count = sizes.length, extraBytes = 0): number[] {
     const ended: number[] = [];
     const connections = sizes.map(
       (bytes, index): BudgetedConnection => ({ idleBytes: () => bytes, endIdle: () => ended.push(index) }),
@@ -18,6 +30,7 @@ describe("the budget of idle connections", () => {
     budget = new IdleBudget(
       () => count,
       () => connections,
+      extraBytes,
     );
     budget.check();
     return ended;
@@ -25,6 +38,26 @@ describe("the budget of idle connections", () => {
 
   it("ends nothing while all together hold little", () => {
     expect(endedOf(Array.from({ length: 700 }, () => 0.06 * MIB))).toEqual([]);
+  });
+
+  it("counts what TLS holds of each", () => {
+    expect(endedOf(Array(400).fill(0.1 * MIB), 400, 0.01 * MIB)).toEqual([]);
+    expect(endedOf(Array(400).fill(0.1 * MIB), 400, 0.03 * MIB).length).toBeGreaterThan(0);
+  });
+
+  it("looks after each 128 new connections, which may come faster than time passes", () => {
+    const ended = endedOf(Array(400).fill(MIB), 0);
+    let looks = 0;
+    budget?.stop();
+    budget = new IdleBudget(
+      () => {
+        looks += 1;
+        return 0;
+      },
+      () => [],
+    );
+    for (let count = 0; count < 3 * 128; count++) budget.count();
+    expect({ ended, looks }).toEqual({ ended: [], looks: 3 });
   });
 
   it("does not look at few connections", () => {
@@ -71,4 +104,32 @@ it("heads that never end are cut when all together are too much, and other conne
   idle.socket.write(request("/version"));
   await idle.seen("}", 2);
   expect(await readStream(get(session, "/version"))).toContain("2.0");
+});
+
+it("sessions whose requests never arrive are ended at once, and others go on", async () => {
+  const { number, port } = await start({});
+  const session = connectHttp2(number);
+  const running = get(session, "/streamed");
+  running.resume();
+  await new Promise((resolve) => running.once("response", resolve));
+  const half = frame(frameType.headers, END_HEADERS, 1, headerBlock("POST", "/length"));
+  const bytes = Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS, half]);
+  const halves = Array.from({ length: 1_050 }, () => {
+    const connection = connect(number);
+    connection.socket.write(bytes);
+    return connection;
+  });
+  // 48 MiB of 48 KiB.
+  const ended = await Promise.race(halves.map(({ closed }) => closed));
+  expect(ended).toContain(GOAWAY);
+  await waitUntil("the rest to be small", () => port.connections.total <= 1_024);
+  expect(await readStream(get(session, "/version"))).toContain("2.0");
+});
+
+it("connections that never shake hands are cut when all together are too much", async () => {
+  const { number, port } = await start({ tls: certificate });
+  const silent = Array.from({ length: 840 }, () => connect(number));
+  await Promise.race(silent.map(({ closed }) => closed));
+  // 48 MiB, of which each takes 60 KiB.
+  await waitUntil("the rest to be small", () => port.connections.total < 820);
 });

@@ -212,9 +212,19 @@ describe("time limits", () => {
   });
 });
 
+it("a request may have 128 fields, and all of them are read", async () => {
+  const { number } = await start({}, (app) =>
+    app.get("/fields", ({ headers }) => ({ count: Object.keys(headers).length })),
+  );
+  const { socket, seen } = connect(number);
+  socket.write(request("/fields", ...Array.from({ length: 127 }, (_, index) => `X${index}: y`)));
+  expect(await seen("}")).toContain('{"count":128}');
+});
+
 describe("refused requests", () => {
   it.each([
     ["a malformed request line", "GET\r\n\r\n", 400],
+    ["too many fields", request("/version", ...Array.from({ length: 128 }, (_, index) => `X${index}: y`)), 431],
     ["an oversize header", request("/version", `X-Long: ${"x".repeat(20_000)}`), 431],
     ["a header that never ends", `GET / HTTP/1.1\r\nX-Long: ${"x".repeat(2_000_000)}`, 431],
   ])("answers %s as the application wants", async (_name, bytes, status) => {

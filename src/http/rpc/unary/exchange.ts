@@ -80,7 +80,7 @@ export abstract class UnaryExchange {
 
   /** Parses a message when its turn comes. */
   protected async parseInTurn(bytes: Uint8Array): Promise<Message> {
-    if (isLargeBody(bytes)) await turnOfBody();
+    if (isLargeBody(bytes)) await turnOfBody(bytes);
     return this.parse(bytes);
   }
 
