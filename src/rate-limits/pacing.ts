@@ -1,5 +1,16 @@
+import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { sleep } from "../timing/wait.ts";
 import type { RequestLimits } from "./request-limits.ts";
+
+/** How many items are made in one turn of the event loop, over all streams. Hundreds may follow the same chain. */
+const itemsPerTurn = 16;
+
+const turns = new TurnScheduler(itemsPerTurn);
+
+/** Resolves when a stream may make its next item. Streams take turns. */
+export function turnOfItem(): Promise<void> {
+  return new Promise((resolve) => turns.run(resolve));
+}
 
 /**
  * Spends one more call of a stream. Where hardly any are left, it waits until one is available again.

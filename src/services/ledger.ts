@@ -8,12 +8,14 @@ import {
   ListReceiptsRequestSchema,
   ListReceiptsResponseSchema,
   StreamReceiptsRequestSchema,
+  type StreamReceiptsResponse,
   StreamReceiptsResponseSchema,
   VerifyChainRequestSchema,
   VerifyChainResponseSchema,
 } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
+import { Latest } from "../calls/latest.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
 import type { ReceiptMapper } from "./receipt-mapper.ts";
@@ -30,6 +32,8 @@ export function createLedgerService(ledger: Ledger, mapper: ReceiptMapper): Serv
     if (receipt.damaged) ledger.verifier.suspect();
     return receipt;
   };
+  /** Hundreds of followers get the newest receipt one after the other, and share the row. */
+  const latest = new Latest<ReceiptRow, StreamReceiptsResponse>();
   /** Whether the chain verifies up to here, and the guard has it in its file: it cannot be lost unnoticed. */
   const isProved = ({ seq, isFinal }: { seq: number; isFinal: boolean }) =>
     isFinal && (ledger.verifier.failsAt === undefined || seq < ledger.verifier.failsAt);
@@ -66,7 +70,10 @@ export function createLedgerService(ledger: Ledger, mapper: ReceiptMapper): Serv
       const pace = createPace(context);
       for await (const row of ledger.receipts.stream(context.signal, { from: Number(from), follow })) {
         await pace();
-        yield { $typeName: StreamReceiptsResponseSchema.typeName, receipt: receiptOf(row) };
+        yield latest.get(row, () => ({
+          $typeName: StreamReceiptsResponseSchema.typeName,
+          receipt: receiptOf(row),
+        }));
       }
     },
 

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
 import type { RequestContext } from "../../calls/context.ts";
 import { toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
+import { Latest } from "../../calls/latest.ts";
 import { recordFailure } from "../../calls/outcome.ts";
 import { withTimeout } from "../../timing/wait.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
@@ -14,6 +15,10 @@ const headMs = 250;
 
 /** How many bytes are made in advance. It is little, because thousands of clients may stop reading at the same time. */
 const bufferedBytes = 16 * 1024;
+
+/** Hundreds of followers get the same message one after the other. They share its bytes, also while they wait to be sent. */
+const lines = new Latest<Message, Buffer>();
+const events = new Latest<Message, Buffer>();
 
 /** Whether a client wants a stream as server-sent events. */
 export function wantsEvents({ headers }: FastifyRequest): boolean {
@@ -82,10 +87,11 @@ async function* toLines(
   iterator: AsyncIterator<Message>,
   first: Result,
   describe: (error: unknown) => string,
-): AsyncGenerator<string> {
+): AsyncGenerator<Buffer | string> {
   try {
     for (let next = await first; next.done !== true; next = await iterator.next()) {
-      yield `${JSON.stringify(encodeMessage(desc, next.value))}\n`;
+      const { value } = next;
+      yield lines.get(value, () => Buffer.from(`${JSON.stringify(encodeMessage(desc, value))}\n`));
     }
   } catch (error) {
     yield `${describe(error)}\n`;
@@ -99,12 +105,16 @@ async function* toEvents(
   iterator: AsyncIterator<Message>,
   first: Result,
   describe: (error: unknown) => string,
-): AsyncGenerator<string> {
+): AsyncGenerator<Buffer | string> {
   const idField = desc.fields.find((field) => hasOption(field, event_id) && getOption(field, event_id));
   try {
     for (let next = await first; next.done !== true; next = await iterator.next()) {
-      const id = idField && (next.value as Message & Record<string, unknown>)[idField.localName];
-      yield `${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(encodeMessage(desc, next.value))}\n\n`;
+      const { value } = next;
+      yield events.get(value, () => {
+        const id = idField && (value as Message & Record<string, unknown>)[idField.localName];
+        const head = id === undefined ? "" : `id: ${id}\n`;
+        return Buffer.from(`${head}data: ${JSON.stringify(encodeMessage(desc, value))}\n\n`);
+      });
     }
   } catch (error) {
     yield `event: error\ndata: ${describe(error)}\n\n`;

@@ -14,9 +14,19 @@ export class NewestReceipts {
   read(seq: number): Promise<ReceiptRow[]> {
     let running = this.#running.get(seq);
     if (running === undefined) {
-      running = listReceipts(this.#db, seq, 1).finally(() => this.#running.delete(seq));
+      running = listReceipts(this.#db, seq, 1)
+        .then((rows) => rows.map(withOwnBytes))
+        .finally(() => this.#running.delete(seq));
       this.#running.set(seq, running);
     }
     return running;
   }
+}
+
+/**
+ * A receipt with a copy of its bytes. The driver's buffer is part of a larger one, which would stay until a slow client has
+ * read.
+ */
+export function withOwnBytes(row: ReceiptRow): ReceiptRow {
+  return { ...row, canonical: Buffer.from(row.canonical) };
 }

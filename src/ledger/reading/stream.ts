@@ -3,7 +3,7 @@ import type { Queryable } from "../../store/database/queryable.ts";
 import { type Head, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { sleep } from "../../timing/wait.ts";
 import type { HeadWatch } from "./head-watch.ts";
-import type { NewestReceipts } from "./newest-receipts.ts";
+import { type NewestReceipts, withOwnBytes } from "./newest-receipts.ts";
 
 /** The most receipts that one stream has in memory. */
 const maxRows = 64;
@@ -87,13 +87,11 @@ async function* backfill(
         count = Math.min(maxRows, Math.max(1, Math.floor(bytes / Math.max(largest, 1))));
       }
       const length = Math.min(count, Math.max(countedTo, next) - next + 1);
-      const read = () => (next === to ? followers.newest.read(next) : listReceipts(db, next, length));
+      const readMany = async () => (await listReceipts(db, next, length)).map(withOwnBytes);
+      const read = () => (next === to ? followers.newest.read(next) : readMany());
       const rows = await readConnected(read, next, followers.waitsMs(), signal);
       signal.throwIfAborted();
       if (rows.length === 0) return;
-      // The driver's buffer is part of a larger one. Without a copy, the larger one would stay until a slow client has
-      // read.
-      for (const row of rows) row.canonical = Buffer.from(row.canonical);
       yield rows;
       next += rows.length;
     }
