@@ -1,10 +1,10 @@
 import type { SearchScope } from "../../store/tables/search-results.ts";
-import { sampleNewest } from "../../store/tables/search-results.ts";
+import { type Sample, sampleNewest } from "../../store/tables/search-results.ts";
 import type { Queryable } from "../board.ts";
 
 /**
- * How a search finds its results. Lists of common words are long in the index: they cost the engine much time and memory.
- * Where many items match, reading the newest items one by one soon fills a page.
+ * How a search finds its results. Lists of common words are long in the index: they cost the engine much time and memory,
+ * and they grow with the board. Where many items match, reading the newest items one by one soon fills a page, on any board.
  */
 export type SearchPlan =
   /** By the index: the results that hold these words, in the order of their ranks, or the newest first. */
@@ -18,6 +18,11 @@ const sampleSize = 1_000;
 const commonShare = 0.04;
 /** Items are read one by one if more than this share of them matches: a page of 25 is full after 1,250 of them. */
 const scannedShare = 0.02;
+/** The engine reads and ranks each item that matches: these in 30 ms, on an idle machine. */
+const maxRankedMatches = 5_000;
+/** A sample with fewer matches does not tell how many items a scan would read. */
+const minMatches = 3;
+const pageSize = 25;
 /** How many words are looked at. The index gets no others. */
 export const maxWords = 8;
 
@@ -36,11 +41,29 @@ export async function planSearch(
   const here = isRestricted ? await sampleNewest(db, scope, [], sampleSize) : all;
   if (isAbove(scannedShare, here.matches, here.items)) return { by: "scan" };
   const by = sort === "new" ? "newest" : "rank";
-  const rare = candidates.filter((_, index) => !isAbove(commonShare, all.holding[index] as number, all.items));
-  if (rare.length > 0) return { by, words: rare };
+  const isRare = (count: number) => !isAbove(commonShare, count, all.items);
+  const rare = candidates.filter((_, index) => isRare(all.holding[index] as number));
+  if (rare.length > 0) {
+    return isScanCheaper(by, all, here, all.holding.filter(isRare)) ? { by: "scan" } : { by, words: rare };
+  }
   if (here.items < sampleSize) return { by: "scan" };
   const lowest = all.holding.indexOf(Math.min(...all.holding));
   return { by, words: [candidates[lowest] as string] };
+}
+
+/**
+ * Whether a page by a scan of the place costs less than one by the index.
+ * @param all the sample of the whole board, which the index covers
+ * @param here the sample of the place that is searched
+ * @param holding how many items of `all` hold each word that the index would find
+ */
+function isScanCheaper(by: "rank" | "newest", all: Sample, here: Sample, holding: readonly number[]): boolean {
+  const isWhole = here.items < sampleSize;
+  if (!isWhole && here.matches < minMatches) return false;
+  const itemsForEach = all.newestId / all.items;
+  if (by === "rank") return all.matches * itemsForEach > maxRankedMatches;
+  const scanned = isWhole ? here.items : (pageSize * here.items) / here.matches;
+  return holding.reduce((sum, count) => sum + count, 0) * itemsForEach > scanned;
 }
 
 /** Of few items, no share is large: the index is small. */

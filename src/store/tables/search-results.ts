@@ -26,18 +26,29 @@ export interface Ranked {
 /** Statements have one of these numbers of needles, so that their number is small. */
 const needleCounts = [0, 2, 8, 32];
 
-/** Among the newest items: how many there are, how many match, and how many hold each of the words. */
+/** What the newest items of a place tell of all of them. */
+export interface Sample {
+  items: number;
+  /** How many of them match. */
+  matches: number;
+  /** How many of them hold each of the words. */
+  holding: number[];
+  /** The highest id; 0 if there is nothing. Ids count up from 1, so there are at most this many items. */
+  newestId: number;
+}
+
+/** Samples the newest items. @param words the words to count */
 export async function sampleNewest(
   db: Queryable,
   scope: SearchScope,
   words: readonly string[],
   limit: number,
-): Promise<{ items: number; matches: number; holding: number[] }> {
+): Promise<Sample> {
   const conditions = needlesOf(scope);
   const place = placeOf(scope);
   const counted = fill(words);
   const [row] = await db.rows<Record<string, number | string | null>>(
-    `SELECT COUNT(*) AS items, SUM(${conditions.sql}) AS matches
+    `SELECT COUNT(*) AS items, MAX(s.id) AS newest_id, SUM(${conditions.sql}) AS matches
        ${counted.map((_, index) => `, SUM(INSTR(s.tokens, ?) > 0) AS word_${index}`).join("")}
      FROM (SELECT id FROM search_${scope.type} FORCE INDEX (${place.index}) ${place.where} ORDER BY id DESC LIMIT ?) page
      STRAIGHT_JOIN search_${scope.type} s ON s.id = page.id`,
@@ -46,6 +57,7 @@ export async function sampleNewest(
   return {
     items: Number(row?.items),
     matches: Number(row?.matches),
+    newestId: Number(row?.newest_id),
     holding: words.map((_, index) => Number(row?.[`word_${index}`])),
   };
 }

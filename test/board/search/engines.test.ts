@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { SearchIndexer } from "../../../src/board/search/indexer.ts";
+import { planSearch } from "../../../src/board/search/plan.ts";
 import { parseQuery } from "../../../src/board/search/query.ts";
 import { search } from "../../../src/board/search/search.ts";
 import { tokensOf } from "../../../src/board/search/tokens.ts";
@@ -153,4 +154,37 @@ it("whatever is typed is data", async () => {
     expect([200, 400], `${JSON.stringify(q)} ${JSON.stringify(body)}`).toContain(status);
     if (status === 400) expect([body.error, body.field]).toEqual(["bad_input", "q"]);
   }
+});
+
+it("a large board reads the newest items one by one where the engine would have to rank too many", async () => {
+  const { pool } = service.db;
+  const rows = Array.from({ length: 1_500 }, (_, index) => [
+    index + 1,
+    1 + (index % 3 === 0 ? 1 : 0),
+    1,
+    0,
+    ` qmost ${index % 100 < 1 ? "qfew " : ""}${index % 100 < 2 ? "qsome " : ""}`,
+  ]);
+  await pool.query("INSERT INTO search_comments (id, community_id, author_id, text_version, tokens) VALUES ?", [rows]);
+  const plan = (sort: "relevance" | "new", words: string[], communityId?: number) =>
+    planSearch(
+      db.reader(never),
+      { type: "comments", communityId, authorId: undefined, required: words, excluded: [] },
+      sort,
+      words,
+    );
+  expect(await plan("relevance", ["qfew"])).toEqual({ by: "rank", words: ["qfew"] });
+  expect(await plan("new", ["qfew"])).toEqual({ by: "newest", words: ["qfew"] });
+
+  await pool.query("UPDATE search_comments SET id = id + 400000");
+  expect(await plan("relevance", ["qfew"])).toEqual({ by: "rank", words: ["qfew"] });
+  expect(await plan("new", ["qfew"])).toEqual({ by: "scan" });
+  expect(await plan("new", ["qabsent"])).toEqual({ by: "newest", words: ["qabsent"] });
+
+  await pool.query("UPDATE search_comments SET id = id + 600000");
+  expect(await plan("relevance", ["qfew"])).toEqual({ by: "scan" });
+  expect(await plan("relevance", ["qsome", "qabsent"])).toEqual({ by: "rank", words: ["qabsent", "qsome"] });
+  // A place of few items is read as a whole.
+  expect(await plan("relevance", ["qfew"], 2)).toEqual({ by: "scan" });
+  await pool.query("DELETE FROM search_comments");
 });
