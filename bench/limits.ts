@@ -7,7 +7,16 @@ import { measureAll } from "./measure.ts";
 import { watch } from "./memory.ts";
 import { choose, type Options } from "./options.ts";
 import { handWritten } from "./protocols.ts";
-import { describeMissed, describeSet, formatMachine, formatTable, type Report, spanSince } from "./report.ts";
+import {
+  describeMemory,
+  describeMissed,
+  describeSet,
+  formatMachine,
+  formatTable,
+  missedMemory,
+  type Report,
+  spanSince,
+} from "./report.ts";
 
 /** The minimum throughput of a read with limits, as a share of its throughput without limits. */
 const minShare = 0.9;
@@ -41,21 +50,25 @@ export async function benchLimits(
   // Reading the receipt that the first start sealed is the cheapest read.
   const cases = choose("case", [...createCases(options.population), receiptCase(1)], options.only);
   const measurements = await measureAll(cases, [withLimits], sides, { options, log, signal }, without);
+  const peak = sides.service.memory.peak();
   const report = {
     ...spanSince(started),
     machine,
     set: describeSet(options),
     measurements,
-    serviceResidentPeakMiB: sides.service.memory.peak(),
+    serviceResidentPeakMiB: peak,
     notes: [],
-    missed: measurements
-      .filter(({ kind, protocol, ratio }) => kind === "read" && protocol === withLimits.name && !(ratio >= minShare))
-      .map(({ case: name, ratio }) => `${name} reaches ${ratio.toFixed(2)} with limits, not ${minShare}`),
+    missed: [
+      ...measurements
+        .filter(({ kind, protocol, ratio }) => kind === "read" && protocol === withLimits.name && !(ratio >= minShare))
+        .map(({ case: name, ratio }) => `${name} reaches ${ratio.toFixed(2)} with limits, not ${minShare}`),
+      ...missedMemory(peak),
+    ],
   };
   return { report, text: format(report) };
 }
 
-function format({ machine, measurements, set, missed }: Report): string {
+function format({ machine, measurements, set, serviceResidentPeakMiB, missed }: Report): string {
   return [
     `medians of ${set.rounds} rounds of ${set.roundSeconds} s; ${set.concurrency} calls at once`,
     formatMachine(machine),
@@ -63,6 +76,7 @@ function format({ machine, measurements, set, missed }: Report): string {
     ...formatTable(measurements, "requests"),
     "",
     "ratio: throughput as a share of the same service's without limits, in the same round",
+    describeMemory(serviceResidentPeakMiB),
     describeMissed(missed),
   ].join("\n");
 }

@@ -9,11 +9,13 @@ import { choose, concurrency, type Options } from "./options.ts";
 import { discussedPost, type Population } from "./population.ts";
 import type { Request } from "./protocols.ts";
 import {
+  describeMemory,
   describeMissed,
   describeSet,
   formatMachine,
   formatTable,
   type Line,
+  missedMemory,
   type Report,
   spanSince,
 } from "./report.ts";
@@ -58,14 +60,15 @@ export async function benchPages(
   const missed = lines
     .filter((line) => line.case === "home" && (line.ratio ?? 1) < minRatio)
     .map((line) => `the home page reaches ${line.ratio?.toFixed(2)} of the feed's throughput, not ${minRatio}`);
+  const peak = memory.peak();
   const report: PagesReport = {
     ...spanSince(started),
     machine,
     set: describeSet(options),
     lines,
-    missed,
+    missed: [...missed, ...missedMemory(peak)],
   };
-  return { report, text: formatPagesReport(report, memory.peak()) };
+  return { report, text: formatPagesReport(report, peak) };
 }
 
 function pageCases({ posts, ...population }: Population): PageCase[] {
@@ -116,7 +119,7 @@ function formatPagesReport({ machine, set, lines, missed }: PagesReport, residen
     ...formatTable(lines, "requests"),
     "",
     "ratio: throughput as a share of the API's with the same content, in the same round",
-    `the service's resident memory: ${residentMiB?.toFixed(0) ?? "unknown"} MiB at most, start included`,
+    describeMemory(residentMiB),
     describeMissed(missed),
   ].join("\n");
 }

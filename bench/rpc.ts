@@ -7,7 +7,16 @@ import { measureAll } from "./measure.ts";
 import { watch } from "./memory.ts";
 import { concurrency, type Options } from "./options.ts";
 import { protocols } from "./protocols.ts";
-import { describeMachine, describeMissed, formatMachine, formatTable, type Report, spanSince } from "./report.ts";
+import {
+  describeMachine,
+  describeMemory,
+  describeMissed,
+  formatMachine,
+  formatTable,
+  missedMemory,
+  type Report,
+  spanSince,
+} from "./report.ts";
 
 /** The minimum throughput of the service's transport, as a share of the gRPC project's server. */
 const minShare = 0.8;
@@ -39,6 +48,7 @@ export async function benchRpc(
   const start = (program: string, settings = {}) => watch(startProgram(program, options, signal, settings), cleanUp);
   const baseline = await start("rpc/grpc-js.ts");
   const measurements = [];
+  let peak: number | undefined;
   for (const [name, settings] of [
     ["service", {}],
     ["connect alone", { BENCH_CONNECT_ALONE: "1" }],
@@ -47,6 +57,7 @@ export async function benchRpc(
     const protocol = { ...grpc, name };
     const all = await measureAll([health], [protocol], { baseline, service }, { options, log, signal }, reference);
     measurements.push(...(measurements.length === 0 ? all : all.slice(1)));
+    if (name === "service") peak = service.memory.peak();
   }
   const ratio = measurements.find(({ protocol }) => protocol === "service")?.ratio as number;
   const report: RpcReport = {
@@ -54,15 +65,17 @@ export async function benchRpc(
     machine,
     set: { concurrency, rounds: options.rounds, roundSeconds: options.seconds },
     measurements,
-    serviceResidentPeakMiB: undefined,
+    serviceResidentPeakMiB: peak,
     notes: [],
-    missed:
-      ratio >= minShare ? [] : [`gRPC without a database reaches ${ratio.toFixed(2)} of grpc-js, not ${minShare}`],
+    missed: [
+      ...(ratio >= minShare ? [] : [`gRPC without a database reaches ${ratio.toFixed(2)} of grpc-js, not ${minShare}`]),
+      ...missedMemory(peak),
+    ],
   };
   return { report, text: format(report) };
 }
 
-function format({ machine, measurements, set, missed }: RpcReport): string {
+function format({ machine, measurements, set, serviceResidentPeakMiB, missed }: RpcReport): string {
   return [
     `medians of ${set.rounds} rounds of ${set.roundSeconds} s; ${set.concurrency} calls at once`,
     formatMachine(machine),
@@ -70,6 +83,7 @@ function format({ machine, measurements, set, missed }: RpcReport): string {
     ...formatTable(measurements, "calls"),
     "",
     "ratio: share of the throughput of @grpc/grpc-js with the messages of the same library, in the same round",
+    describeMemory(serviceResidentPeakMiB),
     describeMissed(missed),
   ].join("\n");
 }

@@ -8,12 +8,13 @@ import { choose, concurrency, type Options } from "../options.ts";
 import { protocols } from "../protocols.ts";
 import {
   describeMachine,
+  describeMemory,
   describeMissed,
   findMissed,
   formatMachine,
   formatTable,
   type Line,
-  maxResidentMiB,
+  missedMemory,
   type Report,
   spanSince,
 } from "../report.ts";
@@ -80,10 +81,7 @@ export async function benchLedger(
   }
 
   const peak = sides.service.memory.peak();
-  const missed = outcomes.flatMap((outcome) => outcome.missed);
-  if (peak !== undefined && peak >= maxResidentMiB) {
-    missed.push(`the service's resident memory reached ${peak.toFixed(0)} MiB, not under ${maxResidentMiB}`);
-  }
+  const missed = [...outcomes.flatMap((outcome) => outcome.missed), ...missedMemory(peak)];
   const report: LedgerReport = {
     ...spanSince(started),
     machine,
@@ -113,7 +111,7 @@ function formatLedgerReport(report: LedgerReport): string {
     "ratio: verify: share of the speed of a simple loop that reads and hashes the same rows; receipt: share of the hand-written",
     "route's; stream-slow, beside slow followers: share of the same reader's speed alone",
     "a minimal client in the bench's process reads the streams and counts messages: the numbers include its cost",
-    `the service's resident memory: ${serviceResidentPeakMiB?.toFixed(0) ?? "unknown"} MiB at most, start included`,
+    describeMemory(serviceResidentPeakMiB),
     ...notes,
     describeMissed(missed),
   ].join("\n");

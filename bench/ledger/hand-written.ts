@@ -16,7 +16,10 @@ const site = BASELINE_SITE_URL as string;
 const pool = openPool(BASELINE_DATABASE_URL as string, Number(BASELINE_CONNECTIONS));
 const app = fastify();
 
-const one = "SELECT seq, hash, prev_hash, canonical FROM receipts WHERE seq = ?";
+// The service also reads the newest receipt that was served, so that it notices a chain that was replaced.
+const one = `SELECT seq, hash, prev_hash, canonical, (SELECT hash FROM receipts WHERE seq = ?) AS other_hash
+  FROM receipts WHERE seq = ?`;
+const [head] = await execute<{ seq: number }[]>(pool, "SELECT seq FROM ledger_head", []);
 const many = "SELECT seq, hash, prev_hash, canonical FROM receipts WHERE seq >= ? ORDER BY seq LIMIT ?";
 const seqParam = { type: "object", required: ["seq"], properties: { seq: { type: "integer", minimum: 1 } } };
 const portionQuery = {
@@ -27,7 +30,7 @@ const portionQuery = {
 
 app.get("/api/v1/house/receipts/:seq", { schema: { params: seqParam } }, async (request, reply) => {
   const { seq } = request.params as { seq: number };
-  const [row] = await execute<Receipt[]>(pool, one, [seq]);
+  const [row] = await execute<Receipt[]>(pool, one, [head?.seq ?? 1, seq]);
   if (row === undefined) return reply.code(404).send({ ok: false, error: "not_found" });
   const text = row.canonical.toString("utf8");
   const document = JSON.parse(text);

@@ -10,6 +10,7 @@ import { runLoad } from "../load.ts";
 import { MemoryWatch } from "../memory.ts";
 import { concurrency, type Options } from "../options.ts";
 import { protocols } from "../protocols.ts";
+import { missedMemory } from "../report.ts";
 import { openServer, recreate } from "../seed-database.ts";
 import type { Outcome } from "./verification.ts";
 
@@ -41,7 +42,7 @@ export async function measureSealing(address: DatabaseConfig, options: Options, 
   return {
     lines,
     notes: [`seal: the chain of ${sealed.receipts} receipts verifies; ${sealed.durability}`],
-    missed: [],
+    missed: missedMemory(memory.peak()),
   };
 }
 
