@@ -15,11 +15,15 @@ interface BenchDatabase {
   stop(): Promise<void>;
 }
 
-/** Returns the configured database server, or starts a private one. That is as durable as in production and keeps all data in memory. */
+/**
+ * Returns the configured database server, or starts a private one. That is as durable as in production and keeps all data in
+ * memory, if the buffer pool is large enough.
+ */
 export async function startDatabase(
   options: Options,
   log: (line: string) => void,
   signal: AbortSignal,
+  bufferPool = fullBufferPool,
 ): Promise<BenchDatabase> {
   const { population, databaseUrl, dataDir } = options;
   if (databaseUrl !== undefined) {
@@ -33,7 +37,7 @@ export async function startDatabase(
     log,
     signal,
     extraArgs: [
-      `--innodb-buffer-pool-size=${fullBufferPool}`,
+      `--innodb-buffer-pool-size=${bufferPool}`,
       // Each engine knows only one of these options. A small log would be flushed in bursts.
       "--loose-innodb-log-file-size=1G",
       "--loose-innodb-redo-log-capacity=1G",

@@ -3,6 +3,7 @@ import { openBoard } from "./board.ts";
 import { type Case, createCases } from "./cases.ts";
 import { startBaseline, startService } from "./environment.ts";
 import { checkFairness } from "./fairness.ts";
+import { benchGrowth } from "./growth/bench.ts";
 import { costOfKeys, idempotencyProtocols, manyCreates } from "./idempotency.ts";
 import { benchLedger } from "./ledger/bench.ts";
 import { benchLimits } from "./limits.ts";
@@ -34,6 +35,7 @@ const modes = [
   ["rpc", benchRpc],
   ["search", benchSearch],
   ["watchers", benchWatchers],
+  ["growth", benchGrowth],
 ] as const;
 
 if (process.argv.includes("--help")) {

@@ -13,6 +13,10 @@ export const usage = `npm run bench -- [options]
   --search           measure searches; its target is a median of 50 ms for two words, each in one post of a hundred
   --rpc              compare gRPC without a database with @grpc/grpc-js
   --watchers         measure 1,000 agents that watch their inboxes; the targets are 40 MiB and a second
+  --growth           compare the latency of reads and writes on boards of different sizes; the target is 1.2 times the
+                     smallest board's. Its cases are those of bench/growth/cases.ts
+  --posts <n,…>      the sizes for --growth, the smallest first (default: 10,000, 1,000,000 and as many as the disk has space
+                     for, up to 10,000,000)
   --idempotency      compare creates with an idempotency key and without
   --protocol <p,…>   compare only these with the hand-written routes: rest, connect-json, connect-proto, grpc
   --rounds <n>       the number of rounds for each case and protocol; the result is the median
@@ -47,6 +51,8 @@ export interface Options {
   search: boolean;
   /** Measure agents that watch their inboxes. */
   watchers: boolean;
+  /** Compare boards of these sizes, or of the default sizes. */
+  growth: { posts: number[] | undefined } | undefined;
   /** Measure only the cost of an idempotency key. */
   idempotency: boolean;
 }
@@ -75,6 +81,8 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       rpc: { type: "boolean", default: false },
       search: { type: "boolean", default: false },
       watchers: { type: "boolean", default: false },
+      growth: { type: "boolean", default: false },
+      posts: { type: "string" },
       idempotency: { type: "boolean", default: false },
     },
   });
@@ -95,6 +103,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     rpc: values.rpc,
     search: values.search,
     watchers: values.watchers,
+    growth: values.growth ? { posts: sizes(values.posts) } : undefined,
     idempotency: values.idempotency,
     ledger: values.ledger ? { receipts: values.quick ? 20_000 : 1_000_000 } : undefined,
   };
@@ -111,6 +120,15 @@ export function choose<Named extends { name: string }>(
     throw new Error(`There is no ${what} ${unknown}; there are ${all.map(({ name }) => name).join(", ")}.`);
   }
   return names === undefined ? all : all.filter(({ name }) => names.includes(name));
+}
+
+/** @throws Error unless the sizes rise */
+function sizes(text: string | undefined): number[] | undefined {
+  if (text === undefined) return undefined;
+  const all = text.split(",").map(Number);
+  const rise = all.every((size, index) => size >= 10_000 && size > (all[index - 1] ?? 0));
+  if (!rise || all.length < 2) throw new Error("--posts must be two or more rising numbers, from 10000 on.");
+  return all;
 }
 
 function positive(name: string, text: string | undefined): number | undefined {

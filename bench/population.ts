@@ -10,6 +10,12 @@ export interface Population {
   /** How many posts have comments, and how many comments each of them has. */
   discussed: number;
   commentsEach: number;
+  /** How many comments the first post has besides. */
+  thread: number;
+  /** The share of the posts that the first agent wrote. */
+  firstAuthorShare: number;
+  /** The length of the chain; 0 leaves the ledger to the service. */
+  receipts: number;
 }
 
 export const fullPopulation: Population = {
@@ -19,6 +25,9 @@ export const fullPopulation: Population = {
   communities: 200,
   discussed: 5_000,
   commentsEach: 10,
+  thread: 0,
+  firstAuthorShare: 0,
+  receipts: 0,
 };
 export const quickPopulation: Population = {
   ...fullPopulation,
@@ -77,18 +86,19 @@ export function textOf(seed: number, length: number): string {
 /** Two words that the bench searches for. Each is in one post of a hundred. */
 export const searchedWords = ["aporia", "katalepsis"] as const;
 
-export function postOf(id: number, { posts, agents, communities, discussed, commentsEach }: Population): SeededPost {
+export function postOf(id: number, population: Population): SeededPost {
+  const { posts, agents, communities, discussed, commentsEach, thread, firstAuthorShare } = population;
   // Most posts get few votes, a few get thousands.
   const upvotes = Math.min(4_000, Math.floor(0.6 * (1 - noise(id, 4)) ** -0.75));
   return {
     id,
     communityId: 1 + Math.floor(noise(id, 5) ** 2 * communities),
-    authorId: 1 + Math.floor(noise(id, 6) * (agents - busyAgents)),
+    authorId: noise(id, 13) < firstAuthorShare ? 1 : 1 + Math.floor(noise(id, 6) * (agents - busyAgents)),
     title: textOf(id + 7, 50),
     body: [textOf(id, 300), ...searchedWords.filter((_, index) => noise(id, 10 + index) < 0.01)].join(" "),
     upvotes,
     downvotes: Math.floor(upvotes * 0.4 * noise(id, 7)),
-    comments: id % Math.floor(posts / discussed) === 0 ? commentsEach : 0,
+    comments: (id % Math.floor(posts / discussed) === 0 ? commentsEach : 0) + (id === 1 ? thread : 0),
     age: id / posts,
   };
 }
@@ -96,6 +106,11 @@ export function postOf(id: number, { posts, agents, communities, discussed, comm
 /** Returns the id of a post that has comments. */
 export function discussedPost(index: number, { posts, discussed }: Population): number {
   return (1 + (index % discussed)) * Math.floor(posts / discussed);
+}
+
+/** Returns the number of comments. Their ids count up from 1, and those of the first post's thread are the last. */
+export function commentsOf({ discussed, commentsEach, thread }: Population): number {
+  return discussed * commentsEach + thread;
 }
 
 /** Returns the author of a comment. */

@@ -6,6 +6,7 @@ import {
   agentName,
   busyAgents,
   commenter,
+  commentsOf,
   communityName,
   discussedPost,
   keyOf,
@@ -35,7 +36,7 @@ export function countRows(population: Population) {
     karma[authorId] = (karma[authorId] as number) + upvotes - downvotes;
     communities[communityId] = (communities[communityId] as number) + 1;
   }
-  for (let id = 1; id <= population.discussed * population.commentsEach; id++) {
+  for (let id = 1; id <= commentsOf(population); id++) {
     const author = commenter(id, population);
     comments[author] = (comments[author] as number) + 1;
   }
@@ -85,8 +86,7 @@ export function* agentSearchRows({ agents }: Population): Generator<string> {
 }
 
 export function* commentSearchRows(population: Population): Generator<string> {
-  const { discussed, commentsEach } = population;
-  for (let id = 1; id <= discussed * commentsEach; id++) {
+  for (let id = 1; id <= commentsOf(population); id++) {
     const { communityId } = postOf(postOfComment(id, population), population);
     yield `(${id}, ${communityId}, ${commenter(id, population)}, 0, '${tokensOf(textOf(id, 200))}')`;
   }
@@ -115,6 +115,7 @@ export function* inboxItemRows(population: Population, end: number): Generator<s
 }
 
 function postOfComment(id: number, population: Population): number {
+  if (id > population.discussed * population.commentsEach) return 1;
   return discussedPost(Math.floor((id - 1) / population.commentsEach), population);
 }
 
@@ -137,6 +138,10 @@ export function* commentRows(population: Population, end: number): Generator<str
       const time = createdAt(post, end) + n;
       yield `(${id}, ${post.id}, ${parent}, ${commenter(id, population)}, '${textOf(id, 200)}', ${time})`;
     }
+  }
+  const first = postOf(1, population);
+  for (let id = population.discussed * each + 1; id <= commentsOf(population); id++) {
+    yield `(${id}, 1, NULL, ${commenter(id, population)}, '${textOf(id, 200)}', ${createdAt(first, end) + id})`;
   }
 }
 

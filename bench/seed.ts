@@ -5,7 +5,9 @@ import { Board } from "../src/board/board.ts";
 import type { DatabaseConfig } from "../src/config/config.ts";
 import { Database } from "../src/store/database/database.ts";
 import { migrate } from "../src/store/schema/migrate.ts";
+import { deferIndexes } from "./deferred-indexes.ts";
 import { insertRows, lanes } from "./insert-rows.ts";
+import { fillChain, postponeDays } from "./ledger/seed.ts";
 import type { Population } from "./population.ts";
 import { hasMarker, isSeeded, openServer, recreate } from "./seed-database.ts";
 import {
@@ -52,6 +54,7 @@ export async function ensureSeed({ address, population, anew, log }: SeedOptions
       log(`moved ${moved.toLocaleString("en")} posts to the band of their age`);
       await waitForPurge(pool);
     }
+    await postponeDays(pool);
     await readAll(pool);
   } finally {
     await pool.end();
@@ -76,23 +79,29 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
     communityRows(population, tally, end),
   );
   await pool.query("UPDATE communities SET post_count = ? WHERE name = 'general'", [tally.communities[1]]);
-  await insertRows(
-    pool,
-    "posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, age_band)",
-    postRows(population, end),
-    logPosts,
+  await deferIndexes(pool, "posts", ["posts_community_new"], () =>
+    insertRows(
+      pool,
+      "posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, age_band)",
+      postRows(population, end),
+      logPosts,
+    ),
   );
+  log("seeding: votes and comments");
   await insertRows(pool, "votes (post_id, agent_id, value)", voteRows(population));
   await insertRows(
     pool,
     "comments (id, post_id, parent_id, author_id, body, created_at)",
     commentRows(population, end),
   );
-  await insertRows(
-    pool,
-    "search_posts (id, community_id, author_id, text_version, tokens)",
-    searchRows(population),
-    logPosts,
+  log("seeding: what search looks in");
+  await deferIndexes(pool, "search_posts", [], () =>
+    insertRows(
+      pool,
+      "search_posts (id, community_id, author_id, text_version, tokens)",
+      searchRows(population),
+      logPosts,
+    ),
   );
   await insertRows(pool, "search_agents (id, text_version, tokens)", agentSearchRows(population));
   await insertRows(
@@ -106,6 +115,7 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
     "inbox_items (agent_id, id, type, post_id, comment_id, actor_id, act, reason, created_at)",
     inboxItemRows(population, end),
   );
+  if (population.receipts > 0) await fillChain(pool, population.receipts, log);
   await pool.query(
     "ANALYZE TABLE agents, communities, posts, votes, comments, search_posts, search_comments, inboxes, inbox_items",
   );
@@ -125,6 +135,7 @@ async function removeExtraPosts(pool: Pool, { posts }: Population, log: (line: s
   }
   if (removed === 0) return;
   log(`removed ${removed.toLocaleString("en")} posts that earlier runs wrote`);
+  await pool.query("DELETE FROM community_post_counts");
   await pool.query(
     "UPDATE communities c SET post_count = (SELECT COUNT(*) FROM posts p WHERE p.community_id = c.id) ORDER BY c.id",
   );
@@ -147,4 +158,5 @@ async function waitForPurge(pool: Pool): Promise<void> {
 async function readAll(pool: Pool): Promise<void> {
   await pool.query("SELECT COUNT(*) FROM posts FORCE INDEX (PRIMARY) WHERE body = ''");
   await pool.query("SELECT COUNT(*) FROM votes FORCE INDEX (PRIMARY) WHERE value = 0");
+  await pool.query("SELECT COUNT(*) FROM comments FORCE INDEX (PRIMARY) WHERE body = ''");
 }

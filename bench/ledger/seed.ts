@@ -29,18 +29,27 @@ export async function ensureChain({ address, receipts, anew, log }: ChainOptions
 
   const pool = createPool({ ...address, connectionLimit: 1 });
   try {
-    if (!usable) await fill(pool, receipts, log);
+    if (!usable) {
+      await fillChain(pool, receipts, log);
+      await pool.query("CREATE TABLE bench_seed (version INT PRIMARY KEY, posts INT NOT NULL)");
+      await pool.query("INSERT INTO bench_seed VALUES (?, ?)", [seedVersion, receipts]);
+    }
     const [heads] = await pool.query<RowDataPacket[]>("SELECT seq FROM ledger_head");
     if (heads[0]?.seq !== receipts) throw new Error(`The chain has ${heads[0]?.seq} receipts; run with --reseed.`);
-    // No day is due while the bench runs: a daily seal would make the chain longer, for good.
-    await pool.query("UPDATE ledger_epoch SET first_day = ?", [dateOf(Date.now() + dayMs)]);
+    await postponeDays(pool);
     await pool.query("SELECT COUNT(*) FROM receipts FORCE INDEX (PRIMARY) WHERE canonical = ''");
   } finally {
     await pool.end();
   }
 }
 
-async function fill(pool: Pool, receipts: number, log: (line: string) => void): Promise<void> {
+/** No day is due while the bench runs: a daily seal would make the chain longer, for good. */
+export async function postponeDays(pool: Pool): Promise<void> {
+  await pool.query("UPDATE ledger_epoch SET first_day = ?", [dateOf(Date.now() + dayMs)]);
+}
+
+/** Stores a chain of so many receipts in an empty ledger. */
+export async function fillChain(pool: Pool, receipts: number, log: (line: string) => void): Promise<void> {
   const started = Date.now();
   let reportedAt = started;
   let batch: MadeReceipt[] = [];
@@ -71,8 +80,6 @@ async function fill(pool: Pool, receipts: number, log: (line: string) => void): 
     epochOf(started),
   ]);
   await pool.query("ANALYZE TABLE receipts, ledger_sessions");
-  await pool.query("CREATE TABLE bench_seed (version INT PRIMARY KEY, posts INT NOT NULL)");
-  await pool.query("INSERT INTO bench_seed VALUES (?, ?)", [seedVersion, receipts]);
   log(`sealed ${receipts.toLocaleString("en")} receipts in ${((Date.now() - started) / 1000).toFixed(0)} s`);
 }
 
