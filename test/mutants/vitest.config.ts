@@ -6,8 +6,12 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL("../..", import.meta.url)),
     include: process.env.MUTANTS_TESTS?.split(" ") ?? [],
-    // It compares FORMAT.md with the text of the source, which Stryker changes.
-    exclude: ["test/receipt/format.test.ts"],
+    exclude: [
+      // It compares FORMAT.md with the text of the source, which Stryker changes.
+      "test/receipt/format.test.ts",
+      // Its documents of millions of levels take seconds for each mutant, and notice none that the other tests do not.
+      "test/receipt/depth.test.ts",
+    ],
     setupFiles: ["test/mutants/setup.ts"],
     testTimeout: 60_000,
   },

@@ -208,10 +208,4 @@ describe("verifyNext", () => {
     parse.mockRestore();
     expect(verdict).toMatchObject({ ok: false, finding: { seq: 2, fault: "not_canonical" } });
   });
-
-  it("returns a finding for a document with millions of levels", () => {
-    const text = `${'{"a":'.repeat(2_000_000)}1${"}".repeat(2_000_000)}`;
-    const verdict = verifyNext(first, { bytes: Buffer.from(text), computedHash: second.hash });
-    expect(verdict).toMatchObject({ ok: false, finding: { seq: 2, fault: "not_canonical" } });
-  });
 });
