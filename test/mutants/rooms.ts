@@ -51,6 +51,15 @@ export const rooms: Readonly<Record<string, Room>> = {
   markdown: { mutate: ["src/markdown/*.ts"], tests: ["test/markdown/*.test.ts"] },
 };
 
+/** Whether a file is one of the places. @param file such as src/receipt/parse.ts */
+export function isChosen(file: string, places: readonly string[]): boolean {
+  if (places.length === 0) return true;
+  return places.some((place) => {
+    const path = `src/${place.split(":")[0]}`;
+    return file === `${path}.ts` || file.startsWith(`${path}/`);
+  });
+}
+
 /** Nothing but words and numbers. test/docs and test/config compare them with what is promised. */
 const tables = ["!src/contract/error-texts.ts", "!src/contract/registration.ts", "!src/rate-limits/stream-limits.ts"];
 

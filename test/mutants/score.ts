@@ -13,6 +13,7 @@ export interface Report {
       source: string;
       mutants: {
         status: string;
+        statusReason?: string;
         replacement: string;
         location: { start: Position; end: Position };
       }[];
@@ -41,19 +42,22 @@ interface Survivor {
 
 /**
  * Scores a report by folder, without the equivalents.
- * @returns `stale`: the equivalents of mutated files that did not survive
+ * @returns `timeouts`: the mutants that a time limit has ended, which counts as killed; those whose loops Stryker has counted
+ * are not among them. `stale`: the equivalents of mutated files that did not survive
  */
 export function judge({ files }: Report, equivalents: Equivalents) {
   const rooms: Record<string, Room> = {};
   const survivors: Survivor[] = [];
+  const timeouts: Survivor[] = [];
   const stale: { file: string; mutant: string }[] = [];
   for (const [file, { source, mutants }] of Object.entries(files)) {
     rooms[dirname(file)] ??= { killed: 0, equivalent: 0, survived: 0, percent: 100 };
     const room = rooms[dirname(file)] as Room;
     const listed = new Set(equivalents[file]?.flatMap(({ mutants }) => mutants));
     const seen = new Set<string>();
-    for (const { status, replacement, location } of mutants) {
+    for (const { status, statusReason, replacement, location } of mutants) {
       const mutant = changedLine(source, location, replacement);
+      if (status === "Timeout" && !statusReason) timeouts.push({ file, line: location.start.line, mutant, status });
       if (status === "Killed" || status === "Timeout" || status === "RuntimeError") room.killed++;
       else if (status === "Survived" || status === "NoCoverage") {
         if (listed.has(mutant)) {
@@ -71,7 +75,7 @@ export function judge({ files }: Report, equivalents: Equivalents) {
     const { killed, survived } = room;
     if (killed + survived > 0) room.percent = Math.floor((1000 * killed) / (killed + survived)) / 10;
   }
-  return { rooms, survivors, stale };
+  return { rooms, survivors, timeouts, stale };
 }
 
 /** The lines that a mutant changes, joined, with single spaces. */

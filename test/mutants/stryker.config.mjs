@@ -12,7 +12,8 @@ export default {
   coverageAnalysis: "perTest",
   concurrency: 2,
   // On a busy machine, a mutant that only costs time must not look like an endless loop.
-  timeoutMS: 10_000,
+  timeoutMS: 30_000,
+  timeoutFactor: 4,
   tempDirName: "node_modules/.cache/stryker",
   reporters: ["progress-append-only", "json"],
   jsonReporter: { fileName: "node_modules/.cache/mutants.json" },
