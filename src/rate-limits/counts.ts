@@ -1,21 +1,22 @@
-/** How many streams each holder has open. A holder without streams takes no memory. */
+/** How many streams each holder has open. A holder without streams takes no memory, and undefined holds none. */
 export class Counts<Holder> {
-  readonly #counts = new Map<Holder, number>();
+  readonly #counts = new Map<Holder | undefined, number>();
 
   /** How many holders have streams. */
   get size(): number {
     return this.#counts.size;
   }
 
-  of(holder: Holder): number {
+  of(holder: Holder | undefined): number {
     return this.#counts.get(holder) ?? 0;
   }
 
-  add(holder: Holder): void {
+  add(holder: Holder | undefined): void {
+    if (holder === undefined) return;
     this.#counts.set(holder, this.of(holder) + 1);
   }
 
-  remove(holder: Holder): void {
+  remove(holder: Holder | undefined): void {
     const count = this.of(holder) - 1;
     if (count > 0) this.#counts.set(holder, count);
     else this.#counts.delete(holder);

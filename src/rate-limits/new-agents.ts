@@ -17,7 +17,7 @@ export const newAgentLimitNames: readonly LimitName[] = limitNames.filter(
   (name) => limitTexts[name].per === "agent" && limitTexts[name].replicas === "all together",
 );
 
-/** The quotas of new agents. Where there is none, the ordinary one applies alone. */
+/** The quotas of new agents. If a limit has none, only the ordinary quota applies. */
 export type NewAgentQuotas = Partial<Record<LimitName, Quota>>;
 export type NewAgentPolicies = Partial<Record<LimitName, Policy>>;
 

@@ -4,13 +4,13 @@ import type { StreamLimits } from "./stream-limits.ts";
 /** The limit that has no room for another stream. */
 export type FullLimit = "perAgent" | "perAddress" | "total";
 
-/** Counts open streams against the limits of an agent, of an address and of the service. */
+/** Counts open streams against the limits of an agent, of an address and of the service. Each limit is at least 1. */
 export interface StreamSlots {
   /**
    * Takes a slot for a stream, unless a limit has no room for it.
-   * @param agent the agent that the stream counts for; undefined where it counts for none
+   * @param agent the agent that the stream counts for; undefined if it counts for none
    * @param address the same for an address
-   * @returns the limit that has no room; undefined where the slot is taken, and `release` must follow
+   * @returns the limit that has no room; undefined if the slot is taken, and `release` must follow
    */
   take(agent: number | undefined, address: string | undefined): FullLimit | undefined;
   /** Gives back a slot that was taken for these. */
@@ -30,18 +30,18 @@ export class LocalStreamSlots implements StreamSlots {
 
   take(agent: number | undefined, address: string | undefined): FullLimit | undefined {
     const { total, perAddress, perAgent } = this.#limits;
-    if (agent !== undefined && this.#byAgent.of(agent) >= perAgent) return "perAgent";
-    if (address !== undefined && this.#byAddress.of(address) >= perAddress) return "perAddress";
+    if (this.#byAgent.of(agent) >= perAgent) return "perAgent";
+    if (this.#byAddress.of(address) >= perAddress) return "perAddress";
     if (this.#total >= total) return "total";
     this.#total += 1;
-    if (agent !== undefined) this.#byAgent.add(agent);
-    if (address !== undefined) this.#byAddress.add(address);
+    this.#byAgent.add(agent);
+    this.#byAddress.add(address);
     return undefined;
   }
 
   release(agent: number | undefined, address: string | undefined): void {
     this.#total -= 1;
-    if (agent !== undefined) this.#byAgent.remove(agent);
-    if (address !== undefined) this.#byAddress.remove(address);
+    this.#byAgent.remove(agent);
+    this.#byAddress.remove(address);
   }
 }

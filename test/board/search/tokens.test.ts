@@ -113,6 +113,11 @@ describe("tokensOf", () => {
   });
 
   const countOf = (tokens: string) => tokens.split(" ").length - 2;
+  it("cuts a text that becomes too long", () => {
+    expect(normalize("\uFDFA".repeat(1_800)).length).toBe(32_400);
+    expect(normalize("\uFDFA".repeat(2_000)).length).toBe(32_768);
+  });
+
   it("cuts a text with too many tokens", () => {
     const words = Array.from({ length: 5_000 }, (_, index) => index.toString(36));
     expect(tokensOf(words.join(" "))).toBe(tokensOf(words.slice(0, 2_000).join(" ")));
