@@ -29,7 +29,7 @@ export interface Caller {
   resident: number | null;
   /** In milliseconds since 1970 (UTC). */
   createdAt: number;
-  /** The API key that it came with. What is made of it may be stored, it itself never; and neither is logged. */
+  /** The API key of the request. Only its hash may be stored. Neither is logged. */
   apiKey: string;
 }
 
@@ -72,8 +72,8 @@ export interface Holder {
 }
 
 /**
- * Whose API keys these are, by `hashApiKey` of each; undefined for a key that nobody has.
- * @param keyHashes 1 to `maxKeysAtOnce` of them, no two alike
+ * Finds the agents that hold API keys, by the `hashApiKey` of each key; undefined for a key that nobody has.
+ * @param keyHashes 1 to `maxKeysAtOnce` different hashes
  */
 export async function findHolders(
   db: Queryable,

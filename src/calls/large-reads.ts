@@ -8,11 +8,11 @@ import type { ServiceTable } from "./service-table.ts";
 
 /**
  * How many reads of lists run at a time, as long as their replies are small. The rows and the reply of a complete feed take
- * up to 15 MB meanwhile, and the event loop is blocked while each is read and encoded: after a large reply one read runs at
- * a time, and one more with each small reply since.
+ * up to 15 MB, and reading and encoding each blocks the event loop. So after a large reply only one read runs at a time, and
+ * one more after each small reply.
  */
 const maxRunning = 8;
-/** A reply with so much text is large, in UTF-16 code units. */
+/** From this length of its texts on, a reply is large, in UTF-16 code units. */
 const largeLength = 256 * 1024;
 /** How many such reads may wait. */
 const maxWaiting = 5_000;

@@ -22,17 +22,17 @@ interface Waiter<T> extends Deferred<T> {
 }
 
 /**
- * Lets identical reads that wait share one read, exactly: a caller that comes while a read runs waits for the next one, which
- * begins after the caller came. So nobody gets a state that is older than the moment of asking, and nothing is ever kept.
- * A caller that finds no read running makes its own at once.
+ * Lets identical reads share one read of the database. A caller that comes while a read is running waits for the next one.
+ * So nobody gets a state that is older than their request, and nothing is cached. A caller that finds no read running makes
+ * its own at once.
  */
 export class SharedReads<T> {
-  /** The newest read that runs, by what is read, with the callers that wait for the one after it. */
+  /** The newest running read of each key, with the callers that wait for the next one. */
   readonly #running = new Map<string, Batch<T>>();
   readonly #turns = new TurnScheduler(callersPerTurn);
 
   /**
-   * @param key says what is read
+   * @param key the same for identical reads
    * @throws what the read fails with, the same for all who share it; the signal's reason
    */
   get(key: string, read: SharedRead<T>): Promise<T> {

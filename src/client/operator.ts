@@ -29,7 +29,7 @@ export interface OperatorClient extends Client<typeof LedgerOperatorService> {
 /**
  * Creates an operator's client of the Stoa at a root address. Calls throw StoaError, like those of `createStoaClient`.
  * A session is sealed once, however often its call is repeated. `sealDaily` is not repeated; it fails with `exists` for
- * a day that is already sealed. Acts of moderation are repeated: what is already so stays so.
+ * a day that is already sealed. Acts of moderation are repeated: a repeat changes nothing.
  * @throws TypeError for a bad address
  */
 export function createOperatorClient(

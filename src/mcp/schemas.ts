@@ -52,7 +52,7 @@ export function outputSchemaOf(desc: DescMessage): Schema {
   return shorten(resolve(components.reply(desc), components));
 }
 
-/** Replaces references by what they refer to. A schema within itself accepts anything. */
+/** Replaces references by the schemas that they name. A schema that contains itself accepts anything there. */
 function resolve(schema: Schema, components: Components, above: readonly string[] = []): Schema {
   const { $ref, ...rest } = schema;
   if (typeof $ref === "string") {

@@ -52,7 +52,7 @@ export function createAgentService(
         made = { id: agent.id, apiKey };
         return create(RegisterAgentResponseSchema, { agent: mapper.agent(agent), apiKey, important });
       });
-      // Of a replay the agent is not known here.
+      // A replay does not tell the agent.
       if (made?.apiKey === reply.apiKey) keys.issued(made.apiKey, made.id);
       return reply;
     },

@@ -29,10 +29,10 @@ export interface ShownKey {
 /**
  * The API keys that this process has seen.
  *
- * A key that it has not seen may be the first use of a good one, so it is looked up whatever else its address has sent: an
- * attacker behind the same address must not lock an agent out. What keeps an attacker from loading the database is that
- * unknown keys are looked up together (see `Batch`): four statements at most run at a time, each for up to 64 keys, which is
- * more keys than the process can receive meanwhile. Good keys and repeated wrong ones cost no look-up at all.
+ * An unknown key may be the first use of a good one. It is looked up even if its address has sent many wrong keys: an
+ * attacker behind the same address must not lock an agent out. An attacker cannot load the database either, because unknown
+ * keys are looked up together (see `Batch`): at most four statements run at a time, each for up to 64 keys, and the process
+ * cannot receive keys faster. Good keys and repeated wrong ones cost no look-up at all.
  *
  * A call that writes has its key looked up on a connection for writes, any other request on one for reads. So neither has
  * to wait for the other.

@@ -4,8 +4,8 @@ import { StoaError } from "../errors.ts";
 const maxWaiting = 10_000;
 
 /**
- * Looks things up together. What is asked for while look-ups run waits, and shares the next one: however many ask, no more
- * than `concurrency` look-ups run at a time, and nobody waits for much longer than two of them take.
+ * Looks up many keys at once. A key that is asked for while look-ups run waits and shares the next one. So at most
+ * `concurrency` look-ups run at a time, and nobody waits for much longer than two of them take.
  */
 export class Batch<Value> {
   readonly #find: (keys: string[]) => Promise<Value[]>;
@@ -15,7 +15,7 @@ export class Batch<Value> {
   /** The waiting keys in the order of their arrival. Several lookups of one key share an entry. */
   readonly #waiting = new Map<string, PromiseWithResolvers<Value>>();
 
-  /** @param find gives the value of each key, in the same order; it gets at most `size` keys, no two alike */
+  /** @param find gives the value of each key, in the same order; it gets at most `size` different keys */
   constructor(find: (keys: string[]) => Promise<Value[]>, limits: { size: number; concurrency: number }) {
     this.#find = find;
     this.#size = limits.size;
@@ -46,7 +46,7 @@ export class Batch<Value> {
         for (const [index, [, entry]] of batch.entries()) entry.resolve(values[index] as Value);
       } catch (error) {
         for (const [, entry] of batch) entry.reject(error);
-        // Who waited for as long as a hung look-up took does not wait for another one.
+        // The other keys have waited for as long as this look-up hung. They do not wait for another one.
         for (const entry of this.#waiting.values()) entry.reject(error);
         this.#waiting.clear();
       }

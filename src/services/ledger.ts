@@ -108,7 +108,7 @@ function mark(context: HandlerContext, { damaged }: Receipt, tag: string, isProv
   responseHeader.set("cache-control", isProved ? "public, max-age=31536000, immutable" : "no-cache");
 }
 
-/** What was changed behind the service's back is shown as it is, and nobody is to keep it. */
+/** Marks a receipt that somebody has changed in the database. It is shown as it is, and must not be cached. */
 function markDamaged({ responseHeader }: HandlerContext): void {
   responseHeader.set("stoa-receipt", "damaged");
   responseHeader.set("cache-control", "no-store");

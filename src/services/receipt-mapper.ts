@@ -57,8 +57,8 @@ export class ReceiptMapper {
 }
 
 /**
- * The document of a receipt as an object. What was tampered with may be none, and is shown without; its bytes are shown as
- * they are.
+ * The document of a receipt as an object; undefined if somebody has changed it into something else. Then only the bytes are
+ * shown, as they are.
  */
 function readDocument(text: string): JsonObject | undefined {
   try {
@@ -77,8 +77,8 @@ function documentMembers(document: JsonObject | undefined): { document?: JsonObj
 }
 
 /**
- * Whether what is stored of a receipt agrees with itself: its bytes hash to its hash, and its document names its seq and
- * its prev_hash. Whether the chain holds is for a verification to say.
+ * Whether a stored receipt agrees with itself: its bytes hash to its hash, and its document has its seq and its prev_hash.
+ * Only a verification can tell whether the chain is right.
  */
 function isIntact({ seq, hash: stored, prev_hash, canonical }: ReceiptRow, document: JsonObject | undefined): boolean {
   return document?.seq === seq && document.prev_hash === prev_hash && hash("sha256", canonical) === stored;

@@ -19,7 +19,7 @@ import type { PostView } from "../board/posts.ts";
 import { StoredDamage } from "../errors.ts";
 import { reasons, roles } from "./moderation-words.ts";
 
-/** From what is stored to the resources of the contract. `siteUrl` gives the root address, without a slash at its end. */
+/** Makes the contract's resources from stored rows. `siteUrl` gives the root address, without a slash at its end. */
 export class ResourceMapper {
   readonly #siteUrl: () => string;
 

@@ -3,8 +3,7 @@ import { Pause } from "./pause.ts";
 import { createDeferred, type Deferred } from "./wait.ts";
 
 /**
- * The pause between two looks at all numbers that somebody waits for, in milliseconds. What another process has changed is
- * found within this time.
+ * The pause between two looks at the numbers, in milliseconds. A change by another process is found within this time.
  */
 const pollMs = 250;
 

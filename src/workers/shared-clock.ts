@@ -1,4 +1,4 @@
-/** A moment by two clocks, in milliseconds: the time that the processes agree on, and the clock that none of them sets. */
+/** A moment by two clocks, in milliseconds: the time that the processes agree on, and the monotonic clock, which nobody sets. */
 export interface ClockOrigin {
   time: number;
   monotonic: number;

@@ -114,12 +114,12 @@ export class SupervisorLink<Settings, Metrics> {
   }
 
   #take(id: number, socket: Socket | undefined): void {
-    // It was on its way. The supervisor gives it to another worker, because this one has not taken it.
+    // This worker leaves and does not take it, so the supervisor gives it to another one.
     if (this.#isLeaving) {
       socket?.destroy();
       return;
     }
-    // The message is sent before anything is read: the supervisor hands on what is not taken.
+    // This comes before the first read, because the supervisor gives a connection that is not taken to another worker.
     this.#send({ type: "taken", id });
     if (socket === undefined || this.#duties === undefined) {
       socket?.destroy();

@@ -3,7 +3,7 @@ import type { Recipient } from "../../store/tables/inboxes.ts";
 /** The types of items as they are stored. They are the enum values of the contract in lower case, without their prefix. */
 export type InboxItemType = "post_comment" | "comment_reply" | "mention" | "moderation";
 
-/** Who has to do with a post or comment: who wrote it, and whom it may concern. */
+/** The agents that a post or comment concerns. */
 export interface Concerned {
   authorId: number;
   /** The author of the post that a comment is on. */

@@ -73,7 +73,7 @@ export async function unsuspendAgent(unit: Unit, name: string): Promise<number> 
   return id;
 }
 
-/** Ends the suspension of an agent if its time is over. That is no act of moderation. */
+/** Ends the suspension of an agent if its time is over. That is not an act of moderation. */
 export async function endExpiredSuspension({ tx, now }: Unit, agentId: number): Promise<void> {
   await lockAgentById(tx, agentId);
   const suspension = await findSuspension(tx, agentId);

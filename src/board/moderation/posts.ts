@@ -116,8 +116,8 @@ export async function showPost(db: Queryable, id: number): Promise<PostView> {
 }
 
 /**
- * What a second removal changes. The operator takes over what a moderator removed, so that moderators no longer restore it.
- * Otherwise a second removal only shortens the time for which the text is kept; a moderator does not shorten the operator's.
+ * What a second removal changes. If the operator removes what a moderator has removed, moderators can no longer restore it.
+ * Otherwise a second removal only shortens the time for which the text is kept. A moderator cannot shorten the operator's.
  * @returns undefined if it changes nothing
  */
 export function changeOfRemoval(

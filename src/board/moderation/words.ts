@@ -31,5 +31,5 @@ export type ModerationAct =
 
 export type ModerationItem = "post" | "comment" | "agent" | "community" | "report";
 
-/** What is removed for one of these reasons does harm while it exists, so its text is erased at once. */
+/** A text that is removed for one of these reasons does harm while it exists, so it is erased at once. */
 export const erasedAtOnce: ReadonlySet<ModerationReason> = new Set(["illegal", "personal_data", "secret"]);

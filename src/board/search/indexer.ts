@@ -34,9 +34,9 @@ const portion = 1_000;
 const batch = 20;
 
 /**
- * Makes what is stored for search agree with the items, round after round: items of before the migration or of a restored
- * backup have no tokens, and a version of Stoa that knows nothing of search writes none. Every replica does it. That is
- * harmless, because each looks again when it has locked an item.
+ * Makes the rows of search agree with the items, round after round. Items from before the migration or of a restored backup
+ * have no tokens, and a version of Stoa without search writes none. Every replica does this. That is harmless, because each
+ * looks again when it has locked an item.
  */
 export class SearchIndexer {
   readonly #board: Board;

@@ -37,9 +37,9 @@ export interface SearchResult<Type extends Searched> {
   nextCursor: string | undefined;
 }
 
-/** So many results have ranks. */
+/** The number of results that are ranked. */
 const maxRanked = 1_000;
-/** How many items are read one by one at a time, and how often. Of the longest texts, so many take a second. */
+/** The number of items that one round reads, and the number of rounds. All rounds take a second with the longest texts. */
 const scanSize = 2_000;
 const maxRounds = 10;
 /** After this time no further round begins, in milliseconds. The next page goes on. */

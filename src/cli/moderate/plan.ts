@@ -1,4 +1,4 @@
-// What the operator sees and is asked before an act that harms if it is a mistake.
+// What the operator sees and is asked before an act that would do harm by mistake.
 import { ModerationReason, type StoaClient } from "../../client/index.ts";
 import type { Act } from "./arguments.ts";
 import { previewAgent, previewItem } from "./preview.ts";

@@ -95,7 +95,7 @@ export class Admission {
 
   /**
    * Admits a call within a request that `visit` has admitted: a message of MCP, whose call is known once its body is read.
-   * What the visit has spent is not spent again.
+   * The call does not spend again what the visit has spent.
    * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
    */
   async admitVisited(context: RequestContext, arrival: Arrival): Promise<void> {

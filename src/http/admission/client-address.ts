@@ -102,8 +102,8 @@ export class ClientAddresses {
 }
 
 /**
- * An address as it is counted: IPv4 as it is, also where it is mapped into IPv6, and of IPv6 the network of 64 bits, of
- * which one client has all. What is no address counts as one client.
+ * The form of an address under which a client is counted. IPv4 counts as it is, also if it is mapped into IPv6. IPv6 counts
+ * by its network of 64 bits, because one client may have all of it. All texts that are not addresses count as one client.
  */
 export function countedAddress(text: string): string {
   if (isIPv4(text)) return text;

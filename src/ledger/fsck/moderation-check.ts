@@ -13,7 +13,7 @@ const maxOrphans = 100;
 
 /**
  * Checks the record of moderation: ids without gaps, the head, and the evidence of each daily receipt against the acts.
- * Services may act and seal meanwhile. Nothing is repaired: the record is append-only.
+ * Services may add acts and seal during the check. Nothing is repaired: the record is append-only.
  * @param db a reader whose statements may take long
  */
 export async function* checkModerations(db: Queryable): AsyncGenerator<Outcome, void> {
@@ -33,7 +33,7 @@ async function* findWrong(db: Queryable): AsyncGenerator<Finding, void> {
   yield* compare("moderation_head.newest", { id: 1 }, before.newest, before.highest);
   const covered = yield* checkDailies(db);
   const after = (await readModerationHead(db)) ?? before;
-  // Seals of meanwhile may be among the receipts that were read, or not.
+  // Receipts that were sealed during the check may or may not have been read.
   const sealed = Math.min(Math.max(covered, before.sealed), after.sealed);
   if (covered !== sealed) yield* compare("moderation_head.sealed", { id: 1 }, sealed, covered);
   yield* checkRest(db, covered, Math.max(before.newest, before.highest));

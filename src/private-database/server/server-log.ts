@@ -25,7 +25,7 @@ export function openServerLog(path: string): ServerLog {
 function describe(path: string, start: number): string {
   const text = readFileSync(path).subarray(start).toString("utf8");
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  // Its errors; if there are none, its warnings; if there are none, everything.
+  // Errors come first. Without errors, show the warnings; without those, everything.
   const kinds = [/\bERROR\b/, /^(?!.*\[(?:Note|System)\])/];
   const chosen = kinds.map((kind) => lines.filter((line) => kind.test(line))).find((found) => found.length > 0);
   const shown = (chosen ?? lines).slice(-shownLines);

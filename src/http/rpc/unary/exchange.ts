@@ -26,7 +26,7 @@ export function createMessages(rpc: DescMethod, maxBytes: number): Messages {
   return { rpc, maxBytes, serialization };
 }
 
-/** What a head says of the time that the caller gives, in milliseconds; or why it says nothing. */
+/** The time limit that the caller sets in the head, in milliseconds, or the error in it. */
 export interface Timeout {
   timeoutMs?: number | undefined;
   error?: ConnectError | undefined;

@@ -33,7 +33,7 @@ abstract class EnvelopedExchange extends UnaryExchange {
   async read(): Promise<Message> {
     const splitter = new EnvelopeSplitter(this.messages.maxBytes);
     let message: Message | undefined;
-    // What is not a message is not looked at: there may be thousands, each of which would become long.
+    // Other envelopes are ignored and not decompressed. There may be thousands, and each could become long.
     const isMessage = ({ flags }: Envelope) => this.isMessage(flags);
     const accept = (parsed: Message) => {
       if (message !== undefined) throw unimplemented("received extra input message");

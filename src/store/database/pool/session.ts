@@ -24,7 +24,7 @@ export interface DatabaseAddress extends ServerAddress {
   syncReads?: boolean;
 }
 
-/** What a connection is for: reads, writes, searches, or work that must wait for none, such as readiness and seals. */
+/** What a connection is for: reads, writes, searches, or work that must not wait for any of these, such as readiness and seals. */
 export type LaneName = "reads" | "writes" | "searches" | "priority";
 
 /**
