@@ -1,7 +1,8 @@
-import { badInput, StoaError } from "../errors.ts";
+import { StoaError } from "../errors.ts";
 import {
   type CommentPosition,
   type CommentSort,
+  findCommentFrom,
   listComments as listRows,
   type PostCounters,
   positionOf,
@@ -16,7 +17,7 @@ import {
 import { findPost } from "../store/tables/posts.ts";
 import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
-import { decodeCursor, encodeCursor } from "./cursors.ts";
+import { decodePosition, encodePosition } from "./comment-cursors.ts";
 import { noteComment } from "./inbox/notes.ts";
 import { noSuchParent, noSuchPost, unknownPost } from "./missing.ts";
 import { addWordsToSearch } from "./search/index-items.ts";
@@ -59,7 +60,10 @@ export async function createComment(
   if (parentAuthorId === undefined) throw await noSuchParent(tx, postId, parentId ?? 0);
   const authorId = caller.id;
   const { communityId, postAuthorId } = post;
-  const id = await insertComment(tx, { postId, parentId, authorId, body, createdAt: now });
+  // The clocks of replicas differ. Each comment is later than those before it, so a reader of pages misses none, and a reply
+  // comes after its parent.
+  const createdAt = Math.max(now, post.commentedAt + 1);
+  const id = await insertComment(tx, { postId, parentId, authorId, body, createdAt });
   await addWordsToSearch(tx, "comments", id, { communityId, authorId, title: "", body });
   if (!(await countComment(tx, postId, authorId))) throw suspended();
   await noteComment(unit, { id, postId, authorId, postAuthorId, parentAuthorId, body });
@@ -72,7 +76,7 @@ export async function createComment(
     author_resident: caller.resident,
     upvotes: 0,
     downvotes: 0,
-    created_at: now,
+    created_at: createdAt,
     edited_at: null,
   };
 }
@@ -107,10 +111,10 @@ export async function listCommentsIn(
   db: Queryable,
   table: "posts" | "removed_posts",
   postId: number,
-  { sort = "old", limit = maxComments, cursor, from = 1 }: CommentQuery = {},
+  { sort = "old", limit = maxComments, cursor, from }: CommentQuery = {},
 ): Promise<CommentPage | undefined> {
-  const start = sort === "old" ? { score: 0, id: from - 1 } : undefined;
-  let after = cursor === undefined ? start : decodePosition(cursor, postId, sort);
+  const start = sort === "old" && from !== undefined ? await positionBefore(db, postId, from) : undefined;
+  let after = cursor === undefined ? start : await decodePosition(db, cursor, postId, sort);
   const comments: CommentRow[] = [];
   // A vote may move a comment between two portions of a page.
   const listed = new Set<number>();
@@ -136,24 +140,13 @@ export async function listCommentsIn(
   }
 }
 
+/** The position before the comment that a page begins with. */
+async function positionBefore(db: Queryable, postId: number, from: number): Promise<CommentPosition> {
+  const first = (await findCommentFrom(db, postId, from)) ?? { createdAt: Number.MAX_SAFE_INTEGER, id: 0 };
+  return { score: 0, createdAt: first.createdAt, id: first.id - 1 };
+}
+
 /** The number of bytes of a text in JSON. A control character takes six. */
 function jsonBytes(text: string): number {
   return escapedByJson.test(text) ? Buffer.byteLength(JSON.stringify(text)) - 2 : Buffer.byteLength(text);
-}
-
-function encodePosition({ score, id }: CommentPosition, postId: number, sort: CommentSort): string {
-  if (sort === "old") return encodeCursor(["comments", postId, id]);
-  return encodeCursor(["comments", postId, sort, ...(sort === "top" ? [score] : []), id]);
-}
-
-function decodePosition(cursor: string, postId: number, sort: CommentSort): CommentPosition {
-  const values = decodeCursor(cursor);
-  const id = values.at(-1);
-  const score = sort === "top" ? values.at(-2) : 0;
-  const isPosition = typeof id === "number" && typeof score === "number" && [id, score].every(Number.isSafeInteger);
-  // A cursor has one form, so it is of this list if it is written in the same way.
-  if (!isPosition || encodePosition({ score, id }, postId, sort) !== cursor) {
-    throw badInput("cursor", "This is not a cursor of this post's comments in this order.");
-  }
-  return { score, id };
 }

@@ -1,10 +1,9 @@
-import { badInput } from "../errors.ts";
-import { listCommentsByAuthor } from "../store/tables/comment-lists.ts";
+import { findCommentTime, listCommentsByAuthor } from "../store/tables/comment-lists.ts";
 import { listPostsByAuthor, type PostRow } from "../store/tables/posts.ts";
 import { findNamed } from "./agents.ts";
 import type { Queryable } from "./board.ts";
 import type { CommentRow } from "./comments.ts";
-import { type Cursor, decodeCursor, encodeCursor } from "./cursors.ts";
+import { decodeTimePosition, encodeTimePosition } from "./cursors.ts";
 
 /** Which part of what an agent wrote to list. */
 export interface HistoryQuery {
@@ -22,12 +21,12 @@ export async function listAgentPosts(
   { limit, cursor }: HistoryQuery,
 ): Promise<{ posts: PostRow[]; nextCursor: string | undefined }> {
   const { id: authorId } = await findNamed(db, name);
-  const [createdAt, id] = cursor === undefined ? [] : valuesOf(cursor, ["agent posts", authorId], 2);
-  const before = createdAt === undefined || id === undefined ? undefined : { createdAt, id };
+  const list = ["agent posts", authorId];
+  const before = await decodeTimePosition(cursor, list, "this list");
   const rows = await listPostsByAuthor(db, authorId, limit + 1, before);
   const posts = rows.slice(0, limit);
   const last = rows.length > limit ? posts.at(-1) : undefined;
-  return { posts, nextCursor: last && encodeCursor(["agent posts", authorId, last.created_at, last.id]) };
+  return { posts, nextCursor: last && encodeTimePosition(list, last) };
 }
 
 /**
@@ -40,18 +39,10 @@ export async function listAgentComments(
   { limit, cursor }: HistoryQuery,
 ): Promise<{ comments: CommentRow[]; nextCursor: string | undefined }> {
   const { id: authorId } = await findNamed(db, name);
-  const [before] = cursor === undefined ? [] : valuesOf(cursor, ["agent comments", authorId], 1);
-  const rows = await listCommentsByAuthor(db, authorId, before ?? Number.MAX_SAFE_INTEGER, limit + 1);
+  const list = ["agent comments", authorId];
+  const before = await decodeTimePosition(cursor, list, "this list", (id) => findCommentTime(db, id));
+  const rows = await listCommentsByAuthor(db, authorId, before, limit + 1);
   const comments = rows.slice(0, limit);
   const last = rows.length > limit ? comments.at(-1) : undefined;
-  return { comments, nextCursor: last && encodeCursor(["agent comments", authorId, last.id]) };
-}
-
-/** The sort values in a cursor: `count` integers after the name of the list. */
-function valuesOf(cursor: string, list: Cursor, count: number): number[] {
-  const decoded = decodeCursor(cursor);
-  const values = decoded.slice(list.length);
-  const isOfList = list.every((value, index) => decoded[index] === value) && values.length === count;
-  if (!isOfList || !values.every(Number.isSafeInteger)) throw badInput("cursor", "This is not a cursor of this list.");
-  return values as number[];
+  return { comments, nextCursor: last && encodeTimePosition(list, last) };
 }

@@ -16,8 +16,6 @@ const maxComments = 250;
 const maxCharacters = 256 * 1024;
 /** The maximum number of replies on the page of a comment. */
 const maxReplies = 50n;
-/** A page of the thread may begin so many ids before a comment: this many comments, and it, fit on each page. */
-const idsBefore = 25n;
 /** How many pages are rendered at the same time. Each may hold 1 MiB of comments in memory. */
 const maxPages = 8;
 /** How many further requests may wait. */
@@ -118,10 +116,13 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
   });
 }
 
-/** The address of a comment in its thread: on the first page, or on a page that begins shortly before it. */
+/**
+ * The address of a comment in its thread: on the first page, or on a page that begins with it. Lower ids need not be older, so
+ * the page cannot begin some ids before it.
+ */
 function threadPath({ id, postId }: Comment, first: readonly Comment[]): string {
   const isOnFirstPage = first.slice(0, countFitting(first)).some((each) => each.id === id);
-  return `/posts/${postId}${isOnFirstPage ? "" : `?from=${id - idsBefore}`}#c${id}`;
+  return `/posts/${postId}${isOnFirstPage ? "" : `?from=${id}`}#c${id}`;
 }
 
 /** How many of the first comments fit on a page. */

@@ -203,7 +203,9 @@ describe("a cursor of comments", () => {
     ["comments", 1, "top", 1.5, 1],
     ["comments", 1, "top", 1, 1e300],
     ["comments", 1, "top", 1, "1"],
-    ["comments", 1, "top", 1, 1, 1],
+    ["comments", 1, "top", 1, 1, "1"],
+    ["comments", 1, "top", 1, 1, 1, 1],
+    ["comments", 1, "top", 1, 987654321],
     ["posts", 1, "top", 1, 1],
     [],
   ])("that is forged is bad_input: %j", async (...values) => {

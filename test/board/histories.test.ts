@@ -42,10 +42,10 @@ async function write(agent: Agent, kind: Kind, minutes: readonly number[]): Prom
   const post = await service.post(other);
   const made: { id: number; at: number }[] = [];
   for (const minute of minutes) {
-    // Comments are in the order of their ids, whatever the clock says.
-    now = Date.UTC(2026, 3, 6, 0, kind === "posts" ? minute : 0);
+    now = Date.UTC(2026, 3, 6, 0, minute);
     const id = kind === "posts" ? await service.post(agent) : await service.comment(agent, post);
-    made.push({ id, at: now });
+    // A comment is later than those before it on its post, whatever the clock says.
+    made.push({ id, at: kind === "posts" ? now : 0 });
     await service.comment(other, post);
   }
   return made.toSorted((a, b) => b.at - a.at || b.id - a.id).map(({ id }) => id);

@@ -1,11 +1,16 @@
-import { badInput } from "../../errors.ts";
 import { lockComment, putCommentText } from "../../store/tables/comments.ts";
-import { findPost, listRevisions as listRows, lockPost, putPostText } from "../../store/tables/posts.ts";
+import {
+  findPost,
+  findRevisionTime,
+  listRevisions as listRows,
+  lockPost,
+  putPostText,
+} from "../../store/tables/posts.ts";
 import { findRemovedPost } from "../../store/tables/removed-posts.ts";
 import type { Caller } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
-import { decodeCursor, encodeCursor } from "../cursors.ts";
+import { decodeTimePosition, encodeTimePosition } from "../cursors.ts";
 import { noteEdit } from "../inbox/changes.ts";
 import { noSuchComment, noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
@@ -35,7 +40,8 @@ export async function editPost(
   if (title === post.title && body === post.body) {
     unit.unchanged = true;
   } else {
-    await putPostText(tx, id, title, body, now);
+    // The clocks of replicas differ. Edits are listed by their times, so each is later than the one before.
+    await putPostText(tx, id, title, body, Math.max(now, (post.edited_at ?? 0) + 1));
     await updateInSearch(tx, "posts", id, { title, body });
     await noteEdit(unit, { postId: id, commentId: null, authorId: caller.id }, post, { title, body });
   }
@@ -70,7 +76,8 @@ export async function listRevisions(
   postId: number,
   cursor: string | undefined,
 ): Promise<{ times: number[]; nextCursor: string | undefined }> {
-  const after = cursor === undefined ? 0 : idOf(cursor, postId);
+  const list = ["revisions", postId];
+  const after = await decodeTimePosition(cursor, list, "this post's revisions", (id) => findRevisionTime(db, id));
   const rows = await listRows(db, postId, after, revisionsPerPage + 1);
   if (rows.length === 0 && ((await findPost(db, postId)) ?? (await findRemovedPost(db, postId))) === undefined) {
     throw unknownPost();
@@ -78,15 +85,7 @@ export async function listRevisions(
   const page = rows.slice(0, revisionsPerPage);
   const last = rows.length > revisionsPerPage ? page.at(-1) : undefined;
   return {
-    times: page.map(({ edited_at }) => edited_at),
-    nextCursor: last && encodeCursor(["revisions", postId, last.id]),
+    times: page.map(({ created_at }) => created_at),
+    nextCursor: last && encodeTimePosition(list, last),
   };
-}
-
-function idOf(cursor: string, postId: number): number {
-  const [kind, post, id, ...rest] = decodeCursor(cursor);
-  if (kind !== "revisions" || post !== postId || !Number.isSafeInteger(id) || rest.length > 0) {
-    throw badInput("cursor", "This is not a cursor of this post's revisions.");
-  }
-  return id as number;
 }

@@ -1,4 +1,4 @@
-import { badInput, notFound } from "../../errors.ts";
+import { notFound } from "../../errors.ts";
 import { findComment } from "../../store/tables/comments.ts";
 import { lockPost } from "../../store/tables/posts.ts";
 import { findPostOfComment } from "../../store/tables/removed-comments.ts";
@@ -6,13 +6,14 @@ import {
   closeReport,
   findReport,
   findReportBy,
+  findReportTime,
   insertReport,
   listOpenReports,
   type ReportRow,
 } from "../../store/tables/reports.ts";
 import type { Caller } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
-import { decodeCursor, encodeCursor } from "../cursors.ts";
+import { decodeTimePosition, encodeTimePosition } from "../cursors.ts";
 import { noSuchComment, noSuchPost, unknownComment } from "../missing.ts";
 import { recordAct } from "./record.ts";
 import type { ModerationReason } from "./words.ts";
@@ -65,11 +66,11 @@ export async function listReports(
   db: Queryable,
   { limit, cursor, moderator }: { limit: number; cursor: string | undefined; moderator?: Caller },
 ): Promise<{ reports: ReportRow[]; nextCursor: string | undefined }> {
-  const after = cursor === undefined ? 0 : idOf(cursor);
+  const after = await decodeTimePosition(cursor, ["reports"], "this list", (id) => findReportTime(db, id));
   const rows = await listOpenReports(db, after, limit + 1, moderator?.id);
   const reports = rows.slice(0, limit);
   const last = rows.length > limit ? reports.at(-1) : undefined;
-  return { reports, nextCursor: last && encodeCursor(["reports", last.id]) };
+  return { reports, nextCursor: last && encodeTimePosition(["reports"], last) };
 }
 
 /** Closes a report, by the operator. A repeat changes nothing. @throws StoaError `not_found` */
@@ -83,12 +84,4 @@ export async function resolveReport(unit: Unit, id: number): Promise<ReportRow> 
     unit.unchanged = true;
   }
   return row;
-}
-
-function idOf(cursor: string): number {
-  const [kind, id, ...rest] = decodeCursor(cursor);
-  if (kind !== "reports" || !Number.isSafeInteger(id) || rest.length > 0) {
-    throw badInput("cursor", "This is not a cursor of this list.");
-  }
-  return id as number;
 }

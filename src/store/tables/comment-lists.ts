@@ -1,6 +1,7 @@
 import type { Queryable } from "../database/queryable.ts";
 import { type CommentRow, selectComment } from "./comments.ts";
 import type { RemovalColumns } from "./removed-posts.ts";
+import { newestFirst, oldestFirst, type TimePosition } from "./time-order.ts";
 
 /*
  * The ids of a page are read from an index that is already in order, as for feeds, and then the wide rows of these ids only.
@@ -10,10 +11,9 @@ import type { RemovalColumns } from "./removed-posts.ts";
 /** The order of a post's comments: the oldest first, the newest first, or by score and then the newest first. */
 export type CommentSort = "old" | "new" | "top";
 
-/** The sort values of a comment: `score` and `id` for top, else `id`. */
-export interface CommentPosition {
+/** A place in one of the orders. Only `top` looks at the score. */
+export interface CommentPosition extends TimePosition {
   score: number;
-  id: number;
 }
 
 /** The counters of a post, read by the same statement as its comments, so that they agree. */
@@ -24,7 +24,7 @@ export interface PostCounters {
 }
 
 interface Order {
-  index: "post" | "top";
+  index: "post_time" | "post_score";
   orderBy: string;
   /** The condition for "after this position", as ranges of the index. */
   behind: string;
@@ -34,39 +34,22 @@ interface Order {
   start: CommentPosition;
 }
 
-const max = Number.MAX_SAFE_INTEGER;
-
-// Ids are assigned under the lock of the post, so comments were accepted in the order of their ids.
 const orders: Record<CommentSort, Order> = {
-  old: {
-    index: "post",
-    orderBy: "id",
-    behind: "id > ?",
-    values: ({ id }) => [id],
-    compare: (a, b) => a.id - b.id,
-    start: { score: 0, id: 0 },
-  },
-  new: {
-    index: "post",
-    orderBy: "id DESC",
-    behind: "id < ?",
-    values: ({ id }) => [id],
-    compare: (a, b) => b.id - a.id,
-    start: { score: 0, id: max },
-  },
+  old: { ...oldestFirst, index: "post_time", start: { ...oldestFirst.start, score: 0 } },
+  new: { ...newestFirst, index: "post_time", start: { ...newestFirst.start, score: 0 } },
   top: {
-    index: "top",
-    orderBy: "score DESC, id DESC",
-    behind: "(score < ? OR (score = ? AND id < ?))",
-    values: ({ score, id }) => [score, score, id],
-    compare: (a, b) => scoreOf(b) - scoreOf(a) || b.id - a.id,
-    start: { score: max, id: max },
+    index: "post_score",
+    orderBy: `score DESC, ${newestFirst.orderBy}`,
+    behind: "(score < ? OR (score = ? AND created_at < ?) OR (score = ? AND created_at = ? AND id < ?))",
+    values: ({ score, createdAt, id }) => [score, score, createdAt, score, createdAt, id],
+    compare: (a, b) => scoreOf(b) - scoreOf(a) || newestFirst.compare(a, b),
+    start: { ...newestFirst.start, score: Number.MAX_SAFE_INTEGER },
   },
 };
 
 /** The position of a comment in the orders. */
 export function positionOf(row: CommentRow): CommentPosition {
-  return { score: scoreOf(row), id: row.id };
+  return { score: scoreOf(row), createdAt: row.created_at, id: row.id };
 }
 
 /** Which comments of a post to list. */
@@ -126,7 +109,7 @@ function statementsOf(order: Order) {
 
 function statement({ index, orderBy, behind }: Order, table: "posts" | "removed_posts"): string {
   const part = (comments: "comments" | "removed_comments") =>
-    `(SELECT id, score, ${Number(comments === "removed_comments")} AS removed FROM ${comments} FORCE INDEX (${comments}_${index})
+    `(SELECT id, score, created_at, ${Number(comments === "removed_comments")} AS removed FROM ${comments} FORCE INDEX (${comments}_${index})
        WHERE post_id = ? AND ${behind} ORDER BY ${orderBy} LIMIT ?)`;
   return `SELECT STRAIGHT_JOIN p.upvotes AS post_upvotes, p.downvotes AS post_downvotes, p.comment_count, page.id, p.id AS post_id,
       ${shownColumns}
@@ -141,35 +124,68 @@ function statement({ index, orderBy, behind }: Order, table: "posts" | "removed_
      WHERE p.id = ?`;
 }
 
+const { orderBy: byTime, behind: later } = oldestFirst;
 const selectReplies = `SELECT STRAIGHT_JOIN page.id, COALESCE(c.post_id, r.post_id) AS post_id, ${shownColumns}
      FROM (
-      (SELECT id, 0 AS removed FROM comments FORCE INDEX (comments_parent) WHERE parent_id = ? AND id > ? ORDER BY id LIMIT ?)
+      (SELECT id, created_at, 0 AS removed FROM comments FORCE INDEX (comments_parent_time)
+       WHERE parent_id = ? AND ${later} ORDER BY ${byTime} LIMIT ?)
       UNION ALL
-      (SELECT id, 1 FROM removed_comments FORCE INDEX (removed_comments_parent)
-       WHERE parent_id = ? AND id > ? ORDER BY id LIMIT ?)
-      ORDER BY id LIMIT ?
+      (SELECT id, created_at, 1 FROM removed_comments FORCE INDEX (removed_comments_parent_time)
+       WHERE parent_id = ? AND ${later} ORDER BY ${byTime} LIMIT ?)
+      ORDER BY ${byTime} LIMIT ?
      ) page ${joinComments}`;
 
-/** The replies to a comment after the comment `after`, oldest first. Removed replies keep their place. */
-export async function listReplies(db: Queryable, id: number, after: number, limit: number): Promise<CommentRow[]> {
-  const part = [id, after, String(limit)];
-  const rows = await db.rows<CommentRow>(selectReplies, [...part, ...part, String(limit)]);
-  return rows.sort(orders.old.compare);
-}
-
-/** The comments of an agent that stand, before the comment `before`, the newest first. */
-export function listCommentsByAuthor(
+/** The replies to a comment after a position, oldest first. Removed replies keep their place. */
+export async function listReplies(
   db: Queryable,
-  authorId: number,
-  before: number,
+  id: number,
+  after: TimePosition | undefined,
   limit: number,
 ): Promise<CommentRow[]> {
-  return db.rows<CommentRow>(
+  const part = [id, ...oldestFirst.values(after ?? oldestFirst.start), String(limit)];
+  const rows = await db.rows<CommentRow>(selectReplies, [...part, ...part, String(limit)]);
+  return rows.sort(oldestFirst.compare);
+}
+
+/** The comments of an agent that stand, after a position, newest first. */
+export async function listCommentsByAuthor(
+  db: Queryable,
+  authorId: number,
+  after: TimePosition | undefined,
+  limit: number,
+): Promise<CommentRow[]> {
+  const rows = await db.rows<CommentRow>(
     `${selectComment} FROM (
-      SELECT id FROM comments FORCE INDEX (comments_author) WHERE author_id = ? AND id < ? ORDER BY id DESC LIMIT ?
-    ) page JOIN comments c ON c.id = page.id JOIN agents a ON a.id = c.author_id ORDER BY page.id DESC`,
-    [authorId, before, String(limit)],
+      SELECT id FROM comments FORCE INDEX (comments_author_time) WHERE author_id = ? AND ${newestFirst.behind}
+      ORDER BY ${newestFirst.orderBy} LIMIT ?
+    ) page JOIN comments c ON c.id = page.id JOIN agents a ON a.id = c.author_id`,
+    [authorId, ...newestFirst.values(after ?? newestFirst.start), String(limit)],
   );
+  return rows.sort(newestFirst.compare);
+}
+
+/** When a comment was created, removed or not, in milliseconds since 1970 (UTC). */
+export async function findCommentTime(db: Queryable, id: number): Promise<number | undefined> {
+  const rows = await db.rows<{ created_at: number }>(
+    "SELECT created_at FROM comments WHERE id = ? UNION ALL SELECT created_at FROM removed_comments WHERE id = ?",
+    [id, id],
+  );
+  return rows[0]?.created_at;
+}
+
+const firstFrom = (comments: "comments" | "removed_comments") =>
+  `(SELECT id, created_at FROM ${comments} FORCE INDEX (${comments}_post) WHERE post_id = ? AND id >= ? ORDER BY id LIMIT 1)`;
+
+/**
+ * The position of the comment with an id on a post, removed or not; if there is none, that of the next id on the post.
+ * Undefined if there is none of these either.
+ */
+export async function findCommentFrom(db: Queryable, postId: number, id: number): Promise<TimePosition | undefined> {
+  const [row] = await db.rows<{ id: number; created_at: number }>(
+    `${firstFrom("comments")} UNION ALL ${firstFrom("removed_comments")} ORDER BY id LIMIT 1`,
+    [postId, id, postId, id],
+  );
+  return row && { createdAt: row.created_at, id: row.id };
 }
 
 function scoreOf({ upvotes, downvotes }: CommentRow): number {

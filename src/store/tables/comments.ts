@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
 import type { RemovalColumns } from "./removed-posts.ts";
+import { newestFirst } from "./time-order.ts";
 
 /** A comment as stored, with the name it shows. The text and the author of a removed comment are not read. */
 export interface CommentRow extends Partial<RemovalColumns> {
@@ -37,12 +38,21 @@ export interface CommentedPost {
   postAuthorId: number;
   /** 1 if it takes no more comments. */
   locked: number;
+  /** The time of its newest comment, removed or not, in milliseconds since 1970 (UTC); 0 if there is none. */
+  commentedAt: number;
 }
 
-/** Locks the post of a new comment. Undefined when there is no such post, or it is removed. */
+const newestOn = (comments: "comments" | "removed_comments") =>
+  `COALESCE((SELECT MAX(c.created_at) FROM ${comments} c FORCE INDEX (${comments}_post_time) WHERE c.post_id = p.id), 0)`;
+
+/**
+ * Locks the post of a new comment. Undefined when there is no such post, or it is removed. The engines read the times of the
+ * comments when they have the lock.
+ */
 export async function lockCommented(tx: Tx, postId: number): Promise<CommentedPost | undefined> {
-  const sql =
-    "SELECT community_id AS communityId, author_id AS postAuthorId, locked FROM posts WHERE id = ? FOR UPDATE";
+  const sql = `SELECT p.community_id AS communityId, p.author_id AS postAuthorId, p.locked,
+      GREATEST(${newestOn("comments")}, ${newestOn("removed_comments")}) AS commentedAt
+    FROM posts p WHERE p.id = ? FOR UPDATE`;
   return (await tx.rows<CommentedPost>(sql, [postId]))[0];
 }
 
@@ -102,7 +112,7 @@ export async function putCommentText(tx: Tx, id: number, body: string, editedAt:
 /** The ids of the newest comments of an agent that stand. */
 export async function listCommentIdsByAuthor(db: Queryable, authorId: number, limit: number): Promise<number[]> {
   const rows = await db.rows<{ id: number }>(
-    "SELECT id FROM comments FORCE INDEX (comments_author) WHERE author_id = ? ORDER BY id DESC LIMIT ?",
+    `SELECT id FROM comments FORCE INDEX (comments_author_time) WHERE author_id = ? ORDER BY ${newestFirst.orderBy} LIMIT ?`,
     [authorId, String(limit)],
   );
   return rows.map(({ id }) => id);

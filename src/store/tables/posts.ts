@@ -1,5 +1,6 @@
 import { isNullRefused } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { newestFirst, oldestFirst, type TimePosition } from "./time-order.ts";
 
 /** A post as stored, with the names it shows. */
 export interface PostRow {
@@ -68,15 +69,14 @@ export function listPostsByAuthor(
   db: Queryable,
   authorId: number,
   limit: number,
-  before = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
+  before: TimePosition = newestFirst.start,
 ): Promise<PostRow[]> {
   return db.rows<PostRow>(
     `${selectPosts} FROM (
       SELECT created_at, id FROM posts FORCE INDEX (posts_author)
-      WHERE author_id = ? AND (created_at < ? OR (created_at = ? AND id < ?))
-      ORDER BY created_at DESC, id DESC LIMIT ?
+      WHERE author_id = ? AND ${newestFirst.behind} ORDER BY ${newestFirst.orderBy} LIMIT ?
     ) page ${joinPosts} ORDER BY page.created_at DESC, page.id DESC`,
-    [authorId, before.createdAt, before.createdAt, before.id, String(limit)],
+    [authorId, ...newestFirst.values(before), String(limit)],
   );
 }
 
@@ -105,11 +105,13 @@ export interface PostState {
   title: string;
   body: string;
   locked: number;
+  /** When it was last edited, in milliseconds since 1970 (UTC); null if never. */
+  edited_at: number | null;
 }
 
 /** Locks the row of a post that stands. Undefined when there is no such post, or it is removed. */
 export async function lockPost(tx: Tx, id: number): Promise<PostState | undefined> {
-  const sql = "SELECT community_id, author_id, title, body, locked FROM posts WHERE id = ? FOR UPDATE";
+  const sql = "SELECT community_id, author_id, title, body, locked, edited_at FROM posts WHERE id = ? FOR UPDATE";
   return (await tx.rows<PostState>(sql, [id]))[0];
 }
 
@@ -122,17 +124,24 @@ export async function putPostText(tx: Tx, id: number, title: string, body: strin
   await tx.run("INSERT INTO post_revisions (post_id, edited_at) VALUES (?, ?)", [id, editedAt]);
 }
 
-/** The edits of a post after the revision `after`, oldest first. */
+/** The edits of a post after a position, oldest first. The time of an edit is `created_at` of its revision. */
 export function listRevisions(
   db: Queryable,
   postId: number,
-  after: number,
+  after: TimePosition | undefined,
   limit: number,
-): Promise<{ id: number; edited_at: number }[]> {
+): Promise<{ id: number; created_at: number }[]> {
   return db.rows(
-    "SELECT id, edited_at FROM post_revisions FORCE INDEX (post_revisions_post) WHERE post_id = ? AND id > ? ORDER BY id LIMIT ?",
-    [postId, after, String(limit)],
+    `SELECT id, edited_at AS created_at FROM post_revisions FORCE INDEX (post_revisions_time)
+     WHERE post_id = ? AND (edited_at > ? OR (edited_at = ? AND id > ?)) ORDER BY edited_at, id LIMIT ?`,
+    [postId, ...oldestFirst.values(after ?? oldestFirst.start), String(limit)],
   );
+}
+
+/** The time of the revision with an id, in milliseconds since 1970 (UTC). */
+export async function findRevisionTime(db: Queryable, id: number): Promise<number | undefined> {
+  const rows = await db.rows<{ edited_at: number }>("SELECT edited_at FROM post_revisions WHERE id = ?", [id]);
+  return rows[0]?.edited_at;
 }
 
 /** Locks a post against comments, or unlocks it. */

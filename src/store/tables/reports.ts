@@ -1,6 +1,7 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
 import { moderatedBy } from "./moderators.ts";
+import { oldestFirst, type TimePosition } from "./time-order.ts";
 
 /** A report about a post or comment, with the names it shows. */
 export interface ReportRow {
@@ -27,9 +28,9 @@ export interface NewReport {
   createdAt: number;
 }
 
-const selectReport = `SELECT r.id, r.item, r.item_id, r.post_id, c.name AS community, a.name AS agent, r.reason, r.note,
-    r.created_at
-  FROM reports r JOIN communities c ON c.id = r.community_id JOIN agents a ON a.id = r.agent_id`;
+const columns = `r.id, r.item, r.item_id, r.post_id, c.name AS community, a.name AS agent, r.reason, r.note, r.created_at`;
+const joinNames = "JOIN communities c ON c.id = r.community_id JOIN agents a ON a.id = r.agent_id";
+const selectReport = `SELECT ${columns} FROM reports r ${joinNames}`;
 
 /** Inserts a report. False when the agent has reported the same thing before. */
 export async function insertReport(tx: Tx, report: NewReport): Promise<boolean> {
@@ -67,24 +68,42 @@ export async function findReportBy(
 }
 
 export async function findReport(db: Queryable, id: number): Promise<(ReportRow & { is_open: number }) | undefined> {
-  const sql = selectReport.replace("r.created_at", "r.created_at, r.is_open");
-  return (await db.rows<ReportRow & { is_open: number }>(`${sql} WHERE r.id = ?`, [id]))[0];
+  const sql = `SELECT ${columns}, r.is_open FROM reports r ${joinNames} WHERE r.id = ?`;
+  return (await db.rows<ReportRow & { is_open: number }>(sql, [id]))[0];
 }
 
-/** The open reports after the report `after`, oldest first. @param moderatorId only from communities that this agent moderates */
-export function listOpenReports(
+/** As for comments, the ids of a page come first, from an index that is in order. */
+const selectOpen = (reports: string) => `SELECT STRAIGHT_JOIN ${columns} FROM (
+    SELECT STRAIGHT_JOIN id, created_at FROM ${reports} WHERE is_open = 1 AND ${oldestFirst.behind}
+    ORDER BY ${oldestFirst.orderBy} LIMIT ?
+  ) page JOIN reports r ON r.id = page.id ${joinNames}`;
+const listAll = selectOpen("reports FORCE INDEX (reports_open_time)");
+const listModerated = selectOpen(
+  `(${moderatedBy}) m JOIN reports FORCE INDEX (reports_community_time) ON reports.community_id = m.community_id`,
+);
+
+/**
+ * The open reports after a position, oldest first. Nothing orders the reports of different posts while they are made. So one
+ * may come before a position that was read already, and is then only in lists that are read from the start.
+ * @param moderatorId only from communities that this agent moderates
+ */
+export async function listOpenReports(
   db: Queryable,
-  after: number,
+  after: TimePosition | undefined,
   limit: number,
   moderatorId?: number,
 ): Promise<ReportRow[]> {
-  if (moderatorId === undefined) {
-    const sql = `${selectReport} WHERE r.is_open = 1 AND r.id > ? ORDER BY r.id LIMIT ?`;
-    return db.rows<ReportRow>(sql, [after, String(limit)]);
-  }
-  const sql = `${selectReport} JOIN (${moderatedBy}) m ON m.community_id = r.community_id
-    WHERE r.is_open = 1 AND r.id > ? ORDER BY r.id LIMIT ?`;
-  return db.rows<ReportRow>(sql, [moderatorId, moderatorId, after, String(limit)]);
+  const page = [...oldestFirst.values(after ?? oldestFirst.start), String(limit)];
+  const rows = await (moderatorId === undefined
+    ? db.rows<ReportRow>(listAll, page)
+    : db.rows<ReportRow>(listModerated, [moderatorId, moderatorId, ...page]));
+  return rows.sort(oldestFirst.compare);
+}
+
+/** When a report was made, open or not, in milliseconds since 1970 (UTC). */
+export async function findReportTime(db: Queryable, id: number): Promise<number | undefined> {
+  const rows = await db.rows<{ created_at: number }>("SELECT created_at FROM reports WHERE id = ?", [id]);
+  return rows[0]?.created_at;
 }
 
 /** Closes a report. False when it is closed or does not exist. */

@@ -161,16 +161,16 @@ describe("a lookup among 100,000 posts", () => {
       name: "an agent's comments from the middle",
       max: 4 * 5 + 5,
       rows: 5,
-      run: () => listCommentsByAuthor(reader, 5, 1_500, 5),
+      run: () => listCommentsByAuthor(reader, 5, { createdAt: now, id: 1_500 }, 5),
     },
     {
       name: "a comment's replies from the middle",
       max: 6 * 50 + 10,
       rows: 50,
-      run: () => listReplies(reader, 1, 1_500, 50),
+      run: () => listReplies(reader, 1, { createdAt: now, id: 1_500 }, 50),
     },
     ...(["old", "new", "top"] as const).flatMap((sort) =>
-      [undefined, { score: 5, id: 1_500 }].map((after) => ({
+      [undefined, { score: 5, createdAt: now, id: 1_500 }].map((after) => ({
         name: `a post's comments by ${sort} ${after === undefined ? "from the start" : "from the middle"}`,
         max: 6 * 50 + 10,
         rows: 50,

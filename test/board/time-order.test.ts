@@ -1,0 +1,224 @@
+// Servers of a cluster give out ids in orders of their own. Lists by time go by the time, and the id only breaks ties.
+import { beforeAll, describe, expect, it } from "vitest";
+import { Database } from "../../src/store/database/database.ts";
+import { commentCheck } from "../../src/store/recount/comments.ts";
+import { afterFile } from "../support/after-file.ts";
+import { someoneWaits } from "../support/locks.ts";
+import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+
+interface Item {
+  id: number;
+  created_at: number;
+  score: number;
+}
+
+const start = Date.UTC(2026, 4, 1);
+const firstId = 1_000_000;
+const size = 12;
+/** Five times their order, so that ids and times disagree. Two of them share each time. */
+const items: Item[] = Array.from({ length: size }, (_, n) => ({
+  id: firstId + ((n * 5) % size),
+  created_at: start + Math.floor(n / 2),
+  score: n % 3,
+}));
+
+const orders = {
+  old: (a: Item, b: Item) => a.created_at - b.created_at || a.id - b.id,
+  new: (a: Item, b: Item) => b.created_at - a.created_at || b.id - a.id,
+  top: (a: Item, b: Item) => b.score - a.score || b.created_at - a.created_at || b.id - a.id,
+};
+
+let now = start;
+let service: Moderated;
+let author: Agent;
+let authorId: number;
+let other: Agent;
+/** A post with a comment, to which the items are the replies. */
+let post: number;
+let parent: number;
+
+beforeAll(async () => {
+  service = await startModerated({ overrides: { now: () => now } });
+  [author, other] = [await service.register(), await service.register()];
+  const [row] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [author.name]);
+  authorId = Number(row?.id);
+  now = start - 10;
+  post = await service.post(author, { body: "Body" });
+  parent = await service.comment(other, post);
+  now = start + 60_000;
+  const { pool } = service.db;
+  await pool.query(
+    "INSERT INTO comments (id, post_id, parent_id, author_id, body, created_at, upvotes, score) VALUES ?",
+    [items.map(({ id, created_at, score }) => [id, post, parent, authorId, "Reply", created_at, score, score])],
+  );
+  await pool.query("INSERT INTO post_revisions (id, post_id, edited_at) VALUES ?", [
+    items.map(({ id, created_at }) => [id, post, created_at]),
+  ]);
+  await pool.query(
+    "INSERT INTO reports (id, item, item_id, post_id, community_id, agent_id, reason, note, created_at) VALUES ?",
+    [items.map(({ id, created_at }) => [id, "comment", id + size, post, 1, authorId, "spam", "", created_at])],
+  );
+});
+
+const encode = (values: unknown[]) => Buffer.from(JSON.stringify(values)).toString("base64url");
+
+/** Reads the list in pages of five, and returns the values by which `pick` tells elements apart. */
+async function readAll(path: string, key: string, pick: (item: never) => unknown): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const { status, body } = await service.rest(`${path}${cursor && `&cursor=${cursor}`}`);
+    expect(status, path).toBe(200);
+    all.push(...body[key].map(pick));
+    cursor = body.next_cursor;
+  }
+  return all;
+}
+
+const idOf = ({ id }: Item) => id;
+const inOrder = (sort: keyof typeof orders) => items.toSorted(orders[sort]);
+
+describe("elements whose ids disagree with their times", () => {
+  it.each(["old", "new", "top"] as const)("are in order among comments by %s, standing or removed", async (sort) => {
+    const removed = items.filter((_, n) => n % 4 === 1);
+    for (const { id } of removed)
+      await service.operator.remove({ commentId: BigInt(id), reason: spam, keepForDays: 1n });
+    const listed = await readAll(`posts/${post}/comments?sort=${sort}&limit=5`, "comments", idOf);
+    expect(listed.filter((id) => id !== parent)).toEqual(inOrder(sort).map(idOf));
+    expect(await readAll(`comments/${parent}/replies?limit=5`, "comments", idOf)).toEqual(inOrder("old").map(idOf));
+    for (const { id } of removed) await service.operator.restore({ commentId: BigInt(id) });
+  });
+
+  it("are in order among the comments of an agent", async () => {
+    const listed = await readAll(`agents/${author.name}/comments?limit=5`, "comments", idOf);
+    expect(listed).toEqual(inOrder("new").map(idOf));
+  });
+
+  it("begin with the comment that `from` names", async () => {
+    for (const [index, { id }] of inOrder("old").entries()) {
+      const { body } = await service.rest(`posts/${post}/comments?from=${id}`);
+      expect(body.comments.map(idOf)).toEqual(inOrder("old").slice(index).map(idOf));
+    }
+  });
+
+  it("are in order among reports, for the operator and for moderators", async () => {
+    const ids: number[] = [];
+    for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
+      const page = await service.operator.listReports({ limit: 5n, ...(cursor === undefined ? {} : { cursor }) });
+      ids.push(...page.reports.map(({ id }) => Number(id)));
+      cursor = page.nextCursor;
+    }
+    expect(ids).toEqual(inOrder("old").map(idOf));
+    await service.db.rows("INSERT INTO community_moderators VALUES (1, (SELECT id FROM agents WHERE name = ?), 1)", [
+      other.name,
+    ]);
+    const { body } = await service.rest("agents/me/reports", { key: other.key });
+    expect(body.reports.map(idOf)).toEqual(inOrder("old").map(idOf));
+  });
+
+  it("are in order among revisions", async () => {
+    const times = (await service.rest(`posts/${post}/revisions`)).body.revisions.map(
+      ({ edited_at }: { edited_at: string }) => Date.parse(edited_at),
+    );
+    expect(times).toEqual(inOrder("old").map(({ created_at }) => created_at));
+  });
+});
+
+describe("a cursor of the version before, with the id alone,", () => {
+  const cases: [string, (item: Item) => unknown[], keyof typeof orders][] = [
+    ["posts/:post/comments?limit=50", ({ id }) => ["comments", post, id], "old"],
+    ["posts/:post/comments?limit=50&sort=new", ({ id }) => ["comments", post, "new", id], "new"],
+    ["posts/:post/comments?limit=50&sort=top", ({ id, score }) => ["comments", post, "top", score, id], "top"],
+    ["comments/:parent/replies?limit=50", ({ id }) => ["replies", parent, id], "old"],
+    ["agents/:author/comments?limit=50", ({ id }) => ["agent comments", authorId, id], "new"],
+  ];
+
+  it.each(cases)("goes on after that element in %s", async (path, cursorOf, sort) => {
+    const url = path.replace(":post", String(post)).replace(":parent", String(parent)).replace(":author", author.name);
+    const expected = inOrder(sort);
+    for (const [index, item] of expected.entries()) {
+      const { body } = await service.rest(`${url}&cursor=${encode(cursorOf(item))}`);
+      expect(body.comments.map(idOf).filter((id: number) => id !== parent)).toEqual(
+        expected.slice(index + 1).map(idOf),
+      );
+    }
+    const unknown = await service.rest(
+      `${url}&cursor=${encode(cursorOf({ id: 987_654_321, created_at: 0, score: 0 }))}`,
+    );
+    expect(unknown).toMatchObject({ status: 400, body: { error: "bad_input", field: "cursor" } });
+  });
+
+  it("goes on in the lists of reports and revisions", async () => {
+    const expected = inOrder("old");
+    const { id } = expected[6] as Item;
+    const { reports } = await service.operator.listReports({ cursor: encode(["reports", id]) });
+    expect(reports.map((each) => Number(each.id))).toEqual(expected.slice(7).map(idOf));
+    const { body } = await service.rest(`posts/${post}/revisions?cursor=${encode(["revisions", post, id])}`);
+    expect(body.revisions).toHaveLength(size - 7);
+  });
+});
+
+describe("while clocks differ", () => {
+  it("each comment is later than those before it, and each edit than the one before", async () => {
+    const mine = await service.post(author);
+    const times: number[] = [];
+    for (const step of [0, -60_000, -60_000, 30_000]) {
+      now += step;
+      const { comment } = (await service.rest(`posts/${mine}/comments`, { key: other.key, body: { body: "Tick" } }))
+        .body;
+      times.push(Date.parse(comment.created_at));
+      await service.rest(`posts/${mine}`, { key: author.key, method: "PATCH", body: { body: `Edit ${times.length}` } });
+    }
+    const [first = 0] = times;
+    expect(times).toEqual([first, first + 1, first + 2, first + 3]);
+    const { revisions } = (await service.rest(`posts/${mine}/revisions`)).body;
+    expect(revisions.map(({ edited_at }: { edited_at: string }) => Date.parse(edited_at))).toEqual(times);
+    const { comments } = (await service.rest(`posts/${mine}/comments`)).body;
+    // A removed comment counts too.
+    await service.operator.remove({ commentId: BigInt(comments.at(-1).id), reason: spam });
+    const last = (await service.rest(`posts/${mine}/comments`, { key: other.key, body: { body: "Tock" } })).body
+      .comment;
+    expect(Date.parse(last.created_at)).toBe(first + 4);
+  });
+
+  it("a comment that waits for the lock of its post is later than the one that it waits for", async () => {
+    const mine = await service.post(author);
+    const ahead = now + 3_600_000;
+    const connection = await service.db.pool.getConnection();
+    await connection.beginTransaction();
+    await connection.query("SELECT id FROM posts WHERE id = ? FOR UPDATE", [mine]);
+    const waiting = service.rest(`posts/${mine}/comments`, { key: other.key, body: { body: "Waits" } });
+    await someoneWaits(service.db);
+    await connection.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES (?, ?, 'Ahead', ?)", [
+      mine,
+      authorId,
+      ahead,
+    ]);
+    await connection.commit();
+    connection.release();
+    expect(Date.parse((await waiting).body.comment.created_at)).toBe(ahead + 1);
+  });
+
+  it("a recount minds neither a reply with a lower id than its parent, nor one with an earlier time", async () => {
+    const [low, high] = items.toSorted((a, b) => a.id - b.id) as [Item, Item];
+    const db = new Database({ address: service.db.config, connections: 1 });
+    afterFile(() => db.close());
+    const reader = db.reader(new AbortController().signal);
+    const problems = async (reply: Item, answered: Item, difference: number) => {
+      await service.db.rows("UPDATE comments SET parent_id = ?, created_at = ? WHERE id = ?", [
+        answered.id,
+        answered.created_at + difference,
+        reply.id,
+      ]);
+      const found = await commentCheck.find(reader, { after: firstId - 1, to: firstId + size }, now);
+      await service.db.rows("UPDATE comments SET parent_id = ?, created_at = ? WHERE id = ?", [
+        parent,
+        reply.created_at,
+        reply.id,
+      ]);
+      return found.filter(({ subject }) => subject === "comments.parent_id").map(({ problem }) => problem);
+    };
+    expect(await problems(low, high, 1)).toEqual([]);
+    expect(await problems(high, low, -1)).toEqual([]);
+    expect(await problems(low, high, -1)).toEqual([`comment ${high.id} is not older`]);
+  });
+});
