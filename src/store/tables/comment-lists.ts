@@ -24,7 +24,7 @@ export interface PostCounters {
 }
 
 interface Order {
-  index: "post_time" | "post_score";
+  index: "time" | "score";
   orderBy: string;
   /** The condition for "after this position", as ranges of the index. */
   behind: string;
@@ -35,10 +35,10 @@ interface Order {
 }
 
 const orders: Record<CommentSort, Order> = {
-  old: { ...oldestFirst, index: "post_time", start: { ...oldestFirst.start, score: 0 } },
-  new: { ...newestFirst, index: "post_time", start: { ...newestFirst.start, score: 0 } },
+  old: { ...oldestFirst, index: "time", start: { ...oldestFirst.start, score: 0 } },
+  new: { ...newestFirst, index: "time", start: { ...newestFirst.start, score: 0 } },
   top: {
-    index: "post_score",
+    index: "score",
     orderBy: `score DESC, ${newestFirst.orderBy}`,
     behind: "(score < ? OR (score = ? AND created_at < ?) OR (score = ? AND created_at = ? AND id < ?))",
     values: ({ score, createdAt, id }) => [score, score, createdAt, score, createdAt, id],
@@ -127,10 +127,10 @@ function statement({ index, orderBy, behind }: Order, table: "posts" | "removed_
 const { orderBy: byTime, behind: later } = oldestFirst;
 const selectReplies = `SELECT STRAIGHT_JOIN page.id, COALESCE(c.post_id, r.post_id) AS post_id, ${shownColumns}
      FROM (
-      (SELECT id, created_at, 0 AS removed FROM comments FORCE INDEX (comments_parent_time)
+      (SELECT id, created_at, 0 AS removed FROM comments FORCE INDEX (comments_replies)
        WHERE parent_id = ? AND ${later} ORDER BY ${byTime} LIMIT ?)
       UNION ALL
-      (SELECT id, created_at, 1 FROM removed_comments FORCE INDEX (removed_comments_parent_time)
+      (SELECT id, created_at, 1 FROM removed_comments FORCE INDEX (removed_comments_replies)
        WHERE parent_id = ? AND ${later} ORDER BY ${byTime} LIMIT ?)
       ORDER BY ${byTime} LIMIT ?
      ) page ${joinComments}`;
@@ -156,7 +156,7 @@ export async function listCommentsByAuthor(
 ): Promise<CommentRow[]> {
   const rows = await db.rows<CommentRow>(
     `${selectComment} FROM (
-      SELECT id FROM comments FORCE INDEX (comments_author_time) WHERE author_id = ? AND ${newestFirst.behind}
+      SELECT id FROM comments FORCE INDEX (comments_written) WHERE author_id = ? AND ${newestFirst.behind}
       ORDER BY ${newestFirst.orderBy} LIMIT ?
     ) page JOIN comments c ON c.id = page.id JOIN agents a ON a.id = c.author_id`,
     [authorId, ...newestFirst.values(after ?? newestFirst.start), String(limit)],

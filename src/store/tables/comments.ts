@@ -43,7 +43,7 @@ export interface CommentedPost {
 }
 
 const newestOn = (comments: "comments" | "removed_comments") =>
-  `COALESCE((SELECT MAX(c.created_at) FROM ${comments} c FORCE INDEX (${comments}_post_time) WHERE c.post_id = p.id), 0)`;
+  `COALESCE((SELECT MAX(c.created_at) FROM ${comments} c FORCE INDEX (${comments}_time) WHERE c.post_id = p.id), 0)`;
 
 /**
  * Locks the post of a new comment. Undefined when there is no such post, or it is removed. The engines read the times of the
@@ -112,7 +112,7 @@ export async function putCommentText(tx: Tx, id: number, body: string, editedAt:
 /** The ids of the newest comments of an agent that stand. */
 export async function listCommentIdsByAuthor(db: Queryable, authorId: number, limit: number): Promise<number[]> {
   const rows = await db.rows<{ id: number }>(
-    `SELECT id FROM comments FORCE INDEX (comments_author_time) WHERE author_id = ? ORDER BY ${newestFirst.orderBy} LIMIT ?`,
+    `SELECT id FROM comments FORCE INDEX (comments_written) WHERE author_id = ? ORDER BY ${newestFirst.orderBy} LIMIT ?`,
     [authorId, String(limit)],
   );
   return rows.map(({ id }) => id);

@@ -77,9 +77,9 @@ const selectOpen = (reports: string) => `SELECT STRAIGHT_JOIN ${columns} FROM (
     SELECT STRAIGHT_JOIN id, created_at FROM ${reports} WHERE is_open = 1 AND ${oldestFirst.behind}
     ORDER BY ${oldestFirst.orderBy} LIMIT ?
   ) page JOIN reports r ON r.id = page.id ${joinNames}`;
-const listAll = selectOpen("reports FORCE INDEX (reports_open_time)");
+const listAll = selectOpen("reports FORCE INDEX (reports_oldest)");
 const listModerated = selectOpen(
-  `(${moderatedBy}) m JOIN reports FORCE INDEX (reports_community_time) ON reports.community_id = m.community_id`,
+  `(${moderatedBy}) m JOIN reports FORCE INDEX (reports_in_community) ON reports.community_id = m.community_id`,
 );
 
 /**

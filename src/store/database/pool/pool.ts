@@ -3,6 +3,7 @@ import { FreeSessions } from "./free-sessions.ts";
 import { HostMonitor } from "./host-monitor.ts";
 import { type HostAddress, Hosts } from "./hosts.ts";
 import { Lanes } from "./lanes.ts";
+import { seesCluster } from "./sees-cluster.ts";
 import { type DatabaseAddress, type LaneName, Session, type SessionOptions } from "./session.ts";
 import { StatementKiller } from "./statement-killer.ts";
 import type { Waiter } from "./wait-queue.ts";
@@ -40,9 +41,7 @@ export class Pool {
   readonly #killer: StatementKiller;
   readonly #hosts: Hosts;
   readonly #monitor: HostMonitor;
-  #isCluster: boolean;
-  /** The server of the first session. */
-  #server: string | undefined;
+  #isCluster = false;
   #whenChosen: Promise<void> | undefined;
   /** When sessions were last given up because of their server, by `performance.now()`. */
   #leftAt = Number.NEGATIVE_INFINITY;
@@ -56,7 +55,6 @@ export class Pool {
     this.#lanes = new Lanes(options.connections);
     this.#killer = new StatementKiller(options);
     this.#hosts = new Hosts(options.address);
-    this.#isCluster = this.#hosts.areMany;
     this.#monitor = new HostMonitor({
       ...options,
       hosts: this.#hosts,
@@ -64,9 +62,9 @@ export class Pool {
     });
   }
 
-  /** Whether the database has several servers, as far as is known: several are named, or one has said so. */
+  /** Whether the database has several servers, as far as is known: several are named, or connections tell. */
   get isCluster(): boolean {
-    return this.#isCluster;
+    return this.#hosts.areMany || this.#isCluster;
   }
 
   /** How many connections work for a call, and how many calls wait for one. */
@@ -169,8 +167,7 @@ export class Pool {
     try {
       await session.setUp(options);
       this.#opening -= 1;
-      this.#server ??= session.node.server;
-      if (session.node.engine !== "single" || session.node.server !== this.#server) this.#isCluster = true;
+      this.#lookAtServers();
       // The pool may have left this server while it answered.
       session.isRetired = options.address !== this.#hosts.current;
       this.#offer(session);
@@ -278,10 +275,15 @@ export class Pool {
     if (!this.#sessions.delete(session)) return;
     this.#lanes.leave(session);
     this.#free.remove(session);
+    this.#lookAtServers();
     // Another lane may have waited for the room that this session leaves.
     this.#serve();
     this.#openMore();
     this.#settleClose();
+  }
+
+  #lookAtServers(): void {
+    this.#isCluster = seesCluster(this.#sessions, this.#isCluster);
   }
 
   #settleClose(): void {

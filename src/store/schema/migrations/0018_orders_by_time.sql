@@ -4,21 +4,21 @@
 -- and post_revisions_post serve nothing else; a later version drops them.
 
 ALTER TABLE comments
-  ADD KEY comments_post_time (post_id, created_at, id),
-  ADD KEY comments_post_score (post_id, score, created_at, id),
-  ADD KEY comments_parent_time (parent_id, created_at, id),
-  ADD KEY comments_author_time (author_id, created_at, id),
+  ADD KEY comments_time (post_id, created_at, id),
+  ADD KEY comments_score (post_id, score, created_at, id),
+  ADD KEY comments_replies (parent_id, created_at, id),
+  ADD KEY comments_written (author_id, created_at, id),
   ALGORITHM=INPLACE, LOCK=NONE;
 
 ALTER TABLE removed_comments
-  ADD KEY removed_comments_post_time (post_id, created_at, id),
-  ADD KEY removed_comments_post_score (post_id, score, created_at, id),
-  ADD KEY removed_comments_parent_time (parent_id, created_at, id),
+  ADD KEY removed_comments_time (post_id, created_at, id),
+  ADD KEY removed_comments_score (post_id, score, created_at, id),
+  ADD KEY removed_comments_replies (parent_id, created_at, id),
   ALGORITHM=INPLACE, LOCK=NONE;
 
 ALTER TABLE reports
-  ADD KEY reports_open_time (is_open, created_at, id),
-  ADD KEY reports_community_time (community_id, is_open, created_at, id),
+  ADD KEY reports_oldest (is_open, created_at, id),
+  ADD KEY reports_in_community (community_id, is_open, created_at, id),
   ALGORITHM=INPLACE, LOCK=NONE;
 
 ALTER TABLE post_revisions
