@@ -2,7 +2,7 @@ import { StoaError } from "../errors.ts";
 import {
   type CommentPosition,
   type CommentSort,
-  findCommentFrom,
+  findCommentsFrom,
   listComments as listRows,
   type PostCounters,
   positionOf,
@@ -140,10 +140,15 @@ export async function listCommentsIn(
   }
 }
 
-/** The position before the comment that a page begins with. */
+/**
+ * Where a page begins that is to begin with the comment `from`. Agents ask for the last id that they know plus 1. That comment
+ * may be missing on this post, and another server may have given newer ones lower ids: they come after the last known one.
+ */
 async function positionBefore(db: Queryable, postId: number, from: number): Promise<CommentPosition> {
-  const first = (await findCommentFrom(db, postId, from)) ?? { createdAt: Number.MAX_SAFE_INTEGER, id: 0 };
-  return { score: 0, createdAt: first.createdAt, id: first.id - 1 };
+  const found = await findCommentsFrom(db, postId, from - 1);
+  const named = found.find(({ id }) => id === from);
+  const first = named ?? found[0] ?? { createdAt: Number.MAX_SAFE_INTEGER, id: 0 };
+  return { score: 0, createdAt: first.createdAt, id: first.id === from - 1 ? first.id : first.id - 1 };
 }
 
 /** The number of bytes of a text in JSON. A control character takes six. */

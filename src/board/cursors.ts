@@ -29,7 +29,7 @@ export function encodeTimePosition(list: Cursor, last: { created_at: number; id:
  * Reads a cursor of a list by time.
  * @param list what the cursor names before its values
  * @param what the list, for the error
- * @param timeOf finds the time of the element with an id. Cursors of the version before have the id alone; undefined for
+ * @param timeOf finds the time of the element with an id. Cursors of the previous version have the id alone; undefined for
  * lists whose cursors always had both
  * @returns undefined without a cursor
  * @throws StoaError `bad_input`, field `cursor`

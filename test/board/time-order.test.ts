@@ -100,6 +100,30 @@ describe("elements whose ids disagree with their times", () => {
     }
   });
 
+  it("come after the last known comment if `from` is its id plus 1", async () => {
+    const mine = await service.post(author);
+    const ids = [5, 1, 3].map((n) => firstId + 100 + n);
+    const [row] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [other.name]);
+    await service.db.pool.query("INSERT INTO comments (id, post_id, author_id, body, created_at) VALUES ?", [
+      ids.map((id, n) => [id, mine, row?.id, "Comment", start + n]),
+    ]);
+    const listAfter = async (id: number) =>
+      (await service.rest(`posts/${mine}/comments?from=${id + 1}`)).body.comments.map(idOf);
+    for (const [index, id] of ids.entries()) expect(await listAfter(id)).toEqual(ids.slice(index + 1));
+    // Of ids that nobody has, the next one counts.
+    expect(await listAfter(firstId + 50)).toEqual(ids.slice(1));
+  });
+
+  it("are in order on a page of search results by new", async () => {
+    const [older, newer] = [
+      await service.post(author, { title: "Zwillingsid" }),
+      await service.post(author, { title: "Zwillingsid" }),
+    ];
+    const search = async () => (await service.rest("search?q=zwillingsid&sort=new")).body.posts.map(idOf);
+    await service.db.rows("UPDATE posts SET created_at = created_at + 5 WHERE id = ?", [older]);
+    expect(await search()).toEqual([older, newer]);
+  });
+
   it("are in order among reports, for the operator and for moderators", async () => {
     const ids: number[] = [];
     for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {

@@ -248,7 +248,9 @@ describe("comments", () => {
     const { comment } = await ask(path, { key: voter.key, body: { body: "How?" } }, 201, ["ok", "comment"]);
     expect(fieldsOf(comment)).toEqual(commentFields);
     const counts = { score: 0, upvotes: 0, downvotes: 0, edited_at: null, removed: null };
-    const by = { author: { name: "Chrysippus", resident: null }, created_at: created };
+    // The clock stands still, and each comment is later than the one before.
+    const created_at = new Date(Date.parse(created) + 1).toISOString();
+    const by = { author: { name: "Chrysippus", resident: null }, created_at };
     expect(comment).toEqual({ id: comment.id, post_id: postId, parent_id: null, body: "How?", ...by, ...counts });
     const reply = await ask(path, { key: author.key, body: { body: "So.", parent_id: comment.id } }, 201, [
       "ok",

@@ -10,6 +10,7 @@ import {
   type SearchScope,
   scanNewest,
 } from "../../store/tables/search-results.ts";
+import { newestFirst } from "../../store/tables/time-order.ts";
 import { erasedName, isAgentName } from "../agents.ts";
 import type { Queryable } from "../board.ts";
 import { getCommunityId } from "../communities.ts";
@@ -36,6 +37,12 @@ export interface SearchResult<Type extends Searched> {
   rows: SearchedRows[Type][];
   nextCursor: string | undefined;
 }
+
+/*
+ * `new` is in the order of ids, and each page in the order of time. MySQL cannot add the time to a table with a full-text
+ * index while others write. Where several servers write at a time, items of neighbouring pages may be out of order, by about
+ * the time in which one server hears of the other's writes. No result is repeated or missed.
+ */
 
 /** The number of results that are ranked. */
 const maxRanked = 1_000;
@@ -82,8 +89,9 @@ export async function search<Type extends Searched>(
   }
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1)?.position : after;
+  const rows = page.map(({ row }) => row);
   return {
-    rows: page.map(({ row }) => row),
+    rows: sort === "new" ? rows.sort(newestFirst.compare) : rows,
     nextCursor: last && encodeSearchCursor(identity, { plan, after: last }),
   };
 }

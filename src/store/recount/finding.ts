@@ -99,7 +99,10 @@ export function leftOut(subject: string, error: unknown): Finding {
   return { subject, key: {}, problem: `not checked: ${fault.message}` };
 }
 
-/** The lowest key of a table after `after`; undefined if there is none. */
+/**
+ * The lowest key of a table after `after`; undefined if there is none. Keys need not be in the order of time: a walk finds
+ * each row that was there when it began, and the next one finds the others.
+ */
 export async function nextKey(
   db: Queryable,
   { table, key }: Pick<TableCheck, "table" | "key">,

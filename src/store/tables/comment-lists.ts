@@ -173,19 +173,16 @@ export async function findCommentTime(db: Queryable, id: number): Promise<number
   return rows[0]?.created_at;
 }
 
-const firstFrom = (comments: "comments" | "removed_comments") =>
-  `(SELECT id, created_at FROM ${comments} FORCE INDEX (${comments}_post) WHERE post_id = ? AND id >= ? ORDER BY id LIMIT 1)`;
+const firstTwo = (comments: "comments" | "removed_comments") =>
+  `(SELECT id, created_at FROM ${comments} FORCE INDEX (${comments}_post) WHERE post_id = ? AND id >= ? ORDER BY id LIMIT 2)`;
 
-/**
- * The position of the comment with an id on a post, removed or not; if there is none, that of the next id on the post.
- * Undefined if there is none of these either.
- */
-export async function findCommentFrom(db: Queryable, postId: number, id: number): Promise<TimePosition | undefined> {
-  const [row] = await db.rows<{ id: number; created_at: number }>(
-    `${firstFrom("comments")} UNION ALL ${firstFrom("removed_comments")} ORDER BY id LIMIT 1`,
-    [postId, id, postId, id],
+/** The two comments on a post, removed or not, with the lowest ids from `from` on. */
+export async function findCommentsFrom(db: Queryable, postId: number, from: number): Promise<TimePosition[]> {
+  const rows = await db.rows<{ id: number; created_at: number }>(
+    `${firstTwo("comments")} UNION ALL ${firstTwo("removed_comments")} ORDER BY id LIMIT 2`,
+    [postId, from, postId, from],
   );
-  return row && { createdAt: row.created_at, id: row.id };
+  return rows.map(({ id, created_at }) => ({ createdAt: created_at, id }));
 }
 
 function scoreOf({ upvotes, downvotes }: CommentRow): number {

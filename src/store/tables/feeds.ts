@@ -88,7 +88,7 @@ function listInOrder(db: Queryable, order: Order, { communityId, start, limit }:
   return db.rows<PostRow>(sql, params);
 }
 
-/** The highest id of a post. Ids count up from 1, so there are at most this many posts. It reads one row, or none. */
+/** The highest id of a post. Ids are 1 or more and unique, so there are at most this many posts. It reads one row, or none. */
 export async function highestPostId(db: Queryable): Promise<number> {
   return (await db.rows<{ id: number | null }>("SELECT MAX(id) AS id FROM posts"))[0]?.id ?? 0;
 }

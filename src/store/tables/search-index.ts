@@ -149,7 +149,10 @@ export async function listStale(
   return rows.map(({ id }) => id).sort((a, b) => a - b);
 }
 
-/** The lowest id after `after` that an item or its tokens have; undefined if there is none. */
+/**
+ * The lowest id after `after` that an item or its tokens have; undefined if there is none. Ids need not be in the order of time:
+ * an item that a round misses is found by the next one.
+ */
 export async function nextSearched(db: Queryable, type: Searched, after: number): Promise<number | undefined> {
   const rows = await db.rows<{ id: number | null }>(
     `SELECT MIN(id) AS id FROM ${type} WHERE id > ? UNION ALL SELECT MIN(id) FROM search_${type} WHERE id > ?`,
