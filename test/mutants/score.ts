@@ -57,16 +57,18 @@ export function judge({ files }: Report, equivalents: Equivalents) {
     const seen = new Set<string>();
     for (const { status, statusReason, replacement, location } of mutants) {
       const mutant = changedLine(source, location, replacement);
-      if (status === "Timeout" && !statusReason) timeouts.push({ file, line: location.start.line, mutant, status });
-      if (status === "Killed" || status === "Timeout" || status === "RuntimeError") room.killed++;
-      else if (status === "Survived" || status === "NoCoverage") {
-        if (listed.has(mutant)) {
-          room.equivalent++;
-          seen.add(mutant);
-        } else {
-          room.survived++;
-          survivors.push({ file, line: location.start.line, mutant, status });
-        }
+      const { line } = location.start;
+      const hasSurvived = status === "Survived" || status === "NoCoverage";
+      // An equivalent that costs time may exceed a time limit.
+      if (listed.has(mutant) && (hasSurvived || status === "Timeout")) {
+        room.equivalent++;
+        seen.add(mutant);
+      } else if (hasSurvived) {
+        room.survived++;
+        survivors.push({ file, line, mutant, status });
+      } else if (status === "Killed" || status === "Timeout" || status === "RuntimeError") {
+        room.killed++;
+        if (status === "Timeout" && !statusReason) timeouts.push({ file, line, mutant, status });
       }
     }
     for (const mutant of listed) if (!seen.has(mutant)) stale.push({ file, mutant });

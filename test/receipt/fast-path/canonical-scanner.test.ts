@@ -235,3 +235,15 @@ describe("CanonicalScanner.literal", () => {
     }
   });
 });
+
+it("CanonicalScanner.ascii and .digits do not read beyond the bytes that they were given", () => {
+  const bytes = new TextEncoder().encode("12345678");
+  const at = (begin: number, end: number) => {
+    const reader = new CanonicalScanner(bytes);
+    reader.moveTo(begin, end);
+    return reader;
+  };
+  expect([at(2, 6).ascii("3456"), at(2, 6).digits(4)]).toEqual([true, 3456]);
+  expect([at(2, 5).ascii("3456"), at(2, 5).digits(4)]).toEqual([false, -1]);
+  expect([at(6, 8).ascii("789"), at(6, 8).digits(3)]).toEqual([false, -1]);
+});
