@@ -8,17 +8,19 @@ import type { ServiceDatabase } from "./database.ts";
 import type { Startup } from "./startup.ts";
 
 /**
- * Checks whether reads can be served: the database answers, its schema is the one of this program, and the ledger has its
- * head.
+ * Checks whether reads can be served: the database answers, it has the schema of this program, and the ledger has its head.
+ * While a newer version migrates and serves, this one serves on.
+ * @returns a warning for the operator, if there is one
  * @throws StoaError `unavailable` with the reason
  */
-export async function checkReady(db: Database, ledger: Ledger, signal: AbortSignal): Promise<void> {
+export async function checkReady(db: Database, ledger: Ledger, signal: AbortSignal): Promise<string | undefined> {
   const state = await schemaState(db.priority, signal);
   if (state.kind === "behind") throw new StoaError("unavailable", "The database is not migrated.");
-  if (state.kind !== "current") throw new StoaError("unavailable", state.reason);
+  if (state.kind === "other" || state.kind === "incomplete") throw new StoaError("unavailable", state.reason);
   const reader = db.priority.reader(signal);
   await ledger.receipts.headSeq(reader);
   await ledger.verifier.alarm.read(reader);
+  return state.kind === "ahead" ? state.reason : undefined;
 }
 
 /**

@@ -93,8 +93,9 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     shutdown: shutdown.signal,
     stopAnnounced: shutdown.announced,
     checkReady: async (signal) => {
-      await checkReady(database.db, ledger, signal);
-      return warning();
+      const newer = await checkReady(database.db, ledger, signal);
+      const texts = [newer, warning()].filter((text) => text !== undefined);
+      return texts.length === 0 ? undefined : texts.join(" ");
     },
     gauges: parts.gauges,
     metricsToken: config.metrics.token,

@@ -93,7 +93,8 @@ export async function checkMigrated(db: Database, signal: AbortSignal, { mayLack
   if (state.kind === "behind") {
     throw new Error("the database is not migrated to this version; start the service first");
   }
-  if (state.kind === "other" || (state.kind === "incomplete" && !mayLack)) throw new Error(state.reason);
+  if (state.kind === "other" || state.kind === "ahead" || (state.kind === "incomplete" && !mayLack))
+    throw new Error(state.reason);
 }
 
 /** Finds the database of the service. Starts its private server if that does not run. */

@@ -31,12 +31,23 @@ describe("health", () => {
     const reply = await service.rest("/readyz");
     expect(reply.status).toBe(503);
     expect(reply.body).toEqual({ ok: false, error: "unavailable", message: "The database is not migrated." });
-    await service.db.rows("INSERT INTO schema_migrations (version, name, checksum) VALUES (999, '0999_future', '')");
-    expect((await service.rest("/readyz")).body.message).toContain("0999_future");
     expect((await service.rest("/healthz")).status).toBe(200);
-    await service.db.rows("DELETE FROM schema_migrations WHERE version = 999");
     await service.db.rows("UPDATE schema_migrations SET finished = 1");
     expect((await service.rest("/readyz")).status).toBe(200);
+    await service.db.rows("UPDATE schema_migrations SET checksum = REVERSE(checksum) WHERE version = 2");
+    expect((await service.rest("/readyz")).body.message).toContain("0002_ledger differs");
+    await service.db.rows("UPDATE schema_migrations SET checksum = REVERSE(checksum) WHERE version = 2");
+  });
+
+  it("/readyz is 200 with a warning while a newer version migrates the database and after that", async () => {
+    await service.db.rows("INSERT INTO schema_migrations (version, name, checksum) VALUES (999, '0999_future', '')");
+    for (const finished of [0, 1]) {
+      await service.db.rows("UPDATE schema_migrations SET finished = ? WHERE version = 999", [finished]);
+      const { status, body } = await service.rest("/readyz");
+      expect([status, body.warning]).toEqual([200, expect.stringContaining("newer version of Stoa (0999_future)")]);
+    }
+    await service.db.rows("DELETE FROM schema_migrations WHERE version = 999");
+    expect((await service.rest("/readyz")).body).toEqual({ ok: true });
   });
 });
 

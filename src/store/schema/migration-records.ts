@@ -17,6 +17,8 @@ export interface MigrationRecord {
 export type SchemaState =
   | { kind: "current" }
   | { kind: "behind" }
+  /** A newer version has migrated it, or is doing so. What this program needs is there. */
+  | { kind: "ahead"; reason: string }
   /** Some tables are missing. */
   | { kind: "incomplete"; reason: string }
   | { kind: "other"; reason: string };
@@ -50,14 +52,21 @@ export async function schemaState(db: Pick<Database, "reader">, signal: AbortSig
   const tables = await listTables(reader);
   if (!tables.has("schema_migrations")) return { kind: "behind" };
   const records = await readRecords(reader);
-  const conflict = findConflict(migrations, records);
+  const last = migrations.at(-1)?.version ?? 0;
+  const own = records.filter(({ version }) => version <= last);
+  const conflict = findConflict(migrations, own);
   if (conflict !== undefined) return { kind: "other", reason: conflict };
-  if (!areFinished(migrations, records)) return { kind: "behind" };
+  if (!areFinished(migrations, own)) return { kind: "behind" };
   const missing = createdTables(migrations)
     .filter((name) => !tables.has(name))
     .sort();
-  if (missing.length === 0) return { kind: "current" };
-  return { kind: "incomplete", reason: incompleteReason(missing.map((name) => `the table ${name}`)) };
+  if (missing.length > 0) {
+    return { kind: "incomplete", reason: incompleteReason(missing.map((name) => `the table ${name}`)) };
+  }
+  const newer = records.find(({ version }) => version > last);
+  if (newer === undefined) return { kind: "current" };
+  const reason = `The database was migrated by a newer version of Stoa (${newer.name}). Replace this version by that one.`;
+  return { kind: "ahead", reason };
 }
 
 /**
