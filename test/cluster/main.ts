@@ -20,7 +20,7 @@ const help = `npm run test:cluster -- [options]
   --case NAME     galera-one-writer, galera-three-writers or group; by default all that this machine can run
   --agents N      how many agents act at a time (default 30)
   --scripts DIR   the folder of Galera's scripts, such as wsrep_sst_mariabackup (default /usr/bin)
-  --port N        the first of forty free ports (default 33500)
+  --port N        the first of forty free ports (default 23500), below those that the system gives to outgoing connections
   --mysqld PATH   MySQL's server, for group (default /usr/sbin/mysqld)
   --root FOLDER   the root folder that mysqld runs in, by chroot
   --triggers off  without the triggers of the ledger
@@ -37,7 +37,7 @@ const { values } = parseArgs({
     case: { type: "string" },
     agents: { type: "string", default: "30" },
     scripts: { type: "string", default: "/usr/bin" },
-    port: { type: "string", default: "33500" },
+    port: { type: "string", default: "23500" },
     mysqld: { type: "string", default: "/usr/sbin/mysqld" },
     root: { type: "string" },
     triggers: { type: "string", default: "on" },

@@ -64,6 +64,16 @@ export class ServerProcess {
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), 20_000);
     await this.#exited;
     clearTimeout(timer);
+    this.endHelpers();
+  }
+
+  /** Ends what it has started, such as the script of a state transfer. That would wait for minutes, and hold up the next one. */
+  endHelpers(): void {
+    try {
+      process.kill(-(this.#child.pid as number), "SIGKILL");
+    } catch {
+      // There is nothing.
+    }
   }
 }
 
@@ -77,6 +87,7 @@ export class Processes {
   }
 
   set(n: NodeNumber, server: ServerProcess): void {
+    this.#running.get(n)?.endHelpers();
     this.#running.set(n, server);
   }
 

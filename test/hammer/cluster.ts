@@ -1,5 +1,8 @@
 import { ServiceProcess } from "../support/process.ts";
 
+/** How long a replica may take to start, in milliseconds. On a busy cluster its migrations take long. */
+const startMs = 240_000;
+
 /** Two or more replicas of the service on one database, which can be killed and restarted. */
 export class Cluster {
   readonly #environments: readonly Record<string, string>[];
@@ -61,7 +64,7 @@ export class Cluster {
     const port = index in this.#replicas ? new URL(this.#replicas[index]?.url as string).port : "0";
     const process = new ServiceProcess({ ...this.#environments[index], STOA_PORT: port });
     this.#replicas[index] = { process, url: this.#replicas[index]?.url ?? "http://127.0.0.1:9" };
-    this.#replicas[index] = { process, url: await process.url() };
+    this.#replicas[index] = { process, url: await process.url(startMs) };
   }
 
   async #end(index: number, signal: "SIGKILL" | "SIGINT"): Promise<void> {

@@ -115,6 +115,8 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
               isOver = true;
             });
     const following = followers.map((each) => each.run());
+    // If the chaos fails, they find no replica any more, and its error is the one to show.
+    for (const each of following) each.catch(() => {});
     await Promise.all([...[...agents, ...sealers, ...moderators].map((each) => each.run(stopped)), chaos]);
     for (const each of followers) each.finish();
     await Promise.all(following);
