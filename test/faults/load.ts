@@ -36,6 +36,11 @@ export class Load {
     return this.#stopped;
   }
 
+  /** The replies by status. */
+  get statuses(): Readonly<Record<number, number>> {
+    return this.#tally.statuses;
+  }
+
   /** How many writes were acknowledged. */
   get acknowledged(): number {
     const { agents, communities, posts, comments, votes } = this.done;

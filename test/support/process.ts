@@ -27,11 +27,15 @@ export class ServiceProcess {
   /**
    * @param environment all its environment variables besides PATH. Without a port, it takes a free one
    * @param maxFiles how many files it may open
+   * @param program its main module, which another version has elsewhere
    */
-  constructor(environment: Record<string, string>, { maxFiles }: { maxFiles?: number } = {}) {
+  constructor(
+    environment: Record<string, string>,
+    { maxFiles, program = main }: { maxFiles?: number; program?: string } = {},
+  ) {
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
     const env = { ...nodeEnvironment, STOA_PORT: "0", STOA_DATA_DIR: dataDir, ...environment };
-    const args = ["--disable-warning=ExperimentalWarning", `--import=${endWithParent}`, main];
+    const args = ["--disable-warning=ExperimentalWarning", `--import=${endWithParent}`, program];
     const limit = maxFiles === undefined ? "" : `ulimit -n ${maxFiles} && `;
     const command = ["-c", `${limit}exec "$0" "$@"`, process.execPath, ...args];
     this.#child = spawn("/bin/sh", command, { env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
@@ -46,11 +50,12 @@ export class ServiceProcess {
   }
 
   /** The address that it prints when it is up. */
-  async url(): Promise<string> {
-    await waitUntil("the service to come up", () => {
+  async url(deadlineMs?: number): Promise<string> {
+    const isUp = () => {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) throw new Error(this.#output);
       return this.#output.includes("Stoa answers at ");
-    });
+    };
+    await waitUntil("the service to come up", isUp, deadlineMs);
     return /Stoa answers at (\S+)/.exec(this.#output)?.[1] as string;
   }
 

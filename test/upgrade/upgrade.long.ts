@@ -1,0 +1,58 @@
+// npm run test:upgrade: an older version serves while this one migrates the database, and both serve after that. No call of
+// either fails, and nothing is lost or doubled.
+import { expect, it, onTestFinished } from "vitest";
+import { Load } from "../faults/load.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { ServiceProcess, urlOf } from "../support/process.ts";
+import { askRest } from "../support/service.ts";
+import { takeVersionBefore } from "./older-version.ts";
+
+/** The version before this migration is tried; STOA_UPGRADE_FROM names another one. */
+const migration = process.env.STOA_UPGRADE_FROM ?? "0017_post_counts";
+const operatorToken = "upgrade-operator-token-0123456789-abcdef";
+
+it(`the version before ${migration} serves while this one migrates, and beside it`, async () => {
+  const older = takeVersionBefore(migration);
+  onTestFinished(() => older.remove());
+  const db = await createTestDatabase();
+  const settings = {
+    STOA_DATABASE_URL: urlOf(db.config),
+    STOA_OPERATOR_TOKEN: operatorToken,
+    STOA_METRICS_PORT: "none",
+    STOA_LOG_LEVEL: "warn",
+    STOA_RATE_LIMITS: "off",
+    STOA_SITE_URL: "http://stoa.example",
+  };
+  const start = async (program?: string) => {
+    const service = new ServiceProcess(settings, program === undefined ? {} : { program });
+    onTestFinished(() => service.end("SIGKILL"));
+    return { service, url: await service.url() };
+  };
+  const versions = () => db.rows<{ name: string }>("SELECT name FROM schema_migrations ORDER BY version DESC");
+
+  const before = await start(older.program);
+  let urls = [before.url];
+  const load = new Load(() => urls, operatorToken, 20_261_122);
+  await load.more(60, 3);
+  expect((await versions()).map(({ name }) => name)).not.toContain(migration);
+
+  const now = await start();
+  expect((await versions()).map(({ name }) => name)).toContain(migration);
+  urls = [before.url, now.url];
+  await load.more(60, 3);
+  for (const url of urls) expect((await askRest(url, "posts?limit=5")).body.posts).toHaveLength(5);
+
+  // Its running calls finish before it is stopped.
+  urls = [now.url];
+  await load.more(20, 2);
+  await before.service.end("SIGTERM");
+  expect(await before.service.exited).toBe(0);
+  await load.stop();
+  expect(await load.check(db)).toEqual([]);
+  expect(Object.keys(load.statuses).filter((status) => Number(status) >= 500)).toEqual([]);
+  expect((await askRest(now.url, "/house/verify")).body.verify_ok).toBe(true);
+  for (const { service } of [before, now]) {
+    const errors = service.output.split("\n").filter((line) => line.startsWith("{") && JSON.parse(line).level >= 50);
+    expect(errors).toEqual([]);
+  }
+});
