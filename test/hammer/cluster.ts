@@ -45,12 +45,15 @@ export class Cluster {
   /**
    * The errors in the output of ended replicas: log lines of level error or higher, and lines that are not log lines, such
    * as a stack trace.
+   * @param mayBeAway whether work in the background may have found no database
    */
-  errors(): string[] {
+  errors({ mayBeAway }: { mayBeAway: boolean }): string[] {
     return this.#output.split("\n").filter((line) => {
       if (!line.startsWith("{")) return line !== "" && !/^(Stoa answers at|Stopping: running calls)/.test(line);
       // The last line of a replica that was killed may be cut off.
-      return line.endsWith("}") && JSON.parse(line).level >= 50;
+      if (!line.endsWith("}")) return false;
+      const { level, err } = JSON.parse(line);
+      return level >= 50 && !(mayBeAway && err?.code === "unavailable");
     });
   }
 

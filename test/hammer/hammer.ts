@@ -142,7 +142,9 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
     ];
     plainCaller.close();
     await cluster.stop();
-    faults.push(...cluster.errors().map((line) => `a replica wrote: ${line}`));
+    faults.push(
+      ...cluster.errors({ mayBeAway: options.chaos !== undefined }).map((line) => `a replica wrote: ${line}`),
+    );
     return {
       ...tally,
       faults,
