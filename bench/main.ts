@@ -2,6 +2,7 @@
 import { openBoard } from "./board.ts";
 import { type Case, createCases } from "./cases.ts";
 import { startBaseline, startService } from "./environment.ts";
+import { benchFacade } from "./facade/bench.ts";
 import { checkFairness } from "./fairness.ts";
 import { benchGrowth } from "./growth/bench.ts";
 import { costOfKeys, idempotencyProtocols, manyCreates } from "./idempotency.ts";
@@ -30,6 +31,7 @@ const log = (line: string) => void process.stderr.write(`${line}\n`);
 /** What is measured instead of the board, by the option that asks for it. */
 const modes = [
   ["ledger", benchLedger],
+  ["facade", benchFacade],
   ["pages", benchPages],
   ["limits", benchLimits],
   ["rpc", benchRpc],

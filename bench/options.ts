@@ -11,6 +11,8 @@ export const usage = `npm run bench -- [options]
   --pages            compare the pages with the API's replies with the same content; its cases are home, new, post, atom
   --limits           compare the service with rate limits and without; its cases are those of --only, and receipt
   --search           measure searches; its target is a median of 50 ms for two words, each in one post of a hundred
+  --facade           compare the facade with a bare route that sends the same bytes as the feed, and with hand-written routes
+                     where no two callers read the same; its cases are feed-hot, post, receipt
   --rpc              compare gRPC without a database with @grpc/grpc-js
   --watchers         measure 1,000 agents that watch their inboxes; the targets are 40 MiB and a second
   --growth           compare the latency of reads and writes on boards of different sizes; the target is 1.2 times the
@@ -39,8 +41,12 @@ export interface Options {
   dataDir: string;
   databaseUrl: string | undefined;
   resultsDir: string;
-  /** Measure the ledger on a chain of this many receipts. If undefined, measure the board. */
-  ledger: { receipts: number } | undefined;
+  /** Measure the ledger. */
+  ledger: boolean;
+  /** The length of the ledger's chain. */
+  receipts: number;
+  /** Measure the cost of the facade itself. */
+  facade: boolean;
   /** Measure the pages. */
   pages: boolean;
   /** Measure the cost of rate limits. */
@@ -76,6 +82,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       profile: { type: "boolean", default: false },
       reseed: { type: "boolean", default: false },
       ledger: { type: "boolean", default: false },
+      facade: { type: "boolean", default: false },
       pages: { type: "boolean", default: false },
       limits: { type: "boolean", default: false },
       rpc: { type: "boolean", default: false },
@@ -105,7 +112,9 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     watchers: values.watchers,
     growth: values.growth ? { posts: sizes(values.posts) } : undefined,
     idempotency: values.idempotency,
-    ledger: values.ledger ? { receipts: values.quick ? 20_000 : 1_000_000 } : undefined,
+    ledger: values.ledger,
+    receipts: values.quick ? 20_000 : 1_000_000,
+    facade: values.facade,
   };
 }
 

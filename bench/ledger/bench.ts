@@ -39,8 +39,7 @@ export async function benchLedger(
   log: (line: string) => void,
   signal: AbortSignal,
 ): Promise<{ report: LedgerReport; text: string }> {
-  const { receipts } = options.ledger ?? {};
-  if (receipts === undefined) throw new Error("The length of the chain is missing.");
+  const { receipts } = options;
   const started = Date.now();
   await using cleanUp = new AsyncDisposableStack();
   const database = await startDatabase(options, log, signal);
@@ -95,7 +94,7 @@ export async function benchLedger(
 }
 
 /** A second database on the server of the board's database. */
-function named(address: DatabaseConfig, part: string): DatabaseConfig {
+export function named(address: DatabaseConfig, part: string): DatabaseConfig {
   return { ...address, database: `${address.database}_${part}` };
 }
 

@@ -1,0 +1,104 @@
+// The cost of the facade itself: a feed that all callers share beside a bare route with the same bytes, and single reads that
+// nobody shares beside the hand-written routes.
+import { openBoard } from "../board.ts";
+import { type Case, createCases } from "../cases.ts";
+import { startBaseline, startProgram, startService } from "../environment.ts";
+import { checkFairness } from "../fairness.ts";
+import { named } from "../ledger/bench.ts";
+import { receiptCase } from "../ledger/receipt-case.ts";
+import { ensureChain } from "../ledger/seed.ts";
+import { type Measurement, measureAll } from "../measure.ts";
+import { watch } from "../memory.ts";
+import { choose, type Options } from "../options.ts";
+import { handWritten, protocols } from "../protocols.ts";
+import {
+  describeMemory,
+  describeMissed,
+  describeSet,
+  formatMachine,
+  formatTable,
+  missedMemory,
+  type Report,
+  spanSince,
+} from "../report.ts";
+
+/** The minimum throughput of a shared feed, as a share of the bare route's. */
+const minOfBare = 0.5;
+/** The minimum throughput of a read that nobody shares, as a share of the hand-written route's. */
+const minOfHandWritten = 0.9;
+
+export async function benchFacade(
+  options: Options,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<{ report: Report; text: string }> {
+  const started = Date.now();
+  await using cleanUp = new AsyncDisposableStack();
+  const { address, admin, machine } = await openBoard(options, log, signal, cleanUp);
+  const chain = named(address, "ledger");
+  await ensureChain({ address: chain, receipts: options.receipts, anew: options.reseed, log });
+
+  const onBoard = await watch(startService(address, options, signal), cleanUp);
+  const onChain = await watch(startService(chain, options, signal), cleanUp);
+  const cases = createCases(options.population);
+  const find = (name: string) => cases.find((each) => each.name === name) as Case;
+  const feed = find("feed-hot");
+  const [call] = feed.calls(0);
+  const source = { BARE_SOURCE: onBoard.child.url, BARE_PATH: call?.rest.path as string };
+  const bare = await watch(startProgram("facade/bare.ts", { ...options, profile: false }, signal, source), cleanUp);
+  const byHand = await watch(startBaseline(address, signal), cleanUp);
+  const receiptByHand = await watch(startBaseline(chain, signal, "ledger/hand-written.ts"), cleanUp);
+
+  const all = [
+    { each: feed, sides: { service: onBoard, baseline: bare }, reference: "bare", min: minOfBare },
+    {
+      each: find("post"),
+      sides: { service: onBoard, baseline: byHand },
+      reference: "hand-written",
+      min: minOfHandWritten,
+    },
+    {
+      each: receiptCase(options.receipts),
+      sides: { service: onChain, baseline: receiptByHand },
+      reference: "hand-written",
+      min: minOfHandWritten,
+    },
+  ].map((comparison) => ({ ...comparison, name: comparison.each.name }));
+  const measurements: Measurement[] = [];
+  const missed: string[] = [];
+  const notes: string[] = [];
+  for (const { each, sides, reference, min } of choose("case", all, options.only)) {
+    if (reference !== "bare") notes.push(...(await checkFairness([each], sides, admin)));
+    const rest = protocols.filter(({ name }) => name === "rest");
+    const found = await measureAll([each], rest, sides, { options, log, signal }, { ...handWritten, name: reference });
+    measurements.push(...found);
+    const ratio = found.at(-1)?.ratio as number;
+    if (!(ratio >= min)) missed.push(`${each.name} reaches ${ratio.toFixed(2)} of the ${reference} route, not ${min}`);
+  }
+  const peak = onBoard.memory.peak();
+  const report = {
+    ...spanSince(started),
+    machine,
+    set: describeSet(options),
+    measurements,
+    serviceResidentPeakMiB: peak,
+    notes,
+    missed: [...missed, ...missedMemory(peak)],
+  };
+  return { report, text: format(report) };
+}
+
+function format({ machine, measurements, set, serviceResidentPeakMiB, notes, missed }: Report): string {
+  return [
+    `medians of ${set.rounds} rounds of ${set.roundSeconds} s; ${set.concurrency} calls at once`,
+    formatMachine(machine),
+    "",
+    ...formatTable(measurements, "requests"),
+    "",
+    "ratio: feed-hot: share of the throughput of a bare Fastify route that sends the same bytes; post and receipt, each of them",
+    "read at random: share of the hand-written routes'",
+    describeMemory(serviceResidentPeakMiB),
+    ...notes,
+    describeMissed(missed),
+  ].join("\n");
+}
