@@ -4,14 +4,14 @@ import {
   Counter,
   collectDefaultMetrics,
   Gauge,
-  Histogram,
+  type Metric,
   type MetricObjectWithValues,
   type MetricValue,
   Registry,
 } from "prom-client";
-import type { Outcome } from "../../calls/context.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { withTimeout } from "../../timing/wait.ts";
+import { RequestCounts } from "./request-counts.ts";
 
 /** A value that is read when the metrics are read. With a label: a value for each value of the label. `isCounter`: it only grows. */
 export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> & { label: string });
@@ -37,8 +37,6 @@ declare module "fastify" {
 
 /** How long a gauge may take to be read, in milliseconds. */
 const readTimeoutMs = 1_000;
-/** In seconds. */
-const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** A metric with its values, as plain data. */
 export type MetricValues = MetricObjectWithValues<MetricValue<string>>;
@@ -54,11 +52,6 @@ function processMetrics(): Registry {
   return processRegistry;
 }
 
-interface Series {
-  labels: { operation: string; protocol: string; code: Outcome };
-  count: number;
-}
-
 /** Metrics in the text format of Prometheus. */
 export interface MetricsText {
   readonly contentType: string;
@@ -69,10 +62,9 @@ export interface MetricsText {
 export class Metrics implements MetricsText {
   readonly contentType: string;
   readonly #registry = new Registry();
-  readonly #series = new Map<string, Series>();
+  readonly #requests = new RequestCounts();
   #replays = 0;
   #sharedReads = 0;
-  readonly #durations: Histogram<"operation">;
   readonly #rpcs = new Map<string, DescMethod>();
   #running: Promise<string> | undefined;
 
@@ -82,26 +74,24 @@ export class Metrics implements MetricsText {
       for (const method of service.methods) this.#rpcs.set(`/${service.typeName}/${method.name}`, method);
     }
     const registers = [this.#registry];
-    const series = this.#series;
+    const requests = this.#requests;
     this.contentType = this.#registry.contentType;
     new Counter({
       name: "stoa_requests_total",
       help: "Requests by operation, protocol and outcome: ok, a code of the Error shape, canceled or refused.",
       labelNames: ["operation", "protocol", "code"],
       registers,
-      // Requests are counted here and handed over on demand, because the library would sort and join labels at each request.
       collect() {
         this.reset();
-        for (const { labels, count } of series.values()) this.inc(labels, count);
+        for (const { labels, count } of requests.counted()) this.inc(labels, count);
       },
     });
-    this.#durations = new Histogram({
-      name: "stoa_request_duration_seconds",
-      help: "Time from the request's head to the end of the reply, by operation; streams are left out.",
-      labelNames: ["operation"],
-      buckets,
-      registers,
-    });
+    const durations = requests.histogram(
+      "stoa_request_duration_seconds",
+      "Time from the request's head to the end of the reply, by operation; streams are left out.",
+    );
+    // The library takes every object that has a name and gives its values.
+    this.#registry.registerMetric(durations as unknown as Metric);
     const counters: GaugeSource[] = [
       {
         name: "stoa_replays_total",
@@ -168,13 +158,10 @@ export class Metrics implements MetricsText {
     const protocol = overRest ? "rest" : tool !== undefined ? "mcp" : protocolOf(request.headers["content-type"]);
     const isHttp = overRest || tool !== undefined;
     const code = request.context.outcome ?? (isHttp && reply.statusCode < 400 ? "ok" : "refused");
-    const key = `${rpc.name} ${protocol} ${code}`;
-    const series = this.#series.get(key);
-    if (series !== undefined) series.count += 1;
-    else this.#series.set(key, { labels: { operation: rpc.name, protocol, code }, count: 1 });
+    this.#requests.count(rpc.name, protocol, code);
     if (request.context.isReplay) this.#replays += 1;
     if (request.context.isShared) this.#sharedReads += 1;
-    if (rpc.methodKind === "unary") this.#durations.observe({ operation: rpc.name }, reply.elapsedTime / 1000);
+    if (rpc.methodKind === "unary") this.#requests.time(rpc.name, reply.elapsedTime / 1000);
   }
 
   /** All metrics. Concurrent requests share one read. */
