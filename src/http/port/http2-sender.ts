@@ -67,7 +67,7 @@ export class Http2Sender implements Sender {
     });
   }
 
-  /** Counts the bytes that a stream writes. Call this before the first write. */
+  /** Counts the bytes that a stream writes. Call this before the first write, and `finished` and `closed` later. */
   follow(stream: Stream): void {
     const write = stream.write;
     stream.write = (chunk: string | Uint8Array, encoding?: unknown, callback?: unknown): boolean => {
@@ -81,16 +81,19 @@ export class Http2Sender implements Sender {
       if (bytes.length <= PIECE_BYTES) return write.call(stream, bytes, encoding as BufferEncoding, done as () => void);
       return writeInPieces(stream, write, bytes as Uint8Array, done as (() => void) | undefined);
     };
-    // A reply without a body writes nothing, and the stream stays open until the client ends its request.
-    stream.once("finish", () => {
-      this.#working.delete(stream);
-      this.#goOn();
-    });
-    stream.once("close", () => {
-      this.#started.delete(stream);
-      this.#working.delete(stream);
-      this.#goOn();
-    });
+  }
+
+  /** To be called when a reply is written. One without a body writes nothing, and its stream is open until its request ends. */
+  finished(stream: Stream): void {
+    this.#working.delete(stream);
+    this.#goOn();
+  }
+
+  /** To be called when a stream has closed. */
+  closed(stream: Stream): void {
+    this.#started.delete(stream);
+    this.#working.delete(stream);
+    this.#goOn();
   }
 
   /** Handles a request now, or when its turn comes and enough bytes of the replies before it have been sent. */

@@ -183,7 +183,7 @@ export class Http2Sessions {
         isCounted = true;
         countReset();
       };
-      stream.once("aborted", countOnce);
+      stream.on("aborted", countOnce);
       clearTimeout(timer);
       const requestEnded = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       const stalled = requestEnded ? undefined : setTimeout(cutUnlessRequestEnded, requestTimeoutMs, stream);
@@ -200,12 +200,16 @@ export class Http2Sessions {
       const release = hasArrived
         ? undefined
         : bodies.follow(stream, headers["content-encoding"], calm, mayStream ? undefined : onPassed);
-      // Drops what a client still sends once the reply is complete. Without this, a client that sends its whole body
-      // before it reads the reply would wait for flow control until the request times out.
-      if (!requestEnded) stream.once("finish", () => stream.removeAllListeners("data").resume());
+      stream.on("finish", () => {
+        sender.finished(stream);
+        // Drops what a client still sends once the reply is complete. Without this, a client that sends its whole body
+        // before it reads the reply would wait for flow control until the request times out.
+        if (!requestEnded && !stream.readableEnded) stream.removeAllListeners("data").resume();
+      });
       // Without one of these fields, Fastify assumes that the request has no body.
       if (!requestEnded && headers["content-length"] === undefined) headers["transfer-encoding"] = "chunked";
-      stream.once("close", () => {
+      stream.on("close", () => {
+        sender.closed(stream);
         clearTimeout(stalled);
         release?.();
         arriving.delete(stream);

@@ -37,7 +37,6 @@ export function readBody(body: IncomingMessage, reader: BodyReader): Promise<voi
         // Over HTTP/2, the body of a request that the client has reset ends, too.
         if (body.aborted) throw disconnected();
         reader.end();
-        stop();
         resolve();
       });
     const onData = (chunk: Buffer) =>
