@@ -96,9 +96,10 @@ export class RequestContext {
     return this.#controller.signal;
   }
 
-  /** Aborts `signal`. */
+  /** Aborts `signal`, also if nobody has asked for it yet. */
   abort(reason: unknown): void {
-    this.#controller?.abort(reason);
+    this.#controller ??= new AbortController();
+    this.#controller.abort(reason);
   }
 
   /** Calls `action` when the response is closed, complete or not. All actions share one listener on the response. */

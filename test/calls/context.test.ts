@@ -34,6 +34,14 @@ it("a client that disconnects aborts the signal before the actions at the end of
   expect(signal.reason).toBeInstanceOf(ConnectError);
 });
 
+it("a request that is aborted before anybody has asked for its signal has an aborted one", async () => {
+  const { context } = await beginRequest();
+  const reason = new Error("no room");
+  context.abort(reason);
+  expect(context.signal.aborted).toBe(true);
+  expect(context.signal.reason).toBe(reason);
+});
+
 it("a complete response runs the actions and does not abort the signal", async () => {
   const { context, response } = await beginRequest();
   const seen: string[] = [];

@@ -1,18 +1,19 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Target } from "../../calls/context.ts";
 import { toStoaError } from "../../calls/error-mapping.ts";
 import { readBodiesAsBytes } from "../../calls/request-bodies.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { type Binding, bindingsOf, isPublicRead } from "../../contract/bindings.ts";
 import { notFound } from "../../errors.ts";
-import { readRequest, splitTarget } from "../../transcoding/index.ts";
+import { type ReadRequest, readRequest, splitTarget } from "../../transcoding/index.ts";
 import type { Admission } from "../admission/admission.ts";
+import { CallArrival } from "../admission/call-arrival.ts";
 import { admitVisit } from "../admission/hooks.ts";
 import { nothingHere } from "../errors/methods.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
+import { type Address, RepeatedReads } from "./repeated-reads.ts";
 import { createServe, type Serve } from "./serve.ts";
 import { wantsEvents } from "./stream.ts";
 
@@ -47,6 +48,7 @@ export function addRestRoutes(
   for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors, heartbeatMs))) {
     const methods = [...byMethod.keys(), ...(hasPublicRead(byMethod) ? ["OPTIONS"] : [])].sort();
     for (const [method, endpoints] of byMethod) {
+      const reads = new RepeatedReads();
       // A stream is sent as it is made, and has no end for which a HEAD could wait. No other route may take the HEAD.
       const isStream = endpoints.some(({ binding }) => isServerStreaming(binding.rpc));
       if (isStream && method === "GET") {
@@ -60,29 +62,34 @@ export function addRestRoutes(
         config: { limits: "rest", rpc: (endpoints[0] as Endpoint).binding.rpc },
         ...(isStream ? { compress: false, exposeHeadRoute: false } : {}),
         // Credentials come before the body: a request without them is answered before its body is read.
-        onRequest: async (request, reply) => {
+        onRequest: (request, reply, done) => {
           const { context } = request;
-          const target = findTarget(endpoints, request.originalUrl);
-          if (target === undefined) {
-            await admitVisit(admission, request);
-            throw notFound("There is nothing at this address.");
+          const address = reads.get(request.originalUrl) ?? findAddress(endpoints, request.originalUrl);
+          if (address === undefined) {
+            const refuse = () => done(notFound("There is nothing at this address."));
+            const visited = admitVisit(admission, request);
+            if (visited === undefined) refuse();
+            else visited.then(refuse, done);
+            return;
           }
-          const { binding } = target;
+          const { binding } = address;
           if (isPublicRead(binding)) allowAnyOrigin(reply);
-          const admitted = admission.admit(context, {
-            rpc: binding.rpc,
-            // Node joins the values of a header that is sent twice; only Set-Cookie is a list.
-            header: (name) => (request.raw.headers[name] as string | undefined) ?? null,
-            signal: context.signal,
-          });
-          if (admitted !== undefined) await admitted;
-          if (isStream) streams.add(context, (reason) => context.abort(reason));
-          context.target = target;
-          // Fastify would refuse a malformed content type before any parser. The headers are only replaced if there is a
-          // content type, because that makes later access to them slower.
-          if (request.raw.headers["content-type"] !== undefined) request.headers = { "content-type": undefined };
+          const enter = () => {
+            if (isStream) streams.add(context, (reason) => context.abort(reason));
+            context.target = address;
+            // Fastify would refuse a malformed content type before any parser. The headers are only replaced if there is a
+            // content type, because that makes later access to them slower.
+            if (request.raw.headers["content-type"] !== undefined) request.headers = { "content-type": undefined };
+          };
+          const admitted = admission.admit(context, new CallArrival(binding.rpc, context));
+          if (admitted !== undefined) {
+            admitted.then(enter).then(() => done(), done);
+            return;
+          }
+          enter();
+          done();
         },
-        handler: (request, reply) => serve(endpoints, request, reply),
+        handler: (request, reply) => serve(endpoints, reads, request, reply),
       });
     }
     // A preflight is never refused, because a browser cannot tell a limit from a ban. The read itself is limited.
@@ -92,17 +99,13 @@ export function addRestRoutes(
 
 async function serve(
   endpoints: readonly Endpoint[],
+  reads: RepeatedReads,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { binding, captured, query } = request.context.target as Target;
-  const endpoint = endpoints.find((each) => each.binding === binding) as Endpoint;
-  const read = readRequest(binding, {
-    captured,
-    query,
-    body: request.body as Buffer | undefined,
-    lastEventId: wantsEvents(request) ? (request.raw.headers["last-event-id"] as string | undefined) : undefined,
-  });
+  const address = request.context.target as Address;
+  const endpoint = endpoints.find(({ binding }) => binding === address.binding) as Endpoint;
+  const read = readOnce(address, reads, request);
   const init = {
     method: request.method,
     url: request.originalUrl,
@@ -115,6 +118,18 @@ async function serve(
     // The interceptors have logged what they throw, which is a Connect error. The error handler logs everything else.
     throw error instanceof ConnectError ? toStoaError(error) : error;
   }
+}
+
+/** Reads the message of a request, unless another one with the same address has been read. */
+function readOnce(address: Address, reads: RepeatedReads, request: FastifyRequest): ReadRequest {
+  const body = request.body as Buffer | undefined;
+  const lastEventId = wantsEvents(request) ? (request.raw.headers["last-event-id"] as string | undefined) : undefined;
+  const isAddressAlone = body === undefined && lastEventId === undefined;
+  if (address.read !== undefined && isAddressAlone) return address.read;
+  const { binding, captured, query } = address;
+  const read = readRequest(binding, { captured, query, body, lastEventId });
+  if (isAddressAlone) reads.remember(request.originalUrl, address, read);
+  return read;
 }
 
 function endpointsOf(
@@ -149,7 +164,7 @@ function groupByRoute(endpoints: Endpoint[]): Map<string, Map<string, Endpoint[]
   return groups;
 }
 
-function findTarget(endpoints: Endpoint[], url: string): Target | undefined {
+function findAddress(endpoints: Endpoint[], url: string): Address | undefined {
   const { path, query } = splitTarget(url);
   for (const { binding } of endpoints) {
     const captured = binding.path.match(path);

@@ -37,6 +37,20 @@ describe("a call", () => {
     expect((await ask("/v1/things")).status).toBe(200);
   });
 
+  it("means the same each time that its address is asked for, by any method and with any body", async () => {
+    const address = "/v1/things/again?number=1&nubmer=2";
+    const first = await ask(address);
+    expect(first.body).toMatchObject({ rpc: "Get", name: "again", number: 1 });
+    expect(first.body.warnings).toHaveLength(1);
+    expect((await ask(address)).body).toEqual(first.body);
+    expect((await post(address, { number: 3 })).body).toMatchObject({ rpc: "Create", name: "again", number: 3 });
+    const head = `GET ${address} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 13\r\n\r\n`;
+    const withBody = await sendRaw(server.port, head, '{"flag":true}');
+    expect(JSON.parse(withBody.body)).toEqual(first.body);
+    expect((await ask(address)).body).toEqual(first.body);
+    expect((await ask("/v1/things/again?number=2")).body).toMatchObject({ name: "again", number: 2 });
+  });
+
   it("returns every field of a body unchanged", async () => {
     const thing = {
       number: 9007199254740991,

@@ -5,7 +5,7 @@ import type { RequestContext } from "../../../calls/context.ts";
 import type { ServiceTable } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
 import { maxBinarySize } from "../../../contract/message-limits.ts";
-import type { Arrival } from "../../admission/authentication.ts";
+import { CallArrival } from "../../admission/call-arrival.ts";
 import { type Admit, refuse } from "../admit.ts";
 import { blameCaller } from "../handlers.ts";
 import { ConnectExchange } from "./connect.ts";
@@ -125,26 +125,6 @@ function toSent(error: unknown, rpc: DescMethod, context: RequestContext): Conne
   if (!(error instanceof ConnectError)) return refuse(context, error);
   if (blameCaller(error, rpc)) context.outcome = "bad_input";
   return error;
-}
-
-/** A class, so that the signal is made only for a call that needs it. */
-class CallArrival implements Arrival {
-  readonly rpc: DescMethod;
-  readonly #context: RequestContext;
-
-  constructor(rpc: DescMethod, context: RequestContext) {
-    this.rpc = rpc;
-    this.#context = context;
-    this.header = this.header.bind(this);
-  }
-
-  get signal(): AbortSignal {
-    return this.#context.signal;
-  }
-
-  header(name: string): string | null {
-    return (this.#context.request.headers[name] as string | undefined) ?? null;
-  }
 }
 
 function headersOf({ request }: RequestContext): Headers {
