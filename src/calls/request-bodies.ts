@@ -11,13 +11,18 @@ const maxWaitingBytes = 32 * 1024 * 1024;
 let waitingBytes = 0;
 
 /**
- * Makes routes read their bodies as bytes. Their content type is ignored, because agents send whatever their client sets.
+ * Makes routes read their bodies as bytes, and drop them before they reply. Their content type is ignored, because agents send whatever their client sets.
  */
 export function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
     if (isLargeBody(body)) runInTurn(body, (error) => done(error, body));
     else done(null, body);
+  });
+  // A client that does not read the reply would keep the body in memory.
+  app.addHook("onSend", (request, _reply, payload, done) => {
+    request.body = undefined;
+    done(null, payload);
   });
 }
 

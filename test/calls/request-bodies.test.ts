@@ -18,10 +18,26 @@ it("bodies are read as bytes, whatever their content type", async () => {
   }
 });
 
+it("a body is dropped before the reply is sent", async () => {
+  const app = fastify();
+  readBodiesAsBytes(app);
+  const bodies: unknown[] = [];
+  app.post("/", async (request) => {
+    bodies.push(request.body);
+    return "";
+  });
+  app.addHook("onResponse", async ({ body }) => {
+    bodies.push(body);
+  });
+  await app.inject({ method: "POST", url: "/", payload: "{}" });
+  expect(bodies).toEqual([Buffer.from("{}"), undefined]);
+});
+
 it("large bodies are handled one in each turn of the event loop, and small ones do not wait for them", async () => {
   let parse: (request: undefined, body: Buffer, done: () => void) => void = () => {};
   const app = {
     removeAllContentTypeParsers() {},
+    addHook() {},
     addContentTypeParser(_type: string, _options: unknown, parser: typeof parse) {
       parse = parser;
     },

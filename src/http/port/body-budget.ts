@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { interceptPush } from "./intercept-push.ts";
 import { cutSocket } from "./transport.ts";
 
-/** The maximum number of bytes of incomplete request bodies. */
+/** The maximum number of bytes of request bodies. */
 export interface BodyLimits {
   maxPerConnection: number;
   maxTotal: number;
@@ -101,7 +101,7 @@ class Account {
   }
 }
 
-/** Bounds the memory of incomplete request bodies. */
+/** Bounds the memory of request bodies: of those that have not arrived whole above all. */
 export class BodyBudget {
   readonly #limits: BodyLimits;
   readonly #total: Account;
@@ -126,25 +126,21 @@ export class ConnectionBodies {
   }
 
   /**
-   * Counts the bytes of a body until it is complete; with `onPassed` also while it waits for its handler.
+   * Counts the bytes of a body until its request is over. A request that waits for its turn, or for a client that does not
+   * read the reply, may hold them.
    * @param body Node pushes the chunks to it, and null at the end
    * @param encoding the content encoding of the body, if any
    * @param cut ends the request
    * @param onPassed called when the body may be read: when it is complete, or too long to be buffered. Without it, only
-   * a compressed body is buffered, and the handler waits for the body itself. If the body is complete, `onPassed` gets a
-   * function to call when the handler begins
+   * a compressed body is buffered, and the handler waits for the body itself.
    * @returns a function to call when the request is over and nobody holds its bytes any longer
    */
-  follow(
-    body: Readable,
-    encoding: string | undefined,
-    cut: () => void,
-    onPassed?: (stopCounting?: () => void) => void,
-  ): () => void {
+  follow(body: Readable, encoding: string | undefined, cut: () => void, onPassed?: () => void): () => void {
     let isOpen = true;
     // A decompressor and its output take many times the memory of its input. So it gets the whole body at once.
     let waiting: Buffer[] | undefined = encoding === undefined && onPassed === undefined ? undefined : [];
     let waitingBytes = 0;
+    let receivedBytes = body.readableLength;
     const maxWaiting = encoding === undefined ? MAX_HELD : MAX_WAITING;
     const release = () => account.release();
     const account = new Account(Number.POSITIVE_INFINITY, this.#account, cut, () => {
@@ -164,13 +160,14 @@ export class ConnectionBodies {
         // Nobody needs the parts of a body that will never be complete.
         const rest = isWhole ? waiting : undefined;
         waiting = undefined;
-        if (onPassed !== undefined && rest !== undefined) account.shrink(waitingBytes);
+        if (isWhole) account.shrink(receivedBytes);
         else release();
         for (const each of rest ?? []) push(each);
         const result = push(chunk);
-        if (rest !== undefined) onPassed?.(release);
+        if (rest !== undefined) onPassed?.();
         return result;
       }
+      receivedBytes += chunk.length;
       if (isOpen) account.add(chunk.length + CHUNK_OVERHEAD);
       const own = compact(chunk);
       if (waiting === undefined) return push(own, encoding);

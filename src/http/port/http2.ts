@@ -134,14 +134,8 @@ export class Http2Sessions {
     const bodies = this.#bodies.connection(transport);
     /** Requests whose bodies have not arrived, with what begins to handle them. */
     const arriving = new Map<Stream, (() => void) | undefined>();
-    /** What stops counting the bodies that have arrived whole, and wait with their requests. */
-    const complete = new Map<Stream, () => void>();
     const take = (stream: Stream, work: () => void) => {
-      const begin = () =>
-        sender.take(stream, () => {
-          complete.get(stream)?.();
-          work();
-        });
+      const begin = () => sender.take(stream, work);
       if (arriving.has(stream)) arriving.set(stream, begin);
       else begin();
     };
@@ -190,8 +184,7 @@ export class Http2Sessions {
       const calm = () => stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
       const hasArrived = requestEnded || stream.state.remoteClose === 1;
       const mayStream = STREAM_TYPES.test(headers["content-type"] ?? "") || !KNOWN_METHODS.has(headers[":method"]);
-      const onPassed = (stopCounting?: () => void) => {
-        if (stopCounting !== undefined) complete.set(stream, stopCounting);
+      const onPassed = () => {
         const begin = arriving.get(stream);
         arriving.delete(stream);
         begin?.();
@@ -213,7 +206,6 @@ export class Http2Sessions {
         clearTimeout(stalled);
         release?.();
         arriving.delete(stream);
-        complete.delete(stream);
         streams.delete(stream);
         ending.continue();
         countOnce();
