@@ -3,7 +3,7 @@ import { SlowestFirst } from "./test/support/slowest-first.ts";
 
 /** Attacks that fill the machine or take long: `npm run hostile` runs them one at a time. */
 const heavyAttacks =
-  "test/hostile/{connections,http2-frames,hung-database,inboxes,json,mcp,pages,searches,streams,unread-replies}.test.ts";
+  "test/hostile/{connections,http2-frames,hung-database,inboxes,json,mcp,mixed,pages,searches,streams,unread-replies}.test.ts";
 
 export default defineConfig({
   test: {

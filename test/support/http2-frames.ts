@@ -15,7 +15,7 @@ export const frameType = {
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 
-const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 export function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9);
