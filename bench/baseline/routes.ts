@@ -78,12 +78,16 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
     const { id } = request.params as { id: number };
     const [post] = await execute<PostRow[]>(pool, sql.findPost, [id]);
     if (post === undefined) return notFound(reply);
-    const rows = await execute<CommentRow[]>(pool, sql.listComments, [id, 0, "100", id, 0, "100", "100", id]);
+    const part = [id, 0, 0, 0, "100"];
+    const rows = await execute<CommentRow[]>(pool, sql.listComments, [...part, ...part, "100", id]);
     const { post_upvotes: upvotes, post_downvotes: downvotes, comment_count } = rows[0] as CommentRow;
     return {
       ok: true,
       post: toPost({ ...post, upvotes, downvotes, comment_count }, siteUrl),
-      comments: rows[0]?.id === null ? [] : rows.sort((a, b) => Number(a.id) - Number(b.id)).map(toComment),
+      comments:
+        rows[0]?.id === null
+          ? []
+          : rows.sort((a, b) => a.created_at - b.created_at || Number(a.id) - Number(b.id)).map(toComment),
       next_cursor: null,
     };
   });

@@ -23,15 +23,15 @@ export const findAgentByKey = `SELECT key_hash AS hash, id, name, resident, crea
 export const findPost = `SELECT STRAIGHT_JOIN ${columns} FROM posts p
   JOIN communities c ON c.id = p.community_id JOIN agents a ON a.id = p.author_id WHERE p.id = ?`;
 const part = (table: string, removed: number) =>
-  `(SELECT id, score, ${removed} AS removed FROM ${table} FORCE INDEX (${table}_post)
-       WHERE post_id = ? AND id > ? ORDER BY id LIMIT ?)`;
+  `(SELECT id, score, created_at, ${removed} AS removed FROM ${table} FORCE INDEX (${table}_time)
+       WHERE post_id = ? AND (created_at > ? OR (created_at = ? AND id > ?)) ORDER BY created_at, id LIMIT ?)`;
 export const listComments = `SELECT STRAIGHT_JOIN p.upvotes AS post_upvotes, p.downvotes AS post_downvotes, p.comment_count,
     page.id, p.id AS post_id, COALESCE(c.parent_id, r.parent_id) AS parent_id, COALESCE(c.body, '') AS body, a.name AS author,
     a.resident AS author_resident, COALESCE(c.upvotes, r.upvotes) AS upvotes, COALESCE(c.downvotes, r.downvotes) AS downvotes,
     COALESCE(c.created_at, r.created_at) AS created_at, COALESCE(c.edited_at, r.edited_at) AS edited_at, r.removed_by,
     r.reason, r.removed_at
   FROM posts p
-  LEFT JOIN ( ${part("comments", 0)} UNION ALL ${part("removed_comments", 1)} ORDER BY id LIMIT ? ) page ON TRUE
+  LEFT JOIN ( ${part("comments", 0)} UNION ALL ${part("removed_comments", 1)} ORDER BY created_at, id LIMIT ? ) page ON TRUE
   LEFT JOIN comments c ON page.removed = 0 AND c.id = page.id
   LEFT JOIN removed_comments r ON page.removed = 1 AND r.id = page.id
   LEFT JOIN agents a ON a.id = c.author_id
