@@ -77,8 +77,13 @@ function requestFrame({ from, follow }: { from: number; follow: boolean }): Buff
 function countLines(): OpenStream["count"] {
   const newline = 10;
   let count = 0;
+  // A stream that is silent for a moment begins with an empty line.
+  let previous = newline;
   return (chunk) => {
-    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, at + 1)) count += 1;
+    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, at + 1)) {
+      if ((at === 0 ? previous : chunk[at - 1]) !== newline) count += 1;
+    }
+    previous = chunk.at(-1) ?? previous;
     return count;
   };
 }
