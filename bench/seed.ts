@@ -117,7 +117,7 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
   );
   if (population.receipts > 0) await fillChain(pool, population.receipts, log);
   await pool.query(
-    "ANALYZE TABLE agents, communities, posts, votes, comments, search_posts, search_comments, inboxes, inbox_items",
+    "ANALYZE TABLE agents, communities, posts, votes, comments, search_agents, search_posts, search_comments, inboxes, inbox_items",
   );
   await pool.query("CREATE TABLE bench_seed (version INT PRIMARY KEY, posts INT NOT NULL)");
   await pool.query("INSERT INTO bench_seed VALUES (?, ?)", [seedVersion, population.posts]);
