@@ -3,7 +3,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { findViolation } from "../contract/field-rules.ts";
 import { accessOf } from "../contract/rules.ts";
 import { errorStatus, StoaError, StoredDamage } from "../errors.ts";
-import { requestOf } from "./context.ts";
+import { type RequestContext, requestOf } from "./context.ts";
 import { toConnectError, toStoaError } from "./error-mapping.ts";
 import { traceCalls } from "./trace-calls.ts";
 
@@ -20,8 +20,10 @@ export function createInterceptors(): Interceptor[] {
  */
 export const mapErrors: Interceptor = (next) => async (call) => {
   const request = requestOf(call.contextValues);
+  // While a stream waits, the rest of its call is not kept. Other calls make their signal only where it is needed.
+  const failing = call.stream ? { service: call.service, method: call.method, signal: call.signal } : call;
   const map = (error: unknown) => {
-    const failure = mapError(error, call);
+    const failure = mapError(error, failing, request);
     request.isFault = isFault(failure);
     return failure;
   };
@@ -41,11 +43,35 @@ export function isFault(error: unknown): boolean {
   return errorStatus[code] < 500 && code !== "rate_limited";
 }
 
-async function* mapErrorsOf<T>(messages: AsyncIterable<T>, map: (error: unknown) => ConnectError): AsyncGenerator<T> {
-  try {
-    yield* messages;
-  } catch (error) {
-    throw map(error);
+/** Maps what an iteration throws. A generator would take more memory for each stream that waits. */
+function mapErrorsOf<T>(messages: AsyncIterable<T>, map: (error: unknown) => ConnectError): AsyncIterable<T> {
+  return { [Symbol.asyncIterator]: () => new MappedErrors(messages[Symbol.asyncIterator](), map) };
+}
+
+class MappedErrors<T> implements AsyncIterator<T> {
+  readonly #messages: AsyncIterator<T>;
+  readonly #fail: (error: unknown) => never;
+
+  constructor(messages: AsyncIterator<T>, map: (error: unknown) => ConnectError) {
+    this.#messages = messages;
+    this.#fail = (error) => {
+      throw map(error);
+    };
+  }
+
+  next(): Promise<IteratorResult<T>> {
+    return this.#messages.next().catch(this.#fail);
+  }
+
+  /** Connect says in this way that it could not write a message. */
+  throw(error: unknown): Promise<IteratorResult<T>> {
+    const thrown = this.#messages.throw?.(error) ?? Promise.reject(error);
+    return thrown.catch(this.#fail);
+  }
+
+  async return(): Promise<IteratorResult<T>> {
+    await this.#messages.return?.();
+    return { done: true, value: undefined };
   }
 }
 
@@ -59,14 +85,16 @@ const lostConnection = [
   "ERR_HTTP2_INVALID_STREAM",
 ];
 
+type FailedCall = Pick<AnyRequest, "service" | "method" | "signal">;
+
 /** Unknown failures are logged here, once. A client disconnect is not a failure. */
-function mapError(error: unknown, { service, method, signal, contextValues }: AnyRequest): ConnectError {
+function mapError(error: unknown, { service, method, signal }: FailedCall, request: RequestContext): ConnectError {
   const isCanceled = signal.aborted && error === signal.reason && !(error instanceof StoaError);
   if (isCanceled || (error instanceof Error && lostConnection.includes((error as NodeJS.ErrnoException).code ?? ""))) {
     return ConnectError.from(error, Code.Canceled);
   }
   if (isForLog(error)) {
-    requestOf(contextValues).log.error({ err: error, rpc: `${service.typeName}/${method.name}` }, "a call failed");
+    request.log.error({ err: error, rpc: `${service.typeName}/${method.name}` }, "a call failed");
   }
   return toConnectError(error);
 }

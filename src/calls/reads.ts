@@ -4,12 +4,13 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { defaultOf } from "../contract/defaults.ts";
 import { accessOf, isWrite } from "../contract/rules.ts";
 import { createTextLength } from "../contract/text-length.ts";
+import type { CallInit } from "./call-context.ts";
 import { type RequestContext, requestOf } from "./context.ts";
 import { boundLargeReads } from "./large-reads.ts";
 import type { ServiceTable } from "./service-table.ts";
 import { SharedForms } from "./shared-forms.ts";
 import { SharedReads } from "./shared-reads.ts";
-import { type CallInit, createUnaryCall, type Reply, type UnaryCall } from "./unary-call.ts";
+import { createUnaryCall, type Reply, type UnaryCall } from "./unary-call.ts";
 
 /** What callers share: the response, for whose request it was made, and what they make of it. */
 type SharedReply = Reply & { maker?: RequestContext; forms?: SharedForms };

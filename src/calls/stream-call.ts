@@ -1,14 +1,7 @@
 import type { DescMethod, DescMethodServerStreaming, Message } from "@bufbuild/protobuf";
-import {
-  createHandlerContext,
-  type HandlerContext,
-  type Interceptor,
-  type StreamRequest,
-  type StreamResponse,
-} from "@connectrpc/connect";
-import { contextValuesOf } from "./context.ts";
+import type { HandlerContext, Interceptor, StreamRequest, StreamResponse } from "@connectrpc/connect";
+import { CallContext, type CallInit } from "./call-context.ts";
 import type { Implementation } from "./service-table.ts";
-import type { CallInit } from "./unary-call.ts";
 
 type StreamImplementation = (message: Message, context: HandlerContext) => AsyncIterable<Message>;
 type StreamFn = (request: StreamRequest) => Promise<StreamResponse>;
@@ -18,7 +11,10 @@ export function isServerStreaming(rpc: DescMethod): rpc is DescMethod & DescMeth
   return rpc.methodKind === "server_streaming";
 }
 
-/** Makes server-streaming calls of the same implementation, through the same interceptors, as the RPC protocols. */
+/**
+ * Makes server-streaming calls of the same implementation, through the same interceptors, as the RPC protocols. Thousands of
+ * streams may wait at the same time, so a call keeps as few objects as possible.
+ */
 export function createStreamCall(
   rpc: DescMethod & DescMethodServerStreaming,
   implementation: Implementation,
@@ -26,24 +22,16 @@ export function createStreamCall(
 ): (message: Message, init: CallInit) => Promise<AsyncIterable<Message>> {
   const invoke = implementation[rpc.localName] as StreamImplementation | undefined;
   if (invoke === undefined) throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
+  const common = { stream: true as const, service: rpc.parent, method: rpc };
 
   return async (message, init) => {
-    const context = createHandlerContext({
-      service: rpc.parent,
-      method: rpc,
-      protocolName: "rest",
-      requestMethod: init.method,
-      url: init.url,
-      requestHeader: init.headers(),
-      requestSignal: init.request.signal,
-      contextValues: contextValuesOf(init.request),
-    });
-    const common = { stream: true as const, service: rpc.parent, method: rpc };
+    const context = new CallContext(rpc, init);
     const innermost: StreamFn = async (request) => ({
       ...common,
-      header: context.responseHeader,
-      trailer: context.responseTrailer,
-      message: pass(request.message, (only) => invoke.call(implementation, only, context)),
+      // REST sends no headers and no trailers of a stream's call.
+      header: new Headers(),
+      trailer: new Headers(),
+      message: invoke.call(implementation, await takeOne(request.message), context),
     });
     const chain = interceptors.reduceRight<StreamFn>(
       (next, interceptor) => interceptor(next as never) as StreamFn,
@@ -54,7 +42,7 @@ export function createStreamCall(
       requestMethod: init.method,
       url: init.url,
       signal: context.signal,
-      header: context.requestHeader,
+      header: init.headers(),
       contextValues: context.values,
       message: one(message),
     });
@@ -66,10 +54,8 @@ async function* one(message: Message): AsyncGenerator<Message> {
   yield message;
 }
 
-/** Passes the one request message to the implementation, after the interceptors. */
-async function* pass(
-  requests: AsyncIterable<Message>,
-  invoke: (message: Message) => AsyncIterable<Message>,
-): AsyncGenerator<Message> {
-  for await (const message of requests) yield* invoke(message);
+/** The one request message, after the interceptors. */
+async function takeOne(messages: AsyncIterable<Message>): Promise<Message> {
+  for await (const message of messages) return message;
+  throw new Error("An interceptor has taken the request message away.");
 }

@@ -1,47 +1,7 @@
 import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, Interceptor, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
-import { contextValuesOf, type RequestContext } from "./context.ts";
+import { CallContext, type CallInit } from "./call-context.ts";
 import type { Implementation } from "./service-table.ts";
-
-/** The headers and trailers that a call sets for its response. Each is made on first use. */
-export class ResponseMetadata {
-  #header: Headers | undefined;
-  #trailer: Headers | undefined;
-
-  get header(): Headers {
-    this.#header ??= new Headers();
-    return this.#header;
-  }
-
-  get trailer(): Headers {
-    this.#trailer ??= new Headers();
-    return this.#trailer;
-  }
-
-  /** Undefined where none has been set. */
-  get headerSet(): Headers | undefined {
-    return this.#header;
-  }
-
-  /** Undefined where none has been set. */
-  get trailerSet(): Headers | undefined {
-    return this.#trailer;
-  }
-}
-
-/** A request that becomes a call. */
-export interface CallInit {
-  /** `rest` by default: a request of the facade, or a page's. */
-  protocol?: "rest" | "grpc" | "grpc-web" | "connect";
-  method: string;
-  url: string;
-  headers: () => Headers;
-  request: RequestContext;
-  /** When it aborts, the call ends; the request's own signal by default. */
-  signal?: AbortSignal | undefined;
-  /** Where the call puts its headers and trailers; they are there also if the call fails. */
-  metadata?: ResponseMetadata;
-}
 
 export interface Reply {
   message: Message;
@@ -86,39 +46,14 @@ function isUnary(rpc: DescMethod): rpc is DescMethod & DescMethodUnary {
   return rpc.methodKind === "unary";
 }
 
-/** Request and handler context in one object; headers and signal are made on first use. */
-class UnaryContext implements UnaryRequest, HandlerContext {
+/** Request and handler context in one object. */
+class UnaryContext extends CallContext<DescMethodUnary> implements UnaryRequest {
   readonly stream = false as const;
-  readonly protocolName: string;
-  readonly method: DescMethodUnary;
-  readonly service: DescService;
   readonly message: Message;
-  readonly requestMethod: string;
-  readonly url: string;
-  readonly values: ContextValues;
-  readonly #request: RequestContext;
-  #signal: AbortSignal | undefined;
-  readonly #headers: () => Headers;
-  #requestHeader: Headers | undefined;
-  readonly #metadata: ResponseMetadata;
 
   constructor(rpc: DescMethodUnary, message: Message, init: CallInit) {
-    this.method = rpc;
-    this.service = rpc.parent;
-    this.protocolName = init.protocol ?? "rest";
+    super(rpc, init);
     this.message = message;
-    this.requestMethod = init.method;
-    this.url = init.url;
-    this.#request = init.request;
-    this.#signal = init.signal;
-    this.values = contextValuesOf(init.request);
-    this.#headers = init.headers;
-    this.#metadata = init.metadata ?? new ResponseMetadata();
-  }
-
-  get signal(): AbortSignal {
-    this.#signal ??= this.#request.signal;
-    return this.#signal;
   }
 
   get contextValues(): ContextValues {
@@ -129,29 +64,12 @@ class UnaryContext implements UnaryRequest, HandlerContext {
     return this.requestHeader;
   }
 
-  get requestHeader(): Headers {
-    this.#requestHeader ??= this.#headers();
-    return this.#requestHeader;
-  }
-
-  get responseHeader(): Headers {
-    return this.#metadata.header;
-  }
-
-  get responseTrailer(): Headers {
-    return this.#metadata.trailer;
-  }
-
-  timeoutMs(): undefined {
-    return undefined;
-  }
-
   reply(message: Message): UnaryResponse {
     return new ContextReply(this, message);
   }
 
   get headersSet(): Headers | undefined {
-    return this.#metadata.headerSet;
+    return this.metadata.headerSet;
   }
 }
 

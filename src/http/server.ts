@@ -163,7 +163,7 @@ export async function createServer({
   );
   const overload = new Overload({ limits: overloadLimits, log, probe: memory, onLasting: () => streams.shed() });
   const admission = new Admission({ limiter, addresses, table, overload });
-  const streams = new OpenStreams(streamLimits, addresses, overload, slots);
+  const streams = new OpenStreams({ limits: streamLimits, addresses, overload, shutdown, slots });
   const metrics = new Metrics([...table.services, ...tools], [...gauges, ...loadGauges(streams, overload)]);
   const watchReplies = new WatchReplies(app);
   const methods = new RouteMethods(app);

@@ -17,13 +17,11 @@ export interface InboxQuery {
 /** Streams of inboxes. All of them share one look at the newest items. */
 export class InboxStreams {
   readonly #db: Database;
-  readonly #stopping: AbortSignal;
   readonly #watch: GrowthWatch<number>;
 
-  /** @param stopping aborts when the service stops; all streams then end with its reason */
+  /** @param stopping aborts when the service stops; those who wait for items then get its reason */
   constructor(db: Database, board: Board, stopping: AbortSignal) {
     this.#db = db;
-    this.#stopping = stopping;
     const reader = db.longReader(stopping);
     this.#watch = new GrowthWatch((agentIds) => readNewestItems(reader, agentIds));
     board.onNotified = (agentId) => this.#watch.notify(agentId);
@@ -36,8 +34,7 @@ export class InboxStreams {
    * @throws StoaError `not_found` when `from` is further than one beyond the newest; the signal's reason
    */
   stream(signal: AbortSignal, agentId: number, query: InboxQuery): AsyncGenerator<InboxItemRow[], void> {
-    const either = AbortSignal.any([signal, this.#stopping]);
-    return streamItems(this.#db.longReader(either), this.#watch, agentId, query, either);
+    return streamItems(this.#db.longReader(signal), this.#watch, agentId, query, signal);
   }
 }
 

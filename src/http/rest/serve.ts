@@ -1,15 +1,16 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { CallInit } from "../../calls/call-context.ts";
 import type { Implementation } from "../../calls/service-table.ts";
 import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
-import { type CallInit, createUnaryCall } from "../../calls/unary-call.ts";
+import { createUnaryCall } from "../../calls/unary-call.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encodeMessage, largeLength, type ReadRequest } from "../../transcoding/index.ts";
 import { matchesEtag, weakTag } from "../replies/etag.ts";
-import { sendStream } from "./stream.ts";
+import { asEvents, asLines, sendStream, wantsEvents } from "./stream.ts";
 
 /** Makes the call of a binding and sends its reply. */
 export type Serve = (
@@ -58,12 +59,12 @@ function serveStream(
   heartbeatMs: number | undefined,
 ): Serve {
   const { desc, select } = responseOf(binding);
-  return async ({ message }, init, request, reply) =>
-    sendStream(request, reply, desc, map(await call(message, init), select), heartbeatMs);
-}
-
-async function* map<T, U>(items: AsyncIterable<T>, change: (item: T) => U): AsyncGenerator<U> {
-  for await (const item of items) yield change(item);
+  const lines = asLines(desc, select);
+  const events = asEvents(desc, select);
+  return async ({ message }, init, request, reply) => {
+    const messages = await call(message, init);
+    return sendStream(request, reply, wantsEvents(request) ? events : lines, messages, heartbeatMs);
+  };
 }
 
 type Encode = (message: Message, warnings: readonly string[]) => EncodedResponse;

@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -7,118 +6,175 @@ import type { RequestContext } from "../../calls/context.ts";
 import { toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { Latest } from "../../calls/latest.ts";
 import { recordFailure } from "../../calls/outcome.ts";
-import { withTimeout } from "../../timing/wait.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
+import { isClosed, untilTaken } from "../streams/exchange.ts";
 
 /** How long the head waits for the first message or failure, in milliseconds. A failure in that time has its own status. */
 const headMs = 250;
+const defaultHeartbeatMs = 15_000;
 
-/** How many bytes are made in advance. It is little, because thousands of clients may stop reading at the same time. */
-const bufferedBytes = 16 * 1024;
-
-/** Hundreds of followers get the same message one after the other. They share its bytes, also while they wait to be sent. */
-const lines = new Latest<Message, Buffer>();
-const events = new Latest<Message, Buffer>();
+/** How the messages of a stream are written: newline-delimited JSON, or server-sent events. */
+export interface StreamFormat {
+  readonly contentType: string;
+  message(message: Message): Buffer;
+  /** @param body has the Error shape */
+  failure(body: string): string;
+  /** What parsers skip. Proxies cut connections that are silent for long. */
+  readonly heartbeat: string;
+}
 
 /** Whether a client wants a stream as server-sent events. */
 export function wantsEvents({ headers }: FastifyRequest): boolean {
   return /(?:^|,)\s*text\/event-stream\b/i.test(headers.accept ?? "");
 }
 
+// Hundreds of followers get the same message one after the other. They share its bytes, also while they wait to be sent.
+
+/** One message in each line; the last line of a stream that fails has the Error shape. */
+export function asLines(desc: DescMessage, select: (message: Message) => Message): StreamFormat {
+  const latest = new Latest<Message, Buffer>();
+  const encode = (message: Message) => Buffer.from(`${JSON.stringify(encodeMessage(desc, select(message)))}\n`);
+  return {
+    contentType: "application/x-ndjson; charset=utf-8",
+    message: (message) => latest.get(message, () => encode(message)),
+    failure: (body) => `${body}\n`,
+    heartbeat: "\n",
+  };
+}
+
+/** Server-sent events. The field marked `event_id` is their id. */
+export function asEvents(desc: DescMessage, select: (message: Message) => Message): StreamFormat {
+  const latest = new Latest<Message, Buffer>();
+  const idField = desc.fields.find((field) => hasOption(field, event_id) && getOption(field, event_id));
+  const encode = (message: Message) => {
+    const selected = select(message) as Message & Record<string, unknown>;
+    const id = idField && selected[idField.localName];
+    const head = id === undefined ? "" : `id: ${id}\n`;
+    return Buffer.from(`${head}data: ${JSON.stringify(encodeMessage(desc, selected))}\n\n`);
+  };
+  return {
+    contentType: "text/event-stream",
+    message: (message) => latest.get(message, () => encode(message)),
+    failure: (body) => `event: error\ndata: ${body}\n\n`,
+    heartbeat: ": still here\n\n",
+  };
+}
+
 /**
- * Sends messages as they come. The reply is newline-delimited JSON with one message in each line; the last line of a stream
- * that fails has the Error shape. If the client accepts text/event-stream, the reply is server-sent events, and the field
- * marked `event_id` is their id. The next message is requested when the client has taken the one before. Proxies cut silent
- * connections, so an empty line, or a comment between events, is sent regularly; parsers skip it.
- * @param heartbeatMs the time between these, in milliseconds
+ * Sends messages as they come. The next one is requested when the client has taken those before it. Resolves when the head
+ * is sent.
+ * @param heartbeatMs the time between heartbeats, in milliseconds
  * @throws the failure of the stream before its first message
  */
-export async function sendStream(
-  request: FastifyRequest,
+export function sendStream(
+  { context }: FastifyRequest,
   reply: FastifyReply,
-  desc: DescMessage,
+  format: StreamFormat,
   messages: AsyncIterable<Message>,
-  heartbeatMs = 15_000,
+  heartbeatMs = defaultHeartbeatMs,
 ): Promise<FastifyReply> {
-  const events = wantsEvents(request);
-  const iterator = messages[Symbol.asyncIterator]();
-  const first = iterator.next();
-  // If the client disconnects before anything is sent, nobody handles this failure.
-  first.catch(() => {});
-  await withTimeout(first, headMs);
+  return new StreamReply(context, format, heartbeatMs).open(reply, messages[Symbol.asyncIterator]());
+}
 
-  const describe = (error: unknown) => {
-    // The interceptors have logged what they throw, which is a Connect error.
-    if (!(error instanceof ConnectError)) request.log.error({ err: error }, "a stream failed");
-    recordFailure(request.context, error);
-    return toErrorBody(toStoaError(error));
-  };
-  // Node sends the head with the first bytes of the body, for which a follower of the chain may wait for hours.
-  reply.raw.once("pipe", () => {
-    reply.raw.flushHeaders();
-    keepAlive(request.context, events ? ": still here\n\n" : "\n", heartbeatMs);
-  });
-  const chunks = events ? toEvents(desc, iterator, first, describe) : toLines(desc, iterator, first, describe);
-  return (
+/** A reply whose head has not been sent. */
+interface Opening {
+  reply: FastifyReply;
+  timer: NodeJS.Timeout;
+  resolve(reply: FastifyReply): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Writes to the response itself. Fastify would not send the head before the body begins, for which a follower of the chain
+ * may wait for hours; and its streams take much memory while thousands of clients wait.
+ */
+class StreamReply {
+  readonly #context: RequestContext;
+  readonly #format: StreamFormat;
+  readonly #heartbeatMs: number;
+  #opening: Opening | undefined;
+
+  constructor(context: RequestContext, format: StreamFormat, heartbeatMs: number) {
+    this.#context = context;
+    this.#format = format;
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  open(reply: FastifyReply, messages: AsyncIterator<Message>): Promise<FastifyReply> {
+    const { promise, resolve, reject } = Promise.withResolvers<FastifyReply>();
+    const timer = setTimeout(() => this.#begin(), headMs);
+    this.#opening = { reply, timer, resolve, reject };
+    void this.#send(messages);
+    return promise;
+  }
+
+  /** Never rejects. */
+  async #send(messages: AsyncIterator<Message>): Promise<void> {
+    const { response } = this.#context;
+    try {
+      for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
+        this.#begin();
+        if (!this.#write(this.#format.message(next.value))) await untilTaken(response);
+        if (isClosed(response)) break;
+      }
+      this.#begin();
+    } catch (error) {
+      if (this.#refuse(error)) return;
+      this.#write(this.#format.failure(this.#describe(error)));
+    }
+    await messages.return?.().catch(() => {});
+    if (!isClosed(response)) response.end();
+  }
+
+  /** Sends the head, and keeps the connection alive from now on; does nothing if the head has been sent. */
+  #begin(): void {
+    if (this.#opening === undefined) return;
+    const { reply, timer, resolve } = this.#opening;
+    this.#opening = undefined;
+    clearTimeout(timer);
+    const { response, limits } = this.#context;
     reply
-      .code(200)
-      .header("content-type", events ? "text/event-stream" : "application/x-ndjson; charset=utf-8")
+      .hijack()
+      .headers(limits.fields())
+      .header("content-type", this.#format.contentType)
       .header("cache-control", "no-store")
       // Tells proxies such as nginx not to buffer this reply.
-      .header("x-accel-buffering", "no")
-      .send(Readable.from(chunks, { objectMode: false, highWaterMark: bufferedBytes }))
-  );
-}
-
-/** Writes `text` between messages while the response is open. Each message is one write. */
-function keepAlive(context: RequestContext, text: string, ms: number): void {
-  const { response } = context;
-  const timer = setInterval(() => {
-    // The connection is not silent while bytes wait for the client.
-    if (response.writableLength === 0 && !response.writableEnded) response.write(text);
-  }, ms).unref();
-  context.onEnd(() => clearInterval(timer));
-}
-
-type Result = Promise<IteratorResult<Message, unknown>>;
-
-async function* toLines(
-  desc: DescMessage,
-  iterator: AsyncIterator<Message>,
-  first: Result,
-  describe: (error: unknown) => string,
-): AsyncGenerator<Buffer | string> {
-  try {
-    for (let next = await first; next.done !== true; next = await iterator.next()) {
-      const { value } = next;
-      yield lines.get(value, () => Buffer.from(`${JSON.stringify(encodeMessage(desc, value))}\n`));
-    }
-  } catch (error) {
-    yield `${describe(error)}\n`;
-  } finally {
-    await iterator.return?.();
+      .header("x-accel-buffering", "no");
+    response.writeHead(200, reply.getHeaders() as Record<string, string>);
+    response.flushHeaders();
+    this.#keepAlive();
+    resolve(reply);
   }
-}
 
-async function* toEvents(
-  desc: DescMessage,
-  iterator: AsyncIterator<Message>,
-  first: Result,
-  describe: (error: unknown) => string,
-): AsyncGenerator<Buffer | string> {
-  const idField = desc.fields.find((field) => hasOption(field, event_id) && getOption(field, event_id));
-  try {
-    for (let next = await first; next.done !== true; next = await iterator.next()) {
-      const { value } = next;
-      yield events.get(value, () => {
-        const id = idField && (value as Message & Record<string, unknown>)[idField.localName];
-        const head = id === undefined ? "" : `id: ${id}\n`;
-        return Buffer.from(`${head}data: ${JSON.stringify(encodeMessage(desc, value))}\n\n`);
-      });
-    }
-  } catch (error) {
-    yield `event: error\ndata: ${describe(error)}\n\n`;
-  } finally {
-    await iterator.return?.();
+  /** Throws a failure to the one who asked for the stream. @returns false if the head has been sent */
+  #refuse(error: unknown): boolean {
+    if (this.#opening === undefined) return false;
+    clearTimeout(this.#opening.timer);
+    this.#opening.reject(error);
+    return true;
+  }
+
+  /** @returns false if the client has to take what was written before */
+  #write(text: Buffer | string): boolean {
+    const { response } = this.#context;
+    return isClosed(response) || response.write(text);
+  }
+
+  /** Writes heartbeats between messages while the response is open. Each message is one write. */
+  #keepAlive(): void {
+    const { response } = this.#context;
+    const { heartbeat } = this.#format;
+    const timer = setInterval(() => {
+      // The connection is not silent while bytes wait for the client.
+      if (response.writableLength === 0 && !response.writableEnded) response.write(heartbeat);
+    }, this.#heartbeatMs).unref();
+    this.#context.onEnd(() => clearInterval(timer));
+  }
+
+  #describe(error: unknown): string {
+    // The interceptors have logged what they throw, which is a Connect error.
+    if (!(error instanceof ConnectError)) this.#context.log.error({ err: error }, "a stream failed");
+    recordFailure(this.#context, error);
+    return toErrorBody(toStoaError(error));
   }
 }

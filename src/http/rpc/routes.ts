@@ -2,10 +2,11 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { createHandlerContext, HandlerContext, Interceptor } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance, onRequestHookHandler } from "fastify";
-import { contextValuesOf, requestOf } from "../../calls/context.ts";
+import { contextValuesOf, type RequestContext, requestOf } from "../../calls/context.ts";
 import { mapErrors } from "../../calls/interceptors.ts";
 import { recordOutcomes } from "../../calls/outcome.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
+import type { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
 import { admitVisit } from "../admission/hooks.ts";
 import { nothingHere } from "../errors/methods.ts";
@@ -54,11 +55,14 @@ export async function addRpcRoutes(
     services: table.services,
     interceptors: [recordOutcomes, ...interceptors],
     admit: () => admitToContract(admission),
+    endsItself: false,
   };
   const ofTools = {
     services: tools,
     interceptors: [recordOutcomes, mapErrors],
     admit: (service: ServiceTable["services"][number]) => admitToTool(admission, service),
+    // Whoever watches the service's health is told that it stops.
+    endsItself: true,
   };
   if (!byConnectAlone) {
     const unary = [contract, ofTools].flatMap(({ services, interceptors, admit }) =>
@@ -70,7 +74,7 @@ export async function addRpcRoutes(
   }
   await app.register(fastifyConnectPlugin, {
     routes(router) {
-      for (const { services, interceptors, admit } of [contract, ofTools]) {
+      for (const { services, interceptors, admit, endsItself } of [contract, ofTools]) {
         for (const service of services) {
           const admitOne = admit(service);
           addService(router, service, {
@@ -80,7 +84,7 @@ export async function addRpcRoutes(
             binaryOptions: { readUnknownFields: false },
             acceptCompression: compressions,
             // As over REST, limits and credentials come before the message: a refused caller learns nothing of its faults.
-            requestGate: (context) => enter(context, streams, admitOne),
+            requestGate: (context) => enter(context, admitOne, (...stream) => streams.add(...stream, endsItself)),
           });
         }
       }
@@ -103,7 +107,11 @@ function serveUnaryFirst(app: FastifyInstance, unary: ReadonlyMap<string, ServeU
 }
 
 /** Admits a call before its message is read. No interceptor sees a failure here, so it is recorded and mapped here. */
-async function enter(context: HandlerContext, streams: OpenStreams, admit: Admit): Promise<void> {
+async function enter(
+  context: HandlerContext,
+  admit: Admit,
+  addStream: (request: RequestContext, abort: (reason: StoaError) => void) => void,
+): Promise<void> {
   const request = requestOf(context.values);
   blameUndecodable(context, () => {
     request.outcome = "bad_input";
@@ -115,7 +123,7 @@ async function enter(context: HandlerContext, streams: OpenStreams, admit: Admit
     if (method.methodKind !== "unary") {
       // Connect passes the controller of the call's signal as the context.
       const { abort } = context as ReturnType<typeof createHandlerContext>;
-      streams.add(request, abort);
+      addStream(request, abort);
     }
   } catch (error) {
     throw refuse(request, error);

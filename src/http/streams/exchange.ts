@@ -16,6 +16,18 @@ export function isClosed(response: ServerResponse): boolean {
   return stream === undefined ? response.closed || response.destroyed : stream.destroyed;
 }
 
+/** Resolves when the client has taken what was written to a response, or the response is closed. */
+export function untilTaken(response: ServerResponse): Promise<void> {
+  if (isClosed(response)) return Promise.resolve();
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off("drain", settle).off("close", settle);
+      resolve();
+    };
+    response.on("drain", settle).on("close", settle);
+  });
+}
+
 /** Closes a response at once, whether or not the client reads: its stream over HTTP/2, its connection over HTTP/1.1. */
 export function cut(response: ServerResponse): void {
   const { stream } = response as unknown as Partial<Http2ServerResponse>;

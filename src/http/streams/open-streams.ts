@@ -7,10 +7,22 @@ import type { ClientAddresses } from "../admission/client-address.ts";
 import type { Overload } from "../admission/overload.ts";
 import { connectionOf, cut, isClosed } from "./exchange.ts";
 
+export interface OpenStreamsOptions {
+  limits: StreamLimits;
+  addresses: ClientAddresses;
+  overload: Pick<Overload, "check">;
+  /** Aborts when the service stops. Streams then end with its reason. */
+  shutdown: AbortSignal;
+  /** By default counts the streams of this process alone. */
+  slots?: StreamSlots | undefined;
+}
+
 interface OpenStream {
   context: RequestContext;
   /** Aborts the call's signal, which ends the stream with this error. */
-  abort(reason: StoaError): void;
+  abort(this: void, reason: StoaError): void;
+  /** Whether the stream notices by itself that the service stops: it may have a last message. */
+  endsItself: boolean;
   /** The agent that the stream counts for; undefined where the request shows no good key. */
   agent: number | undefined;
   /** The address that the stream counts for; undefined where it counts for none. */
@@ -33,23 +45,22 @@ export class OpenStreams {
   readonly #limits: StreamLimits;
   readonly #addresses: ClientAddresses;
   readonly #overload: Pick<Overload, "check">;
+  readonly #shutdown: AbortSignal;
   /** Oldest first. */
   readonly #open = new Set<OpenStream>();
   readonly #slots: StreamSlots;
   /** Entries last as long as their connection. */
   readonly #byConnection = new Map<object, Set<OpenStream>>();
 
-  /** @param slots by default counts the streams of this process alone */
-  constructor(
-    limits: StreamLimits,
-    addresses: ClientAddresses,
-    overload: Pick<Overload, "check">,
-    slots: StreamSlots = new LocalStreamSlots(limits),
-  ) {
+  constructor({ limits, addresses, overload, shutdown, slots = new LocalStreamSlots(limits) }: OpenStreamsOptions) {
     this.#limits = limits;
     this.#slots = slots;
     this.#addresses = addresses;
     this.#overload = overload;
+    this.#shutdown = shutdown;
+    shutdown.addEventListener("abort", () => {
+      for (const { abort, endsItself } of this.#open) if (!endsItself) abort(shutdown.reason);
+    });
   }
 
   /** How many streams are open. */
@@ -60,12 +71,14 @@ export class OpenStreams {
   /**
    * Admits the stream that a request asks for; to be called before the stream begins.
    * @param abort aborts the call's signal, which ends the stream with this error
+   * @param endsItself whether the stream notices by itself that the service stops
    * @throws StoaError `rate_limited` where the caller has too many open, `unavailable` where all callers together have or
-   * the process is short of memory;
+   * the process is short of memory; the reason of the shutdown;
    * ConnectError `canceled` where the client is gone
    */
-  add(context: RequestContext, abort: (reason: StoaError) => void): void {
+  add(context: RequestContext, abort: (reason: StoaError) => void, endsItself = false): void {
     this.#overload.check();
+    this.#shutdown.throwIfAborted();
     const { request, response, agent } = context;
     const connection = connectionOf(request);
     if (connection === undefined || isClosed(response))
@@ -86,7 +99,7 @@ export class OpenStreams {
 
     const { maxMs } = this.#limits;
     const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
-    const open: OpenStream = { context, abort, agent, address, timer, isEnding: false };
+    const open: OpenStream = { context, abort, endsItself, agent, address, timer, isEnding: false };
     this.#open.add(open);
     streams.add(open);
     context.onEnd(() => this.#remove(open, streams));

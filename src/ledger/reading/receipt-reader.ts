@@ -29,7 +29,7 @@ export interface ReceiptPage {
 export interface ReceiptReaderOptions {
   db: Database;
   guard: HeadGuard | undefined;
-  /** Aborts when the service stops. All streams then end with the signal's reason. */
+  /** Aborts when the service stops. Those who wait for a receipt then get its reason. */
   stopping: AbortSignal;
   /** Called when a receipt was requested that the database has lost. */
   onMissing(): void;
@@ -117,8 +117,7 @@ export class ReceiptReader {
 
   /** Streams receipts in order, and follows the chain if the query says so; see `streamReceipts`. */
   stream(signal: AbortSignal, query: StreamQuery): AsyncGenerator<ReceiptRow, void> {
-    const either = AbortSignal.any([signal, this.#stopping]);
-    return streamReceipts(this.#db.longReader(either), this.#followers, query, either);
+    return streamReceipts(this.#db.longReader(signal), this.#followers, query, signal);
   }
 }
 

@@ -29,7 +29,12 @@ function add(...names: string[]): void {
   };
   const addresses = new ClientAddresses([]);
   const overload = { check() {} };
-  const streams = new OpenStreams(defaultStreamLimits, addresses, overload);
+  const streams = new OpenStreams({
+    limits: defaultStreamLimits,
+    addresses,
+    overload,
+    shutdown: new AbortController().signal,
+  });
   const limiter = createRateLimiter(undefined, Date.now);
   const admission = new Admission({ limiter, addresses, table, overload });
   addRestRoutes(fastify(), { table, interceptors: [], admission, streams });
