@@ -5,7 +5,9 @@ import { type Schema, withKeywords } from "../api-docs/openapi/schema.ts";
 import type { Binding } from "../contract/bindings.ts";
 import { isIdempotentByKey } from "../contract/rules.ts";
 
-/** The argument that takes the place of the header Idempotency-Key. */
+/** How the rest of the service calls the idempotency argument. */
+export const idempotencyHeader = "Idempotency-Key";
+/** The argument that takes the place of that header. */
 export const idempotencyArgument = "idempotency_key";
 
 const idempotencySchema: Schema = {

@@ -4,12 +4,10 @@ import { unauthorized } from "../calls/callers.ts";
 import { accessOf, isIdempotentByKey } from "../contract/rules.ts";
 import { badInput, StoaError } from "../errors.ts";
 import { addUnknownMembers, decodeMessage, encodeMessage, IgnoredInput, type Input } from "../transcoding/index.ts";
-import { idempotencyArgument } from "./schemas.ts";
+import { idempotencyArgument, idempotencyHeader } from "./schemas.ts";
 import type { Tool } from "./tools.ts";
 import type { Visitor } from "./visitor.ts";
 
-/** How the rest of the service calls the idempotency argument. */
-const idempotencyHeader = "Idempotency-Key";
 /** What a header may hold. */
 const visible = /^[\x21-\x7e]+$/;
 

@@ -10,7 +10,7 @@ import { type Binding, bindingsOf } from "../contract/bindings.ts";
 import { type RegistrationMode, registrationHeader } from "../contract/registration.ts";
 import { responseOf } from "../contract/responses.ts";
 import { accessOf, isForCurrentKeyOnly, isRegistration, isWrite, limitOf } from "../contract/rules.ts";
-import { inputSchemaOf, outputSchemaOf } from "./schemas.ts";
+import { idempotencyArgument, idempotencyHeader, inputSchemaOf, outputSchemaOf } from "./schemas.ts";
 
 /** An RPC as a tool. */
 export interface Tool {
@@ -106,10 +106,13 @@ function describe(
   };
 }
 
-/** Where the contract's comments name an RPC, the descriptions name its tool. */
+/** Where the contract's comments name an RPC or the header of a key, the descriptions name the tool or its argument. */
 function nameTools(tools: ReadonlyMap<string, Tool>): void {
   const names = new Map([...tools].map(([name, { rpc }]) => [rpc.name, name]));
-  const rename = (text: string) => text.replace(/\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b/g, (word) => names.get(word) ?? word);
+  const rename = (text: string) =>
+    text
+      .replace(/\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b/g, (word) => names.get(word) ?? word)
+      .replaceAll(`\`${idempotencyHeader}\``, `\`${idempotencyArgument}\``);
   for (const { description } of tools.values()) {
     if (description.description !== undefined) description.description = rename(description.description);
     for (const schema of Object.values(description.inputSchema.properties ?? {})) {
