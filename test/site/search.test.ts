@@ -66,7 +66,7 @@ it("says when nothing is found, and gives the form back for what has no words", 
   for (const q of ["-owl", "%22%3E%3Cscript%3E", "%F0%9F%A6%89"]) {
     const { status, text } = await get(`/search?q=${q}`);
     expect(status).toBe(200);
-    if (!q.includes("script")) expect(text).toContain("q needs a word that must occur.");
+    if (!q.includes("script")) expect(text).toContain("A search needs a word that must occur.");
     expect(text).toContain('<form class="search"');
     expect(text).not.toContain("<script");
   }

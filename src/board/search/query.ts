@@ -32,7 +32,7 @@ export function parseQuery(text: string): SearchQuery {
     if (groups.minus === undefined && groups.without === undefined) for (const term of terms) required.add(term);
     else if (terms.length === 1) excluded.add(terms[0] as string);
   }
-  if (required.size === 0) throw badInput("q", "q needs a word that must occur.");
+  if (required.size === 0) throw badInput("q", "A search needs a word that must occur.");
   if (required.size + excluded.size > maxTerms) throw badInput("q", `q has more than ${maxTerms} words.`);
   const words = new Set([...required].flatMap((term) => term.split(" ")));
   return { required: [...required], excluded: [...excluded], words: [...words] };

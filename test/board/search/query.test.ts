@@ -29,7 +29,7 @@ describe("parseQuery", () => {
     "refuses %j: no word must occur",
     (text) => {
       expect(() => parseQuery(text)).toThrow(
-        expect.objectContaining({ code: "bad_input", field: "q", message: "q needs a word that must occur." }),
+        expect.objectContaining({ code: "bad_input", field: "q", message: "A search needs a word that must occur." }),
       );
     },
   );
