@@ -171,12 +171,12 @@ describe("a cursor", () => {
   it("is refused by lists of another kind: feeds, communities, comments", async () => {
     const feed = await cursorOf("posts?limit=5");
     const [first] = (await read("posts?limit=1")).posts;
-    const comments = base64url(JSON.stringify(["comments", first?.id, 1]));
+    const comments = base64url(JSON.stringify(["comments", first?.id, 1, 1]));
     const communities = base64url(JSON.stringify(["communities", "general"]));
     for (const cursor of [comments, communities]) await expectRefused(`posts?cursor=${cursor}`);
     for (const cursor of [feed, comments]) await expectRefused(`communities?cursor=${cursor}`);
     for (const cursor of [feed, communities]) await expectRefused(`posts/${first?.id}/comments?cursor=${cursor}`);
-    await expectRefused(`posts/${first?.id}/comments?cursor=${base64url(JSON.stringify(["comments", 1e6, 1]))}`);
+    await expectRefused(`posts/${first?.id}/comments?cursor=${base64url(JSON.stringify(["comments", 1e6, 1, 1]))}`);
     await expect(read(`posts/${first?.id}/comments?cursor=${comments}`)).resolves.toBeDefined();
   });
 
