@@ -15,7 +15,7 @@ const maxLength = 512;
 
 /**
  * The addresses of public reads that a route was last asked for. Many callers ask for the same, and what an address says does
- * not change. So it is read once. The messages are frozen, because all calls of an address get the same one.
+ * not change. So it is read and checked once. The messages are frozen, because all calls of an address get the same one.
  */
 export class RepeatedReads {
   readonly #addresses = new RecentMap<string, Address>(capacity);
@@ -24,7 +24,7 @@ export class RepeatedReads {
     return this.#addresses.get(url);
   }
 
-  /** Remembers what an address says. `read` was made from the address alone. */
+  /** Remembers what an address says. `read` was made from the address alone, and a call with it has been served. */
   remember(url: string, address: Address, read: ReadRequest): void {
     if (url.length > maxLength || !isTaggedRead(address.binding)) return;
     Object.freeze(read.message);

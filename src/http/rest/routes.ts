@@ -7,7 +7,7 @@ import type { ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { type Binding, bindingsOf, isPublicRead } from "../../contract/bindings.ts";
 import { notFound } from "../../errors.ts";
-import { type ReadRequest, readRequest, splitTarget } from "../../transcoding/index.ts";
+import { readRequest, splitTarget } from "../../transcoding/index.ts";
 import type { Admission } from "../admission/admission.ts";
 import { CallArrival } from "../admission/call-arrival.ts";
 import { admitVisit } from "../admission/hooks.ts";
@@ -105,7 +105,12 @@ async function serve(
 ): Promise<FastifyReply> {
   const address = request.context.target as Address;
   const endpoint = endpoints.find(({ binding }) => binding === address.binding) as Endpoint;
-  const read = readOnce(address, reads, request);
+  const body = request.body as Buffer | undefined;
+  const lastEventId = wantsEvents(request) ? (request.raw.headers["last-event-id"] as string | undefined) : undefined;
+  const isAddressAlone = body === undefined && lastEventId === undefined;
+  const { binding, captured, query } = address;
+  const known = isAddressAlone ? address.read : undefined;
+  const read = known ?? readRequest(binding, { captured, query, body, lastEventId });
   const init = {
     method: request.method,
     url: request.originalUrl,
@@ -113,23 +118,13 @@ async function serve(
     request: request.context,
   };
   try {
-    return await endpoint.serve(read, init, request, reply);
+    const served = await endpoint.serve(read, init, request, reply);
+    if (isAddressAlone && known === undefined) reads.remember(request.originalUrl, address, read);
+    return served;
   } catch (error) {
     // The interceptors have logged what they throw, which is a Connect error. The error handler logs everything else.
     throw error instanceof ConnectError ? toStoaError(error) : error;
   }
-}
-
-/** Reads the message of a request, unless another one with the same address has been read. */
-function readOnce(address: Address, reads: RepeatedReads, request: FastifyRequest): ReadRequest {
-  const body = request.body as Buffer | undefined;
-  const lastEventId = wantsEvents(request) ? (request.raw.headers["last-event-id"] as string | undefined) : undefined;
-  const isAddressAlone = body === undefined && lastEventId === undefined;
-  if (address.read !== undefined && isAddressAlone) return address.read;
-  const { binding, captured, query } = address;
-  const read = readRequest(binding, { captured, query, body, lastEventId });
-  if (isAddressAlone) reads.remember(request.originalUrl, address, read);
-  return read;
 }
 
 function endpointsOf(
