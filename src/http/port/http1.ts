@@ -178,8 +178,8 @@ class Http1Connection implements BudgetedConnection {
  */
 export class Http1Connections {
   readonly #connections = new Map<Socket, Http1Connection>();
-  /** The same connections by their TCP sockets. */
-  readonly #byTransport = new WeakMap<Socket, Http1Connection>();
+  /** The same connections by their TCP sockets, which are other sockets with TLS. */
+  readonly #byTransport = new Map<Socket, Http1Connection>();
   readonly #sendWatch: SendWatch;
   readonly #options: ConnectionOptions;
   #draining = false;
@@ -203,7 +203,10 @@ export class Http1Connections {
     const transport = transportOf(socket);
     this.#byTransport.set(transport, connection);
     new Http1Sender(socket, transport, this.#sendWatch);
-    socket.once("close", () => this.#connections.delete(socket));
+    socket.once("close", () => {
+      this.#connections.delete(socket);
+      this.#byTransport.delete(transport);
+    });
   }
 
   /** Handles a request when its connection has answered the requests before it. */
