@@ -91,7 +91,7 @@ describe("incomplete bodies", { timeout: 10_000 }, () => {
       post(other, { ":method": "GET", ":path": "/held" }).end();
       await begun;
     }
-    const waiting = Array.from({ length: 5 }, () => post(other).end("x".repeat(30 * KIB)));
+    const waiting = Array.from({ length: 5 }, () => post(other).end("x".repeat(27 * KIB)));
     const ended = await Promise.race(
       waiting.map((stream) => new Promise((resolve) => stream.once("close", () => resolve(stream.rstCode)))),
     );
