@@ -247,3 +247,17 @@ it("CanonicalScanner.ascii and .digits do not read beyond the bytes that they we
   expect([at(2, 5).ascii("3456"), at(2, 5).digits(4)]).toEqual([false, -1]);
   expect([at(6, 8).ascii("789"), at(6, 8).digits(3)]).toEqual([false, -1]);
 });
+
+it.each([
+  ["0", 0],
+  ["7", 7],
+  ["1204", 1204],
+  ["120,", 120],
+  ["999999999999999", 999_999_999_999_999],
+  ["1000000000000000", -1],
+  ["01", -1],
+  ["-1", -1],
+  ["", -1],
+])("CanonicalScanner.count reads %j as %d", (text, value) => {
+  expect(new CanonicalScanner(new TextEncoder().encode(text)).count()).toBe(value);
+});
