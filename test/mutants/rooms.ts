@@ -30,7 +30,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     testedBy: {
       decode: ["codec", "messages", "depth"],
       encode: ["codec", "messages"],
-      scalars: ["codec", "messages"],
+      scalars: ["codec", "messages", "request"],
       input: ["request"],
       request: ["request", "ignored-input"],
       "well-known": ["well-known", "codec", "messages", "request"],
