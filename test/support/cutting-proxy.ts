@@ -13,7 +13,7 @@ export interface CuttingProxy {
   config: DatabaseConfig;
   /** Cuts once, at the nth command from now on, counted from 1 over all connections. */
   cutAt(number: number, when: Cut, fault?: Fault): void;
-  /** Cuts once, at the next command that contains this text. */
+  /** Cuts once, at the next command that contains these words: COMMIT is not in READ COMMITTED. */
   cutAtText(text: string, when: Cut, fault?: Fault): void;
   /** Returns whether the cut has been made, and cancels it if not. */
   wasCut(): boolean;
@@ -69,7 +69,10 @@ export async function startCuttingProxy(upstream: DatabaseConfig): Promise<Cutti
       let remaining = number;
       arm(() => --remaining === 0, moment, kind);
     },
-    cutAtText: (text, moment, kind) => arm((command) => command.includes(text), moment, kind),
+    cutAtText(text, moment, kind) {
+      const words = new RegExp(`(?<!\\w)${text}(?!\\w)`);
+      arm((command) => words.test(command.toString("latin1")), moment, kind);
+    },
     isCut: () => cut,
     idleMs: () => performance.now() - lastAt,
     wasCut() {
