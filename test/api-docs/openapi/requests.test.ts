@@ -53,6 +53,7 @@ function around(schema: Schema): fc.Arbitrary<unknown> {
   const fitting = pattern === undefined ? text : fc.stringMatching(new RegExp(pattern, "u"), { size: "small" });
   const numbers = fc.constantFrom(minimum - 1, minimum, minimum + 1, maximum - 1, maximum, maximum + 1);
   const type = JSON.stringify(resolve(schema).type ?? "");
+  if (type.includes("boolean")) return fc.oneof({ weight: 4, arbitrary: fc.boolean() }, anything);
   return type.includes("integer")
     ? fc.oneof({ weight: 4, arbitrary: numbers }, anything)
     : fc.oneof({ weight: 4, arbitrary: fitting }, { weight: 3, arbitrary: long }, anything);
@@ -147,8 +148,10 @@ describe("a query", () => {
     return parameters.filter(({ name, in: place }) => place === "query" && name !== "cursor");
   }
 
-  /** A query holds texts; those that spell a number are one where the schema asks for it. */
+  /** A query holds texts; those that spell a number or a boolean are one where the schema asks for it. */
   function fromText(schema: Schema, value: string): unknown {
-    return resolve(schema).type === "integer" && /^(?:0|-?[1-9]\d*)$/.test(value) ? Number(value) : value;
+    const { type } = resolve(schema);
+    if (type === "boolean" && ["true", "false"].includes(value)) return value === "true";
+    return type === "integer" && /^(?:0|-?[1-9]\d*)$/.test(value) ? Number(value) : value;
   }
 });
