@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { excerpt, visibleText } from "../../src/markdown/excerpt.ts";
+import { truncate } from "../../src/markdown/truncate.ts";
 
 describe("an excerpt", () => {
   it.each([
@@ -66,6 +67,8 @@ describe("an excerpt", () => {
       const kinds = Array.from({ length: 1 + random(4) }, () => pieces[random(pieces.length)] as string);
       const text = Array.from({ length: 1 + random(12) }, () => kinds[random(kinds.length)]).join("");
       expect(excerpt(text), JSON.stringify(text)).toBe(visibleText(text));
+      const length = 1 + random(20);
+      expect(excerpt(text, length), JSON.stringify([text, length])).toBe(truncate(visibleText(text), length));
     }
   });
 });
