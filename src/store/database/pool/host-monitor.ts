@@ -1,14 +1,11 @@
 import type { Health, HostAddress, Hosts } from "./hosts.ts";
+import { isInGroup, type MemberRow, membersQuery } from "./node-state.ts";
 import { Session, type SessionOptions } from "./session.ts";
 
 /** How often each server is asked for its state, in milliseconds. */
 const lookMs = 500;
 /** How long a server may take to answer, in milliseconds. A frozen server takes for ever. */
 const answerMs = 1_500;
-
-/** Whether this member sees most members of its group; its COMMITs wait for ever otherwise. */
-const majorityQuery = `SELECT COALESCE(SUM(member_state = 'UNREACHABLE') * 2 < COUNT(*), 1) AS hasMajority
-  FROM performance_schema.replication_group_members`;
 
 export interface MonitorOptions extends Pick<SessionOptions, "statementTimeoutMs"> {
   hosts: Hosts;
@@ -115,7 +112,7 @@ class Probe {
         session.state = "leased";
       } else await session.lookAtNode();
       if (!session.node.isWritable) return "readable";
-      return (await this.#hasMajority(session)) ? "writable" : "down";
+      return (await this.#isInGroup(session)) ? "writable" : "down";
     } catch {
       this.#drop("The server has failed.");
       return "down";
@@ -140,11 +137,10 @@ class Probe {
     session?.destroy(new Error(reason));
   }
 
-  async #hasMajority(session: Session): Promise<boolean> {
+  async #isInGroup(session: Session): Promise<boolean> {
     if (session.node.engine !== "group" || !this.#maySeeGroup) return true;
     try {
-      const [row] = await session.execute<{ hasMajority: number }[]>(majorityQuery);
-      return Number(row?.hasMajority ?? 1) === 1;
+      return isInGroup(await session.execute<MemberRow[]>(membersQuery));
     } catch (error) {
       // The account has no right to read this table.
       if ((error as { errno?: number }).errno !== 1142) throw error;

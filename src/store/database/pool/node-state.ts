@@ -51,6 +51,28 @@ export function readState({ server, readOnly, plugin }: StateRow): NodeState {
   return { server, engine: "group", hasPrimary, isWritable: !isReadOnly };
 }
 
+/** A row of `membersQuery`. */
+export interface MemberRow {
+  /** Whether this is the member that was asked. */
+  isOwn: number;
+  state: string;
+}
+
+/** Asks a member of a replication group how it sees the members. */
+export const membersQuery = `SELECT member_id = @@server_uuid AS isOwn, member_state AS state
+  FROM performance_schema.replication_group_members`;
+
+/**
+ * Whether a member of a replication group takes part in it, and sees most of the others. The variables do not tell: a server
+ * that has started without its group takes writes that the group never gets, and a COMMIT without a majority waits for ever.
+ * @param rows of `membersQuery`
+ */
+export function isInGroup(rows: readonly MemberRow[]): boolean {
+  const isOnline = rows.some(({ isOwn, state }) => Number(isOwn) === 1 && state === "ONLINE");
+  const unreachable = rows.filter(({ state }) => state === "UNREACHABLE");
+  return isOnline && unreachable.length * 2 < rows.length;
+}
+
 /**
  * The session's variables on a cluster; undefined where there is nothing to set.
  * @param syncReads whether reads see every write that any server of the cluster has acknowledged before

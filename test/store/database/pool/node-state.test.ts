@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import {
   clusterStatement,
+  isInGroup,
   readState,
   type StateRow,
   stateQuery,
@@ -35,6 +36,19 @@ it("a member of a replication group takes writes unless it is read-only", () => 
   const plugin = "GROUP_REPLICATION_GROUP_NAME=aaaaaaaa-0000-0000-0000-000000000000";
   expect(read(plugin)).toEqual({ server: "s", engine: "group", hasPrimary: true, isWritable: true });
   expect(read(plugin, 1).isWritable).toBe(false);
+});
+
+it("a member of a replication group serves while it is online there and sees most members", () => {
+  const sees = (own: string, ...others: string[]) =>
+    isInGroup([own, ...others].map((state, index) => ({ isOwn: index === 0 ? 1 : 0, state })));
+  expect(sees("ONLINE")).toBe(true);
+  expect(sees("ONLINE", "ONLINE", "UNREACHABLE")).toBe(true);
+  expect(sees("ONLINE", "UNREACHABLE", "UNREACHABLE")).toBe(false);
+  expect(sees("ONLINE", "UNREACHABLE")).toBe(false);
+  // It has started and not joined, has left, or catches up.
+  for (const own of ["OFFLINE", "ERROR", "RECOVERING"]) expect(sees(own, "ONLINE", "ONLINE"), own).toBe(false);
+  // Without its group, a server has one row without an id.
+  expect(isInGroup([{ isOwn: 0, state: "OFFLINE" }])).toBe(false);
 });
 
 it("a single server takes writes unless it is read-only, whether or not it knows of plugins", () => {
