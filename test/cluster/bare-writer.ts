@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, createConnection } from "mysql2/promise";
 import { Pauses } from "./pauses.ts";
-import { nodes, query, type Servers } from "./servers.ts";
+import { type Address, nodes, query, type Servers } from "./servers.ts";
 
 const everyMs = 50;
 /** How long a statement may take before its connection is given up, in milliseconds. */
@@ -13,27 +13,27 @@ const answerMs = 20_000;
  */
 export class BareWriter {
   readonly pauses = new Pauses();
-  readonly #ports: Servers["ports"];
+  readonly #addresses: Servers["addresses"];
 
-  constructor({ ports }: Servers) {
-    this.#ports = ports;
+  constructor({ addresses }: Servers) {
+    this.#addresses = addresses;
   }
 
   async run(stopped: () => boolean): Promise<void> {
     await query(
-      this.#ports[1],
+      this.#addresses[1],
       "CREATE DATABASE bare",
       "CREATE TABLE bare.writes (id BIGINT AUTO_INCREMENT PRIMARY KEY, at BIGINT NOT NULL)",
     );
-    await Promise.all(nodes.map((n) => this.#writeTo(this.#ports[n], stopped)));
+    await Promise.all(nodes.map((n) => this.#writeTo(this.#addresses[n], stopped)));
   }
 
-  async #writeTo(port: number, stopped: () => boolean): Promise<void> {
+  async #writeTo({ host, port }: Address, stopped: () => boolean): Promise<void> {
     let connection: Connection | undefined;
     for (; !stopped(); await sleep(everyMs)) {
       const begun = Date.now();
       try {
-        connection ??= await createConnection({ host: "127.0.0.1", port, user: "root", connectTimeout: 1_000 });
+        connection ??= await createConnection({ host, port, user: "root", connectTimeout: 1_000 });
         await within(connection, connection.query("INSERT INTO bare.writes (at) VALUES (?)", [begun]));
         this.pauses.good(begun);
       } catch (error) {

@@ -35,6 +35,8 @@ export interface Disturbed {
 
 interface Fault {
   name: string;
+  /** What comes before the rest. */
+  prepare?: (() => Promise<unknown>) | undefined;
   make(): Promise<unknown>;
   /** How long the fault lasts, in milliseconds. */
   ms?: number;
@@ -73,6 +75,7 @@ export async function disturb(
 }
 
 async function makeFault(fault: Fault, { probers, bare, log }: Disturbed): Promise<FaultTimes> {
+  await fault.prepare?.();
   await sleep(restMs);
   log(fault.name);
   const begun = Date.now();
@@ -101,11 +104,20 @@ async function makeFault(fault: Fault, { probers, bare, log }: Disturbed): Promi
 /** The first node is the one that all replicas prefer, if they share a writer. */
 function faultsOf({ servers, probers, restart }: Disturbed): Fault[] {
   const { partition, heal, switchTo } = servers;
+  // After a failover, a group keeps its new primary.
+  const prepare = switchTo && (() => switchTo(1));
   const faults: Fault[] = [
-    { name: "kill -9 of the preferred server", make: () => servers.kill(1), ms: 10_000, end: () => servers.rejoin(1) },
+    {
+      name: "kill -9 of the preferred server",
+      prepare,
+      make: () => servers.kill(1),
+      ms: 10_000,
+      end: () => servers.rejoin(1),
+    },
     { name: "kill -9 of another server", make: () => servers.kill(2), ms: 5_000, end: () => servers.rejoin(2) },
     {
       name: "the preferred server is frozen (SIGSTOP) for 30 s",
+      prepare,
       make: async () => servers.freeze(1),
       ms: frozenMs,
       async end() {
@@ -117,6 +129,7 @@ function faultsOf({ servers, probers, restart }: Disturbed): Fault[] {
   if (partition !== undefined && heal !== undefined) {
     faults.push({
       name: "the preferred server is cut off from the others",
+      prepare,
       make: () => partition(1),
       ms: cutOffMs,
       async end() {

@@ -12,7 +12,9 @@ const timers =
 
 /** What is missing on this machine; undefined if nothing is. */
 export function whatGaleraNeeds(scripts: string): string | undefined {
-  if (!existsSync(provider))
+  const isThere = (name: string) => (process.env.PATH ?? "").split(":").some((each) => existsSync(join(each, name)));
+  // Without the last two, no node could copy the data of another one.
+  if (!existsSync(provider) || !["mariadbd", "mariabackup", "socat"].every(isThere))
     return "MariaDB with Galera 4: apt-get install mariadb-server-core mariadb-backup galera-4 socat";
   if (existsSync(join(scripts, "wsrep_sst_mariabackup"))) return undefined;
   return "Galera's scripts: the folder usr/bin of Debian's package mariadb-server, unpacked by dpkg -x and named by --scripts";
@@ -20,7 +22,8 @@ export function whatGaleraNeeds(scripts: string): string | undefined {
 
 /** @param scripts the folder of wsrep_sst_mariabackup */
 export async function startGalera(folder: string, basePort: number, scripts: string): Promise<Servers> {
-  const ports = { 1: basePort + 1, 2: basePort + 2, 3: basePort + 3 };
+  const addressOf = (n: NodeNumber) => ({ host: "127.0.0.1", port: basePort + n });
+  const addresses = { 1: addressOf(1), 2: addressOf(2), 3: addressOf(3) };
   const dataOf = (n: NodeNumber) => join(folder, `n${n}`);
   const groupPort = (n: NodeNumber) => basePort + 10 + n;
   const running = new Processes();
@@ -31,7 +34,7 @@ export async function startGalera(folder: string, basePort: number, scripts: str
     `--datadir=${dataOf(n)}`,
     `--socket=${join(folder, `n${n}.sock`)}`,
     `--pid-file=${join(folder, `n${n}.pid`)}`,
-    `--port=${ports[n]}`,
+    `--port=${addresses[n].port}`,
     "--bind-address=127.0.0.1",
     "--skip-name-resolve",
     "--max-connections=500",
@@ -50,22 +53,24 @@ export async function startGalera(folder: string, basePort: number, scripts: str
     `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${groupPort(n)};ist.recv_addr=127.0.0.1:${basePort + 20 + n};base_port=${groupPort(n)};gcache.size=512M;${timers}`,
   ];
   const start = (n: NodeNumber, ...more: string[]) => {
-    running.set(n, new ServerProcess("mariadbd", [...args(n), ...more], join(folder, `n${n}.log`), scripts));
+    running.set(n, new ServerProcess(["mariadbd", ...args(n), ...more], join(folder, `n${n}.log`), scripts));
   };
   const isMember = async (n: NodeNumber) => {
     const rows = await query<{ Value: string }>(
-      ports[n],
+      addresses[n],
       "SHOW GLOBAL STATUS WHERE Variable_name = 'wsrep_local_state_comment'",
     ).catch(() => []);
     return rows[0]?.Value === "Synced";
   };
   const untilMember = (n: NodeNumber) => waitUntil(`node ${n} to be synced`, () => isMember(n), joinMs);
-  const provide = (n: NodeNumber, option: string) => query(ports[n], `SET GLOBAL wsrep_provider_options = '${option}'`);
+  const provide = (n: NodeNumber, option: string) =>
+    query(addresses[n], `SET GLOBAL wsrep_provider_options = '${option}'`);
 
   await running.begin(async () => {
     mkdirSync(folder, { recursive: true });
     for (const n of nodes) {
-      await run("mariadb-install-db", [
+      await run([
+        "mariadb-install-db",
         "--no-defaults",
         `--datadir=${dataOf(n)}`,
         "--auth-root-authentication-method=normal",
@@ -83,7 +88,7 @@ export async function startGalera(folder: string, basePort: number, scripts: str
 
   return {
     name: "Galera",
-    ports,
+    addresses,
     isMember,
     ...running.faults,
     async rejoin(n) {
@@ -91,7 +96,7 @@ export async function startGalera(folder: string, basePort: number, scripts: str
       // After a kill, the engine's log says up to where the node had come. If what it lacks is gone from the caches of the
       // others, it gets everything from one of them. A node that fails at that begins again.
       const startAgain = async () => {
-        const output = await run("mariadbd", [...args(n), "--wsrep-recover", "--log-error="]).catch(() => "");
+        const output = await run(["mariadbd", ...args(n), "--wsrep-recover", "--log-error="]).catch(() => "");
         const position = /Recovered position: (\S+)/.exec(output)?.[1];
         start(n, ...(position === undefined ? [] : [`--wsrep-start-position=${position}`]));
       };

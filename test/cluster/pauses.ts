@@ -7,9 +7,14 @@ export class Pauses {
   #lastGoodAt = 0;
   #longestMs = 0;
   #isOver = true;
+  #leastMs = onsetMs;
 
-  /** A fault begins now. */
-  mark(): void {
+  /**
+   * A fault begins now.
+   * @param leastMs for how long it may begin to have an effect, in milliseconds
+   */
+  mark(leastMs = onsetMs): void {
+    this.#leastMs = leastMs;
     this.#markedAt = Date.now();
     this.#lastGoodAt = this.#markedAt;
     this.#longestMs = 0;
@@ -22,7 +27,17 @@ export class Pauses {
     const now = Date.now();
     this.#longestMs = Math.max(this.#longestMs, now - this.#lastGoodAt);
     this.#lastGoodAt = now;
-    this.#isOver = begunAt >= this.#markedAt + onsetMs;
+    this.#isOver = begunAt >= this.#markedAt + this.#leastMs;
+  }
+
+  /** When the last good write was acknowledged, in milliseconds since 1970. */
+  get lastGoodAt(): number {
+    return this.#lastGoodAt;
+  }
+
+  /** The longest pause between good writes since the mark so far, in milliseconds. */
+  get longestSoFarMs(): number {
+    return this.#longestMs;
   }
 
   /** The longest pause since the mark, in milliseconds; undefined until writes are back. */

@@ -20,14 +20,26 @@ export class Prober {
   readonly #acknowledged = new Map<string, number>();
   readonly pauses = new Pauses();
   #key = "";
+  #count = 1;
 
   constructor(name: string, url: () => string) {
     this.name = name;
     this.#url = url;
   }
 
+  /** How many posts were acknowledged. */
+  get acknowledged(): number {
+    return this.#acknowledged.size;
+  }
+
+  /** The ids of these posts. */
+  get ids(): number[] {
+    return [...this.#acknowledged.values()];
+  }
+
   async run(stopped: () => boolean): Promise<void> {
-    for (let count = 1; !stopped(); count++) {
+    for (; !stopped(); this.#count++) {
+      const count = this.#count;
       if (this.#key === "") {
         const { status, body } = await this.#ask("agents/register", { name: `${this.name}-${count}` });
         if (status === 201) this.#key = body.api_key;

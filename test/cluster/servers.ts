@@ -8,11 +8,16 @@ export const nodes: readonly NodeNumber[] = [1, 2, 3];
 /** How long a node may take to join the cluster, in milliseconds: on a busy machine it copies everything slowly. */
 export const joinMs = 240_000;
 
+/** Where a server is, for the account root without a password. */
+export interface Address {
+  host: string;
+  port: number;
+}
+
 /** Three database servers on this machine that form a cluster. Everything ends by `stop`. */
 export interface Servers {
   readonly name: string;
-  /** The port of each, on 127.0.0.1, for the account root without a password. */
-  readonly ports: Record<NodeNumber, number>;
+  readonly addresses: Record<NodeNumber, Address>;
   /** Whether node `n` belongs to the cluster and serves. */
   isMember(n: NodeNumber): Promise<boolean>;
   kill(n: NodeNumber): Promise<void>;
@@ -28,13 +33,16 @@ export interface Servers {
   stop(): Promise<void>;
 }
 
+/** A program and its arguments. */
+export type Command = [string, ...string[]];
+
 /** A database server as a child process of its own group. */
 export class ServerProcess {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
 
   /** @param moreCommands a folder with programs that the server runs */
-  constructor(command: string, args: readonly string[], logFile: string, moreCommands?: string) {
+  constructor([command, ...args]: Command, logFile: string, moreCommands?: string) {
     const log = openSync(logFile, "a");
     const env = {
       ...process.env,
@@ -127,8 +135,8 @@ export class Processes {
 }
 
 /** Runs statements on one server, and returns the rows of the last. @throws the driver's error, also after 5 s of silence */
-export async function query<Row>(port: number, ...statements: string[]): Promise<Row[]> {
-  const connection = await createConnection({ host: "127.0.0.1", port, user: "root", connectTimeout: 2_000 });
+export async function query<Row>({ host, port }: Address, ...statements: string[]): Promise<Row[]> {
+  const connection = await createConnection({ host, port, user: "root", connectTimeout: 2_000 });
   const timer = setTimeout(() => connection.destroy(), 60_000);
   try {
     let rows: unknown = [];
@@ -141,17 +149,17 @@ export async function query<Row>(port: number, ...statements: string[]): Promise
 }
 
 /** Waits until a server takes statements. */
-export async function untilAnswers(port: number): Promise<void> {
+export async function untilAnswers(address: Address): Promise<void> {
   const answers = () =>
-    query(port, "SET @answers = 1").then(
+    query(address, "SET @answers = 1").then(
       () => true,
       () => false,
     );
-  await waitUntil(`the server at port ${port}`, answers, joinMs);
+  await waitUntil(`the server at port ${address.port}`, answers, joinMs);
 }
 
 /** Runs a program to its end. @throws Error with its output if it fails or is missing */
-export async function run(command: string, args: readonly string[]): Promise<string> {
+export async function run([command, ...args]: Command): Promise<string> {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
