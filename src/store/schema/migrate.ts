@@ -1,7 +1,7 @@
 import type { Database } from "../database/database.ts";
 import { logWhileRunning } from "./log-while-running.ts";
 import { createdTables, isTrigger, type Migration, readMigrations } from "./migration-files.ts";
-import { holdLease } from "./migration-lease.ts";
+import { holdLease, LeaseLost } from "./migration-lease.ts";
 import { findConflict, isMigrated, listTables, readRecords, recordTables, restoreAdvice } from "./migration-records.ts";
 
 /*
@@ -35,8 +35,12 @@ export interface MigrateOptions {
 export async function migrate(db: Database, { log, signal = never, triggers = true }: MigrateOptions): Promise<void> {
   const target = { db, signal };
   const migrations = await readMigrations();
-  if (await isMigrated(db.reader(signal), migrations)) return;
-  await withLease(target, () => applyAll(target, migrations, { log, triggers }), log);
+  while (!(await isMigrated(db.reader(signal), migrations))) {
+    const apply = (renewed: () => Promise<void>) => applyAll(target, migrations, { log, triggers, renewed });
+    await withLease(target, apply, log).catch((error) => {
+      if (!(error instanceof LeaseLost)) throw error;
+    });
+  }
 }
 
 /**
@@ -45,7 +49,7 @@ export async function migrate(db: Database, { log, signal = never, triggers = tr
  */
 export async function withLease<Result>(
   { db, signal }: Target,
-  work: () => Promise<Result>,
+  work: (renewed: () => Promise<void>) => Promise<Result>,
   log: (line: string) => void = () => {},
 ): Promise<Result> {
   for (const statement of recordTables) await db.runDdl(signal, statement);
@@ -65,7 +69,12 @@ export function explainDdlError(error: Error & { errno?: number }): string {
   return error.message;
 }
 
-type Options = Required<Pick<MigrateOptions, "log">> & { triggers: boolean };
+interface Options {
+  log(line: string): void;
+  triggers: boolean;
+  /** Renews the lease. @throws LeaseLost */
+  renewed(): Promise<void>;
+}
 
 async function applyAll(target: Target, migrations: Migration[], options: Options): Promise<void> {
   const { log } = options;
@@ -101,7 +110,7 @@ async function applyOne(
   target: Target,
   migration: Migration,
   begun: number,
-  { log, triggers }: Options,
+  { log, triggers, renewed }: Options,
 ): Promise<void> {
   const { version, name, checksum, statements } = migration;
   await write(target, "INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (?, ?, ?)", [
@@ -112,6 +121,7 @@ async function applyOne(
   // The statement that was begun last may or may not have taken effect, so it is repeated.
   for (let number = Math.max(begun, 1); number <= statements.length; number++) {
     if (!triggers && isTrigger(statements[number - 1] as string)) continue;
+    await renewed();
     await write(target, "UPDATE schema_migrations SET statements_begun = ? WHERE version = ?", [number, version]);
     try {
       const what = `statement ${number} of ${statements.length} of migration ${name}`;
@@ -119,6 +129,8 @@ async function applyOne(
     } catch (error) {
       target.signal.throwIfAborted();
       if (number === begun && hasTakenEffect(error)) continue;
+      // Another replica may have run the statement in the moment before.
+      await renewed();
       throw new Error(
         `Migration ${name} failed at statement ${number} of ${statements.length}: ${explainDdlError(error as Error)}` +
           " The statements before it are done. Remove the cause and start again; the migration continues with this statement.",

@@ -4,7 +4,8 @@ import type { Database } from "../database/database.ts";
 
 /*
  * One replica at a time migrates: it holds the row of schema_lease, and renews it while it works. When it dies, its lease
- * expires, and another replica takes over.
+ * expires, and another replica takes over. The holder may lose its lease although it lives: Galera stops all writes, also
+ * renewals, while it changes a table. So it renews the lease itself before each statement, and stops if it has lost it.
  */
 
 const leaseSeconds = 15;
@@ -14,12 +15,21 @@ const pollMs = 100;
 const firstLogMs = 1_000;
 const logIntervalMs = 5_000;
 
-/** Runs `work` while this process holds the lease. @throws the signal's reason */
+/** Another process has taken the lease, because it was not renewed in time. That process does the work now. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+/**
+ * Runs `work` while this process holds the lease.
+ * @param work calls `renewed` before each of its steps; that throws LeaseLost if another process holds the lease
+ * @throws the signal's reason
+ */
 export async function holdLease<Result>(
   db: Database,
   signal: AbortSignal,
   log: (line: string) => void,
-  work: () => Promise<Result>,
+  work: (renewed: () => Promise<void>) => Promise<Result>,
 ): Promise<Result> {
   const holder = randomUUID();
   await acquire(db, signal, holder, log);
@@ -31,7 +41,9 @@ export async function holdLease<Result>(
     (leaseSeconds * 1000) / 3,
   );
   try {
-    return await work();
+    return await work(async () => {
+      if (!(await renew(db, signal, holder))) throw new LeaseLost("another replica migrates the database");
+    });
   } finally {
     clearInterval(renewal);
     // After an abort no statement can run, and the lease expires by itself.
@@ -80,13 +92,15 @@ function isDead(since: number): boolean {
   return performance.now() - since > leaseSeconds * 1000;
 }
 
-async function renew(db: Database, signal: AbortSignal, holder: string): Promise<void> {
-  await write(
+/** @returns whether the lease is still that of `holder` */
+async function renew(db: Database, signal: AbortSignal, holder: string): Promise<boolean> {
+  const { affectedRows } = await write(
     db,
     signal,
     `UPDATE schema_lease SET expires_at = UNIX_TIMESTAMP() + ${leaseSeconds} WHERE id = 1 AND holder = ?`,
     [holder],
   );
+  return affectedRows === 1;
 }
 
 function write(db: Database, signal: AbortSignal, sql: string, params: (string | number)[]) {

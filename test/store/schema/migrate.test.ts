@@ -174,6 +174,22 @@ describe("migrations", () => {
     );
   });
 
+  it("stop when another replica has taken their lease, and go on when that one is gone", async () => {
+    await migrate(db, { log });
+    await test.rows("UPDATE schema_migrations SET finished = 0");
+    const lines: string[] = [];
+    let taken: Promise<unknown> | undefined;
+    const take = (line: string) => {
+      lines.push(line);
+      taken ??= test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 2");
+    };
+    await migrate(db, { log: take });
+    await taken;
+    expect(lines).toContainEqual(expect.stringMatching(/^waiting for another replica/));
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+    expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);
+  });
+
   it("take over a lease that nobody renews, even if a wrong clock set its end years ahead", async () => {
     await migrate(db, { log });
     await test.rows("UPDATE schema_migrations SET finished = 0");
