@@ -81,11 +81,14 @@ export async function findHolders(
   now: number,
 ): Promise<(Holder | undefined)[]> {
   const rows: (KeyHolder | SuspendedKeyHolder)[] = await findKeyHolders(db, keyHashes);
-  const unknown = keyHashes.filter((keyHash) => !rows.some(({ hash }) => hash.equals(keyHash)));
+  const byHash = new Map(rows.map((row) => [row.hash.toString("latin1"), row]));
+  const unknown = keyHashes.filter((keyHash) => !byHash.has(keyHash.toString("latin1")));
   // The keys of suspended agents are kept elsewhere, so that good keys need no second look.
-  if (unknown.length > 0) rows.push(...(await findSuspendedHolders(db, unknown)));
+  if (unknown.length > 0) {
+    for (const row of await findSuspendedHolders(db, unknown)) byHash.set(row.hash.toString("latin1"), row);
+  }
   return keyHashes.map((keyHash) => {
-    const row = rows.find(({ hash }) => hash.equals(keyHash));
+    const row = byHash.get(keyHash.toString("latin1"));
     if (row === undefined) return undefined;
     const { id, name, resident, created_at: createdAt, key_reply: replyId, expires_at } = row;
     const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";

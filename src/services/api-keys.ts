@@ -5,7 +5,7 @@ import { isApiKey } from "../board/keys.ts";
 import type { ShowingCall } from "../calls/service-table.ts";
 import { isWrite } from "../contract/rules.ts";
 import { RecentMap } from "../rate-limits/recent-map.ts";
-import { Batch } from "./batch.ts";
+import { Batch, type Patience } from "./batch.ts";
 
 /** How long a key that was good counts for its agent without being looked up, in milliseconds. */
 const knownMs = 600_000;
@@ -13,11 +13,15 @@ const knownMs = 600_000;
 const wrongMs = 10_000;
 /** How many keys of each kind are remembered, by their hashes: some 4 MB in all. */
 const maxRemembered = 20_000;
-/** How many look-ups of unknown keys run at a time for reads, and as many for writes. */
+/** How many look-ups run at a time, of unknown keys and of known ones, for reads and for writes. */
 const concurrency = 2;
 const neverAborted = new AbortController().signal;
 
-type LookUps = Batch<Holder | undefined>;
+/** A call that writes has its key looked up on a connection for writes, any other request on one for reads. */
+interface LookUps {
+  reads: Batch<Holder | undefined>;
+  writes: Batch<Holder | undefined>;
+}
 
 /** An API key that somebody shows. */
 export interface ShownKey {
@@ -29,23 +33,24 @@ export interface ShownKey {
 /**
  * The API keys that this process has seen.
  *
- * An unknown key may be the first use of a good one. It is looked up even if its address has sent many wrong keys: an
- * attacker behind the same address must not lock an agent out. An attacker cannot load the database either, because unknown
- * keys are looked up together (see `Batch`): at most four statements run at a time, each for up to 64 keys, and the process
- * cannot receive keys faster. Good keys and repeated wrong ones cost no look-up at all.
+ * Keys are looked up together (see `Batch`): those of all callers that wait take one statement. No answer is older than the
+ * request that asked.
  *
- * A call that writes has its key looked up on a connection for writes, any other request on one for reads. So neither has
- * to wait for the other.
+ * An unknown key may be the first use of a good one. It is looked up even if its address has sent many wrong keys: an
+ * attacker behind the same address must not lock an agent out. Unknown keys have look-ups of their own, so that known ones do
+ * not wait for them. An attacker cannot load the database either: at most four statements run for unknown keys at a time, each
+ * for up to 64 keys, and the process cannot receive keys faster. Repeated wrong keys cost no look-up at all.
  */
 export class ApiKeys {
   readonly #board: Board;
   readonly #known = new RecentMap<string, { agent: number; until: number }>(maxRemembered);
   readonly #wrong = new RecentMap<string, number>(maxRemembered);
-  readonly #lookUps: { reads: LookUps; writes: LookUps };
+  readonly #unknownLookUps: LookUps;
+  readonly #knownLookUps: LookUps;
 
   constructor(board: Board) {
     this.#board = board;
-    const lookUps = (open: () => Reader): LookUps =>
+    const batch = (open: () => Reader) =>
       new Batch(
         (hashes) => {
           const keyHashes = hashes.map((each) => Buffer.from(each, "base64"));
@@ -53,10 +58,12 @@ export class ApiKeys {
         },
         { size: maxKeysAtOnce, concurrency },
       );
-    this.#lookUps = {
-      reads: lookUps(() => board.read(neverAborted)),
-      writes: lookUps(() => board.readForWrite(neverAborted)),
-    };
+    const lookUps = (): LookUps => ({
+      reads: batch(() => board.read(neverAborted)),
+      writes: batch(() => board.readForWrite(neverAborted)),
+    });
+    this.#unknownLookUps = lookUps();
+    this.#knownLookUps = lookUps();
   }
 
   /** The API key of an Authorization header; undefined where it holds nothing that could be one. */
@@ -72,7 +79,7 @@ export class ApiKeys {
   }
 
   /**
-   * Finds whose key this is, together with other unknown keys.
+   * Finds whose unknown key this is.
    * @param mayBeRemembered whether a key that was wrong a moment ago need not be looked up again
    * @param call the call that shows the key; undefined for a request that does not go on to the database
    */
@@ -81,31 +88,32 @@ export class ApiKeys {
     mayBeRemembered: boolean,
     call: ShowingCall | undefined,
   ): Promise<Holder | undefined> {
-    // The time of the call begins here. The look-up itself is not the call's alone.
-    if (call !== undefined) this.#board.beginCall(call.signal);
+    const patience = this.#beginCall(call?.signal);
     const now = this.#board.now();
     if (mayBeRemembered && now <= (this.#wrong.get(hash) ?? 0)) return undefined;
-    const lookUps = call !== undefined && isWrite(call.rpc) ? this.#lookUps.writes : this.#lookUps.reads;
-    const holder = await lookUps.find(hash);
+    const holder = await chosen(this.#unknownLookUps, call).find(hash, patience);
     if (holder === undefined) this.#wrong.set(hash, now + wrongMs);
     else this.#remember(hash, holder);
     return holder;
   }
 
-  /** Finds whose key this is now, by a statement of its own. */
-  async find({ hash }: ShownKey, { rpc, signal }: ShowingCall): Promise<Holder | undefined> {
-    this.#board.beginCall(signal);
-    const reader = isWrite(rpc) ? this.#board.readForWrite(signal) : this.#board.read(signal);
-    const [holder] = await findHolders(reader, [Buffer.from(hash, "base64")], this.#board.now());
+  /** Finds whose key this is now. */
+  async find({ hash }: ShownKey, call: ShowingCall): Promise<Holder | undefined> {
+    const holder = await chosen(this.#knownLookUps, call).find(hash, this.#beginCall(call.signal));
     if (holder === undefined) this.#known.delete(hash);
     else this.#remember(hash, holder);
     return holder;
   }
 
-  /** Whether a text is still a good API key of an agent. It is looked up now, together with other keys. */
+  /** Whether a text is still a good API key of an agent. It is looked up now. */
   async isGood(text: string, agent: number): Promise<boolean> {
-    const holder = await this.#lookUps.reads.find(hash("sha256", text, "base64"));
+    const holder = await this.#knownLookUps.reads.find(hash("sha256", text, "base64"), this.#beginCall(undefined));
     return holder !== undefined && holder.agent.id === agent && holder.standing !== "past";
+  }
+
+  /** Begins the time of a call, or of a look-up for none. */
+  #beginCall(signal = new AbortController().signal): Patience {
+    return { signal, endsAt: performance.now() + this.#board.beginCall(signal) };
   }
 
   /** To be called when this process has given out a key, and the transaction is committed. */
@@ -119,6 +127,10 @@ export class ApiKeys {
     if (standing === "past") this.#known.delete(hash);
     else this.#known.set(hash, { agent: agent.id, until: this.#board.now() + knownMs });
   }
+}
+
+function chosen({ reads, writes }: LookUps, call: ShowingCall | undefined): LookUps["reads"] {
+  return call !== undefined && isWrite(call.rpc) ? writes : reads;
 }
 
 /** The secret of an Authorization header of the scheme Bearer. */

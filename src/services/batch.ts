@@ -1,19 +1,35 @@
 import { StoaError } from "../errors.ts";
 
-/** How many look-ups may wait; more are refused, so that a database that hangs does not fill the memory. */
+/** How many callers may wait; more are refused, so that a database that hangs does not fill the memory. */
 const maxWaiting = 10_000;
+/** How often a batch looks for callers that have given up or have no time left, in milliseconds. */
+const tickMs = 100;
+
+/** How long a caller waits. */
+export interface Patience {
+  /** When it aborts, the caller has given up. */
+  signal: AbortSignal;
+  /** When the caller's time is over, by `performance.now()`. */
+  endsAt: number;
+}
+
+interface Caller<Value> extends PromiseWithResolvers<Value>, Patience {}
 
 /**
  * Looks up many keys at once. A key that is asked for while look-ups run waits and shares the next one. So at most
- * `concurrency` look-ups run at a time, and nobody waits for much longer than two of them take.
+ * `concurrency` look-ups run at a time, and nobody waits for much longer than two of them take. A caller that gives up, or
+ * whose time is over, fails alone and within 100 ms.
  */
 export class Batch<Value> {
   readonly #find: (keys: string[]) => Promise<Value[]>;
   readonly #size: number;
   readonly #concurrency: number;
-  #running = 0;
-  /** The waiting keys in the order of their arrival. Several lookups of one key share an entry. */
-  readonly #waiting = new Map<string, PromiseWithResolvers<Value>>();
+  /** The keys of each look-up that runs, with their callers. */
+  readonly #running = new Set<Map<string, Caller<Value>[]>>();
+  /** The keys that wait for a look-up, in the order of their arrival. */
+  readonly #waiting = new Map<string, Caller<Value>[]>();
+  #callers = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   /** @param find gives the value of each key, in the same order; it gets at most `size` different keys */
   constructor(find: (keys: string[]) => Promise<Value[]>, limits: { size: number; concurrency: number }) {
@@ -22,35 +38,68 @@ export class Batch<Value> {
     this.#concurrency = limits.concurrency;
   }
 
-  /** @throws what the look-up throws, or one that failed meanwhile; StoaError `unavailable` where too many wait */
-  async find(key: string): Promise<Value> {
-    let entry = this.#waiting.get(key);
-    if (entry === undefined) {
-      if (this.#waiting.size >= maxWaiting) {
-        throw new StoaError("unavailable", "The database is slow just now.", { retryAfterSeconds: 1 });
-      }
-      entry = Promise.withResolvers<Value>();
-      this.#waiting.set(key, entry);
-      if (this.#running < this.#concurrency) void this.#run();
-    }
-    return entry.promise;
+  /**
+   * @throws what the look-up throws; the signal's reason; StoaError `unavailable` where too many wait, or the caller's time is
+   * over
+   */
+  async find(key: string, { signal, endsAt }: Patience): Promise<Value> {
+    signal.throwIfAborted();
+    if (this.#callers >= maxWaiting) throw slow();
+    const caller = { ...Promise.withResolvers<Value>(), signal, endsAt };
+    const callers = this.#waiting.get(key);
+    if (callers !== undefined) callers.push(caller);
+    else this.#waiting.set(key, [caller]);
+    this.#callers += 1;
+    if (this.#running.size < this.#concurrency) void this.#run();
+    this.#watch();
+    return caller.promise;
   }
 
+  /** Looks up keys until none waits. */
   async #run(): Promise<void> {
-    this.#running += 1;
     while (this.#waiting.size > 0) {
-      const batch = [...this.#waiting.entries().take(this.#size)];
-      for (const [key] of batch) this.#waiting.delete(key);
+      const batch = new Map(this.#waiting.entries().take(this.#size));
+      for (const key of batch.keys()) this.#waiting.delete(key);
+      this.#running.add(batch);
       try {
-        const values = await this.#find(batch.map(([key]) => key));
-        for (const [index, [, entry]] of batch.entries()) entry.resolve(values[index] as Value);
+        const values = await this.#find([...batch.keys()]);
+        for (const [index, callers] of [...batch.values()].entries()) {
+          for (const caller of callers) caller.resolve(values[index] as Value);
+        }
       } catch (error) {
-        for (const [, entry] of batch) entry.reject(error);
-        // The other keys have waited for as long as this look-up hung. They do not wait for another one.
-        for (const entry of this.#waiting.values()) entry.reject(error);
-        this.#waiting.clear();
+        for (const callers of batch.values()) for (const caller of callers) caller.reject(error);
       }
+      this.#running.delete(batch);
+      for (const callers of batch.values()) this.#callers -= callers.length;
     }
-    this.#running -= 1;
   }
+
+  /** Starts the timer for callers that give up. One timer serves all: a timer and a listener for each would cost more. */
+  #watch(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      const now = performance.now();
+      for (const keys of [...this.#running, this.#waiting]) this.#dismiss(keys, now);
+      if (this.#callers > 0) this.#watch();
+    }, tickMs);
+  }
+
+  /** Fails the callers that have given up or have no time left. A look-up for nobody does not begin. */
+  #dismiss(keys: Map<string, Caller<Value>[]>, now: number): void {
+    for (const [key, callers] of keys) {
+      const patient = callers.filter(({ signal, endsAt }) => !signal.aborted && now < endsAt);
+      if (patient.length === callers.length) continue;
+      for (const { signal, endsAt, reject } of callers) {
+        if (signal.aborted) reject(signal.reason);
+        else if (endsAt <= now) reject(slow());
+      }
+      this.#callers -= callers.length - patient.length;
+      if (patient.length === 0 && keys === this.#waiting) keys.delete(key);
+      else keys.set(key, patient);
+    }
+  }
+}
+
+function slow(): StoaError {
+  return new StoaError("unavailable", "The database is slow just now.", { retryAfterSeconds: 1 });
 }

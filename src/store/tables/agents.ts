@@ -64,8 +64,8 @@ export interface KeyHolder {
 /** The maximum number of keys for `findKeyHolders`. */
 export const maxKeysAtOnce = 64;
 
-/** Statements for three numbers of keys: each connection keeps all of them prepared. */
-const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
+/** Statements for four numbers of keys: each connection keeps all of them prepared. */
+const findStatements = [1, 4, 16, maxKeysAtOnce].map((size) => {
   const list = Array<string>(size).fill("?").join(", ");
   const sql =
     "SELECT key_hash AS hash, id, name, resident, created_at, key_reply, NULL AS expires_at FROM agents" +

@@ -36,8 +36,8 @@ const selectUnsuspended = (hash: string, expires: string, reply: string, list: s
      NULL AS ends_at
    FROM agents WHERE ${hash} IN (${list})`;
 
-/** Statements for three numbers of keys, as for the keys of other agents. */
-const findStatements = [1, 8, maxKeysAtOnce].map((size) => {
+/** Statements for four numbers of keys, as for the keys of other agents. */
+const findStatements = [1, 4, 16, maxKeysAtOnce].map((size) => {
   const list = Array<string>(size).fill("?").join(", ");
   const selects = [
     selectHolders("key_hash", "NULL", list),
