@@ -17,7 +17,7 @@ const mayBeSyntax = /[\\`*_~<&[\]|\0]|\/\/|mailto:|^[ \t]*(?:[#>+=-]|\d+[.)])/im
  * Matches where the beginning of a body may differ from its excerpt: Markdown syntax as above, and white space that is not a
  * single space between words.
  */
-const mayDiffer = /[\\`*_~<&[\]|\0]|[^\S ]|[ /]{2}|[oO]:|^[ #>+=-]|^\d+(?:[.)]|$)| $/;
+const mayDiffer = /[\\`*_~<&[\]|\0]|[^\S ]|[ /]{2}|[oO]:|^[ #>+=-]|^\d+(?:[.)]|$)/;
 
 /**
  * The beginning of a body as one line of text, without Markdown syntax. Code is kept as it is, except for white space.
@@ -25,8 +25,9 @@ const mayDiffer = /[\\`*_~<&[\]|\0]|[^\S ]|[ /]{2}|[oO]:|^[ #>+=-]|^\d+(?:[.)]|$
  */
 export function excerpt(body: string, length = 220): string {
   // Most texts begin with a line of plain text. Nothing that comes later changes what it looks like.
-  const beginning = body.slice(0, length + 1);
-  if (length < maxLength && !mayDiffer.test(beginning)) return truncate(beginning, length);
+  const beginning = body.slice(0, length + 2);
+  const isTrimmed = beginning.length < body.length || !body.endsWith(" ");
+  if (isTrimmed && length < maxLength && !mayDiffer.test(beginning)) return truncate(beginning, length);
   const source = beginningOf(body, maxLength, maxMarks);
   // Most texts are plain. They need no parser, and less time than the cache takes.
   const text = mayBeSyntax.test(source) ? cache.get(source, () => visibleText(source)) : joinLines(source);
