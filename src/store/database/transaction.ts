@@ -22,18 +22,56 @@ export async function runTransaction<T>(
   checkDeadline(signal, endsAt);
   // The first statement begins the transaction.
   if (session.autocommit !== false) await session.setAutocommit(false);
-  try {
-    const result = await work(new OpenTransaction(session, signal, endsAt));
-    checkDeadline(signal, endsAt);
-    await commit(session);
-    return result;
-  } catch (error) {
-    // The pool rolls an abandoned session back. It may already be in the transaction of somebody else.
-    if (session.isHeldBy(lease)) {
+  for (;;) {
+    for (const sql of preparedFirst) if (session.mustPrepareBefore(sql)) await session.prepare(sql);
+    try {
+      const result = await work(new OpenTransaction(session, signal, endsAt));
+      checkDeadline(signal, endsAt);
+      await commit(session);
+      return result;
+    } catch (error) {
+      // The pool rolls an abandoned session back. It may already be in the transaction of somebody else.
+      if (!session.isHeldBy(lease)) throw error;
       session.signal = undefined;
-      await session.command("ROLLBACK").catch(onUnusable);
+      let isRolledBack = true;
+      await session.command("ROLLBACK").catch(() => {
+        isRolledBack = false;
+        onUnusable();
+      });
+      if (!(error instanceof NotPrepared) || !isRolledBack || !session.isHeldBy(lease)) throw error;
+      prepareFirst(error.sql);
+      session.signal = signal;
+      checkDeadline(signal, endsAt);
     }
-    throw error;
+  }
+}
+
+/**
+ * The statements of transactions that are prepared before a transaction begins, where that matters; see
+ * `Session.mustPrepareBefore`. The latest come last.
+ */
+const preparedFirst = new Set<string>();
+/** Fewer than a connection keeps: the statements of reads need room as well. */
+const maxPreparedFirst = 150;
+
+function prepareFirst(sql: string): void {
+  for (const oldest of preparedFirst) {
+    if (preparedFirst.size < maxPreparedFirst) break;
+    preparedFirst.delete(oldest);
+  }
+  preparedFirst.add(sql);
+}
+
+/** A transaction has come to a statement that must be prepared before. It runs again when that is done. */
+class NotPrepared extends Error {
+  override readonly name = "NotPrepared";
+  // To others it is a deadlock.
+  readonly errno = 1213;
+  readonly sql: string;
+
+  constructor(sql: string) {
+    super("The statement is not prepared yet.");
+    this.sql = sql;
   }
 }
 
@@ -41,6 +79,7 @@ class OpenTransaction implements Tx {
   readonly #session: Session;
   readonly #signal: AbortSignal;
   readonly #endsAt: number;
+  #hasBegun = false;
 
   constructor(session: Session, signal: AbortSignal, endsAt: number) {
     this.#session = session;
@@ -49,13 +88,19 @@ class OpenTransaction implements Tx {
   }
 
   rows<Row>(sql: string, params?: readonly Param[]): Promise<Row[]> {
-    checkDeadline(this.#signal, this.#endsAt);
+    this.#check(sql);
     return this.#session.execute<Row[]>(sql, params);
   }
 
   run(sql: string, params?: readonly Param[]): Promise<{ affectedRows: number; insertId: number }> {
-    checkDeadline(this.#signal, this.#endsAt);
+    this.#check(sql);
     return this.#session.execute<ResultSetHeader>(sql, params);
+  }
+
+  #check(sql: string): void {
+    checkDeadline(this.#signal, this.#endsAt);
+    if (this.#hasBegun && this.#session.mustPrepareBefore(sql)) throw new NotPrepared(sql);
+    this.#hasBegun = true;
   }
 }
 

@@ -84,3 +84,34 @@ it("a session whose change has failed changes over again", async () => {
   await expect(work).rejects.toThrow("the work failed");
   expect(await read()).toEqual([{ n: 1 }]);
 });
+
+it("on Galera, no statement is prepared while a transaction is open", async () => {
+  vi.spyOn(Session.prototype, "lookAtNode").mockImplementation(async function (this: Session) {
+    this.node = { server: "node", engine: "galera", isWritable: true };
+    return this.node;
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  let runs = 0;
+  /** @returns how many statements the server prepared after the first one */
+  const preparedWithin = (galera: Database) =>
+    galera.transaction(never, async (tx) => {
+      runs += 1;
+      const prepared = async () =>
+        Number((await tx.rows<{ Value: string }>("SHOW SESSION STATUS LIKE 'Com_stmt_prepare'"))[0]?.Value);
+      const before = await prepared();
+      await tx.run("UPDATE t SET n = n + 1 WHERE id = ?", [1]);
+      await tx.rows("SELECT n FROM t WHERE id = ?", [1]);
+      return (await prepared()) - before;
+    });
+  const open = () => {
+    const galera = new Database({ address: { ...test.config, syncReads: false }, connections: 1 });
+    onTestFinished(() => galera.close());
+    return galera;
+  };
+  expect(await preparedWithin(open())).toBe(0);
+  // Each statement after the first is found one time, and is known to later connections.
+  expect(runs).toBe(3);
+  expect(await preparedWithin(open())).toBe(0);
+  expect(runs).toBe(4);
+  expect(await read()).toEqual([{ n: 2 }]);
+});

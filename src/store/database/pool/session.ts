@@ -40,6 +40,9 @@ export interface SessionOptions {
   statementTimeoutMs: number;
 }
 
+/** How many statements a connection keeps prepared. The source has a few dozen, most of them fixed. */
+const maxPrepared = 200;
+
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /**
@@ -75,6 +78,8 @@ export class Session {
   /** Rejects the promise of the running statement; undefined while no statement runs. */
   #fail: ((reason: unknown) => void) | undefined;
   #settled: (() => void) | undefined;
+  /** The statements that the server has prepared. */
+  readonly #prepared = new Set<string>();
 
   /** @param onLost called once, when the connection has ended without `destroy` */
   constructor(options: SessionOptions, onLost: (error: unknown) => void) {
@@ -88,8 +93,7 @@ export class Session {
       // The pool has a timeout for connecting.
       connectTimeout: 0,
       charset: "utf8mb4_bin",
-      // The source has a few dozen statements; each connection keeps all of them prepared.
-      maxPreparedStatements: 200,
+      maxPreparedStatements: maxPrepared,
     });
     this.#connection.on("error", (error) => this.#lose(error));
     this.#connection.on("end", () => this.#lose(closedByServer()));
@@ -142,8 +146,31 @@ export class Session {
       this.#fail = reject;
       this.#connection.execute<RowDataPacket[] | ResultSetHeader>(sql, params as Param[], (error, result) => {
         this.#settle(error);
-        if (error) reject(error);
-        else resolve(result as Result);
+        if (error) return reject(error);
+        this.#keep(sql);
+        resolve(result as Result);
+      });
+    });
+  }
+
+  /**
+   * Whether a transaction can be lost if this statement is prepared in it. When Galera aborts a transaction between two
+   * statements, the next one fails. If the server is preparing a statement then, nobody gets that error (MariaDB 10.11), and
+   * the COMMIT succeeds: of nothing.
+   */
+  mustPrepareBefore(sql: string): boolean {
+    return this.node.engine === "galera" && !this.#prepared.has(sql);
+  }
+
+  /** Prepares a statement. */
+  prepare(sql: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#fail = reject;
+      this.#connection.prepare(sql, (error) => {
+        this.#settle(error);
+        if (error) return reject(error);
+        this.#keep(sql);
+        resolve();
       });
     });
   }
@@ -198,6 +225,12 @@ export class Session {
         else resolve(result as Result);
       });
     });
+  }
+
+  /** A statement is prepared. The driver forgets one for each that is too many, and would prepare that one again unnoticed. */
+  #keep(sql: string): void {
+    this.#prepared.add(sql);
+    if (this.node.engine === "galera" && this.#prepared.size >= maxPrepared) this.isRetired = true;
   }
 
   #settle(error: { fatal?: boolean } | null): void {
