@@ -10,6 +10,7 @@ import { BareWriter } from "./bare-writer.ts";
 import { allCases, type Case } from "./cases.ts";
 import { disturb, type FaultTimes } from "./chaos.ts";
 import { type Clustered, withCluster } from "./clustered.ts";
+import { conflict } from "./conflicts.ts";
 import { measureMigration } from "./migration.ts";
 import { Prober } from "./prober.ts";
 import { measureReads, type Percentiles } from "./reads.ts";
@@ -31,6 +32,7 @@ const help = `npm run test:cluster -- [options]
   --keep          keeps the data and the logs of the servers
   --reads         makes no faults, but measures what it costs that reads wait for the other servers
   --turns N       how often each kind of 100 reads is measured (default 10)
+  --conflicts N   makes no faults, but for N seconds transactions that conflict, on connections that are always new
   --migration X   makes no faults, but runs the migration X while the version before it serves
   --comments N    how many comments there are then (default 300000)
 
@@ -54,6 +56,7 @@ const { values } = parseArgs({
     keep: { type: "boolean", default: false },
     reads: { type: "boolean", default: false },
     turns: { type: "string", default: "10" },
+    conflicts: { type: "string" },
     migration: { type: "string" },
     comments: { type: "string", default: "300000" },
     help: { type: "boolean", default: false },
@@ -118,6 +121,12 @@ async function runReads(name: string, cluster: Clustered): Promise<string[]> {
   return [];
 }
 
+async function runConflicts(name: string, cluster: Clustered, seconds: number): Promise<string[]> {
+  const { acknowledged, faults } = await conflict(cluster, seconds);
+  log(`${name}: ${acknowledged} transactions were acknowledged`);
+  return faults;
+}
+
 async function runMigration(name: string, cluster: Clustered, migration: string): Promise<string[]> {
   const options = { migration, comments: Number(values.comments), log };
   const { times, faults } = await measureMigration(cluster, options);
@@ -135,6 +144,7 @@ async function runCase(each: Case): Promise<string[]> {
   log(`${name}: starting the servers in ${folders.at(-1)}`);
   try {
     return await withCluster(each, folder, (cluster) => {
+      if (values.conflicts !== undefined) return runConflicts(name, cluster, Number(values.conflicts));
       if (values.reads) return runReads(name, cluster);
       if (values.migration !== undefined) return runMigration(name, cluster, values.migration);
       return runFaults(name, cluster);
