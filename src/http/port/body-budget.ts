@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { interceptPush } from "./intercept-push.ts";
+import { interceptPush, type PushInterceptor, pushTo } from "./intercept-push.ts";
+import { type Member, MemberList } from "./member-list.ts";
 import { cutSocket } from "./transport.ts";
 
 /** The maximum number of bytes of request bodies. */
@@ -25,26 +26,22 @@ const RELIEVED = 7 / 8;
 const GRACE_MS = 1000;
 
 /** The bytes that a body, a connection with all of its bodies, or all connections hold. */
-class Account {
+class Account implements Member {
+  place = -1;
   readonly #limit: number;
   readonly #parent: Account | undefined;
   readonly #cut: () => void;
-  readonly #drop: (() => void) | undefined;
   /** The child accounts that hold bytes. The account of a body has no children. */
-  #holders: Set<Account> | undefined;
+  #holders: MemberList<Account> | undefined;
   #held = 0;
   /** When it last began to hold bytes, by `performance.now()`. */
   #since = 0;
 
-  /**
-   * @param cut ends the request or the connection of this account, which then holds nothing
-   * @param drop lets go of the bytes
-   */
-  constructor(limit: number, parent?: Account, cut: () => void = () => {}, drop?: () => void) {
+  /** @param cut ends the request or the connection of this account, which then holds nothing */
+  constructor(limit: number, parent?: Account, cut: () => void = () => {}) {
     this.#limit = limit;
     this.#parent = parent;
     this.#cut = cut;
-    this.#drop = drop;
   }
 
   /** Counts bytes here and in all parents. If a budget is exceeded, the largest and oldest holders are cut. */
@@ -57,9 +54,8 @@ class Account {
 
   /** Releases everything that is held here. */
   release(): void {
-    for (const holder of this.#holders ?? []) holder.release();
+    for (const holder of this.#holders?.all() ?? []) holder.release();
     this.#remove(this.#held);
-    this.#drop?.();
   }
 
   /** Goes on holding at most this many bytes. The account must have no children. */
@@ -77,7 +73,7 @@ class Account {
   }
 
   #hold(holder: Account): void {
-    this.#holders ??= new Set();
+    this.#holders ??= new MemberList();
     this.#holders.add(holder);
   }
 
@@ -92,7 +88,7 @@ class Account {
   #relieve(): void {
     const now = performance.now();
     const weight = (account: Account) => account.#held * (now - account.#since + GRACE_MS);
-    const holders = [...(this.#holders ?? [])].sort((one, other) => weight(other) - weight(one));
+    const holders = (this.#holders?.all() ?? []).sort((one, other) => weight(other) - weight(one));
     for (const holder of holders) {
       holder.release();
       holder.#cut();
@@ -133,55 +129,96 @@ export class ConnectionBodies {
    * @param cut ends the request
    * @param onPassed called when the body may be read: when it is complete, or too long to be buffered. Without it, only
    * a compressed body is buffered, and the handler waits for the body itself.
-   * @returns a function to call when the request is over and nobody holds its bytes any longer
+   * @returns the body; to be released when the request is over and nobody holds its bytes any longer
    */
-  follow(body: Readable, encoding: string | undefined, cut: () => void, onPassed?: () => void): () => void {
-    let isOpen = true;
+  follow(body: Readable, encoding: string | undefined, cut: () => void, onPassed?: () => void): { release(): void } {
+    return new ArrivingBody(body, this.#account, { encoding, cut, onPassed });
+  }
+}
+
+interface BodyOptions {
+  encoding: string | undefined;
+  cut: () => void;
+  onPassed: (() => void) | undefined;
+}
+
+/** A body whose bytes are counted. */
+class ArrivingBody extends Account implements PushInterceptor {
+  readonly #body: Readable;
+  readonly #maxWaiting: number;
+  readonly #onPassed: (() => void) | undefined;
+  #isOpen = true;
+  /** The parts that are buffered; undefined where nothing is buffered. */
+  #waiting: Buffer[] | undefined;
+  #waitingBytes = 0;
+  #receivedBytes: number;
+
+  constructor(body: Readable, connection: Account, { encoding, cut, onPassed }: BodyOptions) {
+    super(Number.POSITIVE_INFINITY, connection, cut);
+    this.#body = body;
+    this.#onPassed = onPassed;
+    this.#maxWaiting = encoding === undefined ? MAX_HELD : MAX_WAITING;
     // A decompressor and its output take many times the memory of its input. So it gets the whole body at once.
-    let waiting: Buffer[] | undefined = encoding === undefined && onPassed === undefined ? undefined : [];
-    let waitingBytes = 0;
-    let receivedBytes = body.readableLength;
-    const maxWaiting = encoding === undefined ? MAX_HELD : MAX_WAITING;
-    const release = () => account.release();
-    const account = new Account(Number.POSITIVE_INFINITY, this.#account, cut, () => {
-      isOpen = false;
-      waiting &&= [];
-    });
-    account.add(REQUEST_OVERHEAD + body.readableLength);
+    this.#waiting = encoding === undefined && onPassed === undefined ? undefined : [];
+    this.#receivedBytes = body.readableLength;
+    this.add(REQUEST_OVERHEAD + body.readableLength);
     // With HTTP/2, the bytes that came with the head are in the body already. Reading also opens the stream's window.
-    const begin: Buffer | null = onPassed !== undefined || (waiting && body.readableLength > 0) ? body.read() : null;
+    const mayRead = onPassed !== undefined || (this.#waiting !== undefined && body.readableLength > 0);
+    const begin: Buffer | null = mayRead ? body.read() : null;
     if (begin !== null) {
-      waiting?.push(compact(begin));
-      waitingBytes += begin.length;
+      this.#waiting?.push(compact(begin));
+      this.#waitingBytes += begin.length;
     }
-    interceptPush(body, (push) => (chunk, encoding) => {
-      if (chunk === null) {
-        const isWhole = isOpen && !body.destroyed;
-        // Nobody needs the parts of a body that will never be complete.
-        const rest = isWhole ? waiting : undefined;
-        waiting = undefined;
-        if (isWhole) account.shrink(receivedBytes);
-        else release();
-        for (const each of rest ?? []) push(each);
-        const result = push(chunk);
-        if (rest !== undefined) onPassed?.();
-        return result;
-      }
-      receivedBytes += chunk.length;
-      if (isOpen) account.add(chunk.length + CHUNK_OVERHEAD);
-      const own = compact(chunk);
-      if (waiting === undefined) return push(own, encoding);
-      if (!isOpen) return true;
-      waiting.push(own);
-      waitingBytes += own.length;
-      if (waitingBytes <= maxWaiting) return true;
-      const begun = waiting;
-      waiting = undefined;
-      for (const each of begun) push(each);
-      onPassed?.();
-      return true;
-    });
-    return release;
+    interceptPush(body, this);
+  }
+
+  override release(): void {
+    super.release();
+    this.#isOpen = false;
+    if (this.#waiting !== undefined) this.#waiting = [];
+  }
+
+  intercept(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
+    if (chunk === null) return this.#end();
+    this.#receivedBytes += chunk.length;
+    if (this.#isOpen) this.add(chunk.length + CHUNK_OVERHEAD);
+    const own = compact(chunk);
+    if (this.#waiting === undefined) return pushTo(this.#body, own, encoding);
+    if (!this.#isOpen) return true;
+    this.#waiting.push(own);
+    this.#waitingBytes += own.length;
+    if (this.#waitingBytes > this.#maxWaiting) this.#pass();
+    return true;
+  }
+
+  #end(): boolean {
+    const body = this.#body;
+    const isWhole = this.#isOpen && !body.destroyed;
+    const wasWaiting = this.#waiting !== undefined;
+    interceptPush(body, undefined);
+    if (isWhole) {
+      this.shrink(this.#receivedBytes);
+      this.#push();
+    } else {
+      // Nobody needs the parts of a body that will never be complete.
+      this.release();
+      this.#waiting = undefined;
+    }
+    const result = pushTo(body, null);
+    if (isWhole && wasWaiting) this.#onPassed?.();
+    return result;
+  }
+
+  /** Lets the rest of the body pass as it arrives. */
+  #pass(): void {
+    this.#push();
+    this.#onPassed?.();
+  }
+
+  #push(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const each of waiting) pushTo(this.#body, each);
   }
 }
 

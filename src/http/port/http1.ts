@@ -127,7 +127,8 @@ class Http1Connection implements BudgetedConnection {
     const { headers } = request;
     // The parser has not reached the body.
     if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) {
-      response.once("close", this.#followBody(request));
+      const body = this.#followBody(request);
+      response.once("close", () => body.release());
     }
     response.once("close", () => this.#finish());
     this.#requestTurns.run(() => {
@@ -135,7 +136,7 @@ class Http1Connection implements BudgetedConnection {
     });
   }
 
-  #followBody(request: IncomingMessage): () => void {
+  #followBody(request: IncomingMessage): { release(): void } {
     const transport = transportOf(this.#socket);
     this.#ownBodies ??= this.#bodies.connection(transport);
     return this.#ownBodies.follow(request, request.headers["content-encoding"], () => cutSocket(transport));

@@ -1,6 +1,9 @@
 import http2 from "node:http2";
 import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
 import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
+import { type PortStream, portStreamOf, type StartedReply, type WriteCallback } from "./http2-stream.ts";
+import type { MemberList } from "./member-list.ts";
 import { replyLength } from "./reply-lengths.ts";
 import { Progress, type Sender, type SendWatch } from "./send-watch.ts";
 import { cutSocket, sentBytes, waitingBytes } from "./transport.ts";
@@ -20,16 +23,8 @@ const EXPECTATION_STEP = 1 / 8;
 /** After this time without a reply, a request is taken for one that waits for an event; no large reply is expected. */
 const QUIET_MS = 5000;
 
-/** A reply that has begun. */
-interface StartedReply {
-  written: number;
-  /** The known length of the whole reply: its content-length, or the bytes written so far. */
-  total: number;
-  progress: Progress;
-}
-
 interface WaitingRequest {
-  stream: Stream;
+  open: PortStream;
   work(): void;
 }
 
@@ -37,7 +32,7 @@ interface WaitingRequest {
 export class Http2Sender implements Sender {
   readonly #socket: Socket;
   readonly #watch: SendWatch;
-  readonly #started = new Map<Stream, StartedReply>();
+  readonly #streams: MemberList<PortStream>;
   /** An upper bound of the unsent bytes: the last count, and all bytes written since. */
   #held = 0;
   /** The bytes of all replies since the session began. */
@@ -48,16 +43,18 @@ export class Http2Sender implements Sender {
   /** Requests that wait until more bytes have been sent, or for their turn. */
   #waiting: WaitingRequest[] = [];
   #waitsForTurn = false;
-  /** Running requests that have written nothing yet, with the time at which they began. */
-  readonly #working = new Map<Stream, number>();
+  /** How many requests run that have written nothing yet. */
+  #working = 0;
   #expectedBytes = FIRST_EXPECTED_BYTES;
 
   /**
    * @param socket the TCP socket
+   * @param streams the open streams of the session
    * @param turns says how many requests begin in one turn of the event loop; shared by all sessions
    */
-  constructor(socket: Socket, watch: SendWatch, turns: TurnScheduler) {
+  constructor(socket: Socket, streams: MemberList<PortStream>, watch: SendWatch, turns: TurnScheduler) {
     this.#socket = socket;
+    this.#streams = streams;
     this.#watch = watch;
     this.#turns = turns;
     watch.add(this);
@@ -68,43 +65,54 @@ export class Http2Sender implements Sender {
   }
 
   /** Counts the bytes that a stream writes. Call this before the first write, and `finished` and `closed` later. */
-  follow(stream: Stream): void {
-    const write = stream.write;
-    stream.write = (chunk: string | Uint8Array, encoding?: unknown, callback?: unknown): boolean => {
-      const done = typeof callback === "function" ? reportResets(callback as WriteCallback) : callback;
-      const isLongText = typeof chunk === "string" && chunk.length > PIECE_BYTES;
-      const bytes = isLongText ? Buffer.from(chunk, (encoding ?? "utf8") as BufferEncoding) : chunk;
-      if (!this.#makeRoom(stream, bytes.length)) {
-        if (typeof done === "function") process.nextTick(done, streamWasReset());
-        return false;
-      }
-      if (bytes.length <= PIECE_BYTES) return write.call(stream, bytes, encoding as BufferEncoding, done as () => void);
-      return writeInPieces(stream, write, bytes as Uint8Array, done as (() => void) | undefined);
-    };
+  follow({ stream }: PortStream): void {
+    stream.write = countedWrite;
+  }
+
+  /** Writes to a stream, in pieces if necessary. */
+  write(
+    open: PortStream,
+    chunk: string | Uint8Array,
+    encoding: BufferEncoding,
+    done: WriteCallback | undefined,
+  ): boolean {
+    const { stream } = open;
+    const isLongText = typeof chunk === "string" && chunk.length > PIECE_BYTES;
+    const bytes = isLongText ? Buffer.from(chunk, encoding ?? "utf8") : chunk;
+    if (!this.#makeRoom(open, bytes.length)) {
+      if (done !== undefined) process.nextTick(done, streamWasReset());
+      return false;
+    }
+    if (bytes.length <= PIECE_BYTES) return writeToStream.call(stream, bytes, encoding, done);
+    return writeInPieces(stream, bytes as Uint8Array, done);
   }
 
   /** To be called when a reply is written. One without a body writes nothing, and its stream is open until its request ends. */
-  finished(stream: Stream): void {
-    this.#working.delete(stream);
+  finished(open: PortStream): void {
+    this.#stopWork(open);
     this.#goOn();
   }
 
-  /** To be called when a stream has closed. */
-  closed(stream: Stream): void {
-    this.#started.delete(stream);
-    this.#working.delete(stream);
+  /** To be called when a stream has closed and is no longer among the streams of the session. */
+  closed(open: PortStream): void {
+    this.#stopWork(open);
     this.#goOn();
   }
 
   /** Handles a request now, or when its turn comes and enough bytes of the replies before it have been sent. */
-  take(stream: Stream, work: () => void): void {
-    this.#waiting.push({ stream, work });
+  take(open: PortStream, work: () => void): void {
+    if (this.#waiting.length === 0 && !this.#waitsForTurn && !this.#isFull() && this.#turns.take()) {
+      this.#start({ open, work });
+      return;
+    }
+    this.#waiting.push({ open, work });
     if (this.#waiting.length === 1) this.#goOn();
   }
 
   unsent(): number {
     let unsent = 0;
-    for (const [stream, reply] of this.#started) unsent += reply.total - sentOf(stream, reply);
+    for (const { stream, reply } of this.#streams)
+      if (reply !== undefined) unsent += reply.total - sentOf(stream, reply);
     this.#held = unsent;
     return unsent;
   }
@@ -122,11 +130,14 @@ export class Http2Sender implements Sender {
       return;
     }
     const maxIdleMs = waiting > 0 ? sendTimeoutMs * MAX_TIMEOUTS_BEHIND_SOCKET : sendTimeoutMs;
-    for (const [stream, reply] of this.#started) {
+    for (const open of this.#streams.all()) {
+      const { stream, reply, workingSince } = open;
+      if (workingSince !== undefined && now - workingSince > QUIET_MS) this.#stopWork(open);
+      if (reply === undefined) continue;
+      reply.progress ??= new Progress();
       const idleMs = reply.progress.idleMs(now, stream.writableLength, sentOf(stream, reply));
       if (idleMs >= maxIdleMs) stream.close(http2.constants.NGHTTP2_CANCEL);
     }
-    for (const [stream, since] of this.#working) if (now - since > QUIET_MS) this.#working.delete(stream);
     this.#goOn();
   }
 
@@ -135,8 +146,8 @@ export class Http2Sender implements Sender {
   }
 
   /** Counts bytes before they are written. Resets a stream that would exceed the budget of the session. */
-  #makeRoom(stream: Stream, bytes: number): boolean {
-    const reply = this.#started.get(stream);
+  #makeRoom(open: PortStream, bytes: number): boolean {
+    const { stream, reply } = open;
     const total = reply === undefined ? lengthOf(stream, bytes) : Math.max(reply.total, reply.written + bytes);
     const added = total - (reply?.total ?? 0);
     const { maxUnsentPerConnection } = this.#watch.limits;
@@ -150,8 +161,8 @@ export class Http2Sender implements Sender {
       reply.written += bytes;
       reply.total = total;
     } else {
-      this.#started.set(stream, { written: bytes, total, progress: new Progress() });
-      this.#working.delete(stream);
+      open.reply = { written: bytes, total, progress: undefined };
+      this.#stopWork(open);
       const made = Math.max(total, replyLength(stream));
       this.#expectedBytes = Math.max(made, this.#expectedBytes + (made - this.#expectedBytes) * EXPECTATION_STEP);
       if (this.#waiting.length > 0) setImmediate(() => this.#goOn());
@@ -162,7 +173,7 @@ export class Http2Sender implements Sender {
 
   #isFull(): boolean {
     const limit = this.#watch.limits.maxUnsentPerConnection * HOLD_BACK;
-    const expected = this.#working.size * this.#expectedBytes;
+    const expected = this.#working * this.#expectedBytes;
     return this.#held + expected > limit && this.unsent() + expected > limit;
   }
 
@@ -183,9 +194,20 @@ export class Http2Sender implements Sender {
 
   #startNext(): void {
     const next = this.#waiting.shift();
-    if (next === undefined || next.stream.destroyed) return;
-    this.#working.set(next.stream, performance.now());
-    next.work();
+    if (next !== undefined) this.#start(next);
+  }
+
+  #start({ open, work }: WaitingRequest): void {
+    if (open.stream.destroyed) return;
+    open.workingSince = performance.now();
+    this.#working += 1;
+    work();
+  }
+
+  #stopWork(open: PortStream): void {
+    if (open.workingSince === undefined) return;
+    open.workingSince = undefined;
+    this.#working -= 1;
   }
 }
 
@@ -201,22 +223,32 @@ function lengthOf(stream: Stream, bytes: number): number {
 }
 
 /** Writes piece by piece, so that progress is visible after each piece. */
-function writeInPieces(
-  stream: Stream,
-  write: Stream["write"],
-  bytes: Uint8Array,
-  done: (() => void) | undefined,
-): boolean {
+function writeInPieces(stream: Stream, bytes: Uint8Array, done: WriteCallback | undefined): boolean {
   // With `_writev`, Node would write all waiting pieces at once.
   Object.defineProperty(stream, "_writev", { value: undefined });
   let begin = 0;
   for (; bytes.length - begin > PIECE_BYTES; begin += PIECE_BYTES) {
-    write.call(stream, bytes.subarray(begin, begin + PIECE_BYTES), "buffer" as BufferEncoding);
+    writeToStream.call(stream, bytes.subarray(begin, begin + PIECE_BYTES), "buffer" as BufferEncoding);
   }
-  return write.call(stream, bytes.subarray(begin), "buffer" as BufferEncoding, done);
+  return writeToStream.call(stream, bytes.subarray(begin), "buffer" as BufferEncoding, done);
 }
 
-type WriteCallback = (error?: Error | null) => void;
+type Write = (
+  this: Stream,
+  chunk: string | Uint8Array,
+  encoding?: BufferEncoding | WriteCallback,
+  callback?: WriteCallback,
+) => boolean;
+
+const writeToStream = Duplex.prototype.write as Write;
+
+/** The `write` of each stream. It is no closure, for the reason that `destroyInTurn` has. */
+const countedWrite: Write = function (chunk, encoding, callback) {
+  const open = portStreamOf(this);
+  if (open === undefined) return writeToStream.call(this, chunk, encoding, callback); // it has closed, and Node says so
+  const done = typeof callback === "function" ? reportResets(callback) : callback;
+  return open.sender.write(open, chunk, encoding as BufferEncoding, done);
+};
 
 /** Makes a write that a reset cancels fail like a write to a closed stream. */
 function reportResets(callback: WriteCallback): WriteCallback {

@@ -1,6 +1,8 @@
 import http2 from "node:http2";
 import type { Socket } from "node:net";
 import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
+import type { PortStream } from "./http2-stream.ts";
+import type { MemberList } from "./member-list.ts";
 import { stopReading } from "./transport.ts";
 
 /** How long a peer may take to close its side after the session has ended, in milliseconds. */
@@ -13,6 +15,13 @@ interface Destroyable {
   _destroy(error: Error | null, done: Done): void;
 }
 
+/** The property of a stream that says when it ends. */
+const endTurns = Symbol("endTurns");
+
+interface EndingStream extends Destroyable {
+  [endTurns]?: TurnScheduler;
+}
+
 /**
  * The end of an HTTP/2 session and of its streams, divided among turns of the event loop. Each stream may have a call to
  * end. Node ends all streams of a session at once when its connection closes, and those that a client resets in one go, so
@@ -20,7 +29,7 @@ interface Destroyable {
  */
 export class SessionEnding {
   readonly #turns: TurnScheduler;
-  readonly #streams: ReadonlySet<http2.ServerHttp2Stream>;
+  readonly #streams: MemberList<PortStream>;
   readonly #socket: Socket;
   readonly #transport: Socket;
   /** What ends the session and its connection. It waits until the streams have ended. */
@@ -36,7 +45,7 @@ export class SessionEnding {
   constructor(
     session: http2.ServerHttp2Session,
     { socket, transport }: { socket: Socket; transport: Socket },
-    streams: ReadonlySet<http2.ServerHttp2Stream>,
+    streams: MemberList<PortStream>,
     turns: TurnScheduler,
   ) {
     this.#turns = turns;
@@ -58,9 +67,9 @@ export class SessionEnding {
 
   /** Ends a stream when its turn comes. */
   followStream(stream: http2.ServerHttp2Stream): void {
-    const ended = stream as unknown as Destroyable;
-    const { _destroy } = ended;
-    ended._destroy = (error, done) => this.#turns.run(() => _destroy.call(stream, error, done));
+    const ended = stream as unknown as EndingStream;
+    ended[endTurns] = this.#turns;
+    ended._destroy = destroyInTurn;
     // The head of a request may have arrived before the session began to end.
     if (this.isPending) this.#turns.wait(() => cutStream(stream));
   }
@@ -84,8 +93,17 @@ export class SessionEnding {
     this.#waiting.push(end);
     if (this.#waiting.length > 1) return;
     stopReading(this.#transport);
-    for (const stream of this.#streams) this.#turns.run(() => cutStream(stream));
+    for (const { stream } of this.#streams.all()) this.#turns.run(() => cutStream(stream));
   }
+}
+
+/**
+ * The `_destroy` of each stream. It is no closure: V8 allocates a function that is written as the value of a property in the
+ * old generation, where it would keep the whole call until the next major collection.
+ */
+function destroyInTurn(this: EndingStream, error: Error | null, done: Done): void {
+  const { _destroy } = Object.getPrototypeOf(this) as Destroyable;
+  (this[endTurns] as TurnScheduler).run(() => _destroy.call(this, error, done));
 }
 
 function cutStream(stream: http2.ServerHttp2Stream): void {
