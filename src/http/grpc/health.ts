@@ -14,7 +14,7 @@ export function createHealthService(names: readonly string[], readiness: Readine
   const known = new Set(["", ...names]);
   const current = async () => ({ status: statusOf(await readiness.isServing()) });
   return {
-    async check({ service }) {
+    check({ service }) {
       if (!known.has(service)) throw notFound("There is no service with this name.", "service");
       return current();
     },

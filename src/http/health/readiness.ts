@@ -55,11 +55,9 @@ export class Readiness {
    * @returns a warning for the operator, if there is one
    * @throws StoaError `unavailable` with the reason when it cannot
    */
-  async check(): Promise<string | undefined> {
-    this.#announced.throwIfAborted();
-    this.#running ??= this.#look().finally(() => {
-      this.#running = undefined;
-    });
+  check(): Promise<string | undefined> {
+    if (this.#announced.aborted) return Promise.reject(this.#announced.reason);
+    this.#running ??= this.#look().finally(this.#forget);
     return this.#running;
   }
 
@@ -95,6 +93,10 @@ export class Readiness {
       }
     }
   }
+
+  readonly #forget = () => {
+    this.#running = undefined;
+  };
 
   #look(): Promise<string | undefined> {
     const checking = new AbortController();

@@ -2,18 +2,18 @@ import type { IncomingMessage } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /** What the reader of a body does with it. What it throws ends the reading. */
-export interface BodyReader {
+export interface BodyReader<Result> {
   /** @returns a promise if no more may be read until it is settled */
   take(chunk: Buffer): Promise<void> | undefined;
-  /** To be called when the body is complete. */
-  end(): void;
+  /** To be called when the body is complete. @returns what was read */
+  end(): Result;
 }
 
 /**
  * Reads the body of a request. The rest of a body is left unread if its reader throws.
  * @throws what the reader throws; ConnectError `canceled` if the client goes away before the body is complete
  */
-export function readBody(body: IncomingMessage, reader: BodyReader): Promise<void> {
+export function readBody<Result>(body: IncomingMessage, reader: BodyReader<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     let isWaiting = false;
     let hasEnded = false;
@@ -36,8 +36,7 @@ export function readBody(body: IncomingMessage, reader: BodyReader): Promise<voi
       attempt(() => {
         // Over HTTP/2, the body of a request that the client has reset ends, too.
         if (body.aborted) throw disconnected();
-        reader.end();
-        resolve();
+        resolve(reader.end());
       });
     const onData = (chunk: Buffer) =>
       attempt(() => {
@@ -73,24 +72,19 @@ function disconnected(): ConnectError {
  * @param announced the value of Content-Length
  * @throws ConnectError `resource_exhausted` if there are more than `maxBytes`
  */
-export async function readBytes(
-  body: IncomingMessage,
-  maxBytes: number,
-  announced: string | undefined,
-): Promise<Uint8Array> {
-  if (Number(announced) > maxBytes) throw tooLarge(maxBytes, ` ${Number(announced)}`);
+export function readBytes(body: IncomingMessage, maxBytes: number, announced: string | undefined): Promise<Uint8Array> {
+  if (Number(announced) > maxBytes) return Promise.reject(tooLarge(maxBytes, ` ${Number(announced)}`));
   const chunks: Buffer[] = [];
   let length = 0;
-  await readBody(body, {
+  return readBody(body, {
     take(chunk) {
       length += chunk.length;
       if (length > maxBytes) throw tooLarge(maxBytes);
       chunks.push(chunk);
       return undefined;
     },
-    end() {},
+    end: () => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)),
   });
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length);
 }
 
 /** @param size the size of the message after a space, if it is known */

@@ -3,6 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { tooLarge } from "./body.ts";
 
 const prefixBytes = 5;
+const noBytes = new Uint8Array(0);
 
 export interface Envelope {
   flags: number;
@@ -13,7 +14,9 @@ export interface Envelope {
 export class EnvelopeSplitter {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];
-  /** The bytes in `#chunks`. */
+  /** Where the first chunk goes on. */
+  #start = 0;
+  /** The bytes in `#chunks` from there on. */
   #held = 0;
   /** The prefix of the envelope that arrives. */
   #prefix: { flags: number; length: number } | undefined;
@@ -46,18 +49,36 @@ export class EnvelopeSplitter {
 
   #readPrefix(): { flags: number; length: number } | undefined {
     if (this.#held < prefixBytes) return undefined;
-    const bytes = this.#read(prefixBytes);
-    const length = bytes.readUInt32BE(1);
+    const bytes = this.#join();
+    const flags = bytes.readUInt8(this.#start);
+    const length = bytes.readUInt32BE(this.#start + 1);
     if (length > this.#maxBytes) throw tooLarge(this.#maxBytes, ` ${length}`);
-    return { flags: bytes.readUInt8(0), length };
+    this.#skip(prefixBytes);
+    return { flags, length };
   }
 
   /** Takes bytes that have arrived. */
-  #read(length: number): Buffer {
-    const all = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#held);
+  #read(length: number): Uint8Array {
+    if (length === 0) return noBytes;
+    const bytes = this.#join().subarray(this.#start, this.#start + length);
+    this.#skip(length);
+    return bytes;
+  }
+
+  #join(): Buffer {
+    if (this.#chunks.length > 1) {
+      this.#chunks = [Buffer.concat(this.#chunks).subarray(this.#start)];
+      this.#start = 0;
+    }
+    return this.#chunks[0] as Buffer;
+  }
+
+  #skip(length: number): void {
+    this.#start += length;
     this.#held -= length;
-    this.#chunks = this.#held === 0 ? [] : [all.subarray(length)];
-    return all.subarray(0, length);
+    if (this.#held > 0) return;
+    this.#chunks = [];
+    this.#start = 0;
   }
 }
 

@@ -1,5 +1,6 @@
 // gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md) and gRPC-Web
 // (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md). Failures have the head of a success; the trailers tell.
+import type { ServerHttp2Stream } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag } from "@connectrpc/connect/protocol";
@@ -30,7 +31,7 @@ abstract class EnvelopedExchange extends UnaryExchange {
   }
 
   /** Each envelope is decoded when it is complete, before the next one arrives. */
-  async read(): Promise<Message> {
+  read(): Promise<Message> {
     const splitter = new EnvelopeSplitter(this.messages.maxBytes);
     let message: Message | undefined;
     // Other envelopes are ignored and not decompressed. There may be thousands, and each could become long.
@@ -44,7 +45,7 @@ abstract class EnvelopedExchange extends UnaryExchange {
         accept(await this.parseInTurn(isCompressed(flags) ? await this.#decompress(data) : data));
       }
     };
-    await readBody(this.context.request, {
+    return readBody(this.context.request, {
       take: (chunk) => {
         const envelopes = splitter.push(chunk).filter(isMessage);
         if (envelopes.some(({ flags, data }) => isCompressed(flags) || isLargeBody(data)))
@@ -52,10 +53,12 @@ abstract class EnvelopedExchange extends UnaryExchange {
         for (const { data } of envelopes) accept(this.parse(data));
         return undefined;
       },
-      end: () => splitter.end(),
+      end: () => {
+        splitter.end();
+        if (message === undefined) throw unimplemented("missing input message");
+        return message;
+      },
     });
-    if (message === undefined) throw unimplemented("missing input message");
-    return message;
   }
 
   encode(message: Message): Uint8Array | Promise<Uint8Array> {
@@ -104,7 +107,11 @@ export class GrpcExchange extends EnvelopedExchange {
   #send(envelope: Uint8Array | undefined, trailers: Record<string, string>): void {
     const response = this.open;
     if (response === undefined) return;
-    response.writeHead(200, this.fields());
+    const fields = this.fields();
+    const { stream } = response as { stream?: ServerHttp2Stream };
+    if (stream === undefined) response.writeHead(200, fields);
+    // As `writeHead` does it, without a check of each field.
+    else stream.respond({ ":status": 200, ...fields }, { waitForTrailers: true });
     response.addTrailers(trailers);
     if (envelope === undefined) response.end();
     else response.end(envelope);

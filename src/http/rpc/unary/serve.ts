@@ -67,43 +67,32 @@ function createExchange(format: Format, messages: Messages, request: FastifyRequ
   }
 }
 
-async function serve(endpoint: Endpoint, exchange: UnaryExchange): Promise<void> {
-  const { context } = exchange;
+/** One async function for the whole call, because each more takes promises and turns of the queue. */
+async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): Promise<void> {
+  const { context, timeout, format, metadata } = exchange;
   try {
-    exchange.succeed(await run(endpoint, exchange));
+    if (timeout.timeoutMs !== undefined) abortAfter(timeout.timeoutMs, context);
+    try {
+      const admitted = admit(context, new CallArrival(rpc, context));
+      if (admitted !== undefined) await admitted;
+    } catch (error) {
+      throw refuse(context, error);
+    }
+    exchange.checkHead();
+    const message = await exchange.read();
+    const { method = "", url = "" } = context.request;
+    const headers = () => headersOf(context);
+    const reply = await call(message, { protocol: format.protocol, method, url, headers, request: context, metadata });
+    const body = exchange.encode(reply.message);
+    exchange.succeed(body instanceof Promise ? await body : body);
   } catch (error) {
     try {
-      await exchange.fail(toSent(error, endpoint.rpc, context));
+      await exchange.fail(toSent(error, rpc, context));
     } catch (failure) {
       context.log.error({ err: failure }, "a reply failed");
       context.response.destroy();
     }
   }
-}
-
-/** @returns the body of the response. @throws ConnectError */
-async function run({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): Promise<Uint8Array> {
-  const { context, timeout, format, metadata } = exchange;
-  if (timeout.timeoutMs !== undefined) abortAfter(timeout.timeoutMs, context);
-  try {
-    const admitted = admit(context, new CallArrival(rpc, context));
-    if (admitted !== undefined) await admitted;
-  } catch (error) {
-    throw refuse(context, error);
-  }
-  exchange.checkHead();
-  const message = await exchange.read();
-  const { method = "", url = "" } = context.request;
-  const init = {
-    protocol: format.protocol,
-    method,
-    url,
-    headers: () => headersOf(context),
-    request: context,
-    metadata,
-  };
-  const reply = await call(message, init);
-  return exchange.encode(reply.message);
 }
 
 /** Aborts the signal of a request when its time is over. */
