@@ -43,8 +43,15 @@ export interface ServedParts {
   sharing?: Sharing | undefined;
 }
 
+/**
+ * Node cuts small buffers from a larger one, which stays in memory as long as one of them does. With Node's 64 KiB, thousands
+ * of clients that each wait with a few KiB would occupy ten times as much.
+ */
+const bufferPoolBytes = 8 * 1024;
+
 /** Creates the server: API, pages, documents, health and metrics. It does not listen yet. */
 export async function createStoaServer(startup: Startup, parts: ServedParts): Promise<Server> {
+  Buffer.poolSize = bufferPoolBytes;
   const { config, overrides, log, shutdown, warnings } = startup;
   const { database, board, ledger, times, sharing } = parts;
   const warning = parts.warning ?? (() => warnings.text);

@@ -46,3 +46,10 @@ it("memory stays flat over thousands of requests that are bent out of shape", as
   const shown = used.map((bytes) => `${Math.round(bytes / 1024)} KiB`).join(", ");
   expect(growth, `in use after each round: ${shown}`).toBeLessThan(maxGrowth);
 });
+
+it("a small buffer that stays in memory keeps at most 8 KiB there", async () => {
+  await startService();
+  // Node goes on cutting from the buffer that it has begun.
+  for (let bytes = 0; bytes < 64 * 1024; bytes += 1024) Buffer.allocUnsafe(1024);
+  expect(Buffer.from("small").buffer.byteLength).toBeLessThanOrEqual(8 * 1024);
+});
