@@ -86,9 +86,11 @@ it("a session whose change has failed changes over again", async () => {
 });
 
 it("on Galera, no statement is prepared while a transaction is open", async () => {
-  vi.spyOn(Session.prototype, "lookAtNode").mockImplementation(async function (this: Session) {
+  const { setUp } = Session.prototype;
+  vi.spyOn(Session.prototype, "setUp").mockImplementation(async function (this: Session, options) {
+    await setUp.call(this, options);
+    // Only now: a MySQL server does not know the variables of Galera.
     this.node = { server: "node", engine: "galera", isWritable: true };
-    return this.node;
   });
   onTestFinished(() => void vi.restoreAllMocks());
   let runs = 0;
