@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
+import type { HeldKind, HeldMemory } from "./held-memory.ts";
 import { interceptPush, type PushInterceptor, pushTo } from "./intercept-push.ts";
 import { type Member, MemberList } from "./member-list.ts";
 import { cutSocket } from "./transport.ts";
@@ -20,6 +21,8 @@ const CHUNK_OVERHEAD = 256;
 const MAX_WAITING = 256 * 1024;
 /** How much of another body is buffered. It must fit into the initial window of an HTTP/2 stream, which is 64 KiB. */
 const MAX_HELD = 48 * 1024;
+/** A copy of at least this length gets a buffer of its own, which can be freed alone. */
+const OWN_BUFFER = 4 * 1024;
 /** When a budget is exceeded, holders are cut until they hold at most this fraction of it. */
 const RELIEVED = 7 / 8;
 /** Added to the age of each holder, in milliseconds, when choosing which to cut. So size decides between new holders. */
@@ -44,11 +47,27 @@ class Account implements Member {
     this.#cut = cut;
   }
 
+  get held(): number {
+    return this.#held;
+  }
+
   /** Counts bytes here and in all parents. If a budget is exceeded, the largest and oldest holders are cut. */
   add(bytes: number): void {
     this.#count(bytes);
     for (let account: Account | undefined = this; account !== undefined; account = account.#parent) {
-      if (account.#held > account.#limit) account.#relieve();
+      if (account.#held > account.#limit) account.relieve(account.#limit * RELIEVED);
+    }
+  }
+
+  /** Cuts the largest and oldest holders until at most this many bytes are held here. */
+  relieve(target: number): void {
+    const now = performance.now();
+    const weight = (account: Account) => account.#held * (now - account.#since + GRACE_MS);
+    const holders = (this.#holders?.all() ?? []).sort((one, other) => weight(other) - weight(one));
+    for (const holder of holders) {
+      if (this.#held <= target) break;
+      holder.release();
+      holder.#cut();
     }
   }
 
@@ -84,41 +103,49 @@ class Account implements Member {
     if (this.#held === 0) this.#parent.#holders?.delete(this);
     this.#parent.#remove(bytes);
   }
-
-  #relieve(): void {
-    const now = performance.now();
-    const weight = (account: Account) => account.#held * (now - account.#since + GRACE_MS);
-    const holders = (this.#holders?.all() ?? []).sort((one, other) => weight(other) - weight(one));
-    for (const holder of holders) {
-      holder.release();
-      holder.#cut();
-      if (this.#held <= this.#limit * RELIEVED) break;
-    }
-  }
 }
 
 /** Bounds the memory of request bodies: of those that have not arrived whole above all. */
-export class BodyBudget {
+export class BodyBudget implements HeldKind {
   readonly #limits: BodyLimits;
+  readonly #memory: HeldMemory;
   readonly #total: Account;
 
-  constructor(limits = DEFAULT_LIMITS) {
+  /** @param memory the budget of everything that clients make the service hold */
+  constructor(memory: HeldMemory, limits = DEFAULT_LIMITS) {
     this.#limits = limits;
+    this.#memory = memory;
     this.#total = new Account(limits.maxTotal);
+    memory.add(this);
+  }
+
+  get maxBytes(): number {
+    return this.#limits.maxTotal;
+  }
+
+  get heldBytes(): number {
+    return this.#total.held;
+  }
+
+  shrinkTo(bytes: number): void {
+    this.#total.relieve(bytes);
   }
 
   /** @param transport the TCP socket of a connection whose bodies are to be counted */
   connection(transport: Socket): ConnectionBodies {
-    return new ConnectionBodies(new Account(this.#limits.maxPerConnection, this.#total, () => cutSocket(transport)));
+    const account = new Account(this.#limits.maxPerConnection, this.#total, () => cutSocket(transport));
+    return new ConnectionBodies(account, this.#memory);
   }
 }
 
 /** The bodies of one connection. */
 export class ConnectionBodies {
   readonly #account: Account;
+  readonly #memory: HeldMemory;
 
-  constructor(account: Account) {
+  constructor(account: Account, memory: HeldMemory) {
     this.#account = account;
+    this.#memory = memory;
   }
 
   /**
@@ -132,7 +159,7 @@ export class ConnectionBodies {
    * @returns the body; to be released when the request is over and nobody holds its bytes any longer
    */
   follow(body: Readable, encoding: string | undefined, cut: () => void, onPassed?: () => void): { release(): void } {
-    return new ArrivingBody(body, this.#account, { encoding, cut, onPassed });
+    return new ArrivingBody(body, this.#account, this.#memory, { encoding, cut, onPassed });
   }
 }
 
@@ -145,17 +172,21 @@ interface BodyOptions {
 /** A body whose bytes are counted. */
 class ArrivingBody extends Account implements PushInterceptor {
   readonly #body: Readable;
+  readonly #memory: HeldMemory;
   readonly #maxWaiting: number;
   readonly #onPassed: (() => void) | undefined;
   #isOpen = true;
   /** The parts that are buffered; undefined where nothing is buffered. */
   #waiting: Buffer[] | undefined;
+  /** Those of the buffered parts that only this object refers to. */
+  #copies: Buffer[] | undefined;
   #waitingBytes = 0;
   #receivedBytes: number;
 
-  constructor(body: Readable, connection: Account, { encoding, cut, onPassed }: BodyOptions) {
+  constructor(body: Readable, connection: Account, memory: HeldMemory, { encoding, cut, onPassed }: BodyOptions) {
     super(Number.POSITIVE_INFINITY, connection, cut);
     this.#body = body;
+    this.#memory = memory;
     this.#onPassed = onPassed;
     this.#maxWaiting = encoding === undefined ? MAX_HELD : MAX_WAITING;
     // A decompressor and its output take many times the memory of its input. So it gets the whole body at once.
@@ -165,16 +196,20 @@ class ArrivingBody extends Account implements PushInterceptor {
     // With HTTP/2, the bytes that came with the head are in the body already. Reading also opens the stream's window.
     const mayRead = onPassed !== undefined || (this.#waiting !== undefined && body.readableLength > 0);
     const begin: Buffer | null = mayRead ? body.read() : null;
-    if (begin !== null) {
-      this.#waiting?.push(compact(begin));
-      this.#waitingBytes += begin.length;
-    }
+    if (begin !== null) this.#hold(begin);
     interceptPush(body, this);
+  }
+
+  override add(bytes: number): void {
+    super.add(bytes);
+    this.#memory.check();
   }
 
   override release(): void {
     super.release();
     this.#isOpen = false;
+    if (this.#copies !== undefined) free(this.#copies);
+    this.#copies = undefined;
     if (this.#waiting !== undefined) this.#waiting = [];
   }
 
@@ -182,13 +217,22 @@ class ArrivingBody extends Account implements PushInterceptor {
     if (chunk === null) return this.#end();
     this.#receivedBytes += chunk.length;
     if (this.#isOpen) this.add(chunk.length + CHUNK_OVERHEAD);
-    const own = compact(chunk);
-    if (this.#waiting === undefined) return pushTo(this.#body, own, encoding);
+    if (this.#waiting === undefined) return pushTo(this.#body, compact(chunk), encoding);
     if (!this.#isOpen) return true;
-    this.#waiting.push(own);
-    this.#waitingBytes += own.length;
+    this.#hold(chunk);
     if (this.#waitingBytes > this.#maxWaiting) this.#pass();
     return true;
+  }
+
+  #hold(chunk: Buffer): void {
+    if (this.#waiting === undefined) return;
+    const own = compact(chunk);
+    if (own !== chunk) {
+      this.#copies ??= [];
+      this.#copies.push(own);
+    }
+    this.#waiting.push(own);
+    this.#waitingBytes += own.length;
   }
 
   #end(): boolean {
@@ -218,11 +262,26 @@ class ArrivingBody extends Account implements PushInterceptor {
   #push(): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
+    this.#copies = undefined;
     for (const each of waiting) pushTo(this.#body, each);
+  }
+}
+
+/**
+ * Frees the memory of dropped chunks. It would stay until the next garbage collection, and clients may send much more than
+ * the budget until then. No other code may use the chunks.
+ */
+function free(chunks: readonly Buffer[]): void {
+  for (const { buffer, length } of chunks) {
+    // Small chunks share a buffer.
+    if (buffer.byteLength === length) (buffer as ArrayBuffer).transfer(0);
   }
 }
 
 /** Copies a chunk that is a small part of its buffer. With HTTP/2, the buffer is everything that one read returned. */
 function compact(chunk: Buffer): Buffer {
-  return chunk.length < chunk.buffer.byteLength / 2 ? Buffer.from(chunk) : chunk;
+  if (chunk.length >= chunk.buffer.byteLength / 2) return chunk;
+  const copy = chunk.length < OWN_BUFFER ? Buffer.allocUnsafe(chunk.length) : Buffer.allocUnsafeSlow(chunk.length);
+  copy.set(chunk);
+  return copy;
 }

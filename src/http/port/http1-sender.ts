@@ -2,6 +2,8 @@ import type { Socket } from "node:net";
 import { Progress, type Sender, type SendWatch } from "./send-watch.ts";
 import { cutSocket, sentBytes, waitingBytes } from "./transport.ts";
 
+/** The memory of a connection that sends a reply besides the bytes, with the objects of its request. */
+const CONNECTION_BYTES = 12 * 1024;
 /** Smaller writes are counted together: the budgets need no more precision. */
 const COUNTED_BYTES = 16 * 1024;
 
@@ -33,6 +35,11 @@ export class Http1Sender implements Sender {
     // TLS holds encrypted bytes in addition to the plain text.
     const encrypted = this.#transport === this.#socket ? 0 : waitingBytes(this.#transport);
     return this.#socket.writableLength + encrypted;
+  }
+
+  heldBytes(): number {
+    const unsent = this.unsent();
+    return unsent === 0 ? 0 : unsent + CONNECTION_BYTES;
   }
 
   idleMs(now: number): number {

@@ -3,7 +3,7 @@ import http2 from "node:http2";
 import type { Socket } from "node:net";
 import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import type { BodyBudget, ConnectionBodies } from "./body-budget.ts";
-import { Http2Sender } from "./http2-sender.ts";
+import { Http2Sender, SESSION_BYTES } from "./http2-sender.ts";
 import { PortStream } from "./http2-stream.ts";
 import type { BudgetedConnection } from "./idle-budget.ts";
 import { MemberList } from "./member-list.ts";
@@ -29,8 +29,6 @@ interface SharedByConnections {
   endTurns: TurnScheduler;
 }
 
-/** The memory of a session without a running request, in bytes, with a head that has not arrived. */
-const IDLE_BYTES = 48 * 1024;
 /** How many streams a session may reset in a burst, and per second in the long run. Clients do cancel calls. */
 const RESET_BURST = 500;
 export const RESETS_A_SECOND = 50;
@@ -66,7 +64,7 @@ export class Http2Connection implements BudgetedConnection {
     this.#socket = socket;
     this.#limits = shared.limits;
     this.#ending = new SessionEnding(session, { socket, transport }, this.#streams, shared.endTurns);
-    this.#sender = new Http2Sender(transport, this.#streams, shared.sendWatch, shared.requestTurns);
+    this.#sender = new Http2Sender(transport, this.#streams, this.#ending, shared);
     this.#bodies = shared.bodies.connection(transport);
     socket.once("close", () => {
       clearTimeout(this.#timer);
@@ -98,7 +96,7 @@ export class Http2Connection implements BudgetedConnection {
   };
 
   idleBytes(): number {
-    return this.#session.destroyed || this.#ending.isPending || hasRequest(this.#streams) ? 0 : IDLE_BYTES;
+    return this.#session.destroyed || this.#ending.isPending || hasRequest(this.#streams) ? 0 : SESSION_BYTES;
   }
 
   /** At once, because the memory is needed: a peer could draw out a graceful end. */

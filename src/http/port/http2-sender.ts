@@ -10,6 +10,10 @@ import { cutSocket, sentBytes, waitingBytes } from "./transport.ts";
 
 type Stream = http2.ServerHttp2Stream;
 
+/** The memory of a session besides its streams, in bytes. */
+export const SESSION_BYTES = 48 * 1024;
+/** The memory of a reply that waits for its client besides its bytes: the objects of its stream and its request. */
+const REPLY_BYTES = 10 * 1024;
 /** How much of one stream is passed to nghttp2 at a time, which reports a write only after all of it has been sent. */
 const PIECE_BYTES = 16 * 1024;
 /** A stream gets this many timeouts while the socket is the bottleneck: then the stream itself may not be at fault. */
@@ -28,11 +32,19 @@ interface WaitingRequest {
   work(): void;
 }
 
+/** What the senders of a port share. */
+interface SharedBySenders {
+  sendWatch: SendWatch;
+  /** Says how many requests begin in one turn of the event loop. */
+  requestTurns: TurnScheduler;
+}
+
 /** The unsent bytes of an HTTP/2 session, by stream. */
 export class Http2Sender implements Sender {
   readonly #socket: Socket;
   readonly #watch: SendWatch;
   readonly #streams: MemberList<PortStream>;
+  readonly #ending: { readonly isPending: boolean };
   /** An upper bound of the unsent bytes: the last count, and all bytes written since. */
   #held = 0;
   /** The bytes of all replies since the session began. */
@@ -45,21 +57,29 @@ export class Http2Sender implements Sender {
   #waitsForTurn = false;
   /** How many requests run that have written nothing yet. */
   #working = 0;
+  /** How many open streams have a reply that has begun. */
+  #started = 0;
   #expectedBytes = FIRST_EXPECTED_BYTES;
 
   /**
    * @param socket the TCP socket
    * @param streams the open streams of the session
-   * @param turns says how many requests begin in one turn of the event loop; shared by all sessions
+   * @param ending says whether the session has been cut. Its streams still have to end, but nothing is done for them any more
    */
-  constructor(socket: Socket, streams: MemberList<PortStream>, watch: SendWatch, turns: TurnScheduler) {
+  constructor(
+    socket: Socket,
+    streams: MemberList<PortStream>,
+    ending: { readonly isPending: boolean },
+    { sendWatch, requestTurns }: SharedBySenders,
+  ) {
     this.#socket = socket;
     this.#streams = streams;
-    this.#watch = watch;
-    this.#turns = turns;
-    watch.add(this);
+    this.#ending = ending;
+    this.#watch = sendWatch;
+    this.#turns = requestTurns;
+    sendWatch.add(this);
     socket.once("close", () => {
-      watch.remove(this);
+      sendWatch.remove(this);
       this.#waiting = [];
     });
   }
@@ -95,6 +115,7 @@ export class Http2Sender implements Sender {
 
   /** To be called when a stream has closed and is no longer among the streams of the session. */
   closed(open: PortStream): void {
+    if (open.reply !== undefined) this.#started -= 1;
     this.#stopWork(open);
     this.#goOn();
   }
@@ -115,6 +136,17 @@ export class Http2Sender implements Sender {
       if (reply !== undefined) unsent += reply.total - sentOf(stream, reply);
     this.#held = unsent;
     return unsent;
+  }
+
+  heldBytes(): number {
+    // What it holds is about to be freed: no other connection needs to be cut for it.
+    if (this.#ending.isPending) return 0;
+    let held = 0;
+    for (const { stream, reply } of this.#streams) {
+      const unsent = reply === undefined ? 0 : reply.total - sentOf(stream, reply);
+      if (unsent > 0) held += unsent + REPLY_BYTES;
+    }
+    return held === 0 ? 0 : held + SESSION_BYTES;
   }
 
   idleMs(now: number): number {
@@ -147,6 +179,7 @@ export class Http2Sender implements Sender {
 
   /** Counts bytes before they are written. Resets a stream that would exceed the budget of the session. */
   #makeRoom(open: PortStream, bytes: number): boolean {
+    if (this.#ending.isPending) return false;
     const { stream, reply } = open;
     const total = reply === undefined ? lengthOf(stream, bytes) : Math.max(reply.total, reply.written + bytes);
     const added = total - (reply?.total ?? 0);
@@ -157,17 +190,20 @@ export class Http2Sender implements Sender {
       return false;
     }
     this.#added += added;
+    let objects = 0;
     if (reply !== undefined) {
       reply.written += bytes;
       reply.total = total;
     } else {
+      objects = this.#started === 0 ? SESSION_BYTES + REPLY_BYTES : REPLY_BYTES;
+      this.#started += 1;
       open.reply = { written: bytes, total, progress: undefined };
       this.#stopWork(open);
       const made = Math.max(total, replyLength(stream));
       this.#expectedBytes = Math.max(made, this.#expectedBytes + (made - this.#expectedBytes) * EXPECTATION_STEP);
       if (this.#waiting.length > 0) setImmediate(() => this.#goOn());
     }
-    this.#watch.note(added);
+    this.#watch.note(added + objects);
     return !stream.destroyed;
   }
 
@@ -198,7 +234,7 @@ export class Http2Sender implements Sender {
   }
 
   #start({ open, work }: WaitingRequest): void {
-    if (open.stream.destroyed) return;
+    if (open.stream.destroyed || this.#ending.isPending) return;
     open.workingSince = performance.now();
     this.#working += 1;
     work();

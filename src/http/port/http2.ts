@@ -15,7 +15,7 @@ const MAX_CONCURRENT_STREAMS = 128;
 const MAX_SESSION_MEMORY = 64;
 /** How many requests begin in one turn of the event loop, over all sessions. Sessions take turns. */
 const MAX_REQUESTS_A_TURN = 16;
-/** How many streams end in one turn of the event loop, over all sessions. A stream that the server cuts counts twice. */
+/** How many streams end in one turn of the event loop, over all sessions. */
 const MAX_ENDS_A_TURN = 16;
 /** nghttp2's own limit, which does not tell the client why. It is more than one read can hold, so that ours comes first. */
 const NGHTTP2_RESET_BURST = 4000;

@@ -1,3 +1,5 @@
+import type { HeldKind, HeldMemory } from "./held-memory.ts";
+
 /** A connection, as the budget sees it. */
 export interface BudgetedConnection {
   /** The bytes that it holds while no request is running, with the head of a request that has not arrived; else 0. */
@@ -14,30 +16,36 @@ const RELIEVED = 7 / 8;
 const CHECK_MS = 250;
 /** The connections are also looked at after so many new ones, which may come faster than that. */
 const CHECK_CONNECTIONS = 128;
-/** So few connections cannot exceed the budget. */
-const FEW = 256;
 
 /**
  * Bounds the memory of connections that wait for a request, or for the rest of its head. Clients with many addresses may
  * open thousands, and fill each with a head of 16 KB that never ends.
  */
-export class IdleBudget {
-  readonly #count: () => number;
+export class IdleBudget implements HeldKind {
+  readonly maxBytes = MAX_BYTES;
   readonly #connections: () => Iterable<BudgetedConnection>;
+  readonly #memory: HeldMemory;
   readonly #extraBytes: number;
   readonly #timer: NodeJS.Timeout;
   #counted = 0;
+  /** What the connections held when they were last looked at. */
+  #held = 0;
 
   /**
-   * @param count how many connections are open
-   * @param connections all of them, the oldest of each protocol first
+   * @param connections all open connections, the oldest of each protocol first
+   * @param memory the budget of everything that clients make the service hold
    * @param extraBytes what each holds in addition to its own figure
    */
-  constructor(count: () => number, connections: () => Iterable<BudgetedConnection>, extraBytes = 0) {
-    this.#count = count;
+  constructor(connections: () => Iterable<BudgetedConnection>, memory: HeldMemory, extraBytes = 0) {
     this.#connections = connections;
+    this.#memory = memory;
     this.#extraBytes = extraBytes;
     this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
+    memory.add(this);
+  }
+
+  get heldBytes(): number {
+    return this.#held;
   }
 
   /** Counts a new connection. */
@@ -49,7 +57,20 @@ export class IdleBudget {
   /** Ends the connections that hold most, the oldest of them first, if all together hold too much. */
   check(): void {
     this.#counted = 0;
-    if (this.#count() <= FEW) return;
+    this.#relieve(MAX_BYTES, MAX_BYTES * RELIEVED);
+    this.#memory.check();
+  }
+
+  shrinkTo(bytes: number): void {
+    this.#relieve(bytes, bytes);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** If the connections hold more than `max`, ends some until the others hold at most `target`. */
+  #relieve(max: number, target: number): void {
     const holders: { connection: BudgetedConnection; bytes: number }[] = [];
     let held = 0;
     for (const connection of this.#connections()) {
@@ -59,16 +80,13 @@ export class IdleBudget {
       held += bytes;
       holders.push({ connection, bytes });
     }
-    if (held <= MAX_BYTES) return;
+    this.#held = held;
+    if (held <= max) return;
     holders.sort((one, other) => other.bytes - one.bytes);
     for (const { connection, bytes } of holders) {
       connection.endIdle();
-      held -= bytes;
-      if (held <= MAX_BYTES * RELIEVED) break;
+      this.#held -= bytes;
+      if (this.#held <= target) break;
     }
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
   }
 }

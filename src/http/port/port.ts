@@ -9,6 +9,7 @@ import type { TLSSocket } from "node:tls";
 import { BodyBudget, type BodyLimits } from "./body-budget.ts";
 import { type ClientErrorReply, rawReply, refuse, refuseRequest } from "./client-error.ts";
 import { ConnectionCaps, type ConnectionLimits } from "./connection-caps.ts";
+import { HeldMemory } from "./held-memory.ts";
 import { type Handler, Http1Connections } from "./http1.ts";
 import { Http2Sessions } from "./http2.ts";
 import { type BudgetedConnection, IdleBudget } from "./idle-budget.ts";
@@ -46,6 +47,11 @@ const unbounded: SendLimits = {
   maxUnsentPerConnection: Number.POSITIVE_INFINITY,
   maxUnsent: Number.POSITIVE_INFINITY,
 };
+/**
+ * Idle connections, bodies and unsent replies together may hold as much as unsent replies alone, in bytes, or this if it is
+ * more.
+ */
+const MIN_HELD = 32 * 1024 * 1024;
 /** How many fields the head of an HTTP/1.1 request may have: as many as Node allows over HTTP/2. */
 const MAX_FIELDS = 128;
 /** The memory of a connection that has not shown its protocol, in bytes. */
@@ -77,13 +83,15 @@ export class Port {
   constructor(options: PortOptions) {
     this.#options = options;
     this.#caps = new ConnectionCaps(options.connections, (socket) => this.#isIdle(socket));
-    this.#sendWatch = new SendWatch(options.sending ?? unbounded);
-    const bodies = new BodyBudget(options.bodies);
+    const sending = options.sending ?? unbounded;
+    const memory = new HeldMemory(Math.max(sending.maxUnsent, MIN_HELD));
+    this.#sendWatch = new SendWatch(sending, memory);
+    const bodies = new BodyBudget(memory, options.bodies);
     this.#http1 = new Http1Connections(this.#sendWatch, bodies, options);
     this.#http2 = new Http2Sessions(options, this.#sendWatch, bodies);
     this.#idleBudget = new IdleBudget(
-      () => this.#sockets.size,
       () => [...this.#unknown.values(), ...this.#http1.all(), ...this.#http2.all()],
+      memory,
       options.tls ? TLS_BYTES : 0,
     );
   }

@@ -1,3 +1,5 @@
+import type { HeldKind, HeldMemory } from "./held-memory.ts";
+
 /** Limits for replies that clients have not read. */
 export interface SendLimits {
   /** How long a reply may make no progress, in milliseconds. */
@@ -11,6 +13,8 @@ export interface SendLimits {
 export interface Sender {
   /** The unsent bytes of its replies. */
   unsent(): number;
+  /** What it holds because of unsent bytes: these, and the objects of the connection and its replies. */
+  heldBytes(): number;
   /** Cuts replies that have made no progress in time. @param now in milliseconds */
   check(now: number): void;
   /** How long it has made no progress with unsent bytes, in milliseconds. */
@@ -50,15 +54,21 @@ export class Progress {
 }
 
 /** Watches the unsent bytes of all connections: their progress, and their memory in total. */
-export class SendWatch {
+export class SendWatch implements HeldKind {
   readonly limits: SendLimits;
+  readonly #memory: HeldMemory;
   readonly #senders = new Set<Sender>();
   /** An upper bound of the unsent bytes: the last count, and all bytes written since. */
   #held = 0;
+  /** The bytes that are about to be written. */
+  #announced = 0;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(limits: SendLimits) {
+  /** @param memory the budget of everything that clients make the service hold */
+  constructor(limits: SendLimits, memory: HeldMemory) {
     this.limits = limits;
+    this.#memory = memory;
+    memory.add(this);
     const interval = Math.min(1000, Math.ceil(limits.sendTimeoutMs / 4));
     this.#timer = setInterval(() => this.#check(), interval).unref();
   }
@@ -74,7 +84,28 @@ export class SendWatch {
   /** Counts bytes before they are written. Makes room for them if the budget is exceeded. */
   note(bytes: number): void {
     this.#held += bytes;
-    if (this.#held > this.limits.maxUnsent) this.#relieve(bytes);
+    this.#announced = bytes;
+    const { maxUnsent } = this.limits;
+    if (this.#held > maxUnsent) this.#relieve(maxUnsent, maxUnsent * RELIEVED);
+    this.#memory.check();
+    this.#announced = 0;
+  }
+
+  get maxBytes(): number {
+    return this.limits.maxUnsent;
+  }
+
+  get heldBytes(): number {
+    return this.#held;
+  }
+
+  recount(): void {
+    this.#held = this.#announced;
+    for (const sender of this.#senders) this.#held += sender.heldBytes();
+  }
+
+  shrinkTo(bytes: number): void {
+    this.#relieve(bytes, bytes);
   }
 
   stop(): void {
@@ -86,28 +117,31 @@ export class SendWatch {
     let held = 0;
     for (const sender of this.#senders) {
       sender.check(now);
-      held += sender.unsent();
+      held += sender.heldBytes();
     }
     this.#held = held;
   }
 
-  /** Cuts the connections that hold the most bytes and have made no progress for the longest time. */
-  #relieve(bytes: number): void {
+  /**
+   * If the replies hold more than `max`, cuts the connections that hold the most bytes and have made no progress for the
+   * longest time, until the others hold at most `target`.
+   */
+  #relieve(max: number, target: number): void {
     const now = performance.now();
-    const holders: { sender: Sender; unsent: number; weight: number }[] = [];
-    let held = bytes;
+    const holders: { sender: Sender; bytes: number; weight: number }[] = [];
+    let held = this.#announced;
     for (const sender of this.#senders) {
-      const unsent = sender.unsent();
-      if (unsent === 0) continue;
-      held += unsent;
-      holders.push({ sender, unsent, weight: unsent * (sender.idleMs(now) + 1000) });
+      const bytes = sender.heldBytes();
+      if (bytes === 0) continue;
+      held += bytes;
+      holders.push({ sender, bytes, weight: bytes * (sender.idleMs(now) + 1000) });
     }
-    if (held > this.limits.maxUnsent) {
+    if (held > max) {
       holders.sort((one, other) => other.weight - one.weight);
-      for (const { sender, unsent } of holders) {
+      for (const { sender, bytes } of holders) {
         sender.cut();
-        held -= unsent;
-        if (held <= this.limits.maxUnsent * RELIEVED) break;
+        held -= bytes;
+        if (held <= target) break;
       }
     }
     this.#held = held;

@@ -15,11 +15,11 @@ interface Destroyable {
   _destroy(error: Error | null, done: Done): void;
 }
 
-/** The property of a stream that says when it ends. */
+/** The property of a stream that says when it ends; undefined where it ends at once. */
 const endTurns = Symbol("endTurns");
 
 interface EndingStream extends Destroyable {
-  [endTurns]?: TurnScheduler;
+  [endTurns]?: TurnScheduler | undefined;
 }
 
 /**
@@ -103,11 +103,15 @@ export class SessionEnding {
  */
 function destroyInTurn(this: EndingStream, error: Error | null, done: Done): void {
   const { _destroy } = Object.getPrototypeOf(this) as Destroyable;
-  (this[endTurns] as TurnScheduler).run(() => _destroy.call(this, error, done));
+  const turns = this[endTurns];
+  if (turns === undefined) _destroy.call(this, error, done);
+  else turns.run(() => _destroy.call(this, error, done));
 }
 
+/** To be called in a turn of the stream: its end is part of that turn. */
 function cutStream(stream: http2.ServerHttp2Stream): void {
   if (stream.destroyed) return;
+  (stream as unknown as EndingStream)[endTurns] = undefined;
   stream.close(http2.constants.NGHTTP2_CANCEL);
   stream.destroy();
 }

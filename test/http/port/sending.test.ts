@@ -37,6 +37,9 @@ function connectNarrow(number: number, initialWindowSize: number, scheme = "http
   return session;
 }
 
+/** Unlike `once`, it does not take the reset of the connection for a failure. */
+const untilClosed = (session: http2.ClientHttp2Session) => new Promise((resolve) => session.once("close", resolve));
+
 describe("the time limit of replies", { timeout: 10_000 }, () => {
   it("cuts an HTTP/1.1 connection that does not read its reply", async () => {
     for (const tls of [undefined, certificate]) {
@@ -177,6 +180,50 @@ describe("the budgets of unsent replies", { timeout: 10_000 }, () => {
     session.settings({ initialWindowSize: MIB });
     const texts = await Promise.all(streams.map(readStream));
     expect(texts.every(({ length }) => length === 4096)).toBe(true);
+  });
+
+  it("count what a small reply takes besides its bytes", async () => {
+    const { number, port } = await start(sending({ sendTimeoutMs: 60_000, maxUnsent: 2 * MIB }));
+    // 128 replies of 17 bytes each take more than a megabyte.
+    const sessions = Array.from({ length: 3 }, () => connectNarrow(number, 0));
+    const streams = sessions.flatMap((session) => Array.from({ length: 100 }, () => get(session, "/version")));
+    for (const stream of streams) stream.resume();
+    await Promise.race(sessions.map(untilClosed));
+    expect(port.connections.total).toBeGreaterThan(0);
+  });
+
+  it("make no further replies for a connection that is cut", async () => {
+    const asked: string[] = [];
+    const limits = sending({ sendTimeoutMs: 60_000, maxUnsentPerConnection: 16 * MIB, maxUnsent: 4.5 * MIB });
+    const { number, port } = await start(limits, (app) => addReplies(app, asked));
+    const session = connectNarrow(number, 0);
+    const outcomes = askForMany(session);
+    await untilClosed(session);
+    await Promise.all(outcomes);
+    while (port.connections.total > 0) await new Promise(setImmediate);
+    expect(asked.length).toBeLessThan(15);
+  });
+
+  it("leave less to request bodies, whose connections are then ended", async () => {
+    const bodies = { maxPerConnection: 16 * MIB, maxTotal: 40 * MIB };
+    const limits = { ...sending({ sendTimeoutMs: 60_000, maxUnsent: 64 * MIB }), bodies };
+    const { number } = await start(limits, (app) => {
+      app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (_request, body, done) =>
+        done(null, body),
+      );
+      app.post("/bytes", { bodyLimit: 32 * MIB }, async () => "all");
+    });
+    const unread = Array.from({ length: 2 }, () => get(connectNarrow(number, 0), "/large"));
+    for (const stream of unread) stream.resume();
+    // 38 MiB of replies and 30 MiB of bodies: each kind is within its own budget.
+    const head = `POST /bytes HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/octet-stream\r\nContent-Length: ${20 * MIB}\r\n\r\n`;
+    const halves = Array.from({ length: 3 }, () => {
+      const connection = connect(number);
+      connection.socket.write(Buffer.concat([Buffer.from(head), Buffer.alloc(10 * MIB)]));
+      return connection;
+    });
+    expect(await Promise.race(halves.map(({ closed }) => closed))).toBe("");
+    expect(unread.map(({ closed }) => closed)).toEqual([false, false]);
   });
 
   it("cut the connections that hold most and have been stuck longest", async () => {
