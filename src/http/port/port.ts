@@ -16,7 +16,7 @@ import { type BudgetedConnection, IdleBudget } from "./idle-budget.ts";
 import { InterceptedRequest } from "./intercept-push.ts";
 import { type SendLimits, SendWatch } from "./send-watch.ts";
 import { sniff } from "./sniff.ts";
-import { cutSocket, transportOf } from "./transport.ts";
+import { cutSocket, noteTls, transportOf } from "./transport.ts";
 
 /** The settings of a port. All times are in milliseconds. */
 export interface PortOptions {
@@ -141,6 +141,7 @@ export class Port {
         if (this.#accept(socket)) shakeHands(socket);
       });
       server.on("secureConnection", (socket: TLSSocket) => {
+        noteTls(socket);
         this.#unknown.delete(transportOf(socket));
         if (socket.alpnProtocol === "h2") this.#http2.serve(h2, socket);
         else this.#http1.serve(socket, serveHttp1);

@@ -1,5 +1,6 @@
 // What a TCP socket has really sent. Node counts bytes as written while they still wait in this process.
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 
 interface Handle {
   bytesWritten: number;
@@ -7,6 +8,7 @@ interface Handle {
   /** Whether `net.Socket` reads; kept by it. */
   reading: boolean;
   readStop(): void;
+  readStart(): void;
 }
 
 /** The bytes that the operating system has taken. */
@@ -20,9 +22,32 @@ export function waitingBytes(socket: Socket): number {
   return handleOf(socket)?.writeQueueSize ?? 0;
 }
 
-/** Resets a connection, so that the operating system drops its unsent bytes, too. */
+/** The property of a TCP socket that holds the TLS socket over it. */
+const tlsOver = Symbol("tlsOver");
+
+/** To be called for each TLS socket, so that `cutSocket` knows of it. */
+export function noteTls(socket: TLSSocket): void {
+  (transportOf(socket) as CarryingSocket)[tlsOver] = socket;
+}
+
+interface CarryingSocket extends Socket {
+  [tlsOver]?: TLSSocket;
+}
+
+/**
+ * Resets a connection, so that the operating system drops its unsent bytes, too.
+ * @param socket the TCP socket
+ */
 export function cutSocket(socket: Socket): void {
-  if (!socket.destroyed) socket.resetAndDestroy();
+  if (socket.destroyed) return;
+  // libuv does not reset a socket that is being shut down. Node takes it for closed even so, and it would stay open for ever.
+  if (isShuttingDown(socket) || isShuttingDown((socket as CarryingSocket)[tlsOver])) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+/** Whether all bytes of an ended socket have been passed to the operating system, and the shutdown has not been confirmed. */
+function isShuttingDown(socket: Socket | undefined): boolean {
+  return socket?.writableEnded === true && socket.writableLength === 0 && !socket.writableFinished;
 }
 
 /** Stops reading a socket, also where an HTTP/2 session or TLS reads it in native code. */
@@ -31,6 +56,17 @@ export function stopReading(socket: Socket): void {
   if (!handle) return;
   handle.reading = false;
   handle.readStop();
+}
+
+/**
+ * Reads a socket again after `stopReading`. Node itself does not read an HTTP/2 session while a write is in progress, and
+ * continues after that.
+ */
+export function startReading(socket: Socket): void {
+  const handle = handleOf(socket);
+  if (!handle || socket.destroyed || handle.writeQueueSize > 0) return;
+  handle.reading = true;
+  handle.readStart();
 }
 
 /** The TCP socket of a connection: the one under TLS, or the socket itself. */
