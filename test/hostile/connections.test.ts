@@ -3,7 +3,17 @@ import { once } from "node:events";
 import net from "node:net";
 import { brotliCompressSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { connectFrames, END_HEADERS, frame, frameType, headerBlock, settings } from "../support/http2-frames.ts";
+import {
+  connectFrames,
+  END_HEADERS,
+  type FrameConnection,
+  frame,
+  frameType,
+  get,
+  headerBlock,
+  type ReceivedFrame,
+  settings,
+} from "../support/http2-frames.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 /** The neighbour connects from 127.0.0.1. */
@@ -110,6 +120,7 @@ describe("the service stays well under connections", { timeout: 60_000 }, () => 
 
 const manyFields = Array.from({ length: 950 }, (_, index) => `a${index}: b${index}\r\n`).join("");
 const openHeaders = frame(frameType.headers, 0, 1, headerBlock("GET", "/healthz", { "x-long": "x".repeat(16_000) }));
+const ping = frame(frameType.ping, 0, 0, Buffer.alloc(8));
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 describe("thousands of connections from many addresses", { timeout: 60_000 }, () => {
@@ -133,6 +144,38 @@ describe("thousands of connections from many addresses", { timeout: 60_000 }, ()
   });
 });
 
+describe("a hundred thousand HTTP/2 requests from many addresses", { timeout: 60_000 }, () => {
+  const ids = Array.from({ length: 128 }, (_, index) => 2 * index + 1);
+  const json = { "content-type": "application/json" };
+
+  it.each([
+    ["without bodies", (id: number) => get(id, "/healthz")],
+    ["of different reads", (id: number) => get(id, `/api/v1/posts?limit=5&offset=${id}`)],
+    ["without a route", (id: number) => get(id, `/nothing/${id}`)],
+    ["whose bodies are missing", (id: number) => frame(frameType.headers, END_HEADERS, id, post(json))],
+    ["whose keys are unknown", (id: number) => get(id, "/api/v1/agents/me", { authorization: `Bearer stoa_${id}` })],
+    ["that open streams", (id: number) => get(id, "/api/v1/house/receipts/stream?follow=true")],
+  ])("%s", async (_name, request) => {
+    await victim.during(async () => {
+      const requests = Buffer.concat(ids.map(request));
+      const connections: FrameConnection[] = [];
+      for (const address of ADDRESSES) {
+        const batch = Array.from({ length: 33 }, () => connectFrames(victim.port, {}, address));
+        for (const { socket } of batch) socket.write(Buffer.concat([requests, ping]));
+        await Promise.all(batch.map(({ socket, closed }) => Promise.race([once(socket, "connect"), closed])));
+        connections.push(...batch);
+      }
+      const isPing = ({ type }: ReceivedFrame) => type === frameType.ping;
+      await Promise.all(connections.map(({ received }) => received(isPing)));
+      destroy(connections);
+    });
+  });
+
+  function post(fields: Record<string, string>): Buffer {
+    return headerBlock("POST", "/api/v1/posts", { authorization: `Bearer ${victim.key}`, ...fields });
+  }
+});
+
 describe("half-sent bodies", { timeout: 60_000 }, () => {
   const json = { "content-type": "application/json" };
   const half = [Buffer.alloc(16_384, 32), Buffer.alloc(16_384, 32)];
@@ -148,7 +191,7 @@ describe("half-sent bodies", { timeout: 60_000 }, () => {
         for (const part of parts) socket.write(frame(frameType.data, 0, id, part));
       }
       // The answer to a PING tells that what stands before it has been read.
-      const read = new Promise((resolve) => socket.write(frame(frameType.ping, 0, 0, Buffer.alloc(8)), resolve));
+      const read = new Promise((resolve) => socket.write(ping, resolve));
       await Promise.race([read, closed]);
     }
     await Promise.all(connections.map(({ received }) => received(({ type }) => type === frameType.ping)));

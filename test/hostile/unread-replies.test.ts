@@ -10,6 +10,7 @@ import {
   get,
   headerBlock,
   INITIAL_WINDOW_SIZE,
+  type ReceivedFrame,
 } from "../support/http2-frames.ts";
 import { askRest } from "../support/service.ts";
 import { startVictim, type Victim } from "./support.ts";
@@ -30,10 +31,14 @@ beforeAll(async () => {
 }, 60_000);
 
 /**
- * Asks for something on many streams with a window of 0, and waits until the service has ended some: further requests
- * wait for as long as nothing is read.
+ * Asks for something on many streams with a window of 0, and waits until the service has ended `enough` of them: further
+ * requests may wait for as long as nothing is read.
  */
-async function askAndReadNothing(streams: number, request: (stream: number) => Buffer): Promise<void> {
+async function askAndReadNothing(
+  streams: number,
+  request: (stream: number) => Buffer,
+  enough = Math.min(streams, 10),
+): Promise<void> {
   const { socket, received, closed, frames } = connectFrames(victim.port, { [INITIAL_WINDOW_SIZE]: 0 });
   const ids = Array.from({ length: streams }, (_, index) => 2 * index + 1);
   socket.write(Buffer.concat(ids.map(request)));
@@ -42,7 +47,7 @@ async function askAndReadNothing(streams: number, request: (stream: number) => B
     closed,
     received((each) => {
       if (each.type === frameType.rstStream || (each.flags & 1) !== 0) ended.add(each.stream);
-      return ended.size === Math.min(streams, 10);
+      return ended.size === enough;
     }),
   ]);
   expect(frames.length).toBeGreaterThan(0);
@@ -106,6 +111,26 @@ describe("replies that nobody reads", { timeout: 120_000 }, () => {
     await victim.during(() =>
       Promise.all(Array.from({ length: 20 }, () => askAndReadNothing(10, (stream) => get(stream, feed)))),
     );
+  });
+
+  it("are bounded if they are small and very many", async () => {
+    for (const path of ["/healthz", "/api/v1/nothing"]) {
+      await victim.during(() =>
+        Promise.all(Array.from({ length: 240 }, () => askAndReadNothing(128, (stream) => get(stream, path), 128))),
+      );
+    }
+  });
+
+  it("are bounded if they are small and very many, and their clients leave together", async () => {
+    await victim.during(async () => {
+      const connections = Array.from({ length: 240 }, () => connectFrames(victim.port, { [INITIAL_WINDOW_SIZE]: 0 }));
+      const ids = Array.from({ length: 128 }, (_, index) => 2 * index + 1);
+      const requests = Buffer.concat(ids.map((id) => get(id, "/healthz")));
+      for (const { socket } of connections) socket.write(requests);
+      const isLastHead = ({ type, stream }: ReceivedFrame) => type === frameType.headers && stream === ids.at(-1);
+      await Promise.all(connections.map(({ received }) => received(isLastHead)));
+      for (const { socket } of connections) socket.destroy();
+    });
   });
 
   it("are bounded if clients ask for them and leave", async () => {

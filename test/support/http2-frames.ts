@@ -81,9 +81,16 @@ export interface ReceivedFrame {
   payload: Buffer;
 }
 
-/** Connects, sends the preface and settings, and reads frames. Nothing is acknowledged and no window is opened. */
-export function connectFrames(port: number, values: Record<number, number> = {}): FrameConnection {
-  const socket = net.connect(port, "127.0.0.1");
+/**
+ * Connects, sends the preface and settings, and reads frames. Nothing is acknowledged and no window is opened.
+ * @param localAddress where it connects from; by default the system chooses
+ */
+export function connectFrames(
+  port: number,
+  values: Record<number, number> = {},
+  localAddress?: string,
+): FrameConnection {
+  const socket = net.connect({ port, host: "127.0.0.1", ...(localAddress === undefined ? {} : { localAddress }) });
   const frames: ReceivedFrame[] = [];
   let buffered = Buffer.alloc(0);
   const wake: (() => void)[] = [];

@@ -2,6 +2,7 @@ import { METHODS } from "node:http";
 import http2 from "node:http2";
 import type { Socket } from "node:net";
 import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
+import type { ArrivalGate, GatedSession } from "./arrival-gate.ts";
 import type { BodyBudget, ConnectionBodies } from "./body-budget.ts";
 import { Http2Sender, SESSION_BYTES } from "./http2-sender.ts";
 import { PortStream } from "./http2-stream.ts";
@@ -9,7 +10,7 @@ import type { BudgetedConnection } from "./idle-budget.ts";
 import { MemberList } from "./member-list.ts";
 import type { SendWatch } from "./send-watch.ts";
 import { SessionEnding } from "./session-ending.ts";
-import { transportOf } from "./transport.ts";
+import { startReading, stopReading, transportOf } from "./transport.ts";
 
 /** Time limits, in milliseconds. */
 export interface Http2Limits {
@@ -27,6 +28,7 @@ interface SharedByConnections {
   requestTurns: TurnScheduler;
   /** Says how many streams end in one turn of the event loop. */
   endTurns: TurnScheduler;
+  gate: ArrivalGate;
 }
 
 /** How many streams a session may reset in a burst, and per second in the long run. Clients do cancel calls. */
@@ -41,10 +43,13 @@ const KNOWN_METHODS: ReadonlySet<string | undefined> = new Set(METHODS);
 const STREAM_TYPES = /^application\/(?:grpc|connect\+)/i;
 
 /** One HTTP/2 session and its streams. */
-export class Http2Connection implements BudgetedConnection {
+export class Http2Connection implements BudgetedConnection, GatedSession {
   readonly #session: http2.ServerHttp2Session;
   readonly #socket: Socket;
+  readonly #transport: Socket;
   readonly #limits: Http2Limits;
+  readonly #gate: ArrivalGate;
+  #isStopped = false;
   readonly #streams = new MemberList<PortStream>();
   readonly #ending: SessionEnding;
   readonly #sender: Http2Sender;
@@ -62,11 +67,15 @@ export class Http2Connection implements BudgetedConnection {
     const transport = transportOf(socket);
     this.#session = session;
     this.#socket = socket;
+    this.#transport = transport;
     this.#limits = shared.limits;
+    this.#gate = shared.gate;
     this.#ending = new SessionEnding(session, { socket, transport }, this.#streams, shared.endTurns);
     this.#sender = new Http2Sender(transport, this.#streams, this.#ending, shared);
     this.#bodies = shared.bodies.connection(transport);
+    shared.gate.add(this);
     socket.once("close", () => {
+      shared.gate.remove(this);
       clearTimeout(this.#timer);
       clearTimeout(this.#lateTimer);
     });
@@ -104,12 +113,24 @@ export class Http2Connection implements BudgetedConnection {
     this.#session.destroy(undefined, http2.constants.NGHTTP2_NO_ERROR);
   }
 
+  stopReading(): void {
+    this.#isStopped = true;
+    stopReading(this.#transport);
+  }
+
+  startReading(): void {
+    if (!this.#isStopped) return;
+    this.#isStopped = false;
+    if (!this.#ending.isPending) startReading(this.#transport);
+  }
+
   #after(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(this.end, ms);
   }
 
   #follow(stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, flags: number): void {
+    this.#gate.arrive(this);
     const hadEnded = (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0;
     const open = new PortStream(stream, this, this.#sender, hadEnded);
     this.#sender.follow(open);

@@ -2,6 +2,7 @@ import http2 from "node:http2";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
+import type { ArrivalGate } from "./arrival-gate.ts";
 import { type PortStream, portStreamOf, type StartedReply, type WriteCallback } from "./http2-stream.ts";
 import type { MemberList } from "./member-list.ts";
 import { replyLength } from "./reply-lengths.ts";
@@ -14,6 +15,8 @@ type Stream = http2.ServerHttp2Stream;
 export const SESSION_BYTES = 48 * 1024;
 /** The memory of a reply that waits for its client besides its bytes: the objects of its stream and its request. */
 const REPLY_BYTES = 10 * 1024;
+/** The memory of a request that waits for replies before it to be sent: the objects of its stream. */
+const REQUEST_BYTES = 8 * 1024;
 /** How much of one stream is passed to nghttp2 at a time, which reports a write only after all of it has been sent. */
 const PIECE_BYTES = 16 * 1024;
 /** A stream gets this many timeouts while the socket is the bottleneck: then the stream itself may not be at fault. */
@@ -32,11 +35,20 @@ interface WaitingRequest {
   work(): void;
 }
 
+/** How the streams of a session end. */
+interface Ending {
+  /** Whether the session has been cut. Its streams still have to end, but nothing is done for them any more. */
+  readonly isPending: boolean;
+  /** Cuts a stream when its turn comes. */
+  cut(stream: Stream): void;
+}
+
 /** What the senders of a port share. */
 interface SharedBySenders {
   sendWatch: SendWatch;
   /** Says how many requests begin in one turn of the event loop. */
   requestTurns: TurnScheduler;
+  gate: ArrivalGate;
 }
 
 /** The unsent bytes of an HTTP/2 session, by stream. */
@@ -44,7 +56,7 @@ export class Http2Sender implements Sender {
   readonly #socket: Socket;
   readonly #watch: SendWatch;
   readonly #streams: MemberList<PortStream>;
-  readonly #ending: { readonly isPending: boolean };
+  readonly #ending: Ending;
   /** An upper bound of the unsent bytes: the last count, and all bytes written since. */
   #held = 0;
   /** The bytes of all replies since the session began. */
@@ -52,6 +64,9 @@ export class Http2Sender implements Sender {
   readonly #progress = new Progress();
   readonly #socketProgress = new Progress();
   readonly #turns: TurnScheduler;
+  readonly #gate: ArrivalGate;
+  /** How many of its requests the gate counts as waiting for their turn. */
+  #counted = 0;
   /** Requests that wait until more bytes have been sent, or for their turn. */
   #waiting: WaitingRequest[] = [];
   #waitsForTurn = false;
@@ -64,23 +79,24 @@ export class Http2Sender implements Sender {
   /**
    * @param socket the TCP socket
    * @param streams the open streams of the session
-   * @param ending says whether the session has been cut. Its streams still have to end, but nothing is done for them any more
    */
   constructor(
     socket: Socket,
     streams: MemberList<PortStream>,
-    ending: { readonly isPending: boolean },
-    { sendWatch, requestTurns }: SharedBySenders,
+    ending: Ending,
+    { sendWatch, requestTurns, gate }: SharedBySenders,
   ) {
     this.#socket = socket;
     this.#streams = streams;
     this.#ending = ending;
     this.#watch = sendWatch;
     this.#turns = requestTurns;
+    this.#gate = gate;
     sendWatch.add(this);
     socket.once("close", () => {
       sendWatch.remove(this);
       this.#waiting = [];
+      this.#count();
     });
   }
 
@@ -128,6 +144,7 @@ export class Http2Sender implements Sender {
     }
     this.#waiting.push({ open, work });
     if (this.#waiting.length === 1) this.#goOn();
+    else this.#count();
   }
 
   unsent(): number {
@@ -146,7 +163,7 @@ export class Http2Sender implements Sender {
       const unsent = reply === undefined ? 0 : reply.total - sentOf(stream, reply);
       if (unsent > 0) held += unsent + REPLY_BYTES;
     }
-    return held === 0 ? 0 : held + SESSION_BYTES;
+    return held === 0 ? 0 : held + SESSION_BYTES + this.#waiting.length * REQUEST_BYTES;
   }
 
   idleMs(now: number): number {
@@ -168,7 +185,7 @@ export class Http2Sender implements Sender {
       if (reply === undefined) continue;
       reply.progress ??= new Progress();
       const idleMs = reply.progress.idleMs(now, stream.writableLength, sentOf(stream, reply));
-      if (idleMs >= maxIdleMs) stream.close(http2.constants.NGHTTP2_CANCEL);
+      if (idleMs >= maxIdleMs) this.#ending.cut(stream);
     }
     this.#goOn();
   }
@@ -220,6 +237,7 @@ export class Http2Sender implements Sender {
         this.#turns.wait(this.#takeTurn);
       } else this.#startNext();
     }
+    this.#count();
   }
 
   readonly #takeTurn = () => {
@@ -227,6 +245,15 @@ export class Http2Sender implements Sender {
     if (!this.#isFull()) this.#startNext();
     this.#goOn();
   };
+
+  /** Tells the gate how many requests wait for their turn. Those that wait for replies to be sent may wait for long. */
+  #count(): void {
+    const counted = this.#waitsForTurn ? this.#waiting.length : 0;
+    const more = counted - this.#counted;
+    if (more === 0) return;
+    this.#counted = counted;
+    this.#gate.wait(more);
+  }
 
   #startNext(): void {
     const next = this.#waiting.shift();

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import http2 from "node:http2";
 import type { Socket } from "node:net";
 import { TurnScheduler } from "../../timing/turn-scheduler.ts";
+import { ArrivalGate } from "./arrival-gate.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { Http2Connection, type Http2Limits, RESETS_A_SECOND } from "./http2-connection.ts";
 import { portStreamOf } from "./http2-stream.ts";
@@ -27,6 +28,7 @@ export class Http2Sessions {
   readonly #bodies: BodyBudget;
   readonly #requestTurns = new TurnScheduler(MAX_REQUESTS_A_TURN);
   readonly #endTurns = new TurnScheduler(MAX_ENDS_A_TURN);
+  readonly #gate = new ArrivalGate(this.#endTurns);
   readonly #connections = new Map<Socket, Http2Connection>();
   #draining = false;
 
@@ -63,9 +65,15 @@ export class Http2Sessions {
     );
   }
 
-  /** Serves a new connection. */
-  serve(server: http2.Http2Server, socket: Socket): void {
-    if (socket.destroyed) return;
+  /** Serves a new connection, as soon as sessions may begin. @param onBegin is called then */
+  serve(server: http2.Http2Server, socket: Socket, onBegin: () => void): void {
+    this.#gate.enter(() => {
+      onBegin();
+      if (!socket.destroyed) this.#begin(server, socket);
+    });
+  }
+
+  #begin(server: http2.Http2Server, socket: Socket): void {
     socket.allowHalfOpen = false; // http.Server sets it; the session would outlive a peer that has left
     server.once("session", (session) => this.#watch(session, socket)); // emitted before emit() returns
     server.emit("connection", socket);
@@ -90,6 +98,7 @@ export class Http2Sessions {
       bodies: this.#bodies,
       requestTurns: this.#requestTurns,
       endTurns: this.#endTurns,
+      gate: this.#gate,
     });
     this.#connections.set(transport, connection);
     socket.once("close", () => this.#connections.delete(transport));

@@ -142,17 +142,23 @@ export class Port {
       });
       server.on("secureConnection", (socket: TLSSocket) => {
         noteTls(socket);
-        this.#unknown.delete(transportOf(socket));
-        if (socket.alpnProtocol === "h2") this.#http2.serve(h2, socket);
-        else this.#http1.serve(socket, serveHttp1);
+        const known = () => this.#unknown.delete(transportOf(socket));
+        if (socket.alpnProtocol === "h2") this.#http2.serve(h2, socket, known);
+        else {
+          known();
+          this.#http1.serve(socket, serveHttp1);
+        }
       });
     } else {
       server.on("connection", (socket: net.Socket) => {
         if (!this.#accept(socket)) return;
         sniff(socket, headersTimeoutMs, (isHttp2) => {
-          this.#unknown.delete(socket);
-          if (isHttp2) this.#http2.serve(h2, socket);
-          else this.#http1.serve(socket, serveHttp1);
+          const known = () => this.#unknown.delete(socket);
+          if (isHttp2) this.#http2.serve(h2, socket, known);
+          else {
+            known();
+            this.#http1.serve(socket, serveHttp1);
+          }
         });
       });
     }
@@ -230,7 +236,10 @@ export class Port {
       return false;
     }
     this.#sockets.add(socket);
-    this.#unknown.set(socket, { idleBytes: () => UNKNOWN_BYTES, endIdle: () => cutSocket(socket) });
+    this.#unknown.set(socket, {
+      idleBytes: () => UNKNOWN_BYTES + socket.readableLength,
+      endIdle: () => cutSocket(socket),
+    });
     this.#idleBudget.count();
     socket.once("close", () => {
       this.#sockets.delete(socket);

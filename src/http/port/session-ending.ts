@@ -74,6 +74,11 @@ export class SessionEnding {
     if (this.isPending) this.#turns.wait(() => cutStream(stream));
   }
 
+  /** Cuts a stream when its turn comes. */
+  cut(stream: http2.ServerHttp2Stream): void {
+    this.#turns.run(() => cutStream(stream));
+  }
+
   /** To be called when a stream has closed. */
   continue(): void {
     if (this.#streams.size > 0 || this.#waiting.length === 0) return;
@@ -93,7 +98,7 @@ export class SessionEnding {
     this.#waiting.push(end);
     if (this.#waiting.length > 1) return;
     stopReading(this.#transport);
-    for (const { stream } of this.#streams.all()) this.#turns.run(() => cutStream(stream));
+    for (const { stream } of this.#streams.all()) this.cut(stream);
   }
 }
 
