@@ -27,7 +27,7 @@ ENV STOA_HOST=0.0.0.0 \
     STOA_METRICS_HOST=0.0.0.0 \
     STOA_DATA_DIR=/var/lib/stoa \
     MALLOC_ARENA_MAX=1 \
-    MALLOC_MMAP_THRESHOLD_=65536 \
+    MALLOC_MMAP_THRESHOLD_=16384 \
     PATH=/opt/stoa/node_modules/.bin:$PATH
 USER 10001:10001
 # The guard of the ledger's head. Each replica needs a volume of its own.
