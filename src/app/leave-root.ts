@@ -8,6 +8,7 @@ import type { Config } from "../config/config.ts";
 import { foreignEntry, giveDataFolder, giveHeadFolder, makeDataFolder } from "../private-database/data-folder.ts";
 import { type Account, unprivilegedAccount } from "../process/account.ts";
 import { firstUnreadable } from "../process/unreadable.ts";
+import { keepScripts } from "../site/assets.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -29,6 +30,7 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
   if (isPrivate) await giveDataFolder(dataDir, account, (line) => log.info(line));
   else giveHeadFolder(dataDir, account);
   // The cache of compiled code belongs to root: root's next start would run what this account wrote there.
+  keepScripts();
   flushCompileCache();
   become(account);
   log.info(`the service has dropped root and runs as the account ${account.name}`);

@@ -33,7 +33,13 @@ const styleSheets = [
   "adaptations",
 ];
 
+const receiptPage = new URL("../browser/receipt-page.ts", import.meta.url);
 const robots = "User-agent: *\nDisallow: /house/verify\n";
+
+/** Keeps the scripts without their types, for this process and its next start; see `stripTypes`. */
+export function keepScripts(): void {
+  publishModules(receiptPage, ({ name }) => name);
+}
 
 /**
  * Style sheet, icons and scripts. They are read once. Their addresses hold a hash of their contents, so browsers may cache
@@ -48,7 +54,7 @@ export class Assets {
     const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), "utf8");
     const icon = read("favicon.svg");
     const receiptModules: string[] = [];
-    publishModules(new URL("../browser/receipt-page.ts", import.meta.url), ({ name, code }) => {
+    publishModules(receiptPage, ({ name, code }) => {
       const path = this.#addImmutable(name, "js", code);
       receiptModules.push(path);
       // Other modules import it from the same folder.

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
+import { stripTypes } from "./strip-types.ts";
 
 /** A module as browsers load it. */
 export interface BrowserModule {
@@ -24,7 +24,7 @@ export function publishModules(file: URL, publish: (module: BrowserModule) => st
     const known = addresses.get(at.href);
     if (known !== undefined) return known;
     if (from.includes(at.href)) throw new Error(`${at.pathname} imports itself through other modules.`);
-    const stripped = stripTypeScriptTypes(readFileSync(at, "utf8"));
+    const stripped = stripTypes(readFileSync(at, "utf8"));
     const code = stripped.replace(imports, (_, start: string, path: string) => {
       if (!/^\.{1,2}\/.*\.ts$/.test(path))
         throw new Error(`${at.pathname} imports ${path}, which browsers do not have.`);
