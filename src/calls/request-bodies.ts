@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { StoaError } from "../errors.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
+import { decompressBody } from "./decompression.ts";
 
 /** The length from which a body is large, in bytes. Parsing and checking the largest one takes some milliseconds. */
 const largeLength = 32 * 1024;
@@ -11,13 +12,20 @@ const maxWaitingBytes = 32 * 1024 * 1024;
 let waitingBytes = 0;
 
 /**
- * Makes routes read their bodies as bytes, and drop them before they reply. Their content type is ignored, because agents send whatever their client sets.
+ * Makes routes read their bodies as bytes, decompressed, and drop them before they reply. Their content type is ignored, because
+ * agents send whatever their client sets.
  */
 export function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
-    if (isLargeBody(body)) runInTurn(body, (error) => done(error, body));
-    else done(null, body);
+  app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, (request, body, done) => {
+    const pass = (bytes: Buffer) => {
+      if (isLargeBody(bytes)) runInTurn(bytes, (error) => done(error, bytes));
+      else done(null, bytes);
+    };
+    const encoding = request.raw.headers["content-encoding"];
+    if (encoding === undefined) return pass(body);
+    const { bodyLimit } = request.routeOptions;
+    decompressBody(body, encoding, bodyLimit, request.context.signal).then(pass, done);
   });
   // A client that does not read the reply would keep the body in memory.
   app.addHook("onSend", (request, _reply, payload, done) => {

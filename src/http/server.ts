@@ -177,7 +177,9 @@ export async function createServer({
   });
   addCommonHooks(app, { methods, requestLog, admission, pages, metrics, shutdown });
   compressLargeReplies(app);
-  await app.register(compress, { threshold: minCompressed, encodings: ["br", "gzip", "deflate"] });
+  // Request bodies are decompressed where they are read. The plugin would keep the memory of a decoder that is not read to its end.
+  const encodings: ("br" | "gzip" | "deflate")[] = ["br", "gzip", "deflate"];
+  await app.register(compress, { threshold: minCompressed, encodings, globalDecompression: false });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, admission, streams, heartbeatMs }));
   await app.register(async (rpc) =>
     addRpcRoutes(rpc, { table, tools, interceptors, admission, streams, readMaxBytes: bodyLimit, byConnectAlone }),

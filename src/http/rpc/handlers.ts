@@ -14,6 +14,7 @@ import { endStreamFlag } from "@connectrpc/connect/protocol-connect";
 import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { requestOf } from "../../calls/context.ts";
+import { decompressions } from "../../calls/decompression.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { RpcResponse } from "./response.ts";
@@ -21,14 +22,22 @@ import { EnvelopeSplitter, enclose } from "./unary/envelopes.ts";
 
 const brotli = promisify(brotliCompress);
 
-/** The compressions of RPCs. With Connect's own settings, Brotli takes seconds for a large reply. */
-export const compressions: Compression[] = [
+/** With Connect's own settings, Brotli takes seconds for a large reply. */
+const algorithms: Compression[] = [
   compressionGzip,
   {
     ...compressionBrotli,
     compress: async (bytes) => new Uint8Array(await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })),
   },
 ];
+/** A call does not wait long for its turn to decompress. */
+const neverAborts = new AbortController().signal;
+
+/** The compressions of RPCs. */
+export const compressions: Compression[] = algorithms.map((compression) => ({
+  ...compression,
+  decompress: (bytes, maxBytes) => decompressions.run(neverAborts, () => compression.decompress(bytes, maxBytes)),
+}));
 
 /** Connect's options for one service, with the limit that its JSON messages have. */
 export type ServiceOptions = ConnectRouterOptions & { readMaxBytes: number };

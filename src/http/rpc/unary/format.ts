@@ -34,7 +34,7 @@ export function formatOf({ method, url, headers }: IncomingMessage): Format | un
   const contentType = headers["content-type"] ?? "";
   if (method === "GET") return formatOfGet(url as string, contentType);
   const encoding = headers["content-encoding"];
-  // Fastify begins to decompress such a body, which is read only in part then.
+  // Such a body is rare, so Connect's own handlers decompress it.
   if (encoding !== undefined && encoding !== "identity") return undefined;
   return usual.get(contentType) ?? read(contentType);
 }
