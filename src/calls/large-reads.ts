@@ -13,7 +13,7 @@ import type { ServiceTable } from "./service-table.ts";
  */
 const maxRunning = 8;
 /** From this length of its texts on, a reply is large, in UTF-16 code units. */
-const largeLength = 256 * 1024;
+export const largeLength = 256 * 1024;
 /** How many such reads may wait. */
 const maxWaiting = 5_000;
 

@@ -6,7 +6,7 @@ import { accessOf, isWrite } from "../contract/rules.ts";
 import { createTextLength } from "../contract/text-length.ts";
 import type { CallInit } from "./call-context.ts";
 import { type RequestContext, requestOf } from "./context.ts";
-import { boundLargeReads } from "./large-reads.ts";
+import { boundLargeReads, largeLength } from "./large-reads.ts";
 import type { ServiceTable } from "./service-table.ts";
 import { SharedForms } from "./shared-forms.ts";
 import { SharedReads } from "./shared-reads.ts";
@@ -39,7 +39,8 @@ export function boundReads(table: ServiceTable): ServiceTable {
 
 function share(rpc: DescMethod, call: UnaryCall): (message: Message, init: CallInit) => Promise<SharedReply> {
   const keyOf = createKey(rpc.input.fields);
-  const reads = new SharedReads<SharedReply>();
+  const textLength = createTextLength(rpc.output) ?? (() => 0);
+  const reads = new SharedReads<SharedReply>(({ message }) => textLength(message) > largeLength);
   return (message, init) => {
     const together = async (signal: AbortSignal): Promise<SharedReply> => {
       const reply = await call(message, { ...init, headers: () => new Headers(), signal });

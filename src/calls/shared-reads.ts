@@ -5,6 +5,8 @@ import { createDeferred, type Deferred } from "../timing/wait.ts";
 const maxWaitMs = 100;
 /** How many callers continue in one turn of the event loop. Each of them writes a reply. */
 const callersPerTurn = 32;
+/** The same for replies of which each may take milliseconds to write. */
+const callersOfLargePerTurn = 2;
 
 /** How one caller makes a read. */
 export interface SharedRead<T> {
@@ -21,6 +23,12 @@ interface Waiter<T> extends Deferred<T> {
   read: SharedRead<T>;
 }
 
+/** Says when callers continue. */
+interface Turns<T> {
+  small: TurnScheduler;
+  of(result: T): TurnScheduler;
+}
+
 /**
  * Lets identical reads share one read of the database. A caller that comes while a read is running waits for the next one.
  * So nobody gets a state that is older than their request, and nothing is cached. A caller that finds no read running makes
@@ -29,7 +37,14 @@ interface Waiter<T> extends Deferred<T> {
 export class SharedReads<T> {
   /** The newest running read of each key, with the callers that wait for the next one. */
   readonly #running = new Map<string, Batch<T>>();
-  readonly #turns = new TurnScheduler(callersPerTurn);
+  readonly #turns: Turns<T>;
+
+  /** @param isLarge whether the replies that callers make of a result are large; by default they are not */
+  constructor(isLarge: (result: T) => boolean = () => false) {
+    const small = new TurnScheduler(callersPerTurn);
+    const large = new TurnScheduler(callersOfLargePerTurn);
+    this.#turns = { small, of: (result) => (isLarge(result) ? large : small) };
+  }
 
   /**
    * @param key the same for identical reads
@@ -61,14 +76,14 @@ export class SharedReads<T> {
 /** The callers that wait for one read. It begins once. */
 class Batch<T> {
   readonly #run: (work: () => Promise<T>) => Promise<T>;
-  readonly #turns: TurnScheduler;
+  readonly #turns: Turns<T>;
   readonly #waiters = new Set<Waiter<T>>();
   #timer: NodeJS.Timeout | undefined;
   #hasBegun = false;
   /** Ends the read when nobody waits for it any longer. */
   #controller: AbortController | undefined;
 
-  constructor(run: (work: () => Promise<T>) => Promise<T>, turns: TurnScheduler) {
+  constructor(run: (work: () => Promise<T>) => Promise<T>, turns: Turns<T>) {
     this.#run = run;
     this.#turns = turns;
   }
@@ -96,8 +111,8 @@ class Batch<T> {
     const controller = new AbortController();
     this.#controller = controller;
     this.#run(() => first.read.together(controller.signal)).then(
-      (result) => this.#settle((waiter) => waiter.resolve(result)),
-      (error) => this.#settle((waiter) => waiter.reject(error)),
+      (result) => this.#settle(this.#turns.of(result), (waiter) => waiter.resolve(result)),
+      (error) => this.#settle(this.#turns.small, (waiter) => waiter.reject(error)),
     );
   }
 
@@ -106,8 +121,16 @@ class Batch<T> {
     if (this.#waiters.size === 0) this.#controller?.abort(waiter.read.signal.reason);
   }
 
-  #settle(settle: (waiter: Waiter<T>) => void): void {
+  #settle(turns: TurnScheduler, settle: (waiter: Waiter<T>) => void): void {
     this.#controller = undefined;
-    for (const waiter of this.#waiters) this.#turns.run(() => settle(waiter));
+    const waiters = this.#waiters.values();
+    // One at a time, so that the callers of other reads need not wait for all of these.
+    const settleNext = () => {
+      const { value } = waiters.next();
+      if (value === undefined) return;
+      settle(value);
+      turns.run(settleNext);
+    };
+    turns.run(settleNext);
   }
 }

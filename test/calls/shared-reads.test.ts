@@ -9,8 +9,8 @@ interface Run {
   signal: AbortSignal | undefined;
 }
 
-function createReads() {
-  const reads = new SharedReads<string>();
+function createReads(isLarge?: (result: string) => boolean) {
+  const reads = new SharedReads<string>(isLarge);
   const runs: Run[] = [];
   const start = (kind: Run["kind"], signal?: AbortSignal) =>
     new Promise<string>((resolve, reject) => runs.push({ kind, resolve, reject, signal }));
@@ -42,6 +42,43 @@ describe("identical reads", () => {
     await turn();
     runs[2]?.resolve("newest");
     expect(await late).toBe("newest");
+  });
+
+  it.each([
+    ["large", 2],
+    ["small", 32],
+  ])("let few callers with a %s result go on in one turn", async (kind, most) => {
+    const { runs, get } = createReads((result) => result === "large");
+    const first = get();
+    let done = 0;
+    const others = Array.from({ length: 3 * most }, () => get().then(() => done++));
+    runs[0]?.resolve("old");
+    await first;
+    await turn();
+    runs[1]?.resolve(kind);
+    const counts: number[] = [];
+    while (done < others.length) {
+      const before = done;
+      await turn();
+      counts.push(done - before);
+    }
+    expect(Math.max(...counts)).toBeLessThanOrEqual(most);
+  });
+
+  it("do not let the callers of another read wait for all of theirs", async () => {
+    const { runs, get } = createReads(() => true);
+    const firsts = [get("a"), get("b")];
+    const settled: string[] = [];
+    for (const key of ["a", "b"]) {
+      for (let caller = 0; caller < 10; caller++) get(key).then(() => settled.push(key));
+    }
+    for (const run of runs.splice(0)) run.resolve("old");
+    await Promise.all(firsts);
+    await turn();
+    for (const run of runs) run.resolve("new");
+    while (settled.length < 8) await turn();
+    const others = settled.slice(0, 8).filter((key) => key === "b");
+    expect(others.length).toBeGreaterThanOrEqual(3);
   });
 
   it("are made alone by a caller that nobody waits with", async () => {

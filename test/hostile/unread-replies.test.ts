@@ -133,6 +133,25 @@ describe("replies that nobody reads", { timeout: 120_000 }, () => {
     });
   });
 
+  it("are bounded if hundreds of clients read them, each with a parameter of its own", async () => {
+    await victim.during(async () => {
+      const clients = Array.from({ length: 240 }, (_, index) => {
+        const localAddress = `127.0.3.${1 + (index % 6)}`;
+        const socket = net.connect({ port: victim.port, host: "127.0.0.1", localAddress });
+        socket.write(`GET ${feed}&unknown=${index} HTTP/1.1\r\nHost: stoa\r\nConnection: close\r\n\r\n`);
+        return new Promise<number>((resolve) => {
+          let bytes = 0;
+          socket.on("data", (chunk) => {
+            bytes += chunk.length;
+          });
+          socket.on("error", () => {}).once("close", () => resolve(bytes));
+        });
+      });
+      const whole = (await Promise.all(clients)).filter((bytes) => bytes > 3_000_000);
+      expect(whole.length).toBeGreaterThan(0);
+    });
+  });
+
   it("are bounded if clients ask for them and leave", async () => {
     await victim.during(async () => {
       for (let round = 0; round < 5; round++) {

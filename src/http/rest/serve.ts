@@ -39,10 +39,10 @@ function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>):
   return async ({ message, warnings }, init, request, reply) => {
     const response = await call(message, init);
     if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
-    const make = () => encode(response.message, warnings);
-    // Warnings are about this request alone, so such a response is encoded for it alone.
-    const forms = warnings.length === 0 ? request.context.sharedForms : undefined;
-    const encoded = forms === undefined ? make() : forms.get(encode, make);
+    const { sharedForms } = request.context;
+    const make = () => encode(response.message);
+    const shared = sharedForms === undefined ? make() : sharedForms.get(encode, make);
+    const encoded = warnings.length === 0 ? shared : shared.withWarnings(warnings);
     let tag = response.headers?.get("etag");
     if (isTagged && tag == null && !response.headers?.has("cache-control")) {
       tag = encoded.tag;
@@ -67,30 +67,41 @@ function serveStream(
   };
 }
 
-type Encode = (message: Message, warnings: readonly string[]) => EncodedResponse;
+type Encode = (message: Message) => EncodedResponse;
+
+const jsonType = "application/json; charset=utf-8";
 
 /** A response as it is sent. */
 class EncodedResponse {
   readonly contentType: string;
   readonly bytes: Buffer;
+  readonly #makeTag: () => string;
   #tag: string | undefined;
 
-  constructor(contentType: string, bytes: Buffer) {
+  constructor(contentType: string, bytes: Buffer, makeTag = () => weakTag(bytes)) {
     this.contentType = contentType;
     this.bytes = bytes;
+    this.#makeTag = makeTag;
   }
 
-  /** The entity tag of these bytes, which is made once. */
+  /** Warnings are about one request alone, and come last. Responses that are not JSON have none. */
+  withWarnings(warnings: readonly string[]): EncodedResponse {
+    if (this.contentType !== jsonType) return this;
+    const last = Buffer.from(`,"warnings":${JSON.stringify(warnings)}}`);
+    // The members of the response end before its closing brace.
+    const bytes = Buffer.concat([this.bytes.subarray(0, -1), last]);
+    // The response may have 3 MB, which need not be hashed again.
+    return new EncodedResponse(jsonType, bytes, () => weakTag(`${this.tag}${last}`));
+  }
+
+  /** The entity tag, which is made once. */
   get tag(): string {
-    this.#tag ??= weakTag(this.bytes);
+    this.#tag ??= this.#makeTag();
     return this.#tag;
   }
 }
 
-/**
- * How a binding's responses are encoded: JSON with `ok` first and warnings last, or the bytes of a google.api.HttpBody as
- * they are. Warnings are about this request, so they are no part of a stored response.
- */
+/** How a binding's responses are encoded: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
 function createEncoder(binding: Binding): Encode {
   const { desc, select } = responseOf(binding);
   if (desc.typeName === "google.api.HttpBody") {
@@ -101,12 +112,11 @@ function createEncoder(binding: Binding): Encode {
   }
   if (desc.fields.some(({ name }) => name === "warnings")) throw new Error(`${desc.typeName} may not have warnings.`);
   const textLength = createTextLength(desc);
-  return (message, warnings) => {
+  return (message) => {
     const selected = select(message);
     const members: Record<string, unknown> = { ok: true, ...encodeMessage(desc, selected) };
-    if (warnings.length > 0) members.warnings = warnings;
     const isLarge = textLength !== undefined && textLength(selected) > largeLength;
     const bytes = isLarge ? encodeInParts(members) : Buffer.from(JSON.stringify(members));
-    return new EncodedResponse("application/json; charset=utf-8", bytes);
+    return new EncodedResponse(jsonType, bytes);
   };
 }
