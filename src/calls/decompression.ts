@@ -10,11 +10,15 @@ const decoders = {
   zstd: promisify(zstdDecompress),
 };
 
-/**
- * Runs the decompressions of this process, a few at a time. Each takes several MB outside of the heap, however short its input
- * is: a decoder of Brotli 4 MB.
- */
-export const decompressions = new Semaphore({ limit: 4, busyMessage: "Too many requests are being decompressed." });
+/** A decoder of Brotli takes 4 MB outside of the heap, however short its input is. */
+const places = new Semaphore({ limit: 4, busyMessage: "Too many requests are being decompressed." });
+/** Nobody waits long for a place, so a caller who leaves keeps it. */
+const neverAborts = new AbortController().signal;
+
+/** Runs a decompression. A few run at a time in this process. */
+export function decompressInTurn<T>(decompress: () => Promise<T>): Promise<T> {
+  return places.run(neverAborts, decompress);
+}
 
 /** The error for a body that is longer than the service reads. */
 export function bodyTooLarge(): StoaError {
@@ -25,21 +29,15 @@ export function bodyTooLarge(): StoaError {
  * Decompresses a request body.
  * @param encoding the value of its Content-Encoding
  * @param maxBytes the largest result
- * @throws StoaError `bad_input` for another encoding; `too_large`; the signal's reason when it aborts first
+ * @throws StoaError `bad_input` for another encoding; `too_large`
  */
-export async function decompressBody(
-  body: Buffer,
-  encoding: string,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Buffer> {
+export async function decompressBody(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer> {
   if (encoding === "identity") return body;
   if (!isKnown(encoding)) throw wrongEncoding();
   const decode = decoders[encoding];
   try {
-    return await decompressions.run(signal, () => decode(body, { maxOutputLength: maxBytes }));
+    return await decompressInTurn(() => decode(body, { maxOutputLength: maxBytes }));
   } catch (error) {
-    if (error instanceof StoaError || signal.aborted) throw error;
     throw (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE" ? bodyTooLarge() : wrongEncoding();
   }
 }

@@ -25,7 +25,7 @@ export function readBodiesAsBytes(app: FastifyInstance): void {
     const encoding = request.raw.headers["content-encoding"];
     if (encoding === undefined) return pass(body);
     const { bodyLimit } = request.routeOptions;
-    decompressBody(body, encoding, bodyLimit, request.context.signal).then(pass, done);
+    decompressBody(body, encoding, bodyLimit).then(pass, done);
   });
   // A client that does not read the reply would keep the body in memory.
   app.addHook("onSend", (request, _reply, payload, done) => {

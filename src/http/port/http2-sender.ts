@@ -1,9 +1,9 @@
 import http2 from "node:http2";
 import type { Socket } from "node:net";
-import { Duplex } from "node:stream";
 import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import type { ArrivalGate } from "./arrival-gate.ts";
-import { type PortStream, portStreamOf, type StartedReply, type WriteCallback } from "./http2-stream.ts";
+import type { PortStream, StartedReply, WriteCallback } from "./http2-stream.ts";
+import { countedWrite, PIECE_BYTES, streamWasReset, writeInPieces, writeToStream } from "./http2-writes.ts";
 import type { MemberList } from "./member-list.ts";
 import { replyLength } from "./reply-lengths.ts";
 import { Progress, type Sender, type SendWatch } from "./send-watch.ts";
@@ -17,8 +17,6 @@ export const SESSION_BYTES = 48 * 1024;
 const REPLY_BYTES = 10 * 1024;
 /** The memory of a request that waits for replies before it to be sent: the objects of its stream. */
 const REQUEST_BYTES = 8 * 1024;
-/** How much of one stream is passed to nghttp2 at a time, which reports a write only after all of it has been sent. */
-const PIECE_BYTES = 16 * 1024;
 /** A stream gets this many timeouts while the socket is the bottleneck: then the stream itself may not be at fault. */
 const MAX_TIMEOUTS_BEHIND_SOCKET = 4;
 /** Further requests of a session wait while unsent and expected bytes exceed this fraction of its budget. */
@@ -283,44 +281,4 @@ function sentOf(stream: Stream, { written }: StartedReply): number {
 function lengthOf(stream: Stream, bytes: number): number {
   if (bytes <= PIECE_BYTES) return bytes;
   return Math.max(bytes, Number(stream.sentHeaders?.["content-length"] ?? 0));
-}
-
-/** Writes piece by piece, so that progress is visible after each piece. */
-function writeInPieces(stream: Stream, bytes: Uint8Array, done: WriteCallback | undefined): boolean {
-  // With `_writev`, Node would write all waiting pieces at once.
-  Object.defineProperty(stream, "_writev", { value: undefined });
-  let begin = 0;
-  for (; bytes.length - begin > PIECE_BYTES; begin += PIECE_BYTES) {
-    writeToStream.call(stream, bytes.subarray(begin, begin + PIECE_BYTES), "buffer" as BufferEncoding);
-  }
-  return writeToStream.call(stream, bytes.subarray(begin), "buffer" as BufferEncoding, done);
-}
-
-type Write = (
-  this: Stream,
-  chunk: string | Uint8Array,
-  encoding?: BufferEncoding | WriteCallback,
-  callback?: WriteCallback,
-) => boolean;
-
-const writeToStream = Duplex.prototype.write as Write;
-
-/** The `write` of each stream. It is no closure, for the reason that `destroyInTurn` has. */
-const countedWrite: Write = function (chunk, encoding, callback) {
-  const open = portStreamOf(this);
-  if (open === undefined) return writeToStream.call(this, chunk, encoding, callback); // it has closed, and Node says so
-  const done = typeof callback === "function" ? reportResets(callback) : callback;
-  return open.sender.write(open, chunk, encoding as BufferEncoding, done);
-};
-
-/** Makes a write that a reset cancels fail like a write to a closed stream. */
-function reportResets(callback: WriteCallback): WriteCallback {
-  return (error) => {
-    callback(error && (error as NodeJS.ErrnoException).code === "ECANCELED" ? streamWasReset(error) : error);
-  };
-}
-
-/** Connect takes failures with other codes for faults of the server, and prints them. */
-function streamWasReset(cause?: Error): Error {
-  return Object.assign(new Error("the stream was reset", { cause }), { code: "ERR_STREAM_DESTROYED" });
 }

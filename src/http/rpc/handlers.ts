@@ -14,7 +14,7 @@ import { endStreamFlag } from "@connectrpc/connect/protocol-connect";
 import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { requestOf } from "../../calls/context.ts";
-import { decompressions } from "../../calls/decompression.ts";
+import { decompressInTurn } from "../../calls/decompression.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { RpcResponse } from "./response.ts";
@@ -30,13 +30,10 @@ const algorithms: Compression[] = [
     compress: async (bytes) => new Uint8Array(await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })),
   },
 ];
-/** A call does not wait long for its turn to decompress. */
-const neverAborts = new AbortController().signal;
-
 /** The compressions of RPCs. */
 export const compressions: Compression[] = algorithms.map((compression) => ({
   ...compression,
-  decompress: (bytes, maxBytes) => decompressions.run(neverAborts, () => compression.decompress(bytes, maxBytes)),
+  decompress: (bytes, maxBytes) => decompressInTurn(() => compression.decompress(bytes, maxBytes)),
 }));
 
 /** Connect's options for one service, with the limit that its JSON messages have. */
