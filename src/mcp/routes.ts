@@ -6,6 +6,7 @@ import type { ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
+import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { untilAborted } from "../timing/wait.ts";
 import { type Input, JsonSyntaxError, type JsonValue, parseJson } from "../transcoding/index.ts";
 import { checkOrigin } from "./origin.ts";
@@ -34,6 +35,10 @@ export interface McpOptions {
  */
 const maxValues = 500;
 const maxCharacters = 16_384;
+
+/** How many messages begin in one turn of the event loop. The SDK takes some milliseconds for each. */
+const messagesPerTurn = 8;
+const turns = new TurnScheduler(messagesPerTurn);
 
 /** A message that cannot be read, and the error of JSON-RPC 2.0 for it. */
 class Unreadable extends Error {
@@ -88,6 +93,7 @@ async function answer(
 ): Promise<FastifyReply> {
   const { signal } = request.context;
   try {
+    await new Promise<void>((resolve) => turns.run(resolve));
     const { body, toolArguments } = readBody(request.body as Buffer | undefined);
     const message = { request: toWebRequest(request, signal), body, toolArguments, visitor };
     const response = await untilAborted(protocol.answer(message), signal);
