@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -41,15 +42,16 @@ function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>):
     if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
     const { sharedForms } = request.context;
     const make = () => encode(response.message);
-    const shared = sharedForms === undefined ? make() : sharedForms.get(encode, make);
-    const encoded = warnings.length === 0 ? shared : shared.withWarnings(warnings);
+    const encoded = sharedForms === undefined ? make() : sharedForms.get(encode, make);
+    const last = encoded.lastWith(warnings);
     let tag = response.headers?.get("etag");
     if (isTagged && tag == null && !response.headers?.has("cache-control")) {
-      tag = encoded.tag;
+      tag = last === undefined ? encoded.tag : weakTag(`${encoded.tag}${last}`);
       reply.header("etag", tag).header("cache-control", "no-cache");
     }
     if (tag && matchesEtag(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
-    return reply.code(binding.status).header("content-type", encoded.contentType).send(encoded.bytes);
+    reply.code(binding.status).header("content-type", encoded.contentType);
+    return last === undefined ? reply.send(encoded.bytes) : sendWithLast(encoded.bytes, last, request, reply);
   };
 }
 
@@ -75,30 +77,37 @@ const jsonType = "application/json; charset=utf-8";
 class EncodedResponse {
   readonly contentType: string;
   readonly bytes: Buffer;
-  readonly #makeTag: () => string;
   #tag: string | undefined;
 
-  constructor(contentType: string, bytes: Buffer, makeTag = () => weakTag(bytes)) {
+  constructor(contentType: string, bytes: Buffer) {
     this.contentType = contentType;
     this.bytes = bytes;
-    this.#makeTag = makeTag;
   }
 
-  /** Warnings are about one request alone, and come last. Responses that are not JSON have none. */
-  withWarnings(warnings: readonly string[]): EncodedResponse {
-    if (this.contentType !== jsonType) return this;
-    const last = Buffer.from(`,"warnings":${JSON.stringify(warnings)}}`);
-    // The members of the response end before its closing brace.
-    const bytes = Buffer.concat([this.bytes.subarray(0, -1), last]);
-    // The response may have 3 MB, which need not be hashed again.
-    return new EncodedResponse(jsonType, bytes, () => weakTag(`${this.tag}${last}`));
+  /**
+   * The end of these bytes for a request with warnings, instead of the closing brace. Warnings are about one request alone.
+   * @returns undefined without warnings; responses that are not JSON have none
+   */
+  lastWith(warnings: readonly string[]): Buffer | undefined {
+    if (warnings.length === 0 || this.contentType !== jsonType) return undefined;
+    return Buffer.from(`,"warnings":${JSON.stringify(warnings)}}`);
   }
 
-  /** The entity tag, which is made once. */
+  /** The entity tag of these bytes, which is made once. */
   get tag(): string {
-    this.#tag ??= this.#makeTag();
+    this.#tag ??= weakTag(this.bytes);
     return this.#tag;
   }
+}
+
+/** Sends bytes, with `last` instead of the closing brace. */
+function sendWithLast(bytes: Buffer, last: Buffer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const begin = bytes.subarray(0, -1);
+  if (bytes.length <= largeLength) return reply.send(Buffer.concat([begin, last]));
+  // A copy of up to 3 MB for each request would take too much memory, and so would its compression.
+  request.headers = { "x-no-compression": "" };
+  reply.header("content-length", begin.length + last.length);
+  return reply.send(Readable.from([begin, last], { objectMode: false }));
 }
 
 /** How a binding's responses are encoded: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
