@@ -123,13 +123,12 @@ class Batch<T> {
 
   #settle(turns: TurnScheduler, settle: (waiter: Waiter<T>) => void): void {
     this.#controller = undefined;
-    const waiters = this.#waiters.values();
-    // One at a time, so that the callers of other reads need not wait for all of these.
+    // One at a time, so that the callers of other reads need not wait for all of these. Who is settled leaves.
     const settleNext = () => {
-      const { value } = waiters.next();
-      if (value === undefined) return;
-      settle(value);
-      turns.run(settleNext);
+      const [waiter] = this.#waiters;
+      if (waiter === undefined) return;
+      settle(waiter);
+      if (this.#waiters.size > 0) turns.run(settleNext);
     };
     turns.run(settleNext);
   }
