@@ -16,7 +16,7 @@ describe("code without its types", () => {
   });
 
   it("is the same whether it is kept or not", () => {
-    expect(stripTypes(code, undefined)).toBe(stripped);
+    expect(stripTypes(code)).toBe(stripped);
     expect(stripTypes(code, folder)).toBe(stripped);
     expect(stripTypes(code, folder)).toBe(stripped);
   });
