@@ -27,7 +27,7 @@ const server = await createServer({
   overload: { heapShare: undefined, residentBytes: undefined },
   trustProxy: [],
   logAddresses: "full",
-  rpcByConnectAlone: process.env.BENCH_CONNECT_ALONE === "1",
+  byFrameworksAlone: process.env.BENCH_CONNECT_ALONE === "1",
   log: pino({ level: "warn" }),
   port: { headersTimeoutMs: 10_000, requestTimeoutMs: 60_000, idleTimeoutMs: 75_000, drainTimeoutMs: 1_000 },
 });

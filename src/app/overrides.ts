@@ -34,7 +34,7 @@ export interface Overrides {
   /** How often a REST stream says that it is alive, in milliseconds. */
   heartbeatMs?: number;
   /** Whether Connect's own handlers serve all RPCs. */
-  rpcByConnectAlone?: boolean;
+  byFrameworksAlone?: boolean;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
   verificationWaitMs?: number;
   /** How long a good report of a verification is given again, in milliseconds. */

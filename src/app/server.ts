@@ -108,7 +108,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     metricsToken: config.metrics.token,
     shownMetrics: sharing?.shownMetrics,
     heartbeatMs: overrides.heartbeatMs,
-    rpcByConnectAlone: overrides.rpcByConnectAlone,
+    byFrameworksAlone: overrides.byFrameworksAlone,
     port: { ...portOptions(config, overrides), ...sharing?.port },
   });
   shutdown.push(() => server.close(), "connections of clients");

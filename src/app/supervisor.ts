@@ -28,7 +28,7 @@ export async function composeSupervisor(startup: Startup): Promise<App> {
   const { reserved, metrics, url } = await openListeners(startup);
   const { database, times, gauges } = await openParts(own);
   const merged = new MergedMetrics();
-  merged.add(new Metrics([], gauges));
+  merged.add(new Metrics(gauges));
   const siteUrl = config.siteUrl ?? url;
   const acceptor = createAcceptor(startup);
   const settings = { database, siteUrl, clock: clockOrigin(times.even()) };

@@ -26,6 +26,30 @@ export interface ClientAddress {
   readonly counted: string;
 }
 
+/** How a route is limited: `none` not at all; `rest` and `rpc` admit their calls themselves; others spend a read. */
+export type RouteLimits = "none" | "rest" | "rpc";
+
+/** What answers a request. */
+export interface Route {
+  /** The pattern of the addresses that it answers. */
+  readonly path: string;
+  /** The RPC that it calls; undefined for pages, documents and the like. */
+  readonly rpc: DescMethod | undefined;
+  readonly limits: RouteLimits | undefined;
+}
+
+/** A request that has arrived. */
+export interface ArrivedRequest {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** The id under which the request is logged. */
+  id: string;
+  /** The log of the service. */
+  log: FastifyBaseLogger;
+  client: ClientAddress;
+  limits: RequestLimits;
+}
+
 /** The binding that a REST request addresses, and the parts of its address. */
 export interface Target {
   binding: Binding;
@@ -40,10 +64,15 @@ export interface Target {
 export class RequestContext {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Its lines carry the request id. */
-  readonly log: FastifyBaseLogger;
+  readonly id: string;
   readonly client: ClientAddress;
   readonly limits: RequestLimits;
+  /** The address that the client asked for, as it was sent. */
+  readonly url: string;
+  /** When the request arrived, by `performance.now()`. */
+  readonly arrivedAt = performance.now();
+  /** What answers the request; undefined where nothing does. */
+  route: Route | undefined = undefined;
   /** The agent whose good API key the request shows, also on a public operation. Only its own limits apply then. */
   agent: number | undefined = undefined;
   /** Who calls, where the operation requires credentials. */
@@ -65,22 +94,33 @@ export class RequestContext {
   traceId: string | undefined = undefined;
   /** Over HTTP/1.1: the bytes that the connection had sent before this response. */
   sentBefore = 0;
+  readonly #serviceLog: FastifyBaseLogger;
+  #log: FastifyBaseLogger | undefined = undefined;
   #controller: AbortController | undefined = undefined;
   #endings: (() => void)[] | undefined = undefined;
   #isFollowed = false;
 
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    log: FastifyBaseLogger,
-    client: ClientAddress,
-    limits: RequestLimits,
-  ) {
+  constructor({ request, response, id, log, client, limits }: ArrivedRequest) {
     this.request = request;
     this.response = response;
-    this.log = log;
+    this.id = id;
     this.client = client;
     this.limits = limits;
+    // Fastify keeps the address here if it has to change it for its router.
+    const { originalUrl = request.url } = request as IncomingMessage & { originalUrl?: string };
+    this.url = originalUrl as string;
+    this.#serviceLog = log;
+  }
+
+  /** A log whose lines carry the request id. Few requests log anything while they run. */
+  get log(): FastifyBaseLogger {
+    this.#log ??= this.#serviceLog.child({ reqId: this.id });
+    return this.#log;
+  }
+
+  /** Whether the whole response was sent. */
+  get isSent(): boolean {
+    return isComplete(this.response);
   }
 
   /**

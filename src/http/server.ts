@@ -1,29 +1,23 @@
 import type { Interceptor } from "@connectrpc/connect";
 import compress from "@fastify/compress";
-import {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-  LogController,
-} from "fastify";
+import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from "fastify";
 import { createInterceptors } from "../calls/interceptors.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { LogAddresses } from "../config/config.ts";
-import { badInput, errorStatus, StoaError } from "../errors.ts";
+import { errorStatus, StoaError } from "../errors.ts";
 import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
 import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
 import type { StreamLimits } from "../rate-limits/stream-limits.ts";
 import type { StreamSlots } from "../rate-limits/stream-slots.ts";
 import { Admission } from "./admission/admission.ts";
 import { ClientAddresses } from "./admission/client-address.ts";
-import { addAdmission, admitVisit } from "./admission/hooks.ts";
+import { addAdmission } from "./admission/hooks.ts";
 import { Overload, type OverloadOptions } from "./admission/overload.ts";
+import { addCommonHooks } from "./common-hooks.ts";
+import { type CommonFields, DirectRequests } from "./direct/direct-requests.ts";
 import type { ErrorPages } from "./errors/error-pages.ts";
-import { answerFailure, refuseConnection, refuseUnparsable } from "./errors/failures.ts";
+import { refuseConnection, refuseUnparsable } from "./errors/failures.ts";
 import { RouteMethods } from "./errors/methods.ts";
-import { answerNotFound } from "./errors/not-found.ts";
 import { fromFastifyError, sendError } from "./errors/reply-error.ts";
 import { createToolServices } from "./grpc/tools.ts";
 import { WatchReplies } from "./grpc/watch-replies.ts";
@@ -31,11 +25,12 @@ import { type CheckReady, Readiness } from "./health/readiness.ts";
 import { addHealthRoutes } from "./health/routes.ts";
 import { type GaugeSource, Metrics, type MetricsText } from "./metrics/metrics.ts";
 import { addMetricsRoute } from "./metrics/routes.ts";
+import type { Handler } from "./port/http1.ts";
 import { Port, type PortOptions } from "./port/port.ts";
 import { compressLargeReplies, minCompressed } from "./replies/compression.ts";
-import { hasGoodHost } from "./requests/host.ts";
 import { requestIdOf } from "./requests/request-id.ts";
 import { RequestLog } from "./requests/request-log.ts";
+import { DirectReads } from "./rest/direct-reads.ts";
 import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc/routes.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
@@ -74,8 +69,8 @@ export interface ServerOptions {
   gauges?: GaugeSource[];
   /** How often a REST stream sends a heartbeat, in milliseconds. */
   heartbeatMs?: number | undefined;
-  /** Whether Connect's own handlers serve all RPCs; for tests that compare them with ours. */
-  rpcByConnectAlone?: boolean | undefined;
+  /** Whether Fastify and Connect's own handlers serve all requests; for tests that compare them with ours. */
+  byFrameworksAlone?: boolean | undefined;
   port: Omit<PortOptions, "clientErrorReply" | "tooManyReply">;
 }
 
@@ -101,6 +96,9 @@ const refuseSchemas = (): never => {
 
 /** The largest request body and RPC message, in bytes. */
 const bodyLimit = 256 * 1024;
+/** The longest part of an address that the routers take, in characters. */
+const maxParamLength = 65_536;
+
 /** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
 export async function createServer({
   table,
@@ -122,7 +120,7 @@ export async function createServer({
   logAddresses,
   gauges = [],
   heartbeatMs,
-  rpcByConnectAlone: byConnectAlone,
+  byFrameworksAlone = false,
   port: portOptions,
 }: ServerOptions): Promise<Server> {
   const transportSecurity = isSecure || portOptions.tls ? "max-age=31536000" : undefined;
@@ -135,8 +133,12 @@ export async function createServer({
     },
     tooManyReply: refuseConnection,
   });
+  const serverFactory = (byFastify: Handler) =>
+    port.serverFactory((request, response) => {
+      if (byFrameworksAlone || !direct.take(request, response)) byFastify(request, response);
+    });
   const app = fastify({
-    serverFactory: port.serverFactory as never,
+    serverFactory: serverFactory as never,
     loggerInstance: log,
     // A hook below writes one line for each request.
     logController: new LogController({ disableRequestLogging: true }),
@@ -144,12 +146,12 @@ export async function createServer({
     genReqId: requestIdOf,
     bodyLimit,
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 65_536 },
+    routerOptions: { maxParamLength },
     // The contract checks requests and writes responses. Without these, Fastify would load two compilers of JSON schemas.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
     rewriteUrl: ({ url = "/" }) => routable(url),
     frameworkErrors: (error, request, reply) => {
-      request.context = admission.begin(request.raw, reply.raw, request.log);
+      request.context = admission.begin(request.raw, reply.raw, request.id);
       reply.header("x-request-id", request.id);
       const known = fromFastifyError(error) ?? new StoaError("internal", "Something went wrong here.");
       sendError(reply as never, known, errorStatus[known.code]);
@@ -162,27 +164,36 @@ export async function createServer({
     log.warn("an untrusted peer sends X-Forwarded-For or Forwarded: if it is your proxy, set STOA_TRUST_PROXY"),
   );
   const overload = new Overload({ limits: overloadLimits, log, probe: memory, onLasting: () => streams.shed() });
-  const admission = new Admission({ limiter, addresses, table, overload });
+  const admission = new Admission({ limiter, addresses, table, overload, log });
   const streams = new OpenStreams({ limits: streamLimits, addresses, overload, shutdown, slots });
-  const metrics = new Metrics([...table.services, ...tools], [...gauges, ...loadGauges(streams, overload)]);
+  const metrics = new Metrics([...gauges, ...loadGauges(streams, overload)]);
   const watchReplies = new WatchReplies(app);
   const methods = new RouteMethods(app);
   addAdmission(app, admission, [...table.services, ...tools]);
-  const requestLog = new RequestLog(app, logAddresses);
-
-  app.addHook("onRequest", (request, reply, done) => {
-    reply.header("x-request-id", request.id);
-    if (transportSecurity !== undefined) reply.header("strict-transport-security", transportSecurity);
-    done();
-  });
-  addCommonHooks(app, { methods, requestLog, admission, pages, metrics, shutdown });
+  const requestLog = new RequestLog(log, logAddresses);
+  const commonFields: CommonFields = ({ id }) =>
+    transportSecurity === undefined
+      ? { "x-request-id": id }
+      : { "x-request-id": id, "strict-transport-security": transportSecurity };
+  const direct = new DirectRequests({ admission, metrics, requestLog, shutdown });
+  direct.add(new DirectReads(app, { admission, commonFields, maxParamLength }).find);
+  addCommonHooks(app, { methods, requestLog, admission, pages, metrics, shutdown, commonFields });
   compressLargeReplies(app);
   // Request bodies are decompressed where they are read. The plugin would keep the memory of a decoder that is not read to its end.
   const encodings: ("br" | "gzip" | "deflate")[] = ["br", "gzip", "deflate"];
   await app.register(compress, { threshold: minCompressed, encodings, globalDecompression: false });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, admission, streams, heartbeatMs }));
   await app.register(async (rpc) =>
-    addRpcRoutes(rpc, { table, tools, interceptors, admission, streams, readMaxBytes: bodyLimit, byConnectAlone }),
+    addRpcRoutes(rpc, {
+      table,
+      tools,
+      interceptors,
+      admission,
+      streams,
+      readMaxBytes: bodyLimit,
+      direct,
+      commonFields,
+    }),
   );
   addRoutes?.(app, interceptors, admission);
   addHealthRoutes(app, () => readiness.check());
@@ -224,47 +235,6 @@ function loadGauges(streams: OpenStreams, overload: Overload): GaugeSource[] {
       read: () => (overload.isActive ? 1 : 0),
     },
   ];
-}
-
-interface CommonHooks {
-  requestLog: RequestLog;
-  methods: RouteMethods;
-  admission: Admission;
-  pages: ErrorPages | undefined;
-  metrics: Metrics;
-  shutdown: AbortSignal;
-}
-
-function addCommonHooks(
-  app: FastifyInstance,
-  { methods, requestLog, admission, pages, metrics, shutdown }: CommonHooks,
-): void {
-  const answerUnrouted = async (request: FastifyRequest, reply: FastifyReply) => {
-    await admitVisit(admission, request);
-    answerNotFound(request, reply, { pages, methods });
-  };
-  app.addHook("onRequest", (request, reply, done) => {
-    if (shutdown.aborted) {
-      done(shutdown.reason);
-    } else if (!hasGoodHost(request.raw)) {
-      done(badInput(undefined, "The Host header is missing, malformed or repeated."));
-    } else if (request.is404) {
-      // A request without a route is answered before its body is read.
-      answerUnrouted(request, reply).catch(done);
-    } else done();
-  });
-  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, { pages, methods }));
-  app.setErrorHandler((error, request, reply) => {
-    // Fastify calls no hook for a method that its router does not know.
-    request.context ??= admission.begin(request.raw, reply.raw, request.log);
-    return answerFailure(error, request, reply, pages);
-  });
-  app.addHook("onResponse", (request, reply, done) => {
-    metrics.observe(request, reply);
-    requestLog.finished(request, reply);
-    done();
-  });
-  app.addHook("onRequestAbort", async (request) => requestLog.aborted(request));
 }
 
 /**

@@ -19,7 +19,8 @@ async function beginRequest() {
   client.on("error", () => {});
   const [request, response] = (await once(server, "request")) as [IncomingMessage, ServerResponse];
   const address = { address: "127.0.0.1", counted: "127.0.0.1" };
-  const context = new RequestContext(request, response, pino({ level: "silent" }), address, unlimitedRequest);
+  const log = pino({ level: "silent" });
+  const context = new RequestContext({ request, response, id: "1", log, client: address, limits: unlimitedRequest });
   return { context, response, client };
 }
 

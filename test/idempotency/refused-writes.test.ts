@@ -63,13 +63,14 @@ interface Call {
 /** Makes a call as the protocols do after admission. @returns the response, and whether it is a replay */
 async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotencyKey, apiKey, limits }: Call = {}) {
   const client = { address: "192.0.2.1", counted: "192.0.2.1" };
-  const request = new RequestContext(
-    {} as IncomingMessage,
-    new EventEmitter() as ServerResponse,
-    pino({ level: "silent" }),
+  const request = new RequestContext({
+    request: {} as IncomingMessage,
+    response: new EventEmitter() as ServerResponse,
+    id: "1",
+    log: pino({ level: "silent" }),
     client,
-    limits ?? limiter.begin(`address ${randomUUID()}`),
-  );
+    limits: limits ?? limiter.begin(`address ${randomUUID()}`),
+  });
   if (apiKey !== undefined) request.caller = await authenticate(apiKey, rpc);
   const service = table.services.find(({ service }) => service === rpc.parent);
   if (service === undefined) throw new Error(`There is no ${rpc.parent.typeName}.`);

@@ -8,7 +8,7 @@ import { unlimitedRequest } from "../../src/rate-limits/request-limits.ts";
 export function callWithoutLimits(): ContextValues {
   const client = { address: "127.0.0.1", counted: "127.0.0.1" };
   const log = pino({ level: "silent" });
-  return contextValuesOf(
-    new RequestContext({} as IncomingMessage, {} as ServerResponse, log, client, unlimitedRequest),
-  );
+  const request = {} as IncomingMessage;
+  const response = {} as ServerResponse;
+  return contextValuesOf(new RequestContext({ request, response, id: "1", log, client, limits: unlimitedRequest }));
 }

@@ -25,9 +25,9 @@ export interface FixtureServer {
 
 /**
  * Starts our transport with the fixture's service on a free port. It stops after the last test of the file.
- * @param options.rpcByConnectAlone whether Connect's own handlers serve all RPCs
+ * @param options.byFrameworksAlone whether Connect's own handlers serve all RPCs
  */
-export async function startFixtureServer(options: { rpcByConnectAlone?: boolean } = {}): Promise<FixtureServer> {
+export async function startFixtureServer(options: { byFrameworksAlone?: boolean } = {}): Promise<FixtureServer> {
   const log: Record<string, unknown>[] = [];
   const credentials: (string | null)[] = [];
   let waiting = Promise.withResolvers<HandlerContext>();

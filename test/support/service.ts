@@ -65,7 +65,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     log: pino({ level: "info" }, stream),
     // Tests change the chain in the database, and check at once what a verification finds.
     verificationAgeMs: 0,
-    rpcByConnectAlone: process.env.STOA_TEST_CONNECT_ALONE === "1",
+    byFrameworksAlone: process.env.STOA_TEST_FRAMEWORKS_ALONE === "1",
     ...options.overrides,
   });
   afterFile(() => app.close());

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
@@ -16,6 +17,7 @@ export interface AdmissionOptions {
   table: Pick<ServiceTable, "keys" | "authenticate" | "checkRegistration">;
   /** Throws `StoaError` `unavailable` while the process takes no new work. */
   overload: { check(): void };
+  log: FastifyBaseLogger;
 }
 
 /**
@@ -30,23 +32,27 @@ export class Admission {
   readonly #table: AdmissionOptions["table"];
   readonly #overload: AdmissionOptions["overload"];
   readonly #authentication: Authentication;
+  readonly #log: FastifyBaseLogger;
 
-  constructor({ limiter, addresses, table, overload }: AdmissionOptions) {
+  constructor({ limiter, addresses, table, overload, log }: AdmissionOptions) {
     this.#limiter = limiter;
     this.#addresses = addresses;
     this.#table = table;
     this.#overload = overload;
     this.#authentication = new Authentication(table);
+    this.#log = log;
   }
 
   /** Makes the context of a request, before anything else is done with it. */
-  begin(request: IncomingMessage, response: ServerResponse, log: FastifyBaseLogger): RequestContext {
+  begin(request: IncomingMessage, response: ServerResponse, id: string): RequestContext {
     const client = this.#addresses.locate(request);
-    return new RequestContext(request, response, log, client, this.#limiter.begin(client.counted));
+    const limits = this.#limiter.begin(client.counted);
+    return new RequestContext({ request, response, id, log: this.#log, client, limits });
   }
 
   /** To be called when the response is sent. An agent's faults do not count against the address that it uses. */
-  end({ client, agent }: RequestContext, isFault: boolean): void {
+  end(context: RequestContext): void {
+    const { client, agent, isFault = isFaulty(context) } = context;
     if (isFault && agent === undefined) this.#limiter.spendRefusal(client.counted);
   }
 
@@ -139,4 +145,21 @@ function checkSite({ limits }: RequestContext, header: Arrival["header"]): void 
   if (header("sec-fetch-site") !== "cross-site") return;
   limits.enforceRefusals();
   throw new StoaError("forbidden", "Pages of other sites may not do this.");
+}
+
+/**
+ * Whether a request that did not become a call was refused for a fault of its own. An RPC that did not become a call was
+ * refused.
+ */
+function isFaulty({ response, route }: RequestContext): boolean {
+  const { statusCode } = response;
+  if (!response.writableFinished || isReset(response) || statusCode === 429 || statusCode === 503) return false;
+  // Connect answers a message that it cannot decode with 500 over HTTP/1.1, and over gRPC with 200 and a status in the
+  // trailer.
+  return route?.limits === "rpc" || (statusCode >= 400 && statusCode < 500);
+}
+
+/** Whether an HTTP/2 client has reset the stream. Connect ends its response even then, so the response looks finished. */
+function isReset(response: ServerResponse & { stream?: ServerHttp2Stream }): boolean {
+  return response.stream !== undefined && response.stream.rstCode !== constants.NGHTTP2_NO_ERROR;
 }

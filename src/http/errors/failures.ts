@@ -1,24 +1,30 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { RequestContext } from "../../calls/context.ts";
 import { errorHeaders, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { badInput, errorStatus, StoaError } from "../../errors.ts";
 import { requestIdOf } from "../requests/request-id.ts";
 import type { ErrorPages } from "./error-pages.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
 
-/** Answers a failed request in the Error shape or with a page. An unknown failure is logged, and its cause is not shown. */
+/** The failure that a client is told of. An unknown failure is logged, and its cause is not shown. */
+export function toldFailure(error: unknown, { log }: Pick<RequestContext, "log">): StoaError {
+  // A client disconnect during the look-up of its key is not an error.
+  const isCanceled = error instanceof ConnectError && error.code === Code.Canceled;
+  const known = error instanceof StoaError ? error : isCanceled ? toStoaError(error) : fromFastifyError(error);
+  if (known !== undefined) return known;
+  log.error({ err: error }, "a request failed");
+  return new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
+}
+
+/** Answers a failed request in the Error shape or with a page. */
 export function answerFailure(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
   pages: ErrorPages | undefined,
 ): FastifyReply {
-  // A client disconnect during the look-up of its key is not an error.
-  const isCanceled = error instanceof ConnectError && error.code === Code.Canceled;
-  const known = error instanceof StoaError ? error : isCanceled ? toStoaError(error) : fromFastifyError(error);
-  if (known === undefined) request.log.error({ err: error }, "a request failed");
-  const answer =
-    known ?? new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
+  const answer = toldFailure(error, request.context);
   // Node reads and drops the rest of the body. Closing at once would reset the connection, and the reply would be lost.
   if (answer.code === "too_large") reply.removeHeader("connection");
   if (pages?.answersWithPage(request)) return pages.sendError(request, reply, answer);

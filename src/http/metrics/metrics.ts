@@ -1,5 +1,3 @@
-import type { DescMethod } from "@bufbuild/protobuf";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import {
   Counter,
   collectDefaultMetrics,
@@ -9,7 +7,7 @@ import {
   type MetricValue,
   Registry,
 } from "prom-client";
-import type { ServiceTable } from "../../calls/service-table.ts";
+import type { RequestContext } from "../../calls/context.ts";
 import { withTimeout } from "../../timing/wait.ts";
 import { RequestCounts } from "./request-counts.ts";
 
@@ -27,13 +25,6 @@ interface Gauged<Value> {
 }
 
 type GaugeValue = number | ReadonlyMap<string, number> | undefined;
-
-declare module "fastify" {
-  interface FastifyContextConfig {
-    /** The RPC that a route of the REST facade serves. */
-    rpc?: DescMethod;
-  }
-}
 
 /** How long a gauge may take to be read, in milliseconds. */
 const readTimeoutMs = 1_000;
@@ -65,14 +56,9 @@ export class Metrics implements MetricsText {
   readonly #requests = new RequestCounts();
   #replays = 0;
   #sharedReads = 0;
-  readonly #rpcs = new Map<string, DescMethod>();
   #running: Promise<string> | undefined;
 
-  /** @param services every service that RPCs may call */
-  constructor(services: ServiceTable["services"], gauges: readonly GaugeSource[]) {
-    for (const { service } of services) {
-      for (const method of service.methods) this.#rpcs.set(`/${service.typeName}/${method.name}`, method);
-    }
+  constructor(gauges: readonly GaugeSource[]) {
     const registers = [this.#registry];
     const requests = this.#requests;
     this.contentType = this.#registry.contentType;
@@ -147,21 +133,19 @@ export class Metrics implements MetricsText {
     }
   }
 
-  /** Counts a request whose reply is sent. */
-  observe(request: FastifyRequest, reply: FastifyReply): void {
-    const { config, url = "" } = request.routeOptions;
-    const { tool } = request.context;
-    const overRest = config.rpc !== undefined;
-    const rpc = config.rpc ?? tool ?? this.#rpcs.get(url);
+  /** Counts a request that is over. */
+  observe(context: RequestContext): void {
+    const { route, tool, request, response, outcome, isReplay, isShared, arrivedAt } = context;
+    const rpc = route?.rpc ?? tool;
     // Health, metrics, pages and unknown addresses.
     if (rpc === undefined) return;
+    const overRest = route?.limits === "rest";
     const protocol = overRest ? "rest" : tool !== undefined ? "mcp" : protocolOf(request.headers["content-type"]);
     const isHttp = overRest || tool !== undefined;
-    const code = request.context.outcome ?? (isHttp && reply.statusCode < 400 ? "ok" : "refused");
-    this.#requests.count(rpc.name, protocol, code);
-    if (request.context.isReplay) this.#replays += 1;
-    if (request.context.isShared) this.#sharedReads += 1;
-    if (rpc.methodKind === "unary") this.#requests.time(rpc.name, reply.elapsedTime / 1000);
+    this.#requests.count(rpc.name, protocol, outcome ?? (isHttp && response.statusCode < 400 ? "ok" : "refused"));
+    if (isReplay) this.#replays += 1;
+    if (isShared) this.#sharedReads += 1;
+    if (rpc.methodKind === "unary") this.#requests.time(rpc.name, (performance.now() - arrivedAt) / 1000);
   }
 
   /** All metrics. Concurrent requests share one read. */

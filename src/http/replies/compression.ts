@@ -1,6 +1,8 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
+import type { RequestContext } from "../../calls/context.ts";
 import { SharedForms } from "../../calls/shared-forms.ts";
 import { noteReplyLength } from "../port/reply-lengths.ts";
 import { chooseEncoding } from "./precompressed.ts";
@@ -15,6 +17,12 @@ const compress = {
   gzip: (body: Buffer) => promisify(gzip)(body),
 };
 
+/** A body that is sent compressed. */
+export interface CompressedBody {
+  encoding: keyof typeof compress;
+  bytes: Buffer;
+}
+
 /**
  * Compresses large replies as a whole before they are sent. A compressing stream would hold the whole reply and the
  * compressor's memory, up to many MB, until the client has read everything. Call this before registering @fastify/compress,
@@ -22,24 +30,43 @@ const compress = {
  */
 export function compressLargeReplies(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
-    const isText = typeof payload === "string";
-    const { sharedForms } = request.context;
+    const { context } = request;
     // A response that several requests share is compressed once for all of them.
-    const minLength = sharedForms === undefined ? LARGE : minCompressed;
+    const minLength = context.sharedForms === undefined ? LARGE : minCompressed;
+    const isText = typeof payload === "string";
     if ((!isText && !Buffer.isBuffer(payload)) || payload.length < minLength) return done(null, payload);
-    const accepted = request.headers["accept-encoding"];
-    if (accepted === undefined || reply.hasHeader("content-encoding")) return done(null, payload);
-    if (request.headers["x-no-compression"] !== undefined) return done(null, payload);
-    if (!/^text\/|[/+](?:json|xml)\b/.test(String(reply.getHeader("content-type")))) return done(null, payload);
-    const encoding = chooseEncoding(accepted);
-    if (encoding === "identity") return done(null, payload);
-    noteReplyLength(reply.raw, payload.length);
-    const make = () => compress[encoding](isText ? Buffer.from(payload) : (payload as Buffer));
-    const form = sharedForms?.get(payload, () => new SharedForms()).get(encoding, make) ?? make();
-    form.then((compressed) => {
+    if (reply.hasHeader("content-encoding")) return done(null, payload);
+    const type = String(reply.getHeader("content-type"));
+    const compressed = compressReply(context, request.headers, type, payload);
+    if (compressed === undefined) return done(null, payload);
+    compressed.then(({ encoding, bytes }) => {
       const vary = [reply.getHeader("vary") ?? [], "accept-encoding"].flat().join(", ");
       reply.header("content-encoding", encoding).header("vary", vary).removeHeader("content-length");
-      done(null, compressed);
+      done(null, bytes);
     }, done);
   });
+}
+
+/**
+ * Compresses the body of a reply as its client accepts it, once for all requests that share the response.
+ * @param type the content type of the reply
+ * @returns undefined where the body is sent as it is
+ */
+export function compressReply(
+  { response, sharedForms }: RequestContext,
+  headers: IncomingHttpHeaders,
+  type: string,
+  body: string | Buffer,
+): Promise<CompressedBody> | undefined {
+  const accepted = headers["accept-encoding"];
+  if (accepted === undefined || headers["x-no-compression"] !== undefined) return undefined;
+  if (!/^text\/|[/+](?:json|xml)\b/.test(type)) return undefined;
+  const encoding = chooseEncoding(accepted);
+  if (encoding === "identity") return undefined;
+  noteReplyLength(response, body.length);
+  const make = async () => ({
+    encoding,
+    bytes: await compress[encoding](typeof body === "string" ? Buffer.from(body) : body),
+  });
+  return sharedForms?.get(body, () => new SharedForms()).get(encoding, make) ?? make();
 }

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyBaseLogger } from "fastify";
+import type { RequestContext } from "../../calls/context.ts";
 import type { LogAddresses } from "../../config/config.ts";
 import { truncatedAddress } from "../admission/client-address.ts";
 
@@ -15,51 +16,50 @@ export class RequestLog {
   /** Whether lines are written at all. This check is cheaper than a description of a request that nobody logs. */
   readonly #isWritten: boolean;
 
-  /** To be created before the server's routes. */
-  constructor(app: FastifyInstance, addresses: LogAddresses) {
+  constructor(log: FastifyBaseLogger, addresses: LogAddresses) {
     this.#addresses = addresses;
-    const log = app.log as FastifyBaseLogger & { isLevelEnabled?(level: string): boolean };
-    this.#isWritten = log.isLevelEnabled?.("info") ?? true;
-    if (!this.#isWritten) return;
-    app.addHook("onRequest", (request, _reply, done) => {
-      if (request.raw.httpVersionMajor === 1) request.context.sentBefore = request.raw.socket.bytesWritten;
-      done();
-    });
+    this.#isWritten =
+      (log as FastifyBaseLogger & { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.("info") ?? true;
+  }
+
+  /** To be called when a request arrives. */
+  begin(context: RequestContext): void {
+    const { request } = context;
+    if (this.#isWritten && request.httpVersionMajor === 1) context.sentBefore = request.socket.bytesWritten;
   }
 
   /** To be called when a reply is sent. */
-  finished(request: FastifyRequest, reply: FastifyReply): void {
+  finished(context: RequestContext): void {
     // Over HTTP/2, Fastify also calls this for a request whose client has disconnected.
-    if (!this.#isWritten || request.raw.aborted) return;
-    const { statusCode: status, elapsedTime: ms } = reply;
-    request.log.info({ ...this.#describe(request), status, ms, bytes: bytesOf(request) }, "request");
+    if (!this.#isWritten || context.request.aborted) return;
+    const { statusCode: status } = context.response;
+    const ms = performance.now() - context.arrivedAt;
+    context.log.info({ ...this.#describe(context), status, ms, bytes: bytesOf(context) }, "request");
   }
 
   /** To be called when the client disconnects before it has its reply. The status is known if the reply has begun. */
-  aborted(request: FastifyRequest): void {
+  aborted(context: RequestContext): void {
     if (!this.#isWritten) return;
-    const { headersSent, statusCode } = request.context.response;
+    const { headersSent, statusCode } = context.response;
     const status = headersSent ? statusCode : undefined;
-    request.log.info({ ...this.#describe(request), status, bytes: bytesOf(request) }, "request aborted");
+    context.log.info({ ...this.#describe(context), status, bytes: bytesOf(context) }, "request aborted");
   }
 
-  #describe(request: FastifyRequest): Record<string, unknown> {
-    const { context, raw, method, originalUrl } = request;
-    const { url: route, config } = request.routeOptions;
-    const path = originalUrl.split("?", 1)[0] as string;
-    const code = context.outcome;
+  #describe(context: RequestContext): Record<string, unknown> {
+    const { request, route, url, tool, outcome: code, limits } = context;
+    const path = url.split("?", 1)[0] as string;
     return {
-      method,
-      route,
+      method: request.method,
+      route: route?.path,
       // Left out where it is the same as the route.
-      path: path === route ? undefined : cleaned(path),
-      operation: (config.rpc ?? context.tool)?.name ?? (config.limits === "rpc" ? route?.split("/").at(-1) : undefined),
+      path: path === route?.path ? undefined : cleaned(path),
+      operation: (route?.rpc ?? tool)?.name,
       code,
       traceId: context.traceId,
-      limit: code === "rate_limited" ? (context.limits.refusedBy ?? "streams") : undefined,
+      limit: code === "rate_limited" ? (limits.refusedBy ?? "streams") : undefined,
       address: this.#addressOf(context.client.address),
       agent: context.agent,
-      userAgent: cleaned(raw.headers["user-agent"]),
+      userAgent: cleaned(request.headers["user-agent"]),
     };
   }
 
@@ -70,12 +70,12 @@ export class RequestLog {
 }
 
 /** The size of a reply in bytes: over HTTP/1.1 with its head; over HTTP/2 without it, if its length was known beforehand. */
-function bytesOf({ raw, context }: FastifyRequest): number | undefined {
+function bytesOf({ request, response, sentBefore }: RequestContext): number | undefined {
   // Node detaches the socket from some requests whose client has disconnected.
-  const socket = raw.socket as Socket | null;
-  if (raw.httpVersionMajor === 1) return socket === null ? undefined : socket.bytesWritten - context.sentBefore;
-  const length = context.response.getHeader("content-length");
-  return length === undefined || raw.aborted ? undefined : Number(length);
+  const socket = request.socket as Socket | null;
+  if (request.httpVersionMajor === 1) return socket === null ? undefined : socket.bytesWritten - sentBefore;
+  const length = response.getHeader("content-length");
+  return length === undefined || request.aborted ? undefined : Number(length);
 }
 
 /** Shortens a client's text, and removes what could be the secret part of a key. */

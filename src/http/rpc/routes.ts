@@ -1,7 +1,7 @@
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { createHandlerContext, HandlerContext, Interceptor } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import type { FastifyInstance, onRequestHookHandler } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { contextValuesOf, type RequestContext, requestOf } from "../../calls/context.ts";
 import { mapErrors } from "../../calls/interceptors.ts";
 import { recordOutcomes } from "../../calls/outcome.ts";
@@ -9,12 +9,13 @@ import type { ServiceTable } from "../../calls/service-table.ts";
 import type { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
 import { admitVisit } from "../admission/hooks.ts";
+import type { CommonFields, DirectRequests, FindDirect } from "../direct/direct-requests.ts";
 import { nothingHere } from "../errors/methods.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
 import { addService, blameUndecodable, compressions } from "./handlers.ts";
 import { isIncomplete } from "./response.ts";
-import { createUnaryHandlers, type ServeUnary } from "./unary/serve.ts";
+import { createUnaryHandlers } from "./unary/serve.ts";
 
 export interface RpcOptions {
   table: ServiceTable;
@@ -25,8 +26,9 @@ export interface RpcOptions {
   streams: OpenStreams;
   /** The largest message that is read, in bytes. */
   readMaxBytes: number;
-  /** Whether Connect's own handlers serve unary calls, too; for tests that compare them with ours. */
-  byConnectAlone?: boolean | undefined;
+  /** Gets our handlers of unary calls. */
+  direct: Pick<DirectRequests, "add">;
+  commonFields: CommonFields;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface RpcOptions {
  */
 export async function addRpcRoutes(
   app: FastifyInstance,
-  { table, tools, interceptors, admission, streams, readMaxBytes, byConnectAlone = false }: RpcOptions,
+  { table, tools, interceptors, admission, streams, readMaxBytes, direct, commonFields }: RpcOptions,
 ): Promise<void> {
   const readPaths = pathsOfReads([...table.services, ...tools]);
   app.addHook("onRequest", (request, reply, done) => {
@@ -64,14 +66,12 @@ export async function addRpcRoutes(
     // Whoever watches the service's health is told that it stops.
     endsItself: true,
   };
-  if (!byConnectAlone) {
-    const unary = [contract, ofTools].flatMap(({ services, interceptors, admit }) =>
-      services.flatMap((service) => [
-        ...createUnaryHandlers(service, { interceptors, admit: admit(service), readMaxBytes }),
-      ]),
-    );
-    serveUnaryFirst(app, new Map(unary));
-  }
+  const unary = [contract, ofTools].flatMap(({ services, interceptors, admit }) =>
+    services.flatMap((service) => [
+      ...createUnaryHandlers(service, { interceptors, admit: admit(service), readMaxBytes, commonFields }),
+    ]),
+  );
+  direct.add(findByPath(new Map(unary), readPaths));
   await app.register(fastifyConnectPlugin, {
     routes(router) {
       for (const { services, interceptors, admit, endsItself } of [contract, ofTools]) {
@@ -93,17 +93,14 @@ export async function addRpcRoutes(
   });
 }
 
-/** Has the routes that are added from now on try our handlers of unary calls first. */
-function serveUnaryFirst(app: FastifyInstance, unary: ReadonlyMap<string, ServeUnary>): void {
-  app.addHook("onRoute", (route) => {
-    const serve = unary.get(route.url);
-    if (serve === undefined) return;
-    // The last hook before Fastify would look at the body: what is served here goes no further.
-    const serveOrGoOn: onRequestHookHandler = (request, reply, done) => {
-      if (!serve(request, reply)) done();
-    };
-    route.onRequest = [route.onRequest ?? [], serveOrGoOn].flat();
-  });
+/** Finds the RPC of a request. @param readPaths the addresses that also take a GET */
+function findByPath(finders: ReadonlyMap<string, FindDirect>, readPaths: ReadonlySet<string>): FindDirect {
+  return (request) => {
+    const { method, url = "" } = request;
+    if (method === "POST") return finders.get(url)?.(request);
+    const [path = ""] = url.split("?", 1);
+    return method === "GET" && readPaths.has(path) ? finders.get(path)?.(request) : undefined;
+  };
 }
 
 /** Admits a call before its message is read. No interceptor sees a failure here, so it is recorded and mapped here. */

@@ -16,6 +16,12 @@ export function isClosed(response: ServerResponse): boolean {
   return stream === undefined ? response.closed || response.destroyed : stream.destroyed;
 }
 
+/** Whether a response can still be sent. Over HTTP/2, a stream may be closed before it is destroyed. */
+export function isOpen(response: ServerResponse): boolean {
+  const { stream } = response as unknown as Partial<Http2ServerResponse>;
+  return !isClosed(response) && stream?.closed !== true;
+}
+
 /** Resolves when the client has taken what was written to a response, or the response is closed. */
 export function untilTaken(response: ServerResponse): Promise<void> {
   if (isClosed(response)) return Promise.resolve();

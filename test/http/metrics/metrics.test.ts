@@ -289,7 +289,7 @@ it("simultaneous scrapes share one read of the database", async () => {
     reads += 1;
     return gate.promise;
   };
-  const target = new Metrics([], [{ name: "stoa_test", help: "A gauge.", read }]);
+  const target = new Metrics([{ name: "stoa_test", help: "A gauge.", read }]);
   const texts = [target.text(), target.text(), target.text()];
   gate.resolve(7);
   for (const text of await Promise.all(texts)) expect(text).toContain("stoa_test 7");

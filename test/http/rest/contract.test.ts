@@ -36,8 +36,9 @@ function add(...names: string[]): void {
     shutdown: new AbortController().signal,
   });
   const limiter = createRateLimiter(undefined, Date.now);
-  const admission = new Admission({ limiter, addresses, table, overload });
-  addRestRoutes(fastify(), { table, interceptors: [], admission, streams });
+  const app = fastify();
+  const admission = new Admission({ limiter, addresses, table, overload, log: app.log });
+  addRestRoutes(app, { table, interceptors: [], admission, streams });
 }
 
 it.each([

@@ -26,7 +26,7 @@ let connects: FixtureServer;
 
 beforeAll(async () => {
   ours = await startFixtureServer();
-  connects = await startFixtureServer({ rpcByConnectAlone: true });
+  connects = await startFixtureServer({ byFrameworksAlone: true });
 });
 
 let asked = 0;
@@ -182,7 +182,8 @@ describe("a call that the client cancels", () => {
       const { code, operation, status } = server.log.find(isOfCall) as Record<string, unknown>;
       notes.push({ code, operation, status, reason: ConnectError.from(signal.reason).code });
     }
-    expect(notes[0]).toEqual(notes[1]);
+    // Our line is written when the call has ended, so it says how. Connect's call may still run when its line is written.
+    expect(notes[0]).toEqual({ ...notes[1], code: "ok" });
   });
 });
 

@@ -4,10 +4,8 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { readBytes } from "./body.ts";
-import { type EncodedMessage, type Messages, negotiate, type Timeout, UnaryExchange } from "./exchange.ts";
-import type { Format } from "./format.ts";
+import { type EncodedMessage, type ExchangeArguments, negotiate, type Timeout, UnaryExchange } from "./exchange.ts";
 
 export class ConnectExchange extends UnaryExchange {
   readonly timeout: Timeout;
@@ -15,10 +13,10 @@ export class ConnectExchange extends UnaryExchange {
   /** Set with the encoded message: whether it is compressed. */
   #isCompressed = false;
 
-  constructor(format: Format, messages: Messages, request: FastifyRequest, reply: FastifyReply) {
-    super(format, messages, request, reply);
-    const { headers } = request.raw;
-    const { query } = format;
+  constructor(...args: ExchangeArguments) {
+    super(...args);
+    const { headers } = this.context.request;
+    const { query } = this.format;
     const timeout = headers["connect-timeout-ms"] as string | undefined;
     this.timeout = timeout === undefined ? {} : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
     const requested = query === undefined ? undefined : (query.get("compression") ?? undefined);

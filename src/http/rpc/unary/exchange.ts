@@ -1,13 +1,11 @@
 import type { ServerResponse } from "node:http";
-import type { ServerHttp2Stream } from "node:http2";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate, createMethodSerializationLookup } from "@connectrpc/connect/protocol";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { ResponseMetadata } from "../../../calls/call-context.ts";
 import type { RequestContext } from "../../../calls/context.ts";
 import { isLargeBody, turnOfBody } from "../../../calls/request-bodies.ts";
-import { isClosed } from "../../streams/exchange.ts";
+import { isOpen } from "../../streams/exchange.ts";
 import { compressions } from "../handlers.ts";
 import { isIncomplete } from "../response.ts";
 import type { Format } from "./format.ts";
@@ -43,19 +41,27 @@ export interface EncodedMessage {
   isCompressed: boolean;
 }
 
+/** The constructor arguments of an exchange. The last are the header fields that the replies of all protocols have. */
+export type ExchangeArguments = [
+  format: Format,
+  messages: Messages,
+  context: RequestContext,
+  commonFields: Record<string, string>,
+];
+
 /** One unary request and its response, in one protocol. */
 export abstract class UnaryExchange {
   readonly format: Format;
   readonly context: RequestContext;
   readonly metadata = new ResponseMetadata();
   protected readonly messages: Messages;
-  readonly #reply: FastifyReply;
+  readonly #commonFields: Record<string, string>;
 
-  constructor(format: Format, messages: Messages, request: FastifyRequest, reply: FastifyReply) {
+  constructor(...[format, messages, context, commonFields]: ExchangeArguments) {
     this.format = format;
-    this.context = request.context;
+    this.context = context;
     this.messages = messages;
-    this.#reply = reply;
+    this.#commonFields = commonFields;
   }
 
   abstract readonly timeout: Timeout;
@@ -107,8 +113,8 @@ export abstract class UnaryExchange {
 
   /** The header fields that responses of all protocols have, and those that the call has set. */
   protected fields(): Record<string, string> {
-    const { request, limits } = this.context;
-    const fields = this.#reply.getHeaders() as Record<string, string>;
+    const { request, response, limits } = this.context;
+    const fields: Record<string, string> = Object.assign(this.#commonFields, response.getHeaders());
     fields["content-type"] = this.format.contentType;
     const { headerSet } = this.metadata;
     if (headerSet !== undefined) for (const [name, value] of headerSet) fields[name] = value;
@@ -118,8 +124,8 @@ export abstract class UnaryExchange {
 
   /** The response; undefined if it cannot be sent any more. */
   protected get open(): ServerResponse | undefined {
-    const { response } = this.context as { response: ServerResponse & { stream?: ServerHttp2Stream } };
-    return isClosed(response) || response.stream?.closed === true ? undefined : response;
+    const { response } = this.context;
+    return isOpen(response) ? response : undefined;
   }
 }
 

@@ -6,21 +6,19 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { isLargeBody } from "../../../calls/request-bodies.ts";
 import { respell } from "../../grpc/status-message.ts";
 import { readBody } from "./body.ts";
 import { type Envelope, EnvelopeSplitter, enclose } from "./envelopes.ts";
-import { type EncodedMessage, type Messages, negotiate, type Timeout, UnaryExchange } from "./exchange.ts";
-import type { Format } from "./format.ts";
+import { type EncodedMessage, type ExchangeArguments, negotiate, type Timeout, UnaryExchange } from "./exchange.ts";
 
 abstract class EnvelopedExchange extends UnaryExchange {
   readonly timeout: Timeout;
   protected readonly compression: ReturnType<typeof negotiate>;
 
-  constructor(format: Format, messages: Messages, request: FastifyRequest, reply: FastifyReply) {
-    super(format, messages, request, reply);
-    const { headers } = request.raw;
+  constructor(...args: ExchangeArguments) {
+    super(...args);
+    const { headers } = this.context.request;
     const timeout = headers["grpc-timeout"] as string | undefined;
     this.timeout = timeout === undefined ? {} : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
     this.compression = negotiate(

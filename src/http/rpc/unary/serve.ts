@@ -1,26 +1,25 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { RequestContext } from "../../../calls/context.ts";
 import type { ServiceTable } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
 import { maxBinarySize } from "../../../contract/message-limits.ts";
 import { CallArrival } from "../../admission/call-arrival.ts";
+import { rpcRoutesOf } from "../../admission/hooks.ts";
+import type { CommonFields, FindDirect } from "../../direct/direct-requests.ts";
 import { type Admit, refuse } from "../admit.ts";
 import { blameCaller } from "../handlers.ts";
 import { ConnectExchange } from "./connect.ts";
-import { createMessages, type Messages, type UnaryExchange } from "./exchange.ts";
+import { createMessages, type ExchangeArguments, type UnaryExchange } from "./exchange.ts";
 import { type Format, formatOf } from "./format.ts";
 import { GrpcExchange, GrpcWebExchange } from "./grpc.ts";
-
-/** Serves a unary request of an RPC. @returns false for a request that Connect's own handlers serve */
-export type ServeUnary = (request: FastifyRequest, reply: FastifyReply) => boolean;
 
 export interface UnaryOptions {
   interceptors: readonly Interceptor[];
   admit: Admit;
   /** The largest JSON message, in bytes. Binary messages have limits of their own by RPC. */
   readMaxBytes: number;
+  commonFields: CommonFields;
 }
 
 /** The longest delay that a timer takes, in milliseconds. */
@@ -29,25 +28,31 @@ const maxTimerMs = 2 ** 31 - 1;
 /**
  * Serves the unary RPCs of a service over gRPC, gRPC-Web and Connect, as Connect's own handlers do, in a fraction of their
  * time: without a Headers object, a signal and a chain of async generators for each call.
- * @returns what serves each RPC, by its path
+ * @returns what serves each RPC, by its path; requests that Connect's own handlers serve are not found
  */
 export function createUnaryHandlers(
   { service, implementation }: ServiceTable["services"][number],
-  { interceptors, admit, readMaxBytes }: UnaryOptions,
-): Map<string, ServeUnary> {
-  const handlers = new Map<string, ServeUnary>();
-  for (const rpc of service.methods.filter(({ methodKind }) => methodKind === "unary")) {
+  { interceptors, admit, readMaxBytes, commonFields }: UnaryOptions,
+): Map<string, FindDirect> {
+  const finders = new Map<string, FindDirect>();
+  for (const route of rpcRoutesOf([{ service, implementation }])) {
+    const { rpc } = route;
+    if (rpc.methodKind !== "unary") continue;
     const endpoint = { rpc, call: createUnaryCall(rpc, implementation, interceptors), admit };
     const json = createMessages(rpc, readMaxBytes);
     const binary = createMessages(rpc, maxBinarySize(rpc.input, readMaxBytes));
-    handlers.set(`/${service.typeName}/${rpc.name}`, (request, reply) => {
-      const format = formatOf(request.raw);
-      if (format === undefined) return false;
-      void serve(endpoint, createExchange(format, format.hasJsonLimit ? json : binary, request, reply));
-      return true;
+    finders.set(route.path, (request) => {
+      const format = formatOf(request);
+      if (format === undefined) return undefined;
+      const messages = format.hasJsonLimit ? json : binary;
+      const exchangeOf = exchanges[format.protocol];
+      return {
+        route,
+        serve: (context) => serve(endpoint, exchangeOf(format, messages, context, commonFields(context))),
+      };
     });
   }
-  return handlers;
+  return finders;
 }
 
 interface Endpoint {
@@ -56,16 +61,11 @@ interface Endpoint {
   admit: Admit;
 }
 
-function createExchange(format: Format, messages: Messages, request: FastifyRequest, reply: FastifyReply) {
-  switch (format.protocol) {
-    case "grpc":
-      return new GrpcExchange(format, messages, request, reply);
-    case "grpc-web":
-      return new GrpcWebExchange(format, messages, request, reply);
-    case "connect":
-      return new ConnectExchange(format, messages, request, reply);
-  }
-}
+const exchanges: Record<Format["protocol"], (...args: ExchangeArguments) => UnaryExchange> = {
+  grpc: (...args) => new GrpcExchange(...args),
+  "grpc-web": (...args) => new GrpcWebExchange(...args),
+  connect: (...args) => new ConnectExchange(...args),
+};
 
 /** One async function for the whole call, because each more takes promises and turns of the queue. */
 async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): Promise<void> {

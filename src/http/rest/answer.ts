@@ -1,71 +1,55 @@
-import { Readable } from "node:stream";
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { CallInit } from "../../calls/call-context.ts";
 import type { Implementation } from "../../calls/service-table.ts";
-import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
 import { createUnaryCall } from "../../calls/unary-call.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encodeMessage, largeLength, type ReadRequest } from "../../transcoding/index.ts";
 import { matchesEtag, weakTag } from "../replies/etag.ts";
-import { asEvents, asLines, sendStream, wantsEvents } from "./stream.ts";
 
-/** Makes the call of a binding and sends its reply. */
-export type Serve = (
-  read: ReadRequest,
-  init: CallInit,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<FastifyReply>;
+/** The response of a call, before it is sent. */
+export interface RestReply {
+  status: number;
+  fields: Record<string, string>;
+  /** Undefined if the client has the response already. */
+  body: Buffer | undefined;
+  /** What is sent instead of the closing brace of the body, if that is not sent as it is. */
+  last: Buffer | undefined;
+}
+
+/** Makes the call of a binding. @throws ConnectError */
+export type Answer = (read: ReadRequest, init: CallInit) => Promise<RestReply>;
 
 /** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
-export function createServe(
+export function createAnswer(
   binding: Binding,
   implementation: Implementation,
   interceptors: readonly Interceptor[],
-  heartbeatMs: number | undefined,
-): Serve {
-  const { rpc } = binding;
-  return isServerStreaming(rpc)
-    ? serveStream(binding, createStreamCall(rpc, implementation, interceptors), heartbeatMs)
-    : serveUnary(binding, createUnaryCall(rpc, implementation, interceptors));
-}
-
-function serveUnary(binding: Binding, call: ReturnType<typeof createUnaryCall>): Serve {
+): Answer {
+  const call = createUnaryCall(binding.rpc, implementation, interceptors);
   const encode = createEncoder(binding);
   const isTagged = isTaggedRead(binding);
-  return async ({ message, warnings }, init, request, reply) => {
+  const { status } = binding;
+  return async ({ message, warnings }, init) => {
     const response = await call(message, init);
-    if (response.headers) for (const [name, value] of response.headers) reply.header(name, value);
-    const { sharedForms } = request.context;
+    const { request, sharedForms } = init.request;
     const make = () => encode(response.message);
     const encoded = sharedForms === undefined ? make() : sharedForms.get(encode, make);
     const last = encoded.lastWith(warnings);
-    let tag = response.headers?.get("etag");
-    if (isTagged && tag == null && !response.headers?.has("cache-control")) {
+    const fields: Record<string, string> = response.headers === undefined ? {} : Object.fromEntries(response.headers);
+    let tag = fields.etag;
+    if (isTagged && tag === undefined && fields["cache-control"] === undefined) {
       tag = last === undefined ? encoded.tag : weakTag(`${encoded.tag}${last}`);
-      reply.header("etag", tag).header("cache-control", "no-cache");
+      fields.etag = tag;
+      fields["cache-control"] = "no-cache";
     }
-    if (tag && matchesEtag(request.raw.headers["if-none-match"], tag)) return reply.code(304).send();
-    reply.code(binding.status).header("content-type", encoded.contentType);
-    return last === undefined ? reply.send(encoded.bytes) : sendWithLast(encoded.bytes, last, request, reply);
-  };
-}
-
-function serveStream(
-  binding: Binding,
-  call: ReturnType<typeof createStreamCall>,
-  heartbeatMs: number | undefined,
-): Serve {
-  const { desc, select } = responseOf(binding);
-  const lines = asLines(desc, select);
-  const events = asEvents(desc, select);
-  return async ({ message }, init, request, reply) => {
-    const messages = await call(message, init);
-    return sendStream(request, reply, wantsEvents(request) ? events : lines, messages, heartbeatMs);
+    if (tag && matchesEtag(request.headers["if-none-match"], tag)) {
+      return { status: 304, fields, body: undefined, last: undefined };
+    }
+    fields["content-type"] = encoded.contentType;
+    return { status, fields, body: encoded.bytes, last };
   };
 }
 
@@ -98,16 +82,6 @@ class EncodedResponse {
     this.#tag ??= weakTag(this.bytes);
     return this.#tag;
   }
-}
-
-/** Sends bytes, with `last` instead of the closing brace. */
-function sendWithLast(bytes: Buffer, last: Buffer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const begin = bytes.subarray(0, -1);
-  if (bytes.length <= largeLength) return reply.send(Buffer.concat([begin, last]));
-  // A copy of up to 3 MB for each request would take too much memory, and so would its compression.
-  request.headers = { "x-no-compression": "" };
-  reply.header("content-length", begin.length + last.length);
-  return reply.send(Readable.from([begin, last], { objectMode: false }));
 }
 
 /** How a binding's responses are encoded: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are. */
