@@ -1,12 +1,14 @@
 // Loaded before every test file (vitest.config.ts). It compares every reply of the REST API in this process with the description
 // of the API. A reply that the description does not allow fails the running test.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach } from "vitest";
 
-/** The comparison. It takes a while to load, so a file that starts no service does not load it. */
-let replies: typeof import("./replies.ts") | undefined;
-let loading: Promise<unknown> | undefined;
+/** The comparison takes a while to load, so a file that starts no service does not load it. */
+let loading: Promise<void> | undefined;
+/** Ends the observation. Test files share the modules of the service. */
+let restore = () => {};
 type FaultOf = typeof import("./replies.ts").faultOf;
 
 const channel = "fastify.initialization";
@@ -15,22 +17,35 @@ let checked = 0;
 
 function observe(message: unknown): void {
   const { fastify } = message as { fastify: FastifyInstance };
-  loading ??= import("./replies.ts").then((loaded) => {
-    replies = loaded;
-  });
-  fastify.addHook("onRequest", (request, reply, done) => {
-    const look = ({ faultOf, isDescribed }: NonNullable<typeof replies>) => {
-      if (isDescribed(request.originalUrl)) record(request, reply, faultOf);
-      done();
-    };
-    if (replies !== undefined) look(replies);
-    else loading?.then(() => look(replies as NonNullable<typeof replies>), done);
-  });
+  loading ??= load();
+  // No server listens before its replies are compared.
+  fastify.addHook("onReady", async () => loading);
+}
+
+/** Observes each request where it arrives, whoever serves it. */
+async function load(): Promise<void> {
+  const { faultOf, isDescribed } = await import("./replies.ts");
+  const { DirectRequests } = await import("../../../src/http/direct/direct-requests.ts");
+  const { take } = DirectRequests.prototype;
+  DirectRequests.prototype.take = function (request: IncomingMessage, response: ServerResponse) {
+    if (isDescribed(request.url ?? "")) record(request, response, faultOf);
+    return take.call(this, request, response);
+  };
+  restore = () => {
+    DirectRequests.prototype.take = take;
+  };
 }
 
 /** Records every reply when it ends, whatever wrote it. */
-function record(request: FastifyRequest, reply: FastifyReply, faultOf: FaultOf): void {
-  const { raw } = reply;
+function record({ method = "", url: target = "" }: IncomingMessage, raw: ServerResponse, faultOf: FaultOf): void {
+  // Node does not list the header fields that are passed directly to writeHead.
+  let passed: OutgoingHttpHeaders = {};
+  const writeHead = raw.writeHead.bind(raw) as (...args: unknown[]) => never;
+  raw.writeHead = (...args: unknown[]) => {
+    const fields = args.at(-1);
+    if (typeof fields === "object" && fields !== null) passed = fields as OutgoingHttpHeaders;
+    return writeHead(...args);
+  };
   const chunks: Buffer[] = [];
   const keep = (chunk: unknown, encoding: unknown) => {
     if (typeof chunk === "string")
@@ -42,17 +57,15 @@ function record(request: FastifyRequest, reply: FastifyReply, faultOf: FaultOf):
     const send = raw[name].bind(raw) as (...args: unknown[]) => never;
     raw[name] = (...args: unknown[]) => {
       // Over HTTP/2, `end` calls `write` with its chunk.
-      if (!ended && request.method !== "HEAD") keep(args[0], args[1]);
+      if (!ended && method !== "HEAD") keep(args[0], args[1]);
       ended ||= name === "end";
       return send(...args);
     };
   }
   raw.once("close", () => {
     if (!raw.headersSent) return;
-    const { method, originalUrl: target } = request;
     const { statusCode: status, writableFinished: isWhole } = raw;
-    // Fastify passes its headers directly to writeHead, and Node does not list those.
-    const headers = { ...raw.getHeaders(), ...reply.getHeaders() };
+    const headers = { ...raw.getHeaders(), ...passed };
     checked++;
     try {
       const fault = faultOf({ method, target, status, headers, body: Buffer.concat(chunks), isWhole });
@@ -79,5 +92,6 @@ afterAll(async () => {
   unsubscribe(channel, observe);
   // A file that makes no request may end before the comparison is loaded.
   await loading;
+  restore();
   report();
 });
