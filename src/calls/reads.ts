@@ -7,8 +7,9 @@ import { createTextLength } from "../contract/text-length.ts";
 import type { CallInit } from "./call-context.ts";
 import { type RequestContext, requestOf } from "./context.ts";
 import { boundLargeReads, largeLength } from "./large-reads.ts";
+import { type LatestOfRpc, LatestResponses } from "./latest-responses.ts";
 import type { ServiceTable } from "./service-table.ts";
-import { SharedForms } from "./shared-forms.ts";
+import type { SharedForms } from "./shared-forms.ts";
 import { SharedReads } from "./shared-reads.ts";
 import { createUnaryCall, type Reply, type UnaryCall } from "./unary-call.ts";
 
@@ -24,30 +25,38 @@ type Invoke = (message: Message, context: HandlerContext) => Promise<Message>;
  */
 export function boundReads(table: ServiceTable): ServiceTable {
   const turns = [boundLargeReads(table)];
+  const latest = new LatestResponses();
   const services = table.services.map(({ service, implementation }) => {
     const bounded: Record<string, unknown> = { ...implementation };
     for (const rpc of service.methods.filter(({ methodKind }) => methodKind === "unary")) {
       const isShared = isShareable(rpc) && !table.sharing.includes(rpc);
       if (!isShared && createTextLength(rpc.output) === undefined) continue;
       const call = createUnaryCall(rpc, implementation, turns);
-      bounded[rpc.localName] = toInvoke(isShared ? share(rpc, call) : call);
+      bounded[rpc.localName] = toInvoke(isShared ? share(rpc, call, latest.of(rpc)) : call);
     }
     return { service, implementation: bounded };
   });
   return { ...table, services };
 }
 
-function share(rpc: DescMethod, call: UnaryCall): (message: Message, init: CallInit) => Promise<SharedReply> {
+function share(
+  rpc: DescMethod,
+  call: UnaryCall,
+  latest: LatestOfRpc,
+): (message: Message, init: CallInit) => Promise<SharedReply> {
   const keyOf = createKey(rpc.input.fields);
   const textLength = createTextLength(rpc.output) ?? (() => 0);
   const reads = new SharedReads<SharedReply>(({ message }) => textLength(message) > largeLength);
   return (message, init) => {
+    const key = keyOf(message);
+    const remember = (reply: Reply): SharedReply => ({ ...reply, ...latest.remember(key, reply.message) });
+    const alone = () => (latest.has(key) ? call(message, init).then(remember) : call(message, init));
     const together = async (signal: AbortSignal): Promise<SharedReply> => {
       const reply = await call(message, { ...init, headers: () => new Headers(), signal });
-      return { ...reply, maker: init.request, forms: new SharedForms() };
+      return { ...remember(reply), maker: init.request };
     };
     const { signal = init.request.signal } = init;
-    return reads.get(keyOf(message), { signal, alone: () => call(message, init), together });
+    return reads.get(key, { signal, alone, together });
   };
 }
 

@@ -3,7 +3,6 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import type { RequestContext } from "../../calls/context.ts";
-import { SharedForms } from "../../calls/shared-forms.ts";
 import { noteReplyLength } from "../port/reply-lengths.ts";
 import { chooseEncoding } from "./precompressed.ts";
 
@@ -68,5 +67,5 @@ export function compressReply(
     encoding,
     bytes: await compress[encoding](typeof body === "string" ? Buffer.from(body) : body),
   });
-  return sharedForms?.get(body, () => new SharedForms()).get(encoding, make) ?? make();
+  return sharedForms?.ofBody(body).get(encoding, make) ?? make();
 }

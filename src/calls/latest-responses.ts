@@ -1,0 +1,58 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { createEquality } from "../contract/equality.ts";
+import { createTextLength } from "../contract/text-length.ts";
+import { RecentMap } from "../rate-limits/recent-map.ts";
+import { SharedForms } from "./shared-forms.ts";
+
+/** How many responses are remembered, over all RPCs. */
+const capacity = 32;
+/** Responses with more text in their lists are not remembered, in UTF-16 code units. */
+const maxTextLength = 32 * 1024;
+
+interface Latest {
+  message: Message;
+  forms: SharedForms;
+}
+
+/**
+ * The latest responses of reads that several callers have shared. Most reads of a feed find what the read before has found.
+ * Such a response is the same to its callers: its JSON, its tag and its compressed bytes need not be made again. Each read
+ * still goes to the database, so nobody gets an old response.
+ */
+export class LatestResponses {
+  readonly #latest = new RecentMap<string, Latest>(capacity);
+
+  /** The latest responses of one RPC. */
+  of(rpc: DescMethod): LatestOfRpc {
+    return new LatestOfRpc(rpc, this.#latest);
+  }
+}
+
+export class LatestOfRpc {
+  readonly #name: string;
+  readonly #latest: RecentMap<string, Latest>;
+  readonly #areEqual: ((one: Message, other: Message) => boolean) | undefined;
+  readonly #textLength: (message: Message) => number;
+
+  constructor({ parent, name, output }: DescMethod, latest: RecentMap<string, Latest>) {
+    this.#name = `${parent.typeName}.${name} `;
+    this.#latest = latest;
+    this.#areEqual = createEquality(output);
+    this.#textLength = createTextLength(output) ?? (() => 0);
+  }
+
+  /** @param key the same for identical requests. @returns undefined where nothing is remembered */
+  has(key: string): boolean {
+    return this.#areEqual !== undefined && this.#latest.get(this.#name + key) !== undefined;
+  }
+
+  /** Remembers a response. @returns it, or the equal one from before, with what has been made of it */
+  remember(key: string, message: Message): Latest {
+    const made = { message, forms: new SharedForms() };
+    if (this.#areEqual === undefined || this.#textLength(message) > maxTextLength) return made;
+    const before = this.#latest.get(this.#name + key);
+    if (before !== undefined && this.#areEqual(before.message, message)) return before;
+    this.#latest.set(this.#name + key, made);
+    return made;
+  }
+}

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { SharedForms } from "../../src/calls/shared-forms.ts";
+
+it("a form is made once, and anew if it could not be made", async () => {
+  const forms = new SharedForms();
+  let made = 0;
+  const count = () => {
+    made += 1;
+    return made;
+  };
+  expect([forms.get("a", count), forms.get("a", count), forms.get("b", count)]).toEqual([1, 1, 2]);
+  const failing = forms.get("c", () => Promise.reject(new Error("no memory")));
+  await expect(failing).rejects.toThrow("no memory");
+  expect(await forms.get("c", async () => count())).toBe(3);
+  expect(await forms.get("c", async () => count())).toBe(3);
+});
+
+it("the forms of a body are kept for a few bodies", () => {
+  const forms = new SharedForms();
+  const first = forms.ofBody("first");
+  expect(forms.ofBody("first")).toBe(first);
+  for (let i = 0; i < 4; i++) forms.ofBody(`body ${i}`);
+  expect(forms.ofBody("first")).not.toBe(first);
+});
