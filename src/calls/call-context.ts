@@ -52,7 +52,7 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
   readonly values: ContextValues;
   protected readonly metadata: ResponseMetadata;
   readonly #request: RequestContext;
-  #signal: AbortSignal | undefined;
+  readonly #ownSignal: AbortSignal | undefined;
   readonly #headers: () => Headers;
   #requestHeader: Headers | undefined;
 
@@ -63,15 +63,19 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
     this.requestMethod = init.method;
     this.url = init.url;
     this.#request = init.request;
-    this.#signal = init.signal;
+    this.#ownSignal = init.signal;
     this.values = contextValuesOf(init.request);
     this.#headers = init.headers;
     this.metadata = init.metadata ?? new ResponseMetadata();
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= this.#request.signal;
-    return this.#signal;
+    return this.#ownSignal ?? this.#request.signal;
+  }
+
+  /** The signal of this call alone; undefined if the call ends with its request. */
+  get ownSignal(): AbortSignal | undefined {
+    return this.#ownSignal;
   }
 
   get requestHeader(): Headers {

@@ -8,6 +8,7 @@ import type { Binding } from "../contract/bindings.ts";
 import type { Captured } from "../contract/path-template.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
+import type { Cancellation } from "../timing/wait.ts";
 import type { SharedForms } from "./shared-forms.ts";
 
 /** An internal service that holds the operator token. */
@@ -61,7 +62,7 @@ export interface Target {
  * What the service knows of one request, from its first hook until its response is closed. Every protocol makes one at its
  * edge and fills it in: admission sets `agent` and `caller`, the REST facade sets `target`, and the call sets `outcome`.
  */
-export class RequestContext {
+export class RequestContext implements Cancellation {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly id: string;
@@ -97,6 +98,9 @@ export class RequestContext {
   readonly #serviceLog: FastifyBaseLogger;
   #log: FastifyBaseLogger | undefined = undefined;
   #controller: AbortController | undefined = undefined;
+  #isAborted = false;
+  #reason: unknown = undefined;
+  #aborting: Set<() => void> | undefined = undefined;
   #endings: (() => void)[] | undefined = undefined;
   #isFollowed = false;
 
@@ -124,22 +128,45 @@ export class RequestContext {
   }
 
   /**
-   * Aborts when the client disconnects before its response is complete, or when `abort` is called. Connect's own handlers
-   * give each call a signal of its own.
+   * Whether the client has disconnected before its response was complete, or `abort` was called. A request is the
+   * cancellation of its calls, so that a call that only waits needs no signal.
    */
+  get aborted(): boolean {
+    if (!this.#isAborted && isClosed(this.response)) this.#abortUnlessComplete();
+    return this.#isAborted;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  addEventListener(_type: "abort", action: () => void): void {
+    this.#aborting ??= new Set();
+    this.#aborting.add(action);
+    this.#follow();
+  }
+
+  removeEventListener(_type: "abort", action: () => void): void {
+    this.#aborting?.delete(action);
+  }
+
+  /** The same as a signal. Connect's own handlers give each call a signal of its own. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (isClosed(this.response)) this.#abortUnlessComplete();
+      if (this.aborted) this.#controller.abort(this.#reason);
       else this.#follow();
     }
     return this.#controller.signal;
   }
 
-  /** Aborts `signal`, also if nobody has asked for it yet. */
+  /** Aborts the request, whether or not anybody has asked for its signal. Only the first reason counts. */
   abort(reason: unknown): void {
-    this.#controller ??= new AbortController();
-    this.#controller.abort(reason);
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    if (this.#aborting !== undefined) for (const action of this.#aborting) action();
   }
 
   /** Calls `action` when the response is closed, complete or not. All actions share one listener on the response. */

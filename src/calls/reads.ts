@@ -4,7 +4,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { defaultOf } from "../contract/defaults.ts";
 import { accessOf, isWrite } from "../contract/rules.ts";
 import { createTextLength } from "../contract/text-length.ts";
-import type { CallInit } from "./call-context.ts";
+import { CallContext, type CallInit } from "./call-context.ts";
 import { type RequestContext, requestOf } from "./context.ts";
 import { boundLargeReads, largeLength } from "./large-reads.ts";
 import { type LatestOfRpc, LatestResponses } from "./latest-responses.ts";
@@ -55,16 +55,17 @@ function share(
       const reply = await call(message, { ...init, headers: () => new Headers(), signal });
       return { ...remember(reply), maker: init.request };
     };
-    const { signal = init.request.signal } = init;
-    return reads.get(key, { signal, alone, together });
+    return reads.get(key, { signal: init.signal ?? init.request, alone, together });
   };
 }
 
 /** Makes a call from within another call. */
 function toInvoke(call: (message: Message, init: CallInit) => Promise<SharedReply>): Invoke {
   return async (message, context) => {
-    const { requestMethod, url, values, signal } = context;
+    const { requestMethod, url, values } = context;
     const request = requestOf(values);
+    // The request stands for its signal, which is made only where it is needed.
+    const signal = context instanceof CallContext ? context.ownSignal : context.signal;
     // Headers are made on first use, and reads hardly use them.
     const headers = () => context.requestHeader;
     const reply = await call(message, { method: requestMethod, url, headers, request, signal });

@@ -1,5 +1,5 @@
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
-import { createDeferred, type Deferred } from "../timing/wait.ts";
+import { type Cancellation, createDeferred, type Deferred } from "../timing/wait.ts";
 
 /** A read that hangs holds up others for this long at most, in milliseconds. Then the next one begins beside it. */
 const maxWaitMs = 100;
@@ -11,7 +11,7 @@ const callersOfLargePerTurn = 2;
 /** How one caller makes a read. */
 export interface SharedRead<T> {
   /** When it aborts, this caller waits no longer. The others are not affected. */
-  signal: AbortSignal;
+  signal: Cancellation;
   /** Makes the read for this caller alone. */
   alone: () => Promise<T>;
   /** Makes the read for several callers. The signal aborts when none of them waits any longer. */

@@ -11,9 +11,17 @@ export interface Deferred<T> {
   reject(reason: unknown): void;
 }
 
+/** The part of an AbortSignal that a wait needs. */
+export interface Cancellation {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  addEventListener(type: "abort", action: () => void): void;
+  removeEventListener(type: "abort", action: () => void): void;
+}
+
 export interface DeferredOptions<T> {
   /** When it aborts, the promise rejects with its reason. */
-  signal?: AbortSignal | undefined;
+  signal?: Cancellation | undefined;
   /** How long the promise may take, in milliseconds; without a limit by default. */
   ms?: number | undefined;
   /** Settles the promise when that time is over. Needed with `ms`. */
