@@ -37,5 +37,5 @@ STOPSIGNAL SIGTERM
 # /healthz says that the process runs. Readiness (/readyz) is for the load balancer.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
     CMD ["node", "deploy/healthcheck.mjs"]
-ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--max-old-space-size=256", "--initial-old-space-size=64", "--max-semi-space-size=8"]
+ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--max-old-space-size=256", "--initial-old-space-size=64", "--max-semi-space-size=8", "--no-allocation-site-pretenuring"]
 CMD ["src/main.ts"]

@@ -94,17 +94,21 @@ export class Readiness {
     }
   }
 
+  /** Aborts a check that takes too long. The checks before it have ended. */
+  #checking = new AbortController();
+
   readonly #forget = () => {
     this.#running = undefined;
   };
 
   #look(): Promise<string | undefined> {
-    const checking = new AbortController();
+    const checking = this.#checking;
     return waitFor(this.#checkReady(checking.signal), {
       ms: timeoutMs,
-      onTimeout({ reject }) {
+      onTimeout: ({ reject }) => {
         const late = new StoaError("unavailable", "The database does not answer.", { retryAfterSeconds: 1 });
         reject(late);
+        this.#checking = new AbortController();
         checking.abort(late);
       },
     });

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /** What the reader of a body does with it. What it throws ends the reading. */
@@ -13,16 +14,17 @@ export interface BodyReader<Result> {
  * Reads the body of a request. The rest of a body is left unread if its reader throws.
  * @throws what the reader throws; ConnectError `canceled` if the client goes away before the body is complete
  */
-export function readBody<Result>(body: IncomingMessage, reader: BodyReader<Result>): Promise<Result> {
+export function readBody<Result>(request: IncomingMessage, reader: BodyReader<Result>): Promise<Result> {
+  // Over HTTP/2, Node's request is a second stream behind this one, which would pass each chunk on.
+  const { stream } = request as unknown as Partial<Http2ServerRequest>;
+  const body = stream ?? request;
   return new Promise((resolve, reject) => {
     let isWaiting = false;
     let hasEnded = false;
-    const stop = () => {
-      body.off("data", onData).off("end", onEnd).off("close", onClose);
-      body.pause();
-    };
+    // Node keeps streams for a while. They must not keep what has listened to them.
+    const leave = () => body.off("data", onData).off("end", onEnd).off("close", onClose);
     const fail = (error: unknown) => {
-      stop();
+      leave().pause();
       reject(error);
     };
     const attempt = (work: () => void) => {
@@ -36,7 +38,9 @@ export function readBody<Result>(body: IncomingMessage, reader: BodyReader<Resul
       attempt(() => {
         // Over HTTP/2, the body of a request that the client has reset ends, too.
         if (body.aborted) throw disconnected();
-        resolve(reader.end());
+        const result = reader.end();
+        leave();
+        resolve(result);
       });
     const onData = (chunk: Buffer) =>
       attempt(() => {
