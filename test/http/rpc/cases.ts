@@ -116,6 +116,8 @@ export const plain: [string, number, string, string | undefined, Buffer[], Parti
     [Buffer.from(`{"name": ["${"x".repeat(2_000)}"]}`)],
     header("accept-encoding", "gzip"),
   ],
+  ["an empty message", 200, "Get", proto, []],
+  ["an empty message and good credentials", 200, "Write", proto, [], header("authorization", "Bearer good")],
   ["no credentials", 401, "Write", proto, [garbage]],
   ["bad credentials", 401, "Write", proto, [garbage, unfinished], header("authorization", "Bearer bad")],
   ["an undecodable message", 400, "Get", proto, [garbage]],

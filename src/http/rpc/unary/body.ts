@@ -63,7 +63,10 @@ export function readBody<Result>(request: IncomingMessage, reader: BodyReader<Re
     const onClose = () => {
       if (!hasEnded) fail(disconnected());
     };
-    body.on("data", onData).on("end", onEnd).on("close", onClose);
+    // What has happened before tells nobody again. An empty body may have ended while the caller was looked up.
+    if (body.readableEnded) onEnd();
+    else if (body.destroyed) onClose();
+    else body.on("data", onData).on("end", onEnd).on("close", onClose);
   });
 }
 
