@@ -52,10 +52,13 @@ export function* agentRows({ agents }: Population, tally: Tally, end: number): G
   }
 }
 
+const communityText = (id: number) => ({ title: `Bench ${id}`, description: textOf(id, 80) });
+
 /** The community with the id 1, general, exists already. */
 export function* communityRows({ communities }: Population, tally: Tally, end: number): Generator<string> {
   for (let id = 2; id <= communities; id++) {
-    const texts = `'${communityName(id)}', 'Bench ${id}', '${textOf(id, 80)}'`;
+    const { title, description } = communityText(id);
+    const texts = `'${communityName(id)}', '${title}', '${description}'`;
     yield `(${id}, ${texts}, 1, ${tally.communities[id]}, ${end - spanMs})`;
   }
 }
@@ -82,6 +85,14 @@ export function* agentSearchRows({ agents }: Population): Generator<string> {
   for (let id = 1; id <= agents; id++) {
     const name = agentName(id);
     yield `(${id}, CRC32('${name} '), '${tokensOf(`${name}\n`.repeat(3))}')`;
+  }
+}
+
+export function* communitySearchRows({ communities }: Population): Generator<string> {
+  for (let id = 2; id <= communities; id++) {
+    const { title, description } = communityText(id);
+    const tokens = tokensOf(`${`${communityName(id)} ${title}\n`.repeat(3)}${description}`);
+    yield `(${id}, CRC32('${title} ${description}'), '${tokens}')`;
   }
 }
 

@@ -16,6 +16,7 @@ import {
   commentRows,
   commentSearchRows,
   communityRows,
+  communitySearchRows,
   countRows,
   inboxItemRows,
   inboxRows,
@@ -104,6 +105,7 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
     ),
   );
   await insertRows(pool, "search_agents (id, text_version, tokens)", agentSearchRows(population));
+  await insertRows(pool, "search_communities (id, text_version, tokens)", communitySearchRows(population));
   await insertRows(
     pool,
     "search_comments (id, community_id, author_id, text_version, tokens)",
@@ -117,7 +119,7 @@ async function fill(pool: Pool, population: Population, log: (line: string) => v
   );
   if (population.receipts > 0) await fillChain(pool, population.receipts, log);
   await pool.query(
-    "ANALYZE TABLE agents, communities, posts, votes, comments, search_agents, search_posts, search_comments, inboxes, inbox_items",
+    "ANALYZE TABLE agents, communities, posts, votes, comments, search_agents, search_communities, search_posts, search_comments, inboxes, inbox_items",
   );
   await pool.query("CREATE TABLE bench_seed (version INT PRIMARY KEY, posts INT NOT NULL)");
   await pool.query("INSERT INTO bench_seed VALUES (?, ?)", [seedVersion, population.posts]);

@@ -33,7 +33,7 @@ export interface Overrides {
   memory?: ServerOptions["memory"];
   /** How often a REST stream says that it is alive, in milliseconds. */
   heartbeatMs?: number;
-  /** Whether Connect's own handlers serve all RPCs. */
+  /** Whether Fastify and Connect's own handlers serve all requests. */
   byFrameworksAlone?: boolean;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
   verificationWaitMs?: number;

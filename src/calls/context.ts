@@ -59,7 +59,7 @@ export interface Target {
 }
 
 /**
- * What the service knows of one request, from its first hook until its response is closed. Every protocol makes one at its
+ * What the service knows of one request, from its arrival until its response is closed. Every protocol makes one at its
  * edge and fills it in: admission sets `agent` and `caller`, the REST facade sets `target`, and the call sets `outcome`.
  */
 export class RequestContext implements Cancellation {
@@ -81,8 +81,10 @@ export class RequestContext implements Cancellation {
   target: Target | undefined = undefined;
   /** The RPC that a message of MCP calls, as a tool or to read a resource. */
   tool: DescMethod | undefined = undefined;
-  /** Set if the response is shared with other requests: what they have made of it. */
+  /** Set if the response is shared with other requests, or is the same as before: what has been made of it. */
   sharedForms: SharedForms | undefined = undefined;
+  /** The same of bodies such as pages, by the bodies. Nobody keeps it longer than the requests that share the read. */
+  sharedBodies: SharedForms | undefined = undefined;
   /** What became of the request so far; undefined until a call or an error reply has set it. */
   outcome: Outcome | undefined = undefined;
   /** Whether the caller was at fault when the call failed; undefined where no call has begun. */
@@ -95,6 +97,8 @@ export class RequestContext implements Cancellation {
   traceId: string | undefined = undefined;
   /** Over HTTP/1.1: the bytes that the connection had sent before this response. */
   sentBefore = 0;
+  /** The bytes of the response, once they are known. */
+  sent: number | undefined = undefined;
   readonly #serviceLog: FastifyBaseLogger;
   #log: FastifyBaseLogger | undefined = undefined;
   #controller: AbortController | undefined = undefined;
@@ -179,7 +183,8 @@ export class RequestContext implements Cancellation {
   #follow(): void {
     if (this.#isFollowed) return;
     this.#isFollowed = true;
-    this.response.once("close", () => this.#end());
+    // First of all, because the port begins the next request of the connection when it learns of the end.
+    this.response.prependOnceListener("close", () => this.#end());
   }
 
   #end(): void {

@@ -9,12 +9,12 @@ import { type RequestContext, requestOf } from "./context.ts";
 import { boundLargeReads, largeLength } from "./large-reads.ts";
 import { type LatestOfRpc, LatestResponses } from "./latest-responses.ts";
 import type { ServiceTable } from "./service-table.ts";
-import type { SharedForms } from "./shared-forms.ts";
+import { SharedForms } from "./shared-forms.ts";
 import { SharedReads } from "./shared-reads.ts";
 import { createUnaryCall, type Reply, type UnaryCall } from "./unary-call.ts";
 
 /** What callers share: the response, for whose request it was made, and what they make of it. */
-type SharedReply = Reply & { maker?: RequestContext; forms?: SharedForms };
+type SharedReply = Reply & { maker?: RequestContext; forms?: SharedForms; bodies?: SharedForms };
 type Invoke = (message: Message, context: HandlerContext) => Promise<Message>;
 
 /**
@@ -53,7 +53,7 @@ function share(
     const alone = () => (latest.has(key) ? call(message, init).then(remember) : call(message, init));
     const together = async (signal: AbortSignal): Promise<SharedReply> => {
       const reply = await call(message, { ...init, headers: () => new Headers(), signal });
-      return { ...remember(reply), maker: init.request };
+      return { ...remember(reply), maker: init.request, bodies: new SharedForms() };
     };
     return reads.get(key, { signal: init.signal ?? init.request, alone, together });
   };
@@ -71,6 +71,7 @@ function toInvoke(call: (message: Message, init: CallInit) => Promise<SharedRepl
     const reply = await call(message, { method: requestMethod, url, headers, request, signal });
     if (reply.headers) for (const [name, value] of reply.headers) context.responseHeader.set(name, value);
     request.sharedForms = reply.forms;
+    request.sharedBodies = reply.bodies;
     request.isShared = reply.maker !== undefined && reply.maker !== request;
     return reply.message;
   };

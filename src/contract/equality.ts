@@ -1,4 +1,5 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 
 /** A message as the comparing functions see it. */
 type Compared = Record<string, unknown>;
@@ -7,14 +8,14 @@ type Compare = (one: unknown, other: unknown) => boolean;
 /**
  * Makes a function that compares two messages of a type, in a small part of the time of the library's `equals`, which looks
  * at every field by its descriptor.
- * @returns undefined for a type that it cannot compare: with maps, bytes or oneofs, or within itself
+ * @returns undefined for a type that it cannot compare: with maps, bytes, oneofs or wrappers, or within itself
  */
 export function createEquality(desc: DescMessage): ((one: Message, other: Message) => boolean) | undefined {
   return compareMessages(desc, []) as ((one: Message, other: Message) => boolean) | undefined;
 }
 
 function compareMessages(desc: DescMessage, within: readonly DescMessage[]): Compare | undefined {
-  if (within.includes(desc)) return undefined;
+  if (within.includes(desc) || isWrapperDesc(desc)) return undefined;
   const names: string[] = [];
   const compares: Compare[] = [];
   for (const field of desc.fields) {

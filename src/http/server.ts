@@ -175,12 +175,12 @@ export async function createServer({
     transportSecurity === undefined
       ? { "x-request-id": id }
       : { "x-request-id": id, "strict-transport-security": transportSecurity };
-  const direct = new DirectRequests({ admission, metrics, requestLog, shutdown });
+  const direct = new DirectRequests({ admission, metrics, requestLog, shutdown, log });
   direct.add(new DirectReads(app, { admission, commonFields, maxParamLength }).find);
   addCommonHooks(app, { methods, requestLog, admission, pages, metrics, shutdown, commonFields });
   compressLargeReplies(app);
   // Request bodies are decompressed where they are read. The plugin would keep the memory of a decoder that is not read to its end.
-  const encodings: ("br" | "gzip" | "deflate")[] = ["br", "gzip", "deflate"];
+  const encodings: ("br" | "gzip")[] = ["br", "gzip"];
   await app.register(compress, { threshold: minCompressed, encodings, globalDecompression: false });
   await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, admission, streams, heartbeatMs }));
   await app.register(async (rpc) =>

@@ -14,11 +14,3 @@ it("a form is made once, and anew if it could not be made", async () => {
   expect(await forms.get("c", async () => count())).toBe(3);
   expect(await forms.get("c", async () => count())).toBe(3);
 });
-
-it("the forms of a body are kept for a few bodies", () => {
-  const forms = new SharedForms();
-  const first = forms.ofBody("first");
-  expect(forms.ofBody("first")).toBe(first);
-  for (let i = 0; i < 4; i++) forms.ofBody(`body ${i}`);
-  expect(forms.ofBody("first")).not.toBe(first);
-});

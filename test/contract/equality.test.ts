@@ -8,7 +8,7 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { StructSchema } from "@bufbuild/protobuf/wkt";
+import { StringValueSchema, StructSchema } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import { HealthCheckResponseSchema } from "../../gen/grpc/health/v1/health_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
@@ -93,7 +93,8 @@ it.each([...new Set(types)].map((desc) => [desc.name, desc] as const))("finds ea
   expect(changes).toBeGreaterThan(0);
 });
 
-it("does not compare maps, bytes, oneofs, or messages within themselves", () => {
+it("does not compare maps, bytes, oneofs, wrappers, or messages within themselves", () => {
+  expect(createEquality(StringValueSchema)).toBeUndefined();
   expect(createEquality(StructSchema)).toBeUndefined();
   expect(createEquality(fixtureMessage("Node"))).toBeUndefined();
   expect(createEquality(fixtureMessage("Things"))).toBeUndefined();

@@ -25,7 +25,7 @@ export interface FixtureServer {
 
 /**
  * Starts our transport with the fixture's service on a free port. It stops after the last test of the file.
- * @param options.byFrameworksAlone whether Connect's own handlers serve all RPCs
+ * @param options.byFrameworksAlone whether Fastify and Connect's own handlers serve all requests
  */
 export async function startFixtureServer(options: { byFrameworksAlone?: boolean } = {}): Promise<FixtureServer> {
   const log: Record<string, unknown>[] = [];
@@ -65,6 +65,7 @@ export async function startFixtureServer(options: { byFrameworksAlone?: boolean 
       waiting.resolve(context);
       const { signal } = context;
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      if (thing.name === "fails") throw signal.reason;
       return thing;
     },
     onlyRpc: echo("OnlyRpc"),

@@ -128,8 +128,9 @@ function isGood(holder: KeyHolder | undefined): holder is KeyHolder {
 }
 
 /** The interceptors log damage that a call meets, and this call does not reach them. */
-function logDamage({ log }: RequestContext, { rpc }: Arrival, err: unknown): void {
-  if (err instanceof StoredDamage) log.error({ err, rpc: `${rpc.parent.typeName}/${rpc.name}` }, "a call failed");
+function logDamage(context: RequestContext, { rpc }: Arrival, err: unknown): void {
+  if (err instanceof StoredDamage)
+    context.log.error({ err, rpc: `${rpc.parent.typeName}/${rpc.name}` }, "a call failed");
 }
 
 function isUnauthorized(error: unknown): boolean {

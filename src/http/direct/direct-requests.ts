@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyBaseLogger } from "fastify";
 import type { RequestContext, Route } from "../../calls/context.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -21,6 +22,7 @@ export interface DirectOptions {
   metrics: Metrics;
   requestLog: RequestLog;
   shutdown: AbortSignal;
+  log: FastifyBaseLogger;
 }
 
 /**
@@ -43,17 +45,29 @@ export class DirectRequests {
 
   /** Serves a request. @returns false for one that Fastify serves */
   take(request: IncomingMessage, response: ServerResponse): boolean {
-    const { admission, requestLog, shutdown } = this.#options;
-    if (shutdown.aborted) return false;
-    const call = this.#find(request);
-    if (call === undefined || !hasGoodHost(request)) return false;
+    if (this.#options.shutdown.aborted) return false;
+    try {
+      const call = this.#find(request);
+      if (call === undefined || !hasGoodHost(request)) return false;
+      this.#serve(call, request, response);
+    } catch (error) {
+      this.#options.log.error({ err: error }, "a request failed");
+      response.destroy();
+    }
+    return true;
+  }
+
+  #serve(call: DirectCall, request: IncomingMessage, response: ServerResponse): void {
+    const { admission, requestLog } = this.#options;
     const context = admission.begin(request, response, requestIdOf(request));
     context.route = call.route;
     requestLog.begin(context);
     const served = call.serve(context);
-    // A call whose client has disconnected may go on for a moment. Its outcome is known when it has ended.
-    context.onEnd(() => void served.then(() => this.#end(context)));
-    return true;
+    context.onEnd(() => {
+      requestLog.noteSent(context);
+      // A call whose client has disconnected may go on for a moment. Its outcome is known when it has ended.
+      void served.then(() => this.#end(context));
+    });
   }
 
   #find(request: IncomingMessage): DirectCall | undefined {

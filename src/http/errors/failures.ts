@@ -8,12 +8,12 @@ import type { ErrorPages } from "./error-pages.ts";
 import { fromFastifyError, sendError } from "./reply-error.ts";
 
 /** The failure that a client is told of. An unknown failure is logged, and its cause is not shown. */
-export function toldFailure(error: unknown, { log }: Pick<RequestContext, "log">): StoaError {
+export function toldFailure(error: unknown, context: Pick<RequestContext, "log">): StoaError {
   // A client disconnect during the look-up of its key is not an error.
   const isCanceled = error instanceof ConnectError && error.code === Code.Canceled;
   const known = error instanceof StoaError ? error : isCanceled ? toStoaError(error) : fromFastifyError(error);
   if (known !== undefined) return known;
-  log.error({ err: error }, "a request failed");
+  context.log.error({ err: error }, "a request failed");
   return new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
 }
 

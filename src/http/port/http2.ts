@@ -59,7 +59,7 @@ export class Http2Sessions {
       },
       (request, response) => {
         const open = portStreamOf(request.stream);
-        // Fastify and Connect use only what the requests of both protocols have in common.
+        // Those who handle it know the requests of both protocols apart, or use only what they have in common.
         open?.connection.take(open, () => handler(request as never, response as never));
       },
     );

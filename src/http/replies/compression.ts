@@ -3,11 +3,10 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import type { RequestContext } from "../../calls/context.ts";
+import { SharedForms } from "../../calls/shared-forms.ts";
 import { noteReplyLength } from "../port/reply-lengths.ts";
 import { chooseEncoding } from "./precompressed.ts";
 
-/** Replies of at least this length, in characters, are compressed here. @fastify/compress compresses shorter ones. */
-const LARGE = 16 * 1024;
 /** Shorter replies are not compressed, in bytes. */
 export const minCompressed = 1024;
 
@@ -30,10 +29,8 @@ export interface CompressedBody {
 export function compressLargeReplies(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     const { context } = request;
-    // A response that several requests share is compressed once for all of them.
-    const minLength = context.sharedForms === undefined ? LARGE : minCompressed;
     const isText = typeof payload === "string";
-    if ((!isText && !Buffer.isBuffer(payload)) || payload.length < minLength) return done(null, payload);
+    if ((!isText && !Buffer.isBuffer(payload)) || payload.length < minCompressed) return done(null, payload);
     if (reply.hasHeader("content-encoding")) return done(null, payload);
     const type = String(reply.getHeader("content-type"));
     const compressed = compressReply(context, request.headers, type, payload);
@@ -49,13 +46,15 @@ export function compressLargeReplies(app: FastifyInstance): void {
 /**
  * Compresses the body of a reply as its client accepts it, once for all requests that share the response.
  * @param type the content type of the reply
+ * @param forms what has been made of the body; by default, that is shared by the requests of one read
  * @returns undefined where the body is sent as it is
  */
 export function compressReply(
-  { response, sharedForms }: RequestContext,
+  { response, sharedBodies }: RequestContext,
   headers: IncomingHttpHeaders,
   type: string,
   body: string | Buffer,
+  forms = sharedBodies?.get(body, () => new SharedForms()),
 ): Promise<CompressedBody> | undefined {
   const accepted = headers["accept-encoding"];
   if (accepted === undefined || headers["x-no-compression"] !== undefined) return undefined;
@@ -67,5 +66,5 @@ export function compressReply(
     encoding,
     bytes: await compress[encoding](typeof body === "string" ? Buffer.from(body) : body),
   });
-  return sharedForms?.ofBody(body).get(encoding, make) ?? make();
+  return forms?.get(encoding, make) ?? make();
 }

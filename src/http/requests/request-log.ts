@@ -28,13 +28,18 @@ export class RequestLog {
     if (this.#isWritten && request.httpVersionMajor === 1) context.sentBefore = request.socket.bytesWritten;
   }
 
+  /** Notes how many bytes were sent. Further requests on the connection count from then on. */
+  noteSent(context: RequestContext): void {
+    if (this.#isWritten) context.sent = bytesOf(context);
+  }
+
   /** To be called when a reply is sent. */
   finished(context: RequestContext): void {
     // Over HTTP/2, Fastify also calls this for a request whose client has disconnected.
     if (!this.#isWritten || context.request.aborted) return;
     const { statusCode: status } = context.response;
     const ms = performance.now() - context.arrivedAt;
-    context.log.info({ ...this.#describe(context), status, ms, bytes: bytesOf(context) }, "request");
+    context.log.info({ ...this.#describe(context), status, ms, bytes: context.sent ?? bytesOf(context) }, "request");
   }
 
   /** To be called when the client disconnects before it has its reply. The status is known if the reply has begun. */
@@ -42,7 +47,10 @@ export class RequestLog {
     if (!this.#isWritten) return;
     const { headersSent, statusCode } = context.response;
     const status = headersSent ? statusCode : undefined;
-    context.log.info({ ...this.#describe(context), status, bytes: bytesOf(context) }, "request aborted");
+    context.log.info(
+      { ...this.#describe(context), status, bytes: context.sent ?? bytesOf(context) },
+      "request aborted",
+    );
   }
 
   #describe(context: RequestContext): Record<string, unknown> {

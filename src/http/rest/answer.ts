@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { CallInit } from "../../calls/call-context.ts";
 import type { Implementation } from "../../calls/service-table.ts";
+import { SharedForms } from "../../calls/shared-forms.ts";
 import { createUnaryCall } from "../../calls/unary-call.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
@@ -14,8 +15,8 @@ export interface RestReply {
   status: number;
   fields: Record<string, string>;
   /** Undefined if the client has the response already. */
-  body: Buffer | undefined;
-  /** What is sent instead of the closing brace of the body, if that is not sent as it is. */
+  encoded: EncodedResponse | undefined;
+  /** What is sent instead of the closing brace, if the response is not sent as it is. */
   last: Buffer | undefined;
 }
 
@@ -46,22 +47,23 @@ export function createAnswer(
       fields["cache-control"] = "no-cache";
     }
     if (tag && matchesEtag(request.headers["if-none-match"], tag)) {
-      return { status: 304, fields, body: undefined, last: undefined };
+      return { status: 304, fields, encoded: undefined, last: undefined };
     }
     fields["content-type"] = encoded.contentType;
-    return { status, fields, body: encoded.bytes, last };
+    return { status, fields, encoded, last };
   };
 }
 
 type Encode = (message: Message) => EncodedResponse;
 
-const jsonType = "application/json; charset=utf-8";
+export const jsonType = "application/json; charset=utf-8";
 
 /** A response as it is sent. */
-class EncodedResponse {
+export class EncodedResponse {
   readonly contentType: string;
   readonly bytes: Buffer;
   #tag: string | undefined;
+  #forms: SharedForms | undefined;
 
   constructor(contentType: string, bytes: Buffer) {
     this.contentType = contentType;
@@ -75,6 +77,12 @@ class EncodedResponse {
   lastWith(warnings: readonly string[]): Buffer | undefined {
     if (warnings.length === 0 || this.contentType !== jsonType) return undefined;
     return Buffer.from(`,"warnings":${JSON.stringify(warnings)}}`);
+  }
+
+  /** What has been made of these bytes: their compressed forms. */
+  get forms(): SharedForms {
+    this.#forms ??= new SharedForms();
+    return this.#forms;
   }
 
   /** The entity tag of these bytes, which is made once. */

@@ -3,6 +3,7 @@ import type { Http2ServerRequest, ServerHttp2Stream } from "node:http2";
 import type { FastifyInstance } from "fastify";
 import findMyWay from "find-my-way";
 import type { RequestContext, Route } from "../../calls/context.ts";
+import { recordFailure } from "../../calls/outcome.ts";
 import type { Admission } from "../admission/admission.ts";
 import { CallArrival } from "../admission/call-arrival.ts";
 import type { CommonFields, DirectCall } from "../direct/direct-requests.ts";
@@ -65,6 +66,8 @@ export class DirectReads {
       if (admitted !== undefined) await admitted;
       await sendDirectly(context, await endpoints.answer(context, address, answer), common);
     } catch (error) {
+      // The call has recorded its failure, before it was mapped.
+      if (context.outcome === undefined) recordFailure(context, error);
       try {
         await sendFailureDirectly(context, toldFailure(error, context), common);
       } catch (failure) {

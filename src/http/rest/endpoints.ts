@@ -3,6 +3,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { CallInit } from "../../calls/call-context.ts";
 import type { RequestContext, Target } from "../../calls/context.ts";
 import { toStoaError } from "../../calls/error-mapping.ts";
+import { recordFailure } from "../../calls/outcome.ts";
 import { type Binding, isPublicRead } from "../../contract/bindings.ts";
 import { type ReadRequest, readRequest, splitTarget } from "../../transcoding/index.ts";
 import type { Answer, RestReply } from "./answer.ts";
@@ -61,6 +62,7 @@ export class Endpoints {
       if (body === undefined && known === undefined) this.#reads.remember(context.url, { ...address, read });
       return reply;
     } catch (error) {
+      recordFailure(context, error);
       throw toThrown(error);
     }
   }

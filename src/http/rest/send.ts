@@ -3,17 +3,22 @@ import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { RequestContext } from "../../calls/context.ts";
 import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
+import { SharedForms } from "../../calls/shared-forms.ts";
 import { errorStatus, type StoaError } from "../../errors.ts";
 import { largeLength } from "../../transcoding/index.ts";
 import { compressReply, minCompressed } from "../replies/compression.ts";
 import { isOpen } from "../streams/exchange.ts";
-import type { RestReply } from "./answer.ts";
+import { EncodedResponse, jsonType, type RestReply } from "./answer.ts";
 
 /** Sends a reply by Fastify, whose hooks complete it. */
-export function sendByFastify({ status, fields, body, last }: RestReply, request: FastifyRequest, reply: FastifyReply) {
+export function sendByFastify(
+  { status, fields, encoded, last }: RestReply,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   reply.code(status).headers(fields);
-  if (body === undefined || last === undefined) return reply.send(body);
-  const parts = partsOf(body, last);
+  if (encoded === undefined || last === undefined) return reply.send(encoded?.bytes);
+  const parts = partsOf(encoded.bytes, last);
   if (parts.length === 1) return reply.send(parts[0]);
   // The compression of so many bytes for each request would take too much memory.
   request.headers = { "x-no-compression": "" };
@@ -24,16 +29,17 @@ export function sendByFastify({ status, fields, body, last }: RestReply, request
 /** Sends a reply beside Fastify. @param common the further fields of its head, which stay as they are */
 export async function sendDirectly(
   context: RequestContext,
-  { status, fields, body, last }: RestReply,
+  { status, fields, encoded, last }: RestReply,
   common: Record<string, string>,
 ): Promise<void> {
   const head = { ...common, ...context.response.getHeaders(), ...fields } as Record<string, string>;
-  if (body === undefined) return write(context, status, head, []);
-  const parts = last === undefined ? [body] : partsOf(body, last);
+  if (encoded === undefined) return write(context, status, head, []);
+  const parts = last === undefined ? [encoded.bytes] : partsOf(encoded.bytes, last);
   const [only] = parts;
   if (only === undefined || parts.length > 1 || only.length < minCompressed) return write(context, status, head, parts);
-  const { headers } = context.request;
-  const compressing = compressReply(context, headers, head["content-type"] as string, only);
+  // The bytes with warnings are about one request alone.
+  const forms = last === undefined ? encoded.forms : new SharedForms();
+  const compressing = compressReply(context, context.request.headers, encoded.contentType, only, forms);
   if (compressing === undefined) return write(context, status, head, parts);
   const { encoding, bytes } = await compressing;
   head["content-encoding"] = encoding;
@@ -47,10 +53,9 @@ export function sendFailureDirectly(
   error: StoaError,
   common: Record<string, string>,
 ): Promise<void> {
-  context.outcome = error.code;
-  const fields = { ...errorHeaders(error), "content-type": "application/json; charset=utf-8" };
-  const body = Buffer.from(toErrorBody(error));
-  return sendDirectly(context, { status: errorStatus[error.code], fields, body, last: undefined }, common);
+  const encoded = new EncodedResponse(jsonType, Buffer.from(toErrorBody(error)));
+  const fields = { ...errorHeaders(error), "content-type": jsonType };
+  return sendDirectly(context, { status: errorStatus[error.code], fields, encoded, last: undefined }, common);
 }
 
 function write({ response, limits }: RequestContext, status: number, head: Record<string, string>, parts: Buffer[]) {

@@ -8,6 +8,7 @@ describe("the encoding of a reply", () => {
     ["", "identity"],
     ["gzip, deflate, br, zstd", "br"],
     ["gzip", "gzip"],
+    ["x-gzip, deflate", "gzip"],
     ["GZIP", "gzip"],
     ["*", "br"],
     ["br;q=0, *", "gzip"],

@@ -106,6 +106,9 @@ const asks: [what: string, status: number, ask: Ask][] = [
   ["a body over two lengths", 200, { path: "/v1/things/one", headers: { "content-length": 2 }, body: "{}" }],
   ["a long response", 200, { path: long }],
   ["a long response in gzip", 200, { path: long, headers: { "accept-encoding": "gzip" } }],
+  ["a long response in gzip rather than Brotli", 200, { path: long, headers: { "accept-encoding": "gzip, br;q=0.1" } }],
+  ["a long response in any encoding", 200, { path: long, headers: { "accept-encoding": "*" } }],
+  ["a long response in an old encoding", 200, { path: long, headers: { "accept-encoding": "deflate, x-gzip" } }],
   ["a long response in Brotli", 200, { path: long, headers: { "accept-encoding": "gzip, br" } }],
   ["a long response in no encoding of ours", 200, { path: long, headers: { "accept-encoding": "zstd;q=1" } }],
   ["a long response that must not change", 200, { path: long, headers: { "accept-encoding": "br;q=0" } }],
@@ -152,17 +155,23 @@ it.each([
   expect(answer.status).toBe(400);
 });
 
-it("a client that leaves aborts its read, and the log says so", async () => {
+it.each([
+  ["goes on", undefined],
+  ["fails", "canceled"],
+])("a client that leaves aborts its read, which %s: the code in the log is %s", async (name, code) => {
   const waits = direct.nextWait();
-  const headers = { "x-request-id": "leaves" };
-  const request = http.get({ host: "127.0.0.1", port: direct.port, path: "/v1/wait", headers, agent: false });
+  const id = `leaves-${name}`.replace(" ", "-");
+  const path = `/v1/wait?name=${encodeURIComponent(name)}`;
+  const headers = { "x-request-id": id };
+  const request = http.get({ host: "127.0.0.1", port: direct.port, path, headers, agent: false });
   request.on("error", () => {});
   const { signal } = await waits;
   request.destroy();
   await waitUntil("the end of the call", () => signal.aborted, 2_000);
-  const isOfAsk = ({ reqId, msg }: Record<string, unknown>) => reqId === "leaves" && msg === "request aborted";
+  const isOfAsk = ({ reqId, msg }: Record<string, unknown>) => reqId === id && msg === "request aborted";
   await waitUntil("the line of the request", () => direct.log.some(isOfAsk), 2_000);
-  expect(direct.log.find(isOfAsk)).toMatchObject({ operation: "Wait", route: "/v1/wait" });
+  const line = direct.log.find(isOfAsk);
+  expect([line?.operation, line?.route, line?.code]).toEqual(["Wait", "/v1/wait", code]);
 });
 
 it("the usual reads are served beside Fastify, and others are not", async () => {

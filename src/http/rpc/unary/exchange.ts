@@ -114,7 +114,7 @@ export abstract class UnaryExchange {
   /** The header fields that responses of all protocols have, and those that the call has set. */
   protected fields(): Record<string, string> {
     const { request, response, limits } = this.context;
-    const fields: Record<string, string> = Object.assign(this.#commonFields, response.getHeaders());
+    const fields = { ...this.#commonFields, ...response.getHeaders() } as Record<string, string>;
     fields["content-type"] = this.format.contentType;
     const { headerSet } = this.metadata;
     if (headerSet !== undefined) for (const [name, value] of headerSet) fields[name] = value;
