@@ -99,7 +99,8 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     protocols: values.protocol?.split(","),
     rounds: positive("rounds", values.rounds) ?? (values.quick ? 3 : 4),
     seconds: positive("seconds", values.seconds) ?? (values.quick ? 0.5 : 3),
-    warmUpSeconds: values.quick ? 0.3 : 1,
+    // V8 compiles what a load uses in about 15 s. A service runs for months, so it is not measured before.
+    warmUpSeconds: values.quick ? 0.3 : 10,
     profile: values.profile,
     reseed: values.reseed,
     dataDir: environment.STOA_BENCH_DATA_DIR || join(import.meta.dirname, ".data"),
