@@ -41,6 +41,25 @@ describe("the service survives streams of inboxes", { timeout: 120_000 }, () => 
     await fillInbox(victim);
   }, 60_000);
 
+  // First, because streams wait once the others have spent the calls of the agent.
+  it("from places that there are not", async () => {
+    const ids = ["0", "-1", "1e3", "99999999", "9007199254740993", "9".repeat(8_000), "\u00ff", "1\t1", ""];
+    const asks = ids.flatMap((id) =>
+      [undefined, "text/event-stream"].flatMap((accept) => {
+        const headers = { authorization, "last-event-id": id, ...(accept === undefined ? {} : { accept }) };
+        return [
+          { path: `${path}?from=${encodeURIComponent(id)}`, headers },
+          { path: `/api/v1/house/receipts/stream?from=${encodeURIComponent(id)}`, headers: { ...headers } },
+        ];
+      }),
+    );
+    const statuses = await victim.during(() => askAll(victim.url, [...asks, ...asks]));
+    expect(
+      [...statuses.keys()].filter((status) => ![200, 400, 404, 429, 503].includes(status)),
+      String([...statuses]),
+    ).toEqual([]);
+  });
+
   it.each([
     ["lines", "*/*"],
     ["events", "text/event-stream"],
@@ -89,23 +108,5 @@ describe("the service survives streams of inboxes", { timeout: 120_000 }, () => 
       }
       destroyAll();
     });
-  });
-
-  it("from places that there are not", async () => {
-    const ids = ["0", "-1", "1e3", "99999999", "9007199254740993", "9".repeat(8_000), "\u00ff", "1\t1", ""];
-    const asks = ids.flatMap((id) =>
-      [undefined, "text/event-stream"].flatMap((accept) => {
-        const headers = { authorization, "last-event-id": id, ...(accept === undefined ? {} : { accept }) };
-        return [
-          { path: `${path}?from=${encodeURIComponent(id)}`, headers },
-          { path: `/api/v1/house/receipts/stream?from=${encodeURIComponent(id)}`, headers: { ...headers } },
-        ];
-      }),
-    );
-    const statuses = await victim.during(() => askAll(victim.url, [...asks, ...asks]));
-    expect(
-      [...statuses.keys()].filter((status) => ![200, 400, 404, 429, 503].includes(status)),
-      String([...statuses]),
-    ).toEqual([]);
   });
 });
