@@ -47,15 +47,19 @@ function share(
   const keyOf = createKey(rpc.input.fields);
   const textLength = createTextLength(rpc.output) ?? (() => 0);
   const reads = new SharedReads<SharedReply>(({ message }) => textLength(message) > largeLength);
-  return (message, init) => {
+  return async (message, init) => {
     const key = keyOf(message);
-    const remember = (reply: Reply): SharedReply => ({ ...reply, ...latest.remember(key, reply.message) });
-    const alone = () => (latest.has(key) ? call(message, init).then(remember) : call(message, init));
     const together = async (signal: AbortSignal): Promise<SharedReply> => {
       const reply = await call(message, { ...init, headers: () => new Headers(), signal });
-      return { ...remember(reply), maker: init.request, bodies: new SharedForms() };
+      return { ...reply, maker: init.request, bodies: new SharedForms() };
     };
-    return reads.get(key, { signal: init.signal ?? init.request, alone, together });
+    const alone = () => call(message, init);
+    const reply = await reads.get(key, { signal: init.signal ?? init.request, alone, together });
+    // Not within the read: the next one begins when it ends. The first caller does it for all who share the reply.
+    if (reply.forms === undefined && (reply.maker !== undefined || latest.has(key))) {
+      Object.assign(reply, latest.remember(key, reply.message));
+    }
+    return reply;
   };
 }
 
