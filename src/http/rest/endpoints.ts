@@ -1,9 +1,9 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { ConnectError } from "@connectrpc/connect";
 import type { CallInit } from "../../calls/call-context.ts";
 import type { RequestContext, Target } from "../../calls/context.ts";
 import { toStoaError } from "../../calls/error-mapping.ts";
 import { recordFailure } from "../../calls/outcome.ts";
+import { headersOf } from "../../calls/request-headers.ts";
 import { type Binding, isPublicRead } from "../../contract/bindings.ts";
 import { type ReadRequest, readRequest, splitTarget } from "../../transcoding/index.ts";
 import type { Answer, RestReply } from "./answer.ts";
@@ -81,19 +81,10 @@ export class Endpoints {
 /** The call of a request of the facade. */
 export function initOf(request: RequestContext): CallInit {
   const { method = "", headers } = request.request;
-  return { method, url: request.url, headers: () => toHeaders(headers), request };
+  return { method, url: request.url, headers: () => headersOf(headers), request };
 }
 
 /** The interceptors have logged what they throw, which is a Connect error. The caller logs everything else. */
 export function toThrown(error: unknown): unknown {
   return error instanceof ConnectError ? toStoaError(error) : error;
-}
-
-function toHeaders(raw: IncomingHttpHeaders): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(raw)) {
-    // The pseudo headers of HTTP/2 are left out.
-    if (value !== undefined && !name.startsWith(":")) headers.set(name, String(value));
-  }
-  return headers;
 }

@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { RequestContext } from "../../../calls/context.ts";
+import { headersOf } from "../../../calls/request-headers.ts";
 import type { ServiceTable } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
 import { maxBinarySize } from "../../../contract/message-limits.ts";
@@ -81,7 +82,7 @@ async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): P
     exchange.checkHead();
     const message = await exchange.read();
     const { method = "", url = "" } = context.request;
-    const headers = () => headersOf(context);
+    const headers = () => headersOf(context.request.headers);
     const reply = await call(message, { protocol: format.protocol, method, url, headers, request: context, metadata });
     const body = exchange.encode(reply.message);
     exchange.succeed(body instanceof Promise ? await body : body);
@@ -112,13 +113,4 @@ function toSent(error: unknown, rpc: DescMethod, context: RequestContext): Conne
   if (!(error instanceof ConnectError)) return refuse(context, error);
   if (blameCaller(error, rpc)) context.outcome = "bad_input";
   return error;
-}
-
-function headersOf({ request }: RequestContext): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || name.startsWith(":")) continue;
-    for (const each of Array.isArray(value) ? value : [value]) headers.append(name, each);
-  }
-  return headers;
 }
