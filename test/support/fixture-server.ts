@@ -21,6 +21,8 @@ export interface FixtureServer {
   credentials: (string | null)[];
   /** Resolves with the context of the next call of Wait, which then runs until its signal aborts. */
   nextWait(): Promise<HandlerContext>;
+  /** Begins the stop of the server. It still accepts connections. */
+  beginStop(): void;
 }
 
 /**
@@ -101,8 +103,10 @@ export async function startFixtureServer(options: { byFrameworksAlone?: boolean 
     port: { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 },
   });
   const port = await server.listen({ host: "127.0.0.1", port: 0 });
-  afterFile(() => {
+  const beginStop = () =>
     shutdown.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
+  afterFile(() => {
+    beginStop();
     return server.close();
   });
   return {
@@ -110,6 +114,7 @@ export async function startFixtureServer(options: { byFrameworksAlone?: boolean 
     url: `http://127.0.0.1:${port}`,
     log,
     credentials,
+    beginStop,
     nextWait() {
       waiting = Promise.withResolvers();
       return waiting.promise;

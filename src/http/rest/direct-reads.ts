@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest, ServerHttp2Stream } from "node:http2";
 import type { FastifyInstance } from "fastify";
 import findMyWay from "find-my-way";
 import type { RequestContext, Route } from "../../calls/context.ts";
@@ -49,7 +48,7 @@ export class DirectReads {
 
   readonly find = (request: IncomingMessage): DirectCall | undefined => {
     const url = request.url as string;
-    if (request.method !== "GET" || hasBody(request)) return undefined;
+    if (request.method !== "GET") return undefined;
     const { route, endpoints } = (this.#router.find("GET", url)?.store ?? {}) as Partial<Found>;
     const address = endpoints?.find(url);
     const answer = address?.endpoint.answer;
@@ -82,11 +81,4 @@ export interface DirectReadsOptions {
   admission: Admission;
   commonFields: CommonFields;
   maxParamLength: number;
-}
-
-/** A GET with a body is rare. */
-function hasBody(request: IncomingMessage): boolean {
-  const { stream } = request as unknown as Partial<Http2ServerRequest>;
-  if (stream !== undefined) return !(stream as ServerHttp2Stream).endAfterHeaders;
-  return request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined;
 }

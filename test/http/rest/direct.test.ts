@@ -137,6 +137,23 @@ describe.each([
   });
 });
 
+it("requests are refused in the same way once a stop has begun", async () => {
+  const rpc = "/fixture.v1.EchoService/Get";
+  const headers = { "content-type": "application/json", "x-request-id": "late" };
+  const all: Ask[] = [
+    { path: "/v1/things/one", headers },
+    { path: rpc, method: "POST", headers, body: "{}" },
+  ];
+  const one = async (options: { byFrameworksAlone?: boolean }) => {
+    const server = await startFixtureServer(options);
+    server.beginStop();
+    return Promise.all(all.flatMap((ask) => [sendHttp1(server, ask), sendHttp2(server, ask)]));
+  };
+  const answers = await one({});
+  expect(answers).toEqual(await one({ byFrameworksAlone: true }));
+  expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+});
+
 it.each([
   ["two hosts", ["Host", "a.example", "Host", "b.example"]],
   ["a malformed host", ["Host", "a b"]],
