@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { pace, turnOfItem } from "../../src/rate-limits/pacing.ts";
+import { pace } from "../../src/rate-limits/pacing.ts";
 import { unlimitedRequest } from "../../src/rate-limits/request-limits.ts";
 
 beforeEach(() => {
@@ -38,13 +38,4 @@ it("pace ends with the signal's reason", async () => {
   gone.abort(new Error("gone"));
   await expect(paced).rejects.toThrow("gone");
   expect(vi.getTimerCount()).toBe(0);
-});
-
-it("items of streams take turns, and each gets one", async () => {
-  const done = vi.fn();
-  for (let item = 0; item < 40; item++) void turnOfItem().then(done);
-  await vi.advanceTimersToNextTimerAsync();
-  expect(done.mock.calls.length).toBeLessThan(40);
-  await vi.runAllTimersAsync();
-  expect(done).toHaveBeenCalledTimes(40);
 });
