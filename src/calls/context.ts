@@ -1,5 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2Stream } from "node:http2";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
@@ -9,6 +7,7 @@ import type { Captured } from "../contract/path-template.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
 import type { Cancellation } from "../timing/wait.ts";
+import type { HttpRequest, HttpResponse } from "./http-messages.ts";
 import type { SharedForms } from "./shared-forms.ts";
 
 /** An internal service that holds the operator token. */
@@ -41,8 +40,8 @@ export interface Route {
 
 /** A request that has arrived. */
 export interface ArrivedRequest {
-  request: IncomingMessage;
-  response: ServerResponse;
+  request: HttpRequest;
+  response: HttpResponse;
   /** The id under which the request is logged. */
   id: string;
   /** The log of the service. */
@@ -63,8 +62,8 @@ export interface Target {
  * edge and fills it in: admission sets `agent` and `caller`, the REST facade sets `target`, and the call sets `outcome`.
  */
 export class RequestContext implements Cancellation {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
   readonly id: string;
   readonly client: ClientAddress;
   readonly limits: RequestLimits;
@@ -115,7 +114,7 @@ export class RequestContext implements Cancellation {
     this.client = client;
     this.limits = limits;
     // Fastify keeps the address here if it has to change it for its router.
-    const { originalUrl = request.url } = request as IncomingMessage & { originalUrl?: string };
+    const { originalUrl = request.url } = request as HttpRequest & { originalUrl?: string };
     this.url = originalUrl as string;
     this.#serviceLog = log;
   }
@@ -197,14 +196,12 @@ export class RequestContext implements Cancellation {
   }
 }
 
-type Response = ServerResponse & { stream?: Http2Stream };
-
-function isClosed({ stream, destroyed }: Response): boolean {
+function isClosed({ stream, destroyed }: HttpResponse): boolean {
   return stream === undefined ? destroyed : stream.destroyed;
 }
 
 /** Whether a closed response was sent. When an HTTP/2 client resets a stream, Node ends the response before it closes it. */
-function isComplete(response: Response): boolean {
+function isComplete(response: HttpResponse): boolean {
   return response.writableFinished && response.stream?.aborted !== true;
 }
 

@@ -25,8 +25,8 @@ import { type CheckReady, Readiness } from "./health/readiness.ts";
 import { addHealthRoutes } from "./health/routes.ts";
 import { type GaugeSource, Metrics, type MetricsText } from "./metrics/metrics.ts";
 import { addMetricsRoute } from "./metrics/routes.ts";
-import type { Handler } from "./port/http1.ts";
 import { Port, type PortOptions } from "./port/port.ts";
+import type { Handler } from "./port/request-handlers.ts";
 import { compressLargeReplies, minCompressed } from "./replies/compression.ts";
 import { requestIdOf } from "./requests/request-id.ts";
 import { RequestLog } from "./requests/request-log.ts";
@@ -133,9 +133,10 @@ export async function createServer({
     },
     tooManyReply: refuseConnection,
   });
-  const serverFactory = (byFastify: Handler) =>
-    port.serverFactory((request, response) => {
-      if (byFrameworksAlone || !direct.take(request, response)) byFastify(request, response);
+  const serverFactory = (handle: Handler) =>
+    port.createServer({
+      take: (request, response) => !byFrameworksAlone && direct.take(request, response),
+      handle,
     });
   const app = fastify({
     serverFactory: serverFactory as never,

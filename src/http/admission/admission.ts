@@ -1,9 +1,9 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants, type ServerHttp2Stream } from "node:http2";
+import { constants } from "node:http2";
 import type { Socket } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import { RequestContext } from "../../calls/context.ts";
+import type { HttpRequest, HttpResponse } from "../../calls/http-messages.ts";
 import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { accessOf, isPublicWrite, isRegistration, limitOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
@@ -44,7 +44,7 @@ export class Admission {
   }
 
   /** Makes the context of a request, before anything else is done with it. */
-  begin(request: IncomingMessage, response: ServerResponse, id: string): RequestContext {
+  begin(request: HttpRequest, response: HttpResponse, id: string): RequestContext {
     const client = this.#addresses.locate(request);
     const limits = this.#limiter.begin(client.counted);
     return new RequestContext({ request, response, id, log: this.#log, client, limits });
@@ -160,6 +160,6 @@ function isFaulty({ response, route }: RequestContext): boolean {
 }
 
 /** Whether an HTTP/2 client has reset the stream. Connect ends its response even then, so the response looks finished. */
-function isReset(response: ServerResponse & { stream?: ServerHttp2Stream }): boolean {
-  return response.stream !== undefined && response.stream.rstCode !== constants.NGHTTP2_NO_ERROR;
+function isReset({ stream }: HttpResponse): boolean {
+  return stream !== undefined && stream.rstCode !== constants.NGHTTP2_NO_ERROR;
 }

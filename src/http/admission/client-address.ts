@@ -1,8 +1,8 @@
 // Neither ipaddr.js nor @fastify/proxy-addr is used here. ipaddr.js takes 4 µs instead of 50 ns for an IPv4 address, and
 // reads `::192.0.2.1` as the IPv4 address. @fastify/proxy-addr uses it, and refuses networks with a prefix of 0.
-import type { IncomingMessage } from "node:http";
 import { BlockList, isIPv4, isIPv6, type Socket } from "node:net";
 import type { ClientAddress } from "../../calls/context.ts";
+import type { HttpRequest } from "../../calls/http-messages.ts";
 
 /** Named ranges, as Fastify's trustProxy has them. */
 const ranges: Record<string, string[]> = {
@@ -37,12 +37,12 @@ export class ClientAddresses {
   }
 
   /** The address of a request's client, as it is counted; see `countedAddress`. */
-  of(request: IncomingMessage): string {
+  of(request: HttpRequest): string {
     return this.locate(request).counted;
   }
 
   /** The address of a request's client. */
-  locate(request: IncomingMessage): ClientAddress {
+  locate(request: HttpRequest): ClientAddress {
     const peer = this.#peerOf(request);
     const { "x-forwarded-for": named, forwarded } = request.headers;
     if (named === undefined && forwarded === undefined) return peer;
@@ -62,22 +62,22 @@ export class ClientAddresses {
   }
 
   /** Whether a request comes over the connection of a trusted proxy, which may carry many clients. */
-  isProxied(request: IncomingMessage): boolean {
+  isProxied(request: HttpRequest): boolean {
     return this.trusts(this.#peerOf(request).address);
   }
 
   /** As `of`; undefined where nothing but trusted proxies is known. */
-  untrusted(request: IncomingMessage): string | undefined {
+  untrusted(request: HttpRequest): string | undefined {
     const { address, counted } = this.#peerOf(request);
     if (!this.trusts(address)) return counted;
     const client = this.#nearestUntrusted(address, String(request.headers["x-forwarded-for"] ?? ""));
     return this.trusts(client) ? undefined : countedAddress(client);
   }
 
-  #peerOf(request: IncomingMessage): ClientAddress {
+  #peerOf(request: HttpRequest): ClientAddress {
     // Over HTTP/2 each request has a stand-in for the socket of its own.
-    const connection: Connection = (request as { stream?: { session?: object } }).stream?.session ?? request.socket;
-    connection[peerAddress] ??= describe(request.socket.remoteAddress ?? "");
+    const connection = (request.stream?.session ?? request.socket ?? {}) as Connection;
+    connection[peerAddress] ??= describe(request.socket?.remoteAddress ?? "");
     return connection[peerAddress];
   }
 

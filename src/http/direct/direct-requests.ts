@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyBaseLogger } from "fastify";
 import type { RequestContext, Route } from "../../calls/context.ts";
+import type { HttpRequest, HttpResponse } from "../../calls/http-messages.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { hasGoodHost } from "../requests/host.ts";
@@ -15,7 +15,7 @@ export interface DirectCall {
 }
 
 /** @returns undefined for a request that Fastify serves */
-export type FindDirect = (request: IncomingMessage) => DirectCall | undefined;
+export type FindDirect = (request: HttpRequest) => DirectCall | undefined;
 
 export interface DirectOptions {
   admission: Admission;
@@ -44,7 +44,7 @@ export class DirectRequests {
   }
 
   /** Serves a request. @returns false for one that Fastify serves */
-  take(request: IncomingMessage, response: ServerResponse): boolean {
+  take(request: HttpRequest, response: HttpResponse): boolean {
     if (this.#options.shutdown.aborted) return false;
     try {
       const call = this.#find(request);
@@ -57,7 +57,7 @@ export class DirectRequests {
     return true;
   }
 
-  #serve(call: DirectCall, request: IncomingMessage, response: ServerResponse): void {
+  #serve(call: DirectCall, request: HttpRequest, response: HttpResponse): void {
     const { admission, requestLog } = this.#options;
     const context = admission.begin(request, response, requestIdOf(request));
     context.route = call.route;
@@ -70,7 +70,7 @@ export class DirectRequests {
     });
   }
 
-  #find(request: IncomingMessage): DirectCall | undefined {
+  #find(request: HttpRequest): DirectCall | undefined {
     for (const find of this.#finders) {
       const call = find(request);
       if (call !== undefined) return call;

@@ -5,6 +5,7 @@ import type { BodyBudget, ConnectionBodies } from "./body-budget.ts";
 import { Http1Sender } from "./http1-sender.ts";
 import type { BudgetedConnection } from "./idle-budget.ts";
 import { PausableParser } from "./pausable-parser.ts";
+import type { Handler } from "./request-handlers.ts";
 import type { SendWatch } from "./send-watch.ts";
 import { cutSocket, transportOf } from "./transport.ts";
 
@@ -16,8 +17,6 @@ const IDLE_BYTES = 6 * 1024;
 const BYTES_PER_HEAD_BYTE = 8;
 /** How many slices of chunked bodies are parsed in one turn of the event loop, over all connections. */
 const MAX_SLICES_A_TURN = 8;
-
-export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface Exchange {
   request: IncomingMessage;

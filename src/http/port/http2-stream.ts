@@ -66,6 +66,10 @@ export class PortStream implements Member {
   deadline = Number.POSITIVE_INFINITY;
   /** The memory that is counted for the body. */
   body: { release(): void } | undefined = undefined;
+  /** The trailers of the reply. */
+  trailers: Record<string, string> | undefined = undefined;
+  /** Called when the stream has closed. */
+  onEnd: (() => void) | undefined = undefined;
 
   constructor(stream: ServerHttp2Stream, connection: Connection, sender: StreamWriter, hadEnded: boolean) {
     this.stream = stream;
@@ -77,7 +81,7 @@ export class PortStream implements Member {
 
   /** Tells the session what happens. */
   follow(): void {
-    this.stream.on("aborted", onAborted).on("finish", onFinish).on("close", onClose);
+    this.stream.on("aborted", onAborted).on("finish", onFinish).on("close", onClose).on("error", onError);
   }
 }
 
@@ -99,6 +103,15 @@ function onFinish(this: ServerHttp2Stream): void {
 function onClose(this: ServerHttp2Stream): void {
   const open = portStreamOf(this);
   open?.connection.onClose(open);
+  open?.onEnd?.();
   // Some of Node's functions for a stream are in the old generation of V8 and keep it for a while; see `destroyInTurn`.
   (this as Followed)[portStream] = undefined;
+}
+
+/** The peer's fault, or the consequence of a cut. Its stream closes after that. */
+function onError(): void {}
+
+/** For the `wantTrailers` event of a stream: sends the trailers of its reply. */
+export function sendTrailers(this: ServerHttp2Stream): void {
+  this.sendTrailers(portStreamOf(this)?.trailers ?? {});
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { HttpResponse } from "../../calls/http-messages.ts";
 
 /** The property of an HTTP/2 stream that holds the length of its reply before compression, in bytes. */
 const uncompressedLength = Symbol("uncompressedLength");
@@ -12,9 +12,9 @@ interface Measured {
  * a time than it would without compression. Does nothing for HTTP/1.1, which works on one request at a time.
  * @param bytes the length before compression
  */
-export function noteReplyLength(response: ServerResponse, bytes: number): void {
-  const { stream } = response as { stream?: Measured };
-  if (stream !== undefined) stream[uncompressedLength] = bytes;
+export function noteReplyLength(response: HttpResponse, bytes: number): void {
+  const { stream } = response;
+  if (stream !== undefined) (stream as Measured)[uncompressedLength] = bytes;
 }
 
 /** Returns the length that `noteReplyLength` recorded for a stream; 0 if it was not called. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { HttpRequest } from "../../calls/http-messages.ts";
 
 /** The form of nearly every Host header; other forms are parsed. */
 const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::(?:\d{1,4}|[1-5]\d{4}))?$/i;
@@ -7,7 +7,7 @@ const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::(?:\
  * Whether a request says clearly for which host it is (RFC 9112, section 3.2): exactly one well-formed Host header, or none
  * in HTTP/1.0; over HTTP/2 the :authority, with which a Host header must agree (RFC 9113, section 8.3.1).
  */
-export function hasGoodHost({ headers, rawHeaders, httpVersion }: IncomingMessage): boolean {
+export function hasGoodHost({ headers, rawHeaders, httpVersion }: HttpRequest): boolean {
   if (countHosts(rawHeaders) > 1) return false;
   const authority = headers[":authority"] as string | undefined;
   const host = headers.host ?? authority;

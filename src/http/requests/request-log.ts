@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import type { RequestContext } from "../../calls/context.ts";
 import type { LogAddresses } from "../../config/config.ts";
@@ -25,7 +24,7 @@ export class RequestLog {
   /** To be called when a request arrives. */
   begin(context: RequestContext): void {
     const { request } = context;
-    if (this.#isWritten && request.httpVersionMajor === 1) context.sentBefore = request.socket.bytesWritten;
+    if (this.#isWritten && request.httpVersionMajor === 1) context.sentBefore = request.socket?.bytesWritten ?? 0;
   }
 
   /** Notes how many bytes were sent. Further requests on the connection count from then on. */
@@ -79,9 +78,8 @@ export class RequestLog {
 
 /** The size of a reply in bytes: over HTTP/1.1 with its head; over HTTP/2 without it, if its length was known beforehand. */
 function bytesOf({ request, response, sentBefore }: RequestContext): number | undefined {
-  // Node detaches the socket from some requests whose client has disconnected.
-  const socket = request.socket as Socket | null;
-  if (request.httpVersionMajor === 1) return socket === null ? undefined : socket.bytesWritten - sentBefore;
+  const { socket } = request;
+  if (request.httpVersionMajor === 1) return socket ? socket.bytesWritten - sentBefore : undefined;
   const length = response.getHeader("content-length");
   return length === undefined || request.aborted ? undefined : Number(length);
 }

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 import findMyWay from "find-my-way";
 import type { RequestContext, Route } from "../../calls/context.ts";
+import type { HttpRequest } from "../../calls/http-messages.ts";
 import { recordFailure } from "../../calls/outcome.ts";
 import type { Admission } from "../admission/admission.ts";
 import { CallArrival } from "../admission/call-arrival.ts";
@@ -46,7 +46,7 @@ export class DirectReads {
     });
   }
 
-  readonly find = (request: IncomingMessage): DirectCall | undefined => {
+  readonly find = (request: HttpRequest): DirectCall | undefined => {
     const url = request.url as string;
     if (request.method !== "GET") return undefined;
     const { route, endpoints } = (this.#router.find("GET", url)?.store ?? {}) as Partial<Found>;

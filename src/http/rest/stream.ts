@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -73,7 +74,7 @@ export function sendStream(
   messages: AsyncIterable<Message>,
   heartbeatMs = defaultHeartbeatMs,
 ): Promise<FastifyReply> {
-  return new StreamReply(context, format, heartbeatMs).open(reply, messages[Symbol.asyncIterator]());
+  return new StreamReply(context, reply.raw, format, heartbeatMs).open(reply, messages[Symbol.asyncIterator]());
 }
 
 /** A reply whose head has not been sent. */
@@ -90,12 +91,14 @@ interface Opening {
  */
 class StreamReply {
   readonly #context: RequestContext;
+  readonly #response: ServerResponse;
   readonly #format: StreamFormat;
   readonly #heartbeatMs: number;
   #opening: Opening | undefined;
 
-  constructor(context: RequestContext, format: StreamFormat, heartbeatMs: number) {
+  constructor(context: RequestContext, response: ServerResponse, format: StreamFormat, heartbeatMs: number) {
     this.#context = context;
+    this.#response = response;
     this.#format = format;
     this.#heartbeatMs = heartbeatMs;
   }
@@ -110,7 +113,7 @@ class StreamReply {
 
   /** Never rejects. */
   async #send(messages: AsyncIterator<Message>): Promise<void> {
-    const { response } = this.#context;
+    const response = this.#response;
     try {
       for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
         this.#begin();
@@ -132,10 +135,10 @@ class StreamReply {
     const { reply, timer, resolve } = this.#opening;
     this.#opening = undefined;
     clearTimeout(timer);
-    const { response, limits } = this.#context;
+    const response = this.#response;
     reply
       .hijack()
-      .headers(limits.fields())
+      .headers(this.#context.limits.fields())
       .header("content-type", this.#format.contentType)
       .header("cache-control", "no-store")
       // Tells proxies such as nginx not to buffer this reply.
@@ -156,13 +159,13 @@ class StreamReply {
 
   /** @returns false if the client has to take what was written before */
   #write(text: Buffer | string): boolean {
-    const { response } = this.#context;
+    const response = this.#response;
     return isClosed(response) || response.write(text);
   }
 
   /** Writes heartbeats between messages while the response is open. Each message is one write. */
   #keepAlive(): void {
-    const { response } = this.#context;
+    const response = this.#response;
     const { heartbeat } = this.#format;
     const timer = setInterval(() => {
       // The connection is not silent while bytes wait for the client.

@@ -1,25 +1,23 @@
 // How the request and response of a stream differ between HTTP/1.1 and HTTP/2.
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants, type Http2ServerRequest, type Http2ServerResponse, type Http2Session } from "node:http2";
+import type { ServerResponse } from "node:http";
+import { constants, type Http2Session } from "node:http2";
 import type { Socket } from "node:net";
+import type { HttpRequest, HttpResponse } from "../../calls/http-messages.ts";
 
 /** The connection of a request; undefined if it is closed. */
-export function connectionOf(request: IncomingMessage): Socket | Http2Session | undefined {
-  const { stream } = request as unknown as Partial<Http2ServerRequest>;
-  const connection = stream === undefined ? request.socket : stream.session;
+export function connectionOf({ stream, socket }: HttpRequest): Socket | Http2Session | undefined {
+  const connection = stream === undefined ? socket : stream.session;
   return connection?.destroyed === false ? connection : undefined;
 }
 
 /** Whether nothing more can be sent, because the response is complete or the client has disconnected. */
-export function isClosed(response: ServerResponse): boolean {
-  const { stream } = response as unknown as Partial<Http2ServerResponse>;
-  return stream === undefined ? response.closed || response.destroyed : stream.destroyed;
+export function isClosed({ stream, closed, destroyed }: HttpResponse): boolean {
+  return stream === undefined ? closed || destroyed : stream.destroyed;
 }
 
 /** Whether a response can still be sent. Over HTTP/2, a stream may be closed before it is destroyed. */
-export function isOpen(response: ServerResponse): boolean {
-  const { stream } = response as unknown as Partial<Http2ServerResponse>;
-  return !isClosed(response) && stream?.closed !== true;
+export function isOpen(response: HttpResponse): boolean {
+  return !isClosed(response) && response.stream?.closed !== true;
 }
 
 /** Resolves when the client has taken what was written to a response, or the response is closed. */
@@ -35,8 +33,8 @@ export function untilTaken(response: ServerResponse): Promise<void> {
 }
 
 /** Closes a response at once, whether or not the client reads: its stream over HTTP/2, its connection over HTTP/1.1. */
-export function cut(response: ServerResponse): void {
-  const { stream } = response as unknown as Partial<Http2ServerResponse>;
+export function cut(response: HttpResponse): void {
+  const { stream } = response;
   if (stream === undefined) {
     response.destroy();
     return;

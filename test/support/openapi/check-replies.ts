@@ -1,14 +1,17 @@
 // Loaded before every test file (vitest.config.ts). It compares every reply of the REST API in this process with the description
 // of the API. A reply that the description does not allow fails the running test.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach } from "vitest";
+import type { HttpRequest, HttpResponse } from "../../../src/calls/http-messages.ts";
 
 /** The comparison takes a while to load, so a file that starts no service does not load it. */
 let loading: Promise<void> | undefined;
 /** Ends the observation. Test files share the modules of the service. */
 let restore = () => {};
+/** Observes a request that has come to Fastify. */
+let recordByFastify: (request: HttpRequest, response: HttpResponse) => void = () => {};
 type FaultOf = typeof import("./replies.ts").faultOf;
 
 const channel = "fastify.initialization";
@@ -20,6 +23,7 @@ function observe(message: unknown): void {
   loading ??= load();
   // No server listens before its replies are compared.
   fastify.addHook("onReady", async () => loading);
+  fastify.addHook("onRequest", async (request, reply) => recordByFastify(request.raw, reply.raw));
 }
 
 /** Observes each request where it arrives, whoever serves it. */
@@ -27,17 +31,27 @@ async function load(): Promise<void> {
   const { faultOf, isDescribed } = await import("./replies.ts");
   const { DirectRequests } = await import("../../../src/http/direct/direct-requests.ts");
   const { take } = DirectRequests.prototype;
-  DirectRequests.prototype.take = function (request: IncomingMessage, response: ServerResponse) {
-    if (isDescribed(request.url ?? "")) record(request, response, faultOf);
-    return take.call(this, request, response);
+  const recordDescribed = (request: HttpRequest, response: HttpResponse) =>
+    isDescribed(request.url ?? "") ? record(request, response, faultOf) : () => {};
+  DirectRequests.prototype.take = function (request, response) {
+    const ignore = recordDescribed(request, response);
+    const isTaken = take.call(this, request, response);
+    // Over HTTP/2, Fastify gets a response of its own.
+    if (!isTaken && request.stream !== undefined) ignore();
+    return isTaken;
+  };
+  recordByFastify = (request, response) => {
+    if (request.stream !== undefined) recordDescribed(request, response);
   };
   restore = () => {
     DirectRequests.prototype.take = take;
+    recordByFastify = () => {};
   };
 }
 
-/** Records every reply when it ends, whatever wrote it. */
-function record({ method = "", url: target = "" }: IncomingMessage, raw: ServerResponse, faultOf: FaultOf): void {
+/** Records every reply when it ends, whatever wrote it. @returns what ends the recording */
+function record({ method = "", url: target = "" }: HttpRequest, raw: HttpResponse, faultOf: FaultOf): () => void {
+  let isIgnored = false;
   // Node does not list the header fields that are passed directly to writeHead.
   let passed: OutgoingHttpHeaders = {};
   const writeHead = raw.writeHead.bind(raw) as (...args: unknown[]) => never;
@@ -62,8 +76,8 @@ function record({ method = "", url: target = "" }: IncomingMessage, raw: ServerR
       return send(...args);
     };
   }
-  raw.once("close", () => {
-    if (!raw.headersSent) return;
+  (raw.stream ?? (raw as ServerResponse)).once("close", () => {
+    if (isIgnored || !raw.headersSent) return;
     const { statusCode: status, writableFinished: isWhole } = raw;
     const headers = { ...raw.getHeaders(), ...passed };
     checked++;
@@ -74,6 +88,9 @@ function record({ method = "", url: target = "" }: IncomingMessage, raw: ServerR
       faults.push(`${method} ${target}: ${error}`);
     }
   });
+  return () => {
+    isIgnored = true;
+  };
 }
 
 function report(): void {

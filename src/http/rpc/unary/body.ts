@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { HttpRequest } from "../../../calls/http-messages.ts";
 
 /** What the reader of a body does with it. What it throws ends the reading. */
 export interface BodyReader<Result> {
@@ -14,10 +14,9 @@ export interface BodyReader<Result> {
  * Reads the body of a request. The rest of a body is left unread if its reader throws.
  * @throws what the reader throws; ConnectError `canceled` if the client goes away before the body is complete
  */
-export function readBody<Result>(request: IncomingMessage, reader: BodyReader<Result>): Promise<Result> {
-  // Over HTTP/2, Node's request is a second stream behind this one, which would pass each chunk on.
-  const { stream } = request as unknown as Partial<Http2ServerRequest>;
-  const body = stream ?? request;
+export function readBody<Result>(request: HttpRequest, reader: BodyReader<Result>): Promise<Result> {
+  // Over HTTP/1.1, the request itself is the stream.
+  const body = request.stream ?? (request as IncomingMessage);
   return new Promise((resolve, reject) => {
     let isWaiting = false;
     let hasEnded = false;
@@ -79,7 +78,7 @@ function disconnected(): ConnectError {
  * @param announced the value of Content-Length
  * @throws ConnectError `resource_exhausted` if there are more than `maxBytes`
  */
-export function readBytes(body: IncomingMessage, maxBytes: number, announced: string | undefined): Promise<Uint8Array> {
+export function readBytes(body: HttpRequest, maxBytes: number, announced: string | undefined): Promise<Uint8Array> {
   if (Number(announced) > maxBytes) return Promise.reject(tooLarge(maxBytes, ` ${Number(announced)}`));
   const chunks: Buffer[] = [];
   let length = 0;

@@ -62,7 +62,9 @@ export class ConnectExchange extends UnaryExchange {
     const { trailerSet } = this.metadata;
     if (trailerSet !== undefined) for (const [name, value] of trailerSet) fields[`trailer-${name}`] = value;
     fields["content-length"] = String(body.length);
-    this.open?.writeHead(status, fields).end(body);
+    const response = this.open;
+    response?.writeHead(status, fields);
+    response?.end(body);
   }
 }
 

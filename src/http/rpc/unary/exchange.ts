@@ -1,9 +1,9 @@
-import type { ServerResponse } from "node:http";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate, createMethodSerializationLookup } from "@connectrpc/connect/protocol";
 import { ResponseMetadata } from "../../../calls/call-context.ts";
 import type { RequestContext } from "../../../calls/context.ts";
+import type { HttpResponse } from "../../../calls/http-messages.ts";
 import { isLargeBody, turnOfBody } from "../../../calls/request-bodies.ts";
 import { isOpen } from "../../streams/exchange.ts";
 import { compressions } from "../handlers.ts";
@@ -123,7 +123,7 @@ export abstract class UnaryExchange {
   }
 
   /** The response; undefined if it cannot be sent any more. */
-  protected get open(): ServerResponse | undefined {
+  protected get open(): HttpResponse | undefined {
     const { response } = this.context;
     return isOpen(response) ? response : undefined;
   }

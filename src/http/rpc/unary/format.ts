@@ -1,7 +1,7 @@
-import type { IncomingMessage } from "node:http";
 import * as connect from "@connectrpc/connect/protocol-connect";
 import * as grpc from "@connectrpc/connect/protocol-grpc";
 import * as grpcWeb from "@connectrpc/connect/protocol-grpc-web";
+import type { HttpRequest } from "../../../calls/http-messages.ts";
 
 /** How the head of a unary request says that its message is encoded. */
 export interface Format {
@@ -30,7 +30,7 @@ const usual = new Map(
  * @returns the format of a unary request; undefined for a request that Connect's own handlers take: with a content type
  * that is unknown, or with a content encoding
  */
-export function formatOf({ method, url, headers }: IncomingMessage): Format | undefined {
+export function formatOf({ method, url, headers }: HttpRequest): Format | undefined {
   const contentType = headers["content-type"] ?? "";
   if (method === "GET") return formatOfGet(url as string, contentType);
   const encoding = headers["content-encoding"];

@@ -1,6 +1,5 @@
 // gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md) and gRPC-Web
 // (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md). Failures have the head of a success; the trailers tell.
-import type { ServerHttp2Stream } from "node:http2";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag } from "@connectrpc/connect/protocol";
@@ -105,14 +104,9 @@ export class GrpcExchange extends EnvelopedExchange {
   #send(envelope: Uint8Array | undefined, trailers: Record<string, string>): void {
     const response = this.open;
     if (response === undefined) return;
-    const fields = this.fields();
-    const { stream } = response as { stream?: ServerHttp2Stream };
-    if (stream === undefined) response.writeHead(200, fields);
-    // As `writeHead` does it, without a check of each field.
-    else stream.respond({ ":status": 200, ...fields }, { waitForTrailers: true });
     response.addTrailers(trailers);
-    if (envelope === undefined) response.end();
-    else response.end(envelope);
+    response.writeHead(200, this.fields());
+    response.end(envelope);
   }
 }
 
@@ -138,7 +132,9 @@ export class GrpcWebExchange extends EnvelopedExchange {
   }
 
   #send(body: Buffer): void {
-    this.open?.writeHead(200, this.fields()).end(body);
+    const response = this.open;
+    response?.writeHead(200, this.fields());
+    response?.end(body);
   }
 }
 

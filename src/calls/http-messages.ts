@@ -1,0 +1,41 @@
+// What the service uses of a request and its response, over both versions of HTTP. Node's own objects have it, and so have
+// those that the port makes for HTTP/2.
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+
+type RequestFields =
+  | "aborted"
+  | "complete"
+  | "headers"
+  | "httpVersion"
+  | "httpVersionMajor"
+  | "method"
+  | "rawHeaders"
+  | "url";
+
+/** A request. Over HTTP/2, its stream has its body. */
+export interface HttpRequest extends Readonly<Pick<IncomingMessage, RequestFields>> {
+  readonly stream?: ServerHttp2Stream | undefined;
+  /** Missing from some requests whose client has disconnected. */
+  readonly socket: Socket | null | undefined;
+}
+
+type ResponseFields = "closed" | "destroyed" | "headersSent" | "writableFinished" | "writableLength";
+
+/** The response to a request. Over HTTP/2, its stream gets its body. */
+export interface HttpResponse extends Readonly<Pick<ServerResponse, ResponseFields>> {
+  readonly stream?: ServerHttp2Stream | undefined;
+  statusCode: number;
+  /** The header fields that were set before the head is written. */
+  getHeaders(): OutgoingHttpHeaders;
+  getHeader(name: string): OutgoingHttpHeaders[string];
+  setHeader(name: string, value: string): unknown;
+  /** To be called before the head is written. */
+  addTrailers(fields: Record<string, string>): void;
+  writeHead(status: number, fields: Record<string, string>): unknown;
+  write(chunk: Uint8Array): boolean;
+  end(chunk?: Uint8Array): unknown;
+  destroy(): unknown;
+  prependOnceListener(event: "close", listener: () => void): unknown;
+}
