@@ -18,7 +18,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // One more than the two cores that CI has: some tests wait, for time-outs and for processes to start.
     maxWorkers: 3,
-    // Immediates stay real. Work of all tests of a process shares them in turns; one that waits for a fake one would stop it all.
+    // Immediates stay real: the files of a process share queues that run on them, and a queue that waits for a fake one never
+    // goes on.
     fakeTimers: { toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date", "performance"] },
     sequence: { sequencer: SlowestFirst },
   },

@@ -119,6 +119,7 @@ export class Http2Response implements HttpResponse {
     this.stream.destroy();
   }
 
+  /** Takes one listener only. */
   prependOnceListener(_event: "close", listener: () => void): void {
     this.#open.onEnd = listener;
   }

@@ -112,6 +112,7 @@ const asks: [what: string, status: number, ask: Ask][] = [
   ["a long response in Brotli", 200, { path: long, headers: { "accept-encoding": "gzip, br" } }],
   ["a long response in no encoding of ours", 200, { path: long, headers: { "accept-encoding": "zstd;q=1" } }],
   ["a long response that must not change", 200, { path: long, headers: { "accept-encoding": "br;q=0" } }],
+  ["a client that waits to be told to go on", 200, { path: "/v1/things/one", headers: { expect: "100-continue" } }],
   ["a page of another site", 200, { path: "/v1/things/one", headers: { origin: "https://elsewhere.example" } }],
 ];
 
