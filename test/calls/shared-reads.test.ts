@@ -70,7 +70,7 @@ describe("identical reads", () => {
     const firsts = [get("a"), get("b")];
     const settled: string[] = [];
     for (const key of ["a", "b"]) {
-      for (let caller = 0; caller < 10; caller++) get(key).then(() => settled.push(key));
+      for (let caller = 0; caller < 20; caller++) get(key).then(() => settled.push(key));
     }
     for (const run of runs.splice(0)) run.resolve("old");
     await Promise.all(firsts);
@@ -155,6 +155,70 @@ describe("a caller that leaves", () => {
     await turn();
     expect(runs.length).toBe(1);
     expect(reads.size).toBe(0);
+  });
+});
+
+describe("many callers", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** Has one caller whose read ends while so many others wait. */
+  async function wait(count: number) {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const made = createReads();
+    const first = made.get();
+    const leaving = new AbortController();
+    const others = Array.from({ length: count }, () => made.get("a", leaving.signal));
+    made.runs[0]?.resolve("old");
+    await first;
+    await turn();
+    return { ...made, others, leaving };
+  }
+
+  it("that ask again share the read with those who have waited", async () => {
+    const { runs, get, others } = await wait(7);
+    expect(runs.length).toBe(1);
+    const again = get();
+    expect(runs.length).toBe(2);
+    runs[1]?.resolve("new");
+    expect(await Promise.all([...others, again])).toEqual(Array(8).fill("new"));
+    // All of them are expected again. The first to come has no read of its own.
+    await turn();
+    const third = Array.from({ length: 8 }, (_, index) => {
+      expect([index, runs.length]).toEqual([index, 2]);
+      return get();
+    });
+    expect(runs.map(({ kind }) => kind)).toEqual(["alone", "together", "together"]);
+    runs[2]?.resolve("newest");
+    expect(await Promise.all(third)).toEqual(Array(8).fill("newest"));
+  });
+
+  it("that do not come again are waited for no longer than a millisecond", async () => {
+    const { runs, reads, others } = await wait(7);
+    vi.advanceTimersByTime(1);
+    expect(runs.length).toBe(2);
+    runs[1]?.resolve("new");
+    expect(await Promise.all(others)).toEqual(Array(7).fill("new"));
+    await turn();
+    vi.advanceTimersByTime(1);
+    expect([runs.length, reads.size]).toEqual([2, 0]);
+  });
+
+  it("are not waited for if they are few, or nearly all there", async () => {
+    expect((await wait(6)).runs.length).toBe(2);
+    expect((await wait(19)).runs.length).toBe(2);
+    expect((await wait(18)).runs.length).toBe(1);
+  });
+
+  it("may leave while the read waits for more of them", async () => {
+    const { runs, reads, get, others, leaving } = await wait(7);
+    leaving.abort(new Error("left"));
+    for (const other of others) await expect(other).rejects.toThrow("left");
+    const next = get();
+    expect(runs.length).toBe(1);
+    vi.advanceTimersByTime(1);
+    runs[1]?.resolve("new");
+    expect(await next).toBe("new");
+    expect([runs[1]?.kind, reads.size]).toEqual(["alone", 0]);
   });
 });
 
