@@ -38,10 +38,10 @@ interface Turns<T> {
 /**
  * Lets identical reads share one read of the database. A caller that comes while a read is running waits for the next one.
  * So nobody gets a state that is older than their request, and nothing is cached. A caller that finds no read running makes
- * its own at once. Where many callers read, the next read waits a moment for more of them.
+ * its own at once. Only where many callers read, the next read waits a moment for more of them.
  */
 export class SharedReads<T> {
-  /** The newest running read of each key, with the callers that wait for the next one. */
+  /** For each key that is being read, or was a moment ago: the callers that wait for the next read. */
   readonly #running = new Map<string, Batch<T>>();
   readonly #turns: Turns<T>;
 
@@ -61,7 +61,7 @@ export class SharedReads<T> {
     return next === undefined ? this.#run(key, read.alone, 1) : next.join(read);
   }
 
-  /** How many different reads run now, for tests. */
+  /** How many different reads run now, or have ended a moment ago; for tests. */
   get size(): number {
     return this.#running.size;
   }

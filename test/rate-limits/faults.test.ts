@@ -68,13 +68,17 @@ describe("an aborted request does not count as faulty", () => {
     expect(await remaining(service)).toBe(refusals.calls);
   });
 
-  it("but a message that is complete and cannot be decoded does", async () => {
+  it.each([
+    ["application/grpc", [0, 0, 0, 0, 1, 255]],
+    ["application/grpc-web+proto", [0, 0, 0, 0, 1, 255]],
+    ["application/proto", [255]],
+  ])("but a message that is complete and cannot be decoded does: %s", async (type, bytes) => {
     const service = await startLimited({ refusals });
     const session = connectHttp2(service.url);
-    const headers = { ":path": rpcPath, ":method": "POST", "content-type": "application/grpc", te: "trailers" };
+    const headers = { ":path": rpcPath, ":method": "POST", "content-type": type, te: "trailers" };
     for (let count = 0; count < 2; count++) {
       const stream = session.request(headers);
-      stream.end(Buffer.from([0, 0, 0, 0, 1, 255]));
+      stream.end(Buffer.from(bytes));
       await stream.toArray();
     }
     await untilAborted(service, 2);

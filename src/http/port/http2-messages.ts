@@ -93,16 +93,20 @@ export class Http2Response implements HttpResponse {
   }
 
   addTrailers(fields: Record<string, string>): void {
+    if (this.#open.trailers === undefined) this.stream.on("wantTrailers", sendTrailers);
     this.#open.trailers = fields;
   }
 
-  /** @param fields lower-case names. None is about the connection. The object must not be used again */
+  /**
+   * @param fields names in lower case, without those that are about the connection (RFC 9113, section 8.2.2). The object
+   * must not be used again
+   */
   writeHead(status: number, fields: Record<string, string | number>): void {
     this.statusCode = status;
     fields[":status"] = status;
-    const waitForTrailers = this.#open.trailers !== undefined;
-    if (waitForTrailers) this.stream.on("wantTrailers", sendTrailers);
-    this.stream.respond(fields, { waitForTrailers });
+    // Otherwise the last frame of the body ends the stream, and Node destroys one whose request has been read before it reports
+    // that the response is written. A sent response would look like one whose client has left.
+    this.stream.respond(fields, { waitForTrailers: true });
   }
 
   write(chunk: Uint8Array): boolean {

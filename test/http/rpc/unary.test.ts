@@ -162,6 +162,22 @@ it.each([
   expect(lines).toMatchObject([{ err: { message: "the secret is hunter2" } }]);
 });
 
+it.each([
+  [sendHttp2, "application/grpc", [frame(good)]],
+  [sendHttp2, "application/grpc-web+proto", [frame(good)]],
+  [sendHttp2, "application/proto", [good]],
+  [sendHttp2, "application/json", [Buffer.from("{}")]],
+  [sendHttp2, "application/proto", []],
+  [sendHttp1, "application/proto", [good]],
+] as const)("a call that is answered is not aborted: %o %s", async (send, type, chunks) => {
+  asked += 1;
+  const id = `answered-${asked}`;
+  await send(ours, { rpc: "Get", type, chunks: [...chunks] }, id);
+  const isOfCall = ({ reqId, msg }: Record<string, unknown>) => reqId === id && /^request/.test(String(msg));
+  await waitUntil("the line of the call", () => ours.log.some(isOfCall), 2_000);
+  expect(ours.log.find(isOfCall)).toMatchObject({ msg: "request", code: "ok", status: 200 });
+});
+
 describe("a call that the client cancels", () => {
   it.each(["application/grpc", "application/proto"])("ends in the same way: %s", async (type) => {
     const notes = [];
