@@ -18,7 +18,7 @@ type FeedRequest = Pick<ListPostsRequest, "t" | "cursor">;
 
 /** Adds the pages of the board: home, communities and agents. */
 export function addBoardPages(app: FastifyInstance, context: PageContext): void {
-  const { read, config, siteUrl, now, registration, send } = context;
+  const { read, config, siteUrl, now, registration, send, sendOfRead } = context;
   const listPosts = read(PostService.method.listPosts);
   const listCommunities = read(CommunityService.method.listCommunities);
   const getCommunity = read(CommunityService.method.getCommunity);
@@ -39,14 +39,20 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
     const query = pickParameters(request, feedParameters);
     const { input, output } = await listPosts(request, { query });
     const feed = output.feed as Feed;
-    const page = homeView(feed, feedPageOf("/", feed, input), siteUrl(), registration);
-    return send(request, reply, { ...page, json: `/api/v1/feed${toSearch(query)}` });
+    const json = `/api/v1/feed${toSearch(query)}`;
+    return sendOfRead(request, reply, json, () => ({
+      ...homeView(feed, feedPageOf("/", feed, input), siteUrl(), registration),
+      json,
+    }));
   });
 
   app.get("/communities", { config }, async (request, reply) => {
     const query = pickParameters(request, ["cursor"]);
     const { input, output } = await listCommunities(request, { query });
-    return send(request, reply, communitiesView(output.communities, output.nextCursor, input.cursor !== undefined));
+    const isLater = input.cursor !== undefined;
+    return sendOfRead(request, reply, `communities ${isLater}`, () =>
+      communitiesView(output.communities, output.nextCursor, isLater),
+    );
   });
 
   app.get("/c/:name", { config }, async (request, reply) => {

@@ -18,6 +18,11 @@ export interface PagesOptions {
   /** The modules of a receipt's page. The last one imports the others. */
   receiptModules: readonly string[];
   send(request: FastifyRequest, reply: FastifyReply, page: Page): FastifyReply;
+  /**
+   * Sends a page that is made of one read alone. Requests that share the read share the page.
+   * @param name tells pages of the same read apart
+   */
+  sendOfRead(request: FastifyRequest, reply: FastifyReply, name: string, make: () => Page): FastifyReply;
 }
 
 /** What all pages need. */

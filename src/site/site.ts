@@ -9,7 +9,8 @@ import { htmlHeaders } from "../http/replies/html-headers.ts";
 import { Assets } from "./assets.ts";
 import { layout, type Page } from "./layout.ts";
 import { addPages } from "./pages.ts";
-import { sendText } from "./send-text.ts";
+import { EncodedText, sendText } from "./send-text.ts";
+import { sharedPage } from "./shared-page.ts";
 import { errorView } from "./views/error.ts";
 
 export interface SiteOptions {
@@ -42,6 +43,10 @@ export class Site {
         const text = this.#frame(page);
         if (page.isCacheable !== false) return sendText(request, reply, text, htmlHeaders);
         return reply.code(200).headers(htmlHeaders).header("cache-control", "no-store").send(text);
+      },
+      sendOfRead: (request, reply, name, make) => {
+        const encode = () => new EncodedText(this.#frame(make()));
+        return sendText(request, reply, sharedPage(request.context.sharedBodies, name, encode), htmlHeaders);
       },
     });
   }
