@@ -82,7 +82,7 @@ export class RequestContext implements Cancellation {
   tool: DescMethod | undefined = undefined;
   /** Set if the response is shared with other requests, or is the same as before: what has been made of it. */
   sharedForms: SharedForms | undefined = undefined;
-  /** The same of bodies such as pages, by the bodies. Nobody keeps it longer than the requests that share the read. */
+  /** The same of what is not kept for later reads: pages, and compressed bodies. The requests that share the read have it. */
   sharedBodies: SharedForms | undefined = undefined;
   /** What became of the request so far; undefined until a call or an error reply has set it. */
   outcome: Outcome | undefined = undefined;

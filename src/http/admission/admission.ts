@@ -50,7 +50,10 @@ export class Admission {
     return new RequestContext({ request, response, id, log: this.#log, client, limits });
   }
 
-  /** To be called when the response is sent, or the client has disconnected. An agent's faults do not count against the address that it uses. */
+  /**
+   * To be called when the response is sent, or the client has disconnected. An agent's faults do not count against the
+   * address that it uses.
+   */
   end(context: RequestContext): void {
     const { client, agent, isFault = isFaulty(context) } = context;
     if (isFault && agent === undefined) this.#limiter.spendRefusal(client.counted);

@@ -104,8 +104,8 @@ export class Http2Response implements HttpResponse {
   writeHead(status: number, fields: Record<string, string | number>): void {
     this.statusCode = status;
     fields[":status"] = status;
-    // Otherwise the last frame of the body ends the stream, and Node destroys one whose request has been read before it reports
-    // that the response is written. A sent response would look like one whose client has left.
+    // Otherwise the last frame of the body ends the stream, and if the request has been read, Node destroys it before it
+    // reports that the response is written. A sent response would look like one whose client has left.
     this.stream.respond(fields, { waitForTrailers: true });
   }
 
