@@ -73,7 +73,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
   const server = await createServer({
     table,
     pages: site,
-    addRoutes(app, interceptors, admission) {
+    addRoutes(app, { interceptors, admission, bodies }) {
       site.addRoutes(app, table, interceptors);
       const { mode } = registration;
       const guide = addGuideRoutes(app, { table, siteUrl, policies, newAgentPolicies, registration: mode });
@@ -81,6 +81,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
         table,
         interceptors,
         admission,
+        bodies,
         registration: mode,
         siteUrl,
         guide: () => guide.text("skill.md", siteUrl()),

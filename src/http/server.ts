@@ -2,6 +2,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import compress from "@fastify/compress";
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from "fastify";
 import { createInterceptors } from "../calls/interceptors.ts";
+import { RequestBodies } from "../calls/request-bodies.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { LogAddresses } from "../config/config.ts";
 import { errorStatus, StoaError } from "../errors.ts";
@@ -35,12 +36,19 @@ import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc/routes.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
 
+/** What routes beside the API share with it. */
+export interface RouteParts {
+  interceptors: readonly Interceptor[];
+  admission: Admission;
+  bodies: RequestBodies;
+}
+
 export interface ServerOptions {
   table: ServiceTable;
   /** Shows failures as pages; without it they are never pages. */
   pages?: ErrorPages | undefined;
   /** Adds what is served beside the API and its health: pages, documents, MCP. */
-  addRoutes?: ((app: FastifyInstance, interceptors: readonly Interceptor[], admission: Admission) => void) | undefined;
+  addRoutes?: ((app: FastifyInstance, parts: RouteParts) => void) | undefined;
   /** Whether clients reach the service over TLS, directly or through a proxy. Browsers are then told to use only TLS. */
   isSecure?: boolean | undefined;
   checkReady: CheckReady;
@@ -159,6 +167,7 @@ export async function createServer({
     },
   });
   const interceptors = createInterceptors();
+  const bodies = new RequestBodies();
   const readiness = new Readiness(checkReady, log, shutdown, stopAnnounced);
   const tools = createToolServices(table, readiness, shutdown);
   const addresses = new ClientAddresses(trustProxy, () =>
@@ -183,7 +192,9 @@ export async function createServer({
   // Request bodies are decompressed where they are read. The plugin would keep the memory of a decoder that is not read to its end.
   const encodings: ("br" | "gzip")[] = ["br", "gzip"];
   await app.register(compress, { threshold: minCompressed, encodings, globalDecompression: false });
-  await app.register(async (rest) => addRestRoutes(rest, { table, interceptors, admission, streams, heartbeatMs }));
+  await app.register(async (rest) =>
+    addRestRoutes(rest, { table, interceptors, admission, streams, bodies, heartbeatMs }),
+  );
   await app.register(async (rpc) =>
     addRpcRoutes(rpc, {
       table,
@@ -191,12 +202,13 @@ export async function createServer({
       interceptors,
       admission,
       streams,
+      bodies,
       readMaxBytes: bodyLimit,
       direct,
       commonFields,
     }),
   );
-  addRoutes?.(app, interceptors, admission);
+  addRoutes?.(app, { interceptors, admission, bodies });
   addHealthRoutes(app, () => readiness.check());
   if (metricsToken !== undefined)
     addMetricsRoute(app, { metrics: shownMetrics ?? metrics, token: metricsToken, admission });

@@ -1,9 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { YieldQueue } from "../timing/yield-queue.ts";
+import type { YieldQueue } from "../timing/yield-queue.ts";
 import { largeLength } from "../transcoding/index.ts";
-
-/** Responses are not written together: between two, every other call goes on. */
-const writing = new YieldQueue();
 
 /**
  * The JSON of a large result, which does not pass through the SDK: it would hold the event loop while it is copied, checked
@@ -12,9 +9,12 @@ const writing = new YieldQueue();
 export class HeldJson {
   readonly token: string = randomUUID();
   readonly #fragments: readonly string[];
+  readonly #writing: YieldQueue;
 
-  constructor(fragments: readonly string[]) {
+  /** @param writing the queue of responses: they are not written together, and between two every other call goes on */
+  constructor(fragments: readonly string[], writing: YieldQueue) {
     this.#fragments = fragments;
+    this.#writing = writing;
   }
 
   /** What stands for the JSON as a value. */
@@ -30,13 +30,13 @@ export class HeldJson {
       if (index > 0) pieces.push(...this.#fragments);
       for (const [inner, text] of around.split(this.token).entries()) {
         if (inner > 0) {
-          await writing.next();
+          await this.#writing.next();
           for (const fragment of this.#fragments) pieces.push(JSON.stringify(fragment).slice(1, -1));
         }
         pieces.push(text);
       }
     }
-    await writing.next();
+    await this.#writing.next();
     const bytes = Buffer.allocUnsafe(pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0));
     let end = 0;
     for (const piece of pieces) end += bytes.write(piece, end);

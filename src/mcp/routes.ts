@@ -1,13 +1,14 @@
 import { isUtf8 } from "node:buffer";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { readBodiesAsBytes } from "../calls/request-bodies.ts";
+import type { RequestBodies } from "../calls/request-bodies.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { untilAborted } from "../timing/wait.ts";
+import { YieldQueue } from "../timing/yield-queue.ts";
 import { type Input, JsonSyntaxError, type JsonValue, parseJson } from "../transcoding/index.ts";
 import { checkOrigin } from "./origin.ts";
 import { McpProtocol, McpRequest } from "./protocol.ts";
@@ -21,6 +22,7 @@ export interface McpOptions {
   table: ServiceTable;
   interceptors: readonly Interceptor[];
   admission: Admission;
+  bodies: RequestBodies;
   /** Who may register agents. */
   registration: RegistrationMode;
   /** Returns the public root address, without a trailing slash. It is not known before the service listens. */
@@ -38,7 +40,6 @@ const maxCharacters = 16_384;
 
 /** How many messages begin in one turn of the event loop. The SDK takes some milliseconds for each. */
 const messagesPerTurn = 8;
-const turns = new TurnScheduler(messagesPerTurn);
 
 /** A message that cannot be read, and the error of JSON-RPC 2.0 for it. */
 class Unreadable extends Error {
@@ -55,15 +56,21 @@ class Unreadable extends Error {
  * calls of the contract. Credentials come before the body, as for REST.
  */
 export function addMcpRoutes(app: FastifyInstance, options: McpOptions): void {
-  const { table, interceptors, admission, registration, siteUrl, guide } = options;
+  const { table, interceptors, admission, bodies, registration, siteUrl, guide } = options;
   const protocol = new McpProtocol({
     tools: createTools(table, interceptors, registration),
     guide,
     instructions: () => instructionsFor(siteUrl()),
     log: app.log,
   });
+  const turns = new TurnScheduler(messagesPerTurn);
+  const writing = new YieldQueue();
+  const serve = async (request: FastifyRequest, reply: FastifyReply) => {
+    await new Promise<void>((resolve) => turns.run(resolve));
+    return answer(protocol, new Visitor(request, admission, writing), request, reply);
+  };
   app.register(async (mcp) => {
-    readBodiesAsBytes(mcp);
+    bodies.readAsBytes(mcp);
     mcp.route({
       method: "POST",
       url: mcpPath,
@@ -72,7 +79,7 @@ export function addMcpRoutes(app: FastifyInstance, options: McpOptions): void {
         checkOrigin(request.raw.headers.origin, siteUrl());
         checkKey(request);
       },
-      handler: (request, reply) => answer(protocol, new Visitor(request, admission), request, reply),
+      handler: serve,
     });
     // There is no stream of messages from the server, and no session to end.
     mcp.route({
@@ -93,7 +100,6 @@ async function answer(
 ): Promise<FastifyReply> {
   const { signal } = request.context;
   try {
-    await new Promise<void>((resolve) => turns.run(resolve));
     const { body, toolArguments } = readBody(request.body as Buffer | undefined);
     const message = { request: toWebRequest(request, signal), body, toolArguments, visitor };
     const response = await untilAborted(protocol.answer(message), signal);

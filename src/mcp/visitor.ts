@@ -4,6 +4,7 @@ import { toErrorBody, toStoaError } from "../calls/error-mapping.ts";
 import { recordFailure } from "../calls/outcome.ts";
 import type { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
+import type { YieldQueue } from "../timing/yield-queue.ts";
 import { HeldJson, isLarge, toFragments } from "./held-json.ts";
 
 /** The HTTP request that a message of MCP came in, and its dealings with the service. */
@@ -12,10 +13,13 @@ export class Visitor {
   /** The JSON of the result, if it is large. */
   held: HeldJson | undefined = undefined;
   readonly #admission: Admission;
+  readonly #writing: YieldQueue;
 
-  constructor(request: FastifyRequest, admission: Admission) {
+  /** @param writing the large results of all visitors, which are written one at a time */
+  constructor(request: FastifyRequest, admission: Admission, writing: YieldQueue) {
     this.request = request;
     this.#admission = admission;
+    this.#writing = writing;
   }
 
   /** Whether the connection shows a good API key. */
@@ -52,7 +56,7 @@ export class Visitor {
   /** Joins a text. @returns a token if it is large, and then `held` has the text */
   toText(fragments: readonly string[]): string {
     if (!isLarge(fragments)) return fragments.join("");
-    this.held = new HeldJson(fragments);
+    this.held = new HeldJson(fragments, this.#writing);
     return this.held.token;
   }
 

@@ -5,11 +5,14 @@ import type { RequestLimits } from "./request-limits.ts";
 /** How many items are made in one turn of the event loop, over all streams. Hundreds may follow the same chain. */
 const itemsPerTurn = 16;
 
-const turns = new TurnScheduler(itemsPerTurn);
+/** The turns of all streams of a service. */
+export class ItemTurns {
+  readonly #turns = new TurnScheduler(itemsPerTurn);
 
-/** Resolves when a stream may make its next item. Streams take turns. */
-export function turnOfItem(): Promise<void> {
-  return new Promise((resolve) => turns.run(resolve));
+  /** Resolves when a stream may make its next item. */
+  next(): Promise<void> {
+    return new Promise((resolve) => this.#turns.run(resolve));
+  }
 }
 
 /**

@@ -16,7 +16,7 @@ import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { toInboxItem } from "./inbox-mapper.ts";
-import { createPace } from "./stream-pace.ts";
+import type { StreamPace } from "./stream-pace.ts";
 
 /**
  * How long the check of a key holds within one portion of items, in milliseconds. Each new item is a portion of its own. A
@@ -30,6 +30,7 @@ export function createInboxService(
   writes: Writes,
   inboxes: InboxStreams,
   keys: ApiKeys,
+  paces: StreamPace,
 ): ServiceImpl<typeof InboxService> {
   const defaultLimit = integerDefault(ListInboxRequestSchema.field.limit);
   return {
@@ -55,7 +56,7 @@ export function createInboxService(
 
     async *watchInbox({ from, follow }, context) {
       const { id, apiKey } = callerOf(context);
-      const pace = createPace(context);
+      const pace = paces.of(context);
       const query = { from: from === undefined ? undefined : Number(from), follow };
       for await (const rows of inboxes.stream(context.signal, id, query)) {
         let checkedAt = Number.NEGATIVE_INFINITY;

@@ -19,9 +19,13 @@ import { Latest } from "../calls/latest.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
 import type { ReceiptMapper } from "./receipt-mapper.ts";
-import { createPace } from "./stream-pace.ts";
+import type { StreamPace } from "./stream-pace.ts";
 
-export function createLedgerService(ledger: Ledger, mapper: ReceiptMapper): ServiceImpl<typeof LedgerService> {
+export function createLedgerService(
+  ledger: Ledger,
+  mapper: ReceiptMapper,
+  paces: StreamPace,
+): ServiceImpl<typeof LedgerService> {
   const contentType = getOption(LedgerService.method.getCanonicalReceipt, media_type);
   const firstOfPage = integerDefault(ListReceiptsRequestSchema.field.from);
   const pageSize = integerDefault(ListReceiptsRequestSchema.field.limit);
@@ -67,7 +71,7 @@ export function createLedgerService(ledger: Ledger, mapper: ReceiptMapper): Serv
     },
 
     async *streamReceipts({ from = firstOfStream, follow }, context) {
-      const pace = createPace(context);
+      const pace = paces.of(context);
       for await (const row of ledger.receipts.stream(context.signal, { from: Number(from), follow })) {
         await pace();
         yield latest.get(row, () => ({

@@ -1,28 +1,33 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { requestOf } from "../calls/context.ts";
-import { pace, turnOfItem } from "../rate-limits/pacing.ts";
+import { ItemTurns, pace } from "../rate-limits/pacing.ts";
 
 /** A stream spends a further call of its caller's limit for each so many items. */
 const itemsPerCall = 100;
 /** A stream that made its last item so recently is in the middle of a portion, and needs no turn, in milliseconds. */
 const portionMs = 10;
 
-/**
- * Gives the function that a stream calls before each item. It waits for its turn if the stream has rested, because all
- * followers wake at the same time, and while hardly any calls of the caller are left.
- * @throws the signal's reason, from that function
- */
-export function createPace({ signal, values }: Pick<HandlerContext, "signal" | "values">): () => Promise<void> {
-  const { limits } = requestOf(values);
-  let sent = 0;
-  let lastAt = Number.NEGATIVE_INFINITY;
-  return async () => {
-    if (sent === itemsPerCall) {
-      await pace(limits, signal);
-      sent = 0;
-    }
-    sent += 1;
-    if (performance.now() - lastAt > portionMs) await turnOfItem();
-    lastAt = performance.now();
-  };
+/** The pace of all streams of a service, which take turns. */
+export class StreamPace {
+  readonly #turns = new ItemTurns();
+
+  /**
+   * Gives the function that a stream calls before each item. It waits for its turn if the stream has rested, because all
+   * followers wake at the same time, and while hardly any calls of the caller are left.
+   * @throws the signal's reason, from that function
+   */
+  of({ signal, values }: Pick<HandlerContext, "signal" | "values">): () => Promise<void> {
+    const { limits } = requestOf(values);
+    let sent = 0;
+    let lastAt = Number.NEGATIVE_INFINITY;
+    return async () => {
+      if (sent === itemsPerCall) {
+        await pace(limits, signal);
+        sent = 0;
+      }
+      sent += 1;
+      if (performance.now() - lastAt > portionMs) await this.#turns.next();
+      lastAt = performance.now();
+    };
+  }
 }

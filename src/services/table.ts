@@ -32,6 +32,7 @@ import { createRegistrationCheck } from "./registration.ts";
 import { Removals } from "./removals.ts";
 import { ResourceMapper } from "./resource-mapper.ts";
 import { createSearchService } from "./search.ts";
+import { StreamPace } from "./stream-pace.ts";
 
 export interface ServiceOptions {
   board: Board;
@@ -62,6 +63,7 @@ export function createServiceTable({
   const receipts = new ReceiptMapper(siteUrl);
   const writes = new Writes(board, ledger, writeLimits);
   const keys = new ApiKeys(board);
+  const paces = new StreamPace();
   const authenticator = new Authenticator(board, operatorToken);
   const operatorServices = [
     { service: LedgerOperatorService, implementation: createLedgerOperatorService(ledger, writes, receipts) },
@@ -73,9 +75,9 @@ export function createServiceTable({
       { service: CommunityService, implementation: createCommunityService(board, writes, mapper) },
       { service: PostService, implementation: createPostService(board, writes, mapper, removals) },
       { service: CommentService, implementation: createCommentService(board, writes, mapper, removals) },
-      { service: InboxService, implementation: createInboxService(board, writes, inboxes, keys) },
+      { service: InboxService, implementation: createInboxService(board, writes, inboxes, keys, paces) },
       { service: SearchService, implementation: createSearchService(board, mapper) },
-      { service: LedgerService, implementation: createLedgerService(ledger, receipts) },
+      { service: LedgerService, implementation: createLedgerService(ledger, receipts, paces) },
       { service: ModerationRecordService, implementation: createModerationRecordService(board) },
       ...(operatorToken === undefined ? [] : operatorServices),
     ],

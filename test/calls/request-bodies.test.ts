@@ -1,12 +1,12 @@
 import { type FastifyInstance, fastify } from "fastify";
 import { expect, it } from "vitest";
-import { readBodiesAsBytes, turnOfBody } from "../../src/calls/request-bodies.ts";
+import { RequestBodies } from "../../src/calls/request-bodies.ts";
 
 const turn = () => new Promise(setImmediate);
 
 it("bodies are read as bytes, whatever their content type", async () => {
   const app = fastify();
-  readBodiesAsBytes(app);
+  new RequestBodies().readAsBytes(app);
   app.post("/", async ({ body }) => body);
   for (const [type, length] of [
     ["application/json", 100],
@@ -20,7 +20,7 @@ it("bodies are read as bytes, whatever their content type", async () => {
 
 it("a body is dropped before the reply is sent", async () => {
   const app = fastify();
-  readBodiesAsBytes(app);
+  new RequestBodies().readAsBytes(app);
   const bodies: unknown[] = [];
   app.post("/", async (request) => {
     bodies.push(request.body);
@@ -43,8 +43,7 @@ it("large bodies are handled one in each turn of the event loop, and small ones 
       parse = parser;
     },
   };
-  readBodiesAsBytes(app as unknown as FastifyInstance);
-  await turn();
+  new RequestBodies().readAsBytes(app as unknown as FastifyInstance);
   const handled: string[] = [];
   for (const name of ["first", "second", "third"]) parse(request, Buffer.alloc(200_000), () => handled.push(name));
   parse(request, Buffer.alloc(100), () => handled.push("small"));
@@ -56,11 +55,11 @@ it("large bodies are handled one in each turn of the event loop, and small ones 
 });
 
 it("a large body is refused while 32 MiB wait for their turns", async () => {
-  await turn();
+  const bodies = new RequestBodies();
   const body = { length: 1024 * 1024 };
-  const turns = Array.from({ length: 34 }, () => turnOfBody(body));
+  const turns = Array.from({ length: 34 }, () => bodies.turnOf(body));
   await expect(turns[33]).rejects.toThrow("The service has too many large requests.");
   // The first one did not wait.
   await Promise.all(turns.slice(0, 33));
-  await turnOfBody(body);
+  await bodies.turnOf(body);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pace, turnOfItem } from "../../src/rate-limits/pacing.ts";
+import { pace } from "../../src/rate-limits/pacing.ts";
 import { createPolicies } from "../../src/rate-limits/policy.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
@@ -9,24 +9,6 @@ import { startService } from "../support/service.ts";
 
 /** Ten calls at once, and one in 100 ms. */
 const quota = { calls: 10, windowSeconds: 1 };
-
-it("the items of all streams take turns: 16 in one turn of the event loop", async () => {
-  const turn = () => new Promise(setImmediate);
-  await turn();
-  // Less than half a turn of items that an earlier file has made in this process may still count. With half a turn more, the
-  // count begins anew.
-  await Promise.all(Array.from({ length: 8 }, turnOfItem));
-  await turn();
-  let made = 0;
-  for (let count = 0; count < 40; count++) turnOfItem().then(() => (made += 1));
-  const counts: number[] = [];
-  for (let count = 0; count < 3; count++) {
-    await Promise.resolve();
-    counts.push(made);
-    await turn();
-  }
-  expect(counts).toEqual([16, 32, 40]);
-});
 
 describe("a stream of receipts", () => {
   it.each(forms)("spends a call per 100 receipts, and waits when few calls are left: %s", async (form) => {

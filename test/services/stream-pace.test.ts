@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { contextValuesOf, type RequestContext } from "../../src/calls/context.ts";
 import { unlimitedRequest } from "../../src/rate-limits/request-limits.ts";
-import { createPace } from "../../src/services/stream-pace.ts";
+import { StreamPace } from "../../src/services/stream-pace.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -10,10 +10,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The pace of a stream, with its limits. */
-function streamPace(spendMore = vi.fn(() => 0)) {
+/** The pace of a stream among those of its service, with its limits. */
+function streamPace(paces = new StreamPace()) {
+  const spendMore = vi.fn(() => 0);
   const request = { limits: { ...unlimitedRequest, spendMore } } as unknown as RequestContext;
-  return { pace: createPace({ signal: new AbortController().signal, values: contextValuesOf(request) }), spendMore };
+  return { pace: paces.of({ signal: new AbortController().signal, values: contextValuesOf(request) }), spendMore };
 }
 
 /** Whether a stream goes on within this turn of the event loop. */
@@ -24,8 +25,26 @@ async function goesOn(pace: () => Promise<void>): Promise<boolean> {
   return done.mock.calls.length === 1;
 }
 
+it("streams that have rested take turns: 16 items are made in one turn of the event loop", async () => {
+  const paces = new StreamPace();
+  let made = 0;
+  for (let count = 0; count < 40; count++) {
+    void streamPace(paces)
+      .pace()
+      .then(() => (made += 1));
+  }
+  const counts: number[] = [];
+  for (let count = 0; count < 3; count++) {
+    await Promise.resolve().then(() => undefined);
+    counts.push(made);
+    await new Promise(setImmediate);
+  }
+  expect(counts).toEqual([16, 32, 40]);
+});
+
 it("of streams that have rested, some wait for a later turn; one in the middle of a portion goes on", async () => {
-  const [busy, ...rested] = Array.from({ length: 40 }, () => streamPace().pace);
+  const paces = new StreamPace();
+  const [busy, ...rested] = Array.from({ length: 40 }, () => streamPace(paces).pace);
   expect(await goesOn(busy as () => Promise<void>)).toBe(true);
   const waiting = vi.fn();
   for (const pace of rested) void pace().then(waiting);

@@ -19,8 +19,6 @@ type Answer = NonNullable<Response["messageResponse"]>;
 const maxRequests = 1_000;
 /** After each so many requests, a stream spends one more call of its caller's limit, and waits for its turn. */
 const requestsPerCall = 10;
-/** Clients may send all requests of a stream at once. In each turn of the event loop, one stream continues. */
-const turns = new YieldQueue();
 
 export interface ReflectionOptions {
   /** Aborts when the service begins to stop. It ends streams that clients keep open, which would delay the stop. */
@@ -37,6 +35,8 @@ export function createReflectionService(
   descriptors: Descriptors,
   { shutdown, idleMs = 300_000 }: ReflectionOptions,
 ): ServiceImpl<typeof ServerReflection> {
+  // Clients may send all requests of a stream at once. In each turn of the event loop, one stream continues.
+  const turns = new YieldQueue();
   return {
     async *serverReflectionInfo(requests, { signal: gone, values }) {
       const { limits } = requestOf(values);

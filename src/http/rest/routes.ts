@@ -1,6 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { readBodiesAsBytes } from "../../calls/request-bodies.ts";
+import type { RequestBodies } from "../../calls/request-bodies.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { bindingsOf, isPublicRead } from "../../contract/bindings.ts";
@@ -22,6 +22,7 @@ export interface RestOptions {
   interceptors: readonly Interceptor[];
   admission: Admission;
   streams: OpenStreams;
+  bodies: RequestBodies;
   /** See `sendStream`. */
   heartbeatMs?: number | undefined;
 }
@@ -33,9 +34,9 @@ export interface RestOptions {
  */
 export function addRestRoutes(
   app: FastifyInstance,
-  { table, interceptors, admission, streams, heartbeatMs }: RestOptions,
+  { table, interceptors, admission, streams, bodies, heartbeatMs }: RestOptions,
 ): void {
-  readBodiesAsBytes(app);
+  bodies.readAsBytes(app);
   for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors, heartbeatMs))) {
     const methods = [...byMethod.keys(), ...(hasPublicRead(byMethod) ? ["OPTIONS"] : [])].sort();
     for (const [method, group] of byMethod) {

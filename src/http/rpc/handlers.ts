@@ -14,7 +14,7 @@ import { endStreamFlag } from "@connectrpc/connect/protocol-connect";
 import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { requestOf } from "../../calls/context.ts";
-import { decompressInTurn } from "../../calls/decompression.ts";
+import type { RequestBodies } from "../../calls/request-bodies.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { RpcResponse } from "./response.ts";
@@ -30,11 +30,13 @@ const algorithms: Compression[] = [
     compress: async (bytes) => new Uint8Array(await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })),
   },
 ];
-/** The compressions of RPCs. */
-export const compressions: Compression[] = algorithms.map((compression) => ({
-  ...compression,
-  decompress: (bytes, maxBytes) => decompressInTurn(() => compression.decompress(bytes, maxBytes)),
-}));
+/** The compressions of RPCs. Few requests are decompressed at a time. */
+export function createCompressions(bodies: RequestBodies): Compression[] {
+  return algorithms.map((compression) => ({
+    ...compression,
+    decompress: (bytes, maxBytes) => bodies.decompress(() => compression.decompress(bytes, maxBytes)),
+  }));
+}
 
 /** Connect's options for one service, with the limit that its JSON messages have. */
 export type ServiceOptions = ConnectRouterOptions & { readMaxBytes: number };

@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { contextValuesOf, type RequestContext, requestOf } from "../../calls/context.ts";
 import { mapErrors } from "../../calls/interceptors.ts";
 import { recordOutcomes } from "../../calls/outcome.ts";
+import type { RequestBodies } from "../../calls/request-bodies.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import type { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
@@ -13,7 +14,7 @@ import type { CommonFields, DirectRequests, FindDirect } from "../direct/direct-
 import { nothingHere } from "../errors/methods.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
-import { addService, blameUndecodable, compressions } from "./handlers.ts";
+import { addService, blameUndecodable, createCompressions } from "./handlers.ts";
 import { isIncomplete } from "./response.ts";
 import { createUnaryHandlers } from "./unary/serve.ts";
 
@@ -24,6 +25,7 @@ export interface RpcOptions {
   interceptors: Interceptor[];
   admission: Admission;
   streams: OpenStreams;
+  bodies: RequestBodies;
   /** The largest message that is read, in bytes. */
   readMaxBytes: number;
   /** Gets our handlers of unary calls. */
@@ -37,7 +39,7 @@ export interface RpcOptions {
  */
 export async function addRpcRoutes(
   app: FastifyInstance,
-  { table, tools, interceptors, admission, streams, readMaxBytes, direct, commonFields }: RpcOptions,
+  { table, tools, interceptors, admission, streams, bodies, readMaxBytes, direct, commonFields }: RpcOptions,
 ): Promise<void> {
   const readPaths = pathsOfReads([...table.services, ...tools]);
   app.addHook("onRequest", (request, reply, done) => {
@@ -66,9 +68,11 @@ export async function addRpcRoutes(
     // Whoever watches the service's health is told that it stops.
     endsItself: true,
   };
+  const compressions = createCompressions(bodies);
+  const messages = { readMaxBytes, compressions, bodies };
   const unary = [contract, ofTools].flatMap(({ services, interceptors, admit }) =>
     services.flatMap((service) => [
-      ...createUnaryHandlers(service, { interceptors, admit: admit(service), readMaxBytes, commonFields }),
+      ...createUnaryHandlers(service, { interceptors, admit: admit(service), messages, commonFields }),
     ]),
   );
   direct.add(findByPath(new Map(unary), readPaths));

@@ -8,7 +8,7 @@ import { Pool } from "./pool/pool.ts";
 import type { DatabaseAddress, LaneName, Session } from "./pool/session.ts";
 import type { Param, Queryable, Reader, Tx } from "./queryable.ts";
 import { Retries, RetryCounts } from "./retries.ts";
-import { runTransaction } from "./transaction.ts";
+import { PreparedFirst, runTransaction } from "./transaction.ts";
 
 export interface DatabaseOptions {
   /** Where the server is: a unix socket, or a host and port; with the account and the database. */
@@ -49,6 +49,7 @@ export class Database {
   readonly #refusal: () => StoaError | undefined;
   readonly #costly: Semaphore;
   readonly #retries = new RetryCounts();
+  readonly #preparedFirst = new PreparedFirst();
   /** The same on connections that other calls do not get: for readiness, seals and the ledger's alarm. */
   readonly priority: Pick<Database, "reader" | "transaction">;
   /** The deadlines of the calls that `beginCall` has begun, by `performance.now()`. */
@@ -270,7 +271,7 @@ export class Database {
     const { lease } = session;
     let isUsable = true;
     try {
-      return await runTransaction(session, signal, endsAt, work, () => {
+      return await runTransaction(session, signal, endsAt, work, this.#preparedFirst, () => {
         isUsable = false;
       });
     } finally {

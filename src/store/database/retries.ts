@@ -11,12 +11,13 @@ const searchShare = 0.6;
 /** How many calls may wait at a time for another server. More fail at once, so that an outage does not fill the memory. */
 const maxSearching = 1_000;
 
-let searching = 0;
-
 type Cause = "conflict" | "commit" | "server";
 
-/** How often attempts were repeated, for the metrics. A conflict is a deadlock, a row that has moved, or a failed certification. */
+/** The repeated attempts of all calls of a database. A conflict is a deadlock, a row that has moved, or a failed certification. */
 export class RetryCounts {
+  /** How many calls wait for another server. */
+  searching = 0;
+  /** How often attempts were repeated, for the metrics. */
   readonly byCause = new Map<Cause, number>([
     ["conflict", 0],
     ["commit", 0],
@@ -81,12 +82,12 @@ export class Retries {
       this.#hasMoved = true;
       return true;
     }
-    if (now >= this.#searchEndsAt || searching >= maxSearching) return false;
-    searching += 1;
+    if (now >= this.#searchEndsAt || this.#counts.searching >= maxSearching) return false;
+    this.#counts.searching += 1;
     try {
       await this.#wait();
     } finally {
-      searching -= 1;
+      this.#counts.searching -= 1;
     }
     return true;
   }

@@ -7,6 +7,7 @@ import type { Param, Tx } from "./queryable.ts";
 /**
  * Runs `work` in one transaction on a leased session, and commits it. When `work` throws, the transaction is rolled back.
  * @param endsAt when the call's time is over, by `performance.now()`
+ * @param preparedFirst those of the database
  * @param onUnusable called when ROLLBACK failed: the session may still be in a transaction
  * @throws what `work` throws; the signal's reason; errors of the driver; StoaError `unavailable` when the time is over;
  * CommitInDoubt
@@ -16,6 +17,7 @@ export async function runTransaction<T>(
   signal: AbortSignal,
   endsAt: number,
   work: (tx: Tx) => Promise<T>,
+  preparedFirst: PreparedFirst,
   onUnusable: () => void,
 ): Promise<T> {
   const { lease } = session;
@@ -23,7 +25,7 @@ export async function runTransaction<T>(
   // The first statement begins the transaction.
   if (session.autocommit !== false) await session.setAutocommit(false);
   for (;;) {
-    for (const sql of preparedFirst) if (session.mustPrepareBefore(sql)) await session.prepare(sql);
+    await preparedFirst.prepareOn(session);
     try {
       const result = await work(new OpenTransaction(session, signal, endsAt));
       checkDeadline(signal, endsAt);
@@ -39,27 +41,35 @@ export async function runTransaction<T>(
         onUnusable();
       });
       if (!(error instanceof NotPrepared) || !isRolledBack || !session.isHeldBy(lease)) throw error;
-      prepareFirst(error.sql);
+      preparedFirst.add(error.sql);
       session.signal = signal;
       checkDeadline(signal, endsAt);
     }
   }
 }
 
-/**
- * The statements of transactions that are prepared before a transaction begins, where that matters; see
- * `Session.mustPrepareBefore`. The latest come last.
- */
-const preparedFirst = new Set<string>();
 /** Fewer than a connection keeps: the statements of reads need room as well. */
 const maxPreparedFirst = 150;
 
-function prepareFirst(sql: string): void {
-  for (const oldest of preparedFirst) {
-    if (preparedFirst.size < maxPreparedFirst) break;
-    preparedFirst.delete(oldest);
+/**
+ * The statements of a database's transactions that are prepared before a transaction begins, where that matters; see
+ * `Session.mustPrepareBefore`. The latest come last.
+ */
+export class PreparedFirst {
+  readonly #statements = new Set<string>();
+
+  add(sql: string): void {
+    for (const oldest of this.#statements) {
+      if (this.#statements.size < maxPreparedFirst) break;
+      this.#statements.delete(oldest);
+    }
+    this.#statements.add(sql);
   }
-  preparedFirst.add(sql);
+
+  /** Prepares them on a session that is in no transaction. */
+  async prepareOn(session: Session): Promise<void> {
+    for (const sql of this.#statements) if (session.mustPrepareBefore(sql)) await session.prepare(sql);
+  }
 }
 
 /** A transaction has come to a statement that must be prepared before. It runs again when that is done. */

@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { fastify } from "fastify";
 import { expect, it } from "vitest";
+import { RequestBodies } from "../../../src/calls/request-bodies.ts";
 import { Admission } from "../../../src/http/admission/admission.ts";
 import { ClientAddresses } from "../../../src/http/admission/client-address.ts";
 import { addRestRoutes } from "../../../src/http/rest/routes.ts";
@@ -38,7 +39,7 @@ function add(...names: string[]): void {
   const limiter = createRateLimiter(undefined, Date.now);
   const app = fastify();
   const admission = new Admission({ limiter, addresses, table, overload, log: app.log });
-  addRestRoutes(app, { table, interceptors: [], admission, streams });
+  addRestRoutes(app, { table, interceptors: [], admission, streams, bodies: new RequestBodies() });
 }
 
 it.each([

@@ -5,11 +5,17 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
 import { readBytes } from "./body.ts";
-import { type EncodedMessage, type ExchangeArguments, negotiate, type Timeout, UnaryExchange } from "./exchange.ts";
+import {
+  type EncodedMessage,
+  type ExchangeArguments,
+  type Negotiated,
+  type Timeout,
+  UnaryExchange,
+} from "./exchange.ts";
 
 export class ConnectExchange extends UnaryExchange {
   readonly timeout: Timeout;
-  protected readonly compression: ReturnType<typeof negotiate>;
+  protected readonly compression: Negotiated;
   /** Set with the encoded message: whether it is compressed. */
   #isCompressed = false;
 
@@ -20,13 +26,13 @@ export class ConnectExchange extends UnaryExchange {
     const timeout = headers["connect-timeout-ms"] as string | undefined;
     this.timeout = timeout === undefined ? {} : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
     const requested = query === undefined ? undefined : (query.get("compression") ?? undefined);
-    this.compression = negotiate(requested, headers["accept-encoding"] as string | undefined, "Accept-Encoding");
+    this.compression = this.negotiate(requested, headers["accept-encoding"] as string | undefined, "Accept-Encoding");
   }
 
   async read(): Promise<Message> {
     const { query } = this.format;
     const { request } = this.context;
-    const { maxBytes } = this.messages;
+    const { readMaxBytes: maxBytes } = this.messages;
     if (query === undefined) {
       return this.parseInTurn(await readBytes(request, maxBytes, request.headers["content-length"]));
     }

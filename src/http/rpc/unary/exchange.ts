@@ -4,24 +4,28 @@ import { type Compression, compressionNegotiate, createMethodSerializationLookup
 import { ResponseMetadata } from "../../../calls/call-context.ts";
 import type { RequestContext } from "../../../calls/context.ts";
 import type { HttpResponse } from "../../../calls/http-messages.ts";
-import { isLargeBody, turnOfBody } from "../../../calls/request-bodies.ts";
+import { isLargeBody, type RequestBodies } from "../../../calls/request-bodies.ts";
 import { isOpen } from "../../streams/exchange.ts";
-import { compressions } from "../handlers.ts";
 import { isIncomplete } from "../response.ts";
 import type { Format } from "./format.ts";
 
-/** Reads and writes the messages of an RPC, in both formats. Larger messages than `maxBytes` are refused. */
-export interface Messages {
+export interface MessageOptions {
+  /** The largest request message, in bytes. */
+  readMaxBytes: number;
+  compressions: Compression[];
+  bodies: RequestBodies;
+}
+
+/** Reads and writes the messages of an RPC, in both formats. */
+export interface Messages extends Readonly<MessageOptions> {
   readonly rpc: DescMethod;
-  readonly maxBytes: number;
   readonly serialization: ReturnType<typeof createMethodSerializationLookup>;
 }
 
-/** @param maxBytes the largest request message */
-export function createMessages(rpc: DescMethod, maxBytes: number): Messages {
-  const limits = { readMaxBytes: maxBytes, writeMaxBytes: 0xffff_ffff };
+export function createMessages(rpc: DescMethod, options: MessageOptions): Messages {
+  const limits = { readMaxBytes: options.readMaxBytes, writeMaxBytes: 0xffff_ffff };
   const serialization = createMethodSerializationLookup(rpc, { readUnknownFields: false }, undefined, limits);
-  return { rpc, maxBytes, serialization };
+  return { ...options, rpc, serialization };
 }
 
 /** The time limit that the caller sets in the head, in milliseconds, or the error in it. */
@@ -30,7 +34,7 @@ export interface Timeout {
   error?: ConnectError | undefined;
 }
 
-type Negotiated = ReturnType<typeof compressionNegotiate>;
+export type Negotiated = ReturnType<typeof compressionNegotiate>;
 const uncompressed: Negotiated = { request: null, response: null };
 /** Shorter messages are not compressed, in bytes. */
 const minCompressed = 1024;
@@ -86,7 +90,7 @@ export abstract class UnaryExchange {
 
   /** Parses a message when its turn comes. */
   protected async parseInTurn(bytes: Uint8Array): Promise<Message> {
-    if (isLargeBody(bytes)) await turnOfBody(bytes);
+    if (isLargeBody(bytes)) await this.messages.bodies.turnOf(bytes);
     return this.parse(bytes);
   }
 
@@ -98,6 +102,12 @@ export abstract class UnaryExchange {
       return this.compressed(bytes, response);
     };
     return this.shared(`message ${response?.name}`, make);
+  }
+
+  /** Chooses the compressions of the request and its response. @param name the header by which clients accept them */
+  protected negotiate(requested: string | undefined, accepted: string | undefined, name: string): Negotiated {
+    if (requested === undefined && accepted === undefined) return uncompressed;
+    return compressionNegotiate(this.messages.compressions, requested ?? null, accepted ?? null, name);
   }
 
   /** The form of this name of the response message in its format, which requests that share the response make once. */
@@ -127,10 +137,4 @@ export abstract class UnaryExchange {
     const { response } = this.context;
     return isOpen(response) ? response : undefined;
   }
-}
-
-/** Chooses the compressions of a request and its response. @param name the header by which clients accept them */
-export function negotiate(requested: string | undefined, accepted: string | undefined, name: string): Negotiated {
-  if (requested === undefined && accepted === undefined) return uncompressed;
-  return compressionNegotiate(compressions, requested ?? null, accepted ?? null, name);
 }

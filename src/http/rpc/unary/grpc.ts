@@ -9,18 +9,24 @@ import { isLargeBody } from "../../../calls/request-bodies.ts";
 import { respell } from "../../grpc/status-message.ts";
 import { readBody } from "./body.ts";
 import { type Envelope, EnvelopeSplitter, enclose } from "./envelopes.ts";
-import { type EncodedMessage, type ExchangeArguments, negotiate, type Timeout, UnaryExchange } from "./exchange.ts";
+import {
+  type EncodedMessage,
+  type ExchangeArguments,
+  type Negotiated,
+  type Timeout,
+  UnaryExchange,
+} from "./exchange.ts";
 
 abstract class EnvelopedExchange extends UnaryExchange {
   readonly timeout: Timeout;
-  protected readonly compression: ReturnType<typeof negotiate>;
+  protected readonly compression: Negotiated;
 
   constructor(...args: ExchangeArguments) {
     super(...args);
     const { headers } = this.context.request;
     const timeout = headers["grpc-timeout"] as string | undefined;
     this.timeout = timeout === undefined ? {} : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
-    this.compression = negotiate(
+    this.compression = this.negotiate(
       headers["grpc-encoding"] as string | undefined,
       headers["grpc-accept-encoding"] as string | undefined,
       "Grpc-Accept-Encoding",
@@ -29,7 +35,7 @@ abstract class EnvelopedExchange extends UnaryExchange {
 
   /** Each envelope is decoded when it is complete, before the next one arrives. */
   read(): Promise<Message> {
-    const splitter = new EnvelopeSplitter(this.messages.maxBytes);
+    const splitter = new EnvelopeSplitter(this.messages.readMaxBytes);
     let message: Message | undefined;
     // Other envelopes are ignored and not decompressed. There may be thousands, and each could become long.
     const isMessage = ({ flags }: Envelope) => this.isMessage(flags);
@@ -81,7 +87,7 @@ abstract class EnvelopedExchange extends UnaryExchange {
 
   #decompress(data: Uint8Array): Promise<Uint8Array> {
     const { request } = this.compression;
-    if (request !== null) return request.decompress(data, this.messages.maxBytes);
+    if (request !== null) return request.decompress(data, this.messages.readMaxBytes);
     throw new ConnectError("received compressed envelope, but do not know how to decompress", Code.Internal);
   }
 }

@@ -11,15 +11,15 @@ import type { CommonFields, FindDirect } from "../../direct/direct-requests.ts";
 import { type Admit, refuse } from "../admit.ts";
 import { blameCaller } from "../handlers.ts";
 import { ConnectExchange } from "./connect.ts";
-import { createMessages, type ExchangeArguments, type UnaryExchange } from "./exchange.ts";
+import { createMessages, type ExchangeArguments, type MessageOptions, type UnaryExchange } from "./exchange.ts";
 import { type Format, formatOf } from "./format.ts";
 import { GrpcExchange, GrpcWebExchange } from "./grpc.ts";
 
 export interface UnaryOptions {
   interceptors: readonly Interceptor[];
   admit: Admit;
-  /** The largest JSON message, in bytes. Binary messages have limits of their own by RPC. */
-  readMaxBytes: number;
+  /** How messages are read. `readMaxBytes` is for JSON; binary messages have limits of their own by RPC. */
+  messages: MessageOptions;
   commonFields: CommonFields;
 }
 
@@ -33,15 +33,16 @@ const maxTimerMs = 2 ** 31 - 1;
  */
 export function createUnaryHandlers(
   { service, implementation }: ServiceTable["services"][number],
-  { interceptors, admit, readMaxBytes, commonFields }: UnaryOptions,
+  { interceptors, admit, messages: options, commonFields }: UnaryOptions,
 ): Map<string, FindDirect> {
   const finders = new Map<string, FindDirect>();
   for (const route of rpcRoutesOf([{ service, implementation }])) {
     const { rpc } = route;
     if (rpc.methodKind !== "unary") continue;
     const endpoint = { rpc, call: createUnaryCall(rpc, implementation, interceptors), admit };
-    const json = createMessages(rpc, readMaxBytes);
-    const binary = createMessages(rpc, maxBinarySize(rpc.input, readMaxBytes));
+    const json = createMessages(rpc, options);
+    const readMaxBytes = maxBinarySize(rpc.input, options.readMaxBytes);
+    const binary = createMessages(rpc, { ...options, readMaxBytes });
     finders.set(route.path, (request) => {
       const format = formatOf(request);
       if (format === undefined) return undefined;
