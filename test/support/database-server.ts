@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,6 +6,7 @@ import { createConnection } from "mysql2/promise";
 import type { TestProject } from "vitest/node";
 import { type DatabaseConfig, readConfig } from "../../src/config/config.ts";
 import { startPrivateServer } from "../../src/private-database/server/private-server.ts";
+import { makeSchemaTemplate, type SchemaTemplate } from "./schema-template.ts";
 
 /** The server that all test files share. Each creates its own databases there. */
 export type TestServer = Omit<DatabaseConfig, "database">;
@@ -12,6 +14,8 @@ export type TestServer = Omit<DatabaseConfig, "database">;
 declare module "vitest" {
   interface ProvidedContext {
     server: TestServer;
+    /** Makes the schema in an empty database. */
+    schema: SchemaTemplate;
   }
 }
 
@@ -28,7 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const admin = await createConnection(server);
     await admin.query(`SET GLOBAL max_connections = ${maxConnections}`);
     await admin.end();
-    project.provide("server", server);
+    await provide(project, server);
     return async () => {};
   }
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-"));
@@ -39,9 +43,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
     // Nothing here has to survive a power cut. Several files run at a time, and each starts many services.
     extraArgs: ["--innodb-flush-log-at-trx-commit=0", `--max-connections=${maxConnections}`],
   });
-  project.provide("server", { socketPath: server.socketPath, user: server.user });
+  await provide(project, { socketPath: server.socketPath, user: server.user });
   return async () => {
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });
   };
+}
+
+async function provide(project: TestProject, server: TestServer): Promise<void> {
+  project.provide("server", server);
+  project.provide("schema", await makeSchemaTemplate(server, `stoa_test_${randomBytes(8).toString("hex")}`));
 }

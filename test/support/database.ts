@@ -11,6 +11,18 @@ export interface TestDatabase {
   rows<Row>(sql: string, params?: unknown[]): Promise<Row[]>;
 }
 
+/** Creates a database with the schema of this version, as if the migrations had run. It is dropped like the one below. */
+export async function createDatabaseWithSchema(): Promise<TestDatabase> {
+  const db = await createTestDatabase();
+  const connection = await db.pool.getConnection();
+  try {
+    for (const statement of inject("schema")) await connection.query(statement);
+  } finally {
+    connection.release();
+  }
+  return db;
+}
+
 /** Creates an empty database, which is dropped after the last test of the file. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = inject("server");

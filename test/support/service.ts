@@ -12,7 +12,7 @@ import type { Config } from "../../src/config/config.ts";
 import { verifiedAtStart } from "../../src/ledger/verification/verify-at-start.ts";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { afterFile } from "./after-file.ts";
-import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "./database.ts";
 import { reportFault } from "./openapi/received.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -56,7 +56,7 @@ export interface ServiceOptions {
 
 /** Starts the real service on a free port, with a separate database. It stops after the last test of the file. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const db = options.db ?? (await createTestDatabase());
+  const db = options.db ?? (await createDatabaseWithSchema());
   const log: Record<string, unknown>[] = [];
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
