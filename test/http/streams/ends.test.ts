@@ -1,85 +1,42 @@
 // However a stream ends, its place is free again.
-import { connect, constants } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
-import { describe, expect, it } from "vitest";
-import { drain, type Form, forms, receive, type StreamFailure } from "../../ledger/reading/followers.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { drain, type Form, forms, receive } from "../../ledger/reading/followers.ts";
 import { fill } from "../../ledger/support.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { createLinkedDatabase } from "../../support/database-link.ts";
-import type { Service } from "../../support/service.ts";
-import { waitUntil } from "../../support/wait.ts";
-import { type Kind, kinds, openStream, startStreaming } from "./support.ts";
+import { type Kind, kinds, openStream, type Streaming, startStreaming } from "./support.ts";
 
 const restPath = "/api/v1/house/receipts/stream";
+const rpcPath = "/stoa.v1.LedgerService/StreamReceipts";
 
-// Each has a service of its own, and waits most of the time.
-describe.concurrent.each(kinds)("%s", (kind: Kind) => {
-  it("ends when its client leaves", async () => {
-    const service = await startStreaming();
-    const streams = await Promise.all([1, 2, 3].map(() => openStream(service, kind)));
-    await service.untilOpen(3);
-    for (const { leave } of streams) leave();
-    await service.untilOpen(0);
-  });
-
-  it("ends with the service", async () => {
-    const service = await startStreaming();
-    const { ended } = await openStream(service, kind);
-    const closed = service.app.close();
-    expect(await ended).toMatchObject({
-      code: "unavailable",
-      message: "The service is stopping.",
-      retryAfterSeconds: 1,
-    });
-    await closed;
-  });
-
-  it("ends after its maximum duration and says how to continue", async () => {
-    const service = await startStreaming({ maxMs: 1_000 });
-    const begun = performance.now();
-    const { ended } = await openStream(service, kind);
-    expect(await ended).toEqual({
-      code: "unavailable",
-      message: "A stream ends after 1 s. Connect again, and start from the next seq or id.",
-      retryAfterSeconds: 1,
-    });
-    expect(performance.now() - begun).toBeGreaterThan(850);
-    await service.untilOpen(0);
-  });
+// The tests share a service, and leave no stream open there.
+let service: Streaming;
+/** Has more receipts than the buffers of a connection hold. */
+let full: TestDatabase;
+/** Serves them, for longer than a test takes. */
+let unlimited: Streaming;
+beforeAll(async () => {
+  // A connection with requests behind a stream is not read any more: its end shows when something is written.
+  service = await startStreaming({}, { overrides: { heartbeatMs: 50 } });
+  full = await createTestDatabase();
+  unlimited = await startStreaming({}, { db: full });
+  await fill(full, 240, 50_000);
 });
 
-describe.each(forms)("receipts as %s", (form: Form) => {
-  it("come to their end", async () => {
-    const service = await startStreaming();
-    expect((await drain(receive(service, form, { from: 1 }))).length).toBe(1);
-    await service.untilOpen(0);
-  });
-
-  it("are refused for a fault in the request", async () => {
-    const service = await startStreaming();
-    for (const from of [0, 5])
-      await expect(drain(receive(service, form, { from }))).rejects.toThrow("the stream failed");
-    await service.untilOpen(0);
-  });
-
-  it("fail with the database", async () => {
-    const db = await createLinkedDatabase();
-    const service = await startStreaming({}, { db });
-    const stream = receive(service, form, { follow: true });
-    await stream.next();
-    await service.untilOpen(1);
-    await db.cut();
-    await expect(drain(stream)).rejects.toMatchObject({
-      code: expect.stringMatching(/^unavailable$/i),
-    } as StreamFailure);
-    await service.untilOpen(0);
-  });
-});
+interface Unread {
+  session: ClientHttp2Session;
+  stream: ClientHttp2Stream;
+  /** Resolves when the head of the response has come. */
+  begun: Promise<unknown>;
+}
 
 /** Begins an HTTP/2 request of a stream and does not read what comes. */
-function beginUnread({ url }: Service, path: string) {
+function beginUnread(url: string, path: string): Unread {
   const session = connect(url, { settings: { initialWindowSize: 0 } });
   session.on("error", () => {});
-  const isRpc = path.startsWith("/stoa");
+  const isRpc = path === rpcPath;
   const stream = session.request({
     ":path": path,
     ":method": isRpc ? "POST" : "GET",
@@ -88,67 +45,119 @@ function beginUnread({ url }: Service, path: string) {
   stream.on("error", () => {});
   // The empty message asks for all receipts.
   if (isRpc) stream.end(Buffer.alloc(5));
-  return { session, stream };
+  return { session, stream, begun: new Promise((resolve) => stream.once("response", resolve)) };
 }
 
-describe.concurrent.each([restPath, "/stoa.v1.LedgerService/StreamReceipts"])(
-  "a client of %s that reads nothing",
-  (path) => {
-    it("gives its place back when it resets its stream, or its connection ends", async () => {
-      const service = await startStreaming();
-      await fill(service.db, 200, 2_000);
-      const first = beginUnread(service, path);
-      const second = beginUnread(service, path);
-      await service.untilOpen(2);
-      first.stream.close(constants.NGHTTP2_CANCEL);
-      await service.untilOpen(1);
-      first.session.destroy();
-      second.session.destroy();
-      await service.untilOpen(0);
-    });
+/** Begins an HTTP/1.1 request of a stream and reads no more than the first of it. */
+async function beginUnreadHttp1({ port }: Streaming) {
+  const socket = connectSocket(port, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write(`GET ${restPath}?from=1 HTTP/1.1\r\nHost: stoa\r\n\r\n`);
+  await new Promise((resolve) => socket.once("readable", resolve));
+  return socket;
+}
 
-    it("is cut some seconds after its stream should have ended", async () => {
-      const service = await startStreaming({ maxMs: 500 });
-      await fill(service.db, 200, 2_000);
-      const { session, stream } = beginUnread(service, path);
-      await service.untilOpen(1);
-      await service.untilOpen(0);
-      await waitUntil("the stream to close", () => stream.closed);
-      expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
-      session.destroy();
-    });
-  },
-);
-
-it.concurrent("a client that does not read over HTTP/1.1 gives its place back when it leaves, and is cut otherwise", async () => {
-  const service = await startStreaming({ maxMs: 1_500 });
-  await fill(service.db, 1_200, 10_000);
-  const begin = () => {
-    const socket = connectSocket(service.port, "127.0.0.1");
-    socket.on("error", () => {});
-    socket.pause();
-    socket.write(`GET ${restPath}?from=1 HTTP/1.1\r\nHost: stoa\r\n\r\n`);
-    return socket;
-  };
-  const leaving = begin();
-  const staying = begin();
-  await service.untilOpen(2);
-  leaving.destroy();
+it.each(kinds)("%s: a stream ends when its client leaves", async (kind: Kind) => {
+  const stream = await openStream(service, kind);
   await service.untilOpen(1);
+  stream.leave();
   await service.untilOpen(0);
-  staying.destroy();
+});
+
+// These have services of their own, and wait most of the time.
+it.concurrent("streams of all kinds end with the service", async () => {
+  const stopping = await startStreaming();
+  const streams = await Promise.all(kinds.map((kind) => openStream(stopping, kind)));
+  const closed = stopping.app.close();
+  const stopped = { code: "unavailable", message: "The service is stopping.", retryAfterSeconds: 1 };
+  expect(await Promise.all(streams.map(({ ended }) => ended))).toMatchObject(kinds.map(() => stopped));
+  for (const { leave } of streams) leave();
+  await closed;
+});
+
+it.concurrent("streams of all kinds end after their maximum duration and say how to continue", async () => {
+  const brief = await startStreaming({ maxMs: 2_000 });
+  const begun = performance.now();
+  const streams = await Promise.all(kinds.map((kind) => openStream(brief, kind)));
+  const tooOld = {
+    code: "unavailable",
+    message: "A stream ends after 2 s. Connect again, and start from the next seq or id.",
+    retryAfterSeconds: 1,
+  };
+  expect(await Promise.all(streams.map(({ ended }) => ended))).toEqual(kinds.map(() => tooOld));
+  expect(performance.now() - begun).toBeGreaterThan(1_750);
+  await brief.untilOpen(0);
+});
+
+it.concurrent("streams of receipts in all forms fail with the database", async () => {
+  const db = await createLinkedDatabase();
+  const linked = await startStreaming({}, { db });
+  const streams = forms.map((form) => receive(linked, form, { follow: true }));
+  await Promise.all(streams.map((stream) => stream.next()));
+  await linked.untilOpen(forms.length);
+  await db.cut();
+  const failures = await Promise.allSettled(streams.map(drain));
+  const failed = { status: "rejected", reason: { code: expect.stringMatching(/^unavailable$/i) } };
+  expect(failures).toMatchObject(forms.map(() => failed));
+  await linked.untilOpen(0);
+});
+
+it.concurrent("a client that reads nothing is cut some seconds after its stream should have ended", async () => {
+  const brief = await startStreaming({ maxMs: 500 }, { db: full });
+  const begun = performance.now();
+  const unread = [restPath, rpcPath].map((path) => beginUnread(brief.url, path));
+  const socket = await beginUnreadHttp1(brief);
+  await Promise.all(unread.map((each) => each.begun));
+  const closed = unread.map(({ stream }) => new Promise((resolve) => stream.once("close", resolve)));
+  await Promise.all(closed);
+  expect(performance.now() - begun).toBeGreaterThan(5_000);
+  expect(unread.map(({ stream }) => stream.rstCode)).toEqual([constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL]);
+  await brief.untilOpen(0);
+  let last = Buffer.alloc(0);
+  for await (const chunk of socket) last = chunk;
+  expect(last.toString("latin1").endsWith("0\r\n\r\n")).toBe(false);
+  for (const { session } of unread) session.destroy();
+});
+
+describe.each(forms)("receipts as %s", (form: Form) => {
+  it("come to their end", async () => {
+    expect((await drain(receive(service, form, { from: 1 }))).length).toBe(1);
+    await service.untilOpen(0);
+  });
+
+  it("are refused for a fault in the request", async () => {
+    for (const from of [0, 5])
+      await expect(drain(receive(service, form, { from }))).rejects.toThrow("the stream failed");
+    await service.untilOpen(0);
+  });
+});
+
+describe("a client that reads nothing", () => {
+  it.each([restPath, rpcPath])("gives its place back when it resets %s, or its connection ends", async (path) => {
+    const first = beginUnread(unlimited.url, path);
+    const second = beginUnread(unlimited.url, path);
+    await unlimited.untilOpen(2);
+    first.stream.close(constants.NGHTTP2_CANCEL);
+    await unlimited.untilOpen(1);
+    first.session.destroy();
+    second.session.destroy();
+    await unlimited.untilOpen(0);
+  });
+
+  it("gives its place back when it leaves over HTTP/1.1", async () => {
+    const socket = await beginUnreadHttp1(unlimited);
+    await unlimited.untilOpen(1);
+    socket.destroy();
+    await unlimited.untilOpen(0);
+  });
 });
 
 it("a stream that is aborted at once frees its place", async () => {
-  const service = await startStreaming();
-  for (let count = 0; count < 20; count++) {
+  for (let count = 0; count < 10; count++) {
     const socket = connectSocket(service.port, "127.0.0.1");
     socket.on("error", () => {});
     socket.write(`GET ${restPath}?follow=true HTTP/1.1\r\nHost: stoa\r\n\r\n`, () => socket.destroy());
-    const { session, stream } = beginUnread(
-      service,
-      count % 2 === 0 ? restPath : "/stoa.v1.LedgerService/StreamReceipts",
-    );
+    const { session, stream } = beginUnread(service.url, count % 2 === 0 ? restPath : rpcPath);
     stream.close(constants.NGHTTP2_CANCEL);
     session.once("connect", () => setImmediate(() => session.destroy()));
   }
@@ -158,8 +167,6 @@ it("a stream that is aborted at once frees its place", async () => {
 });
 
 it("requests that are pipelined behind a stream take no place for good", async () => {
-  // Nothing more is read of such a connection: its end shows when something is written, which happens regularly.
-  const service = await startStreaming({}, { overrides: { heartbeatMs: 50 } });
   const socket = connectSocket(service.port, "127.0.0.1");
   socket.on("error", () => {});
   socket.write(`GET ${restPath}?follow=true HTTP/1.1\r\nHost: stoa\r\n\r\n`.repeat(5));

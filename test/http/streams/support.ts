@@ -93,6 +93,8 @@ export async function openStream(
   headers: Record<string, string> = {},
 ): Promise<Opened> {
   const client = new AbortController();
+  // A service that stops would wait for a client that has not ended its side.
+  afterFile(() => client.abort());
   const options: CallOptions = { signal: client.signal, headers };
   const begun = Promise.withResolvers<void>();
   const messages =
