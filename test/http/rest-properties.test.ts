@@ -8,6 +8,7 @@ import { allBindings } from "./properties/contract.ts";
 import { checkReply } from "./properties/oracle.ts";
 import { exchange } from "./properties/raw-http.ts";
 import { requestFor } from "./properties/requests.ts";
+import { runs } from "./properties/runs.ts";
 import { checkStored, counted, makeWorld } from "./properties/world.ts";
 
 const service = await startService({ config: counted });
@@ -31,7 +32,7 @@ describe("a request that is bent out of shape", () => {
           const table = await checkStored(service, request, reply, success);
           if (table !== undefined) made[table] = (made[table] ?? 0) + 1;
         }),
-        { numRuns: binding.hasBody ? 150 : 80, endOnFailure: false },
+        { ...runs(binding.hasBody ? 24 : 12), endOnFailure: false },
       );
       const after = await rowCounts(service.db);
       const more = Object.entries(after).map(([table, n]) => [table, n - (before[table] ?? 0)] as const);
