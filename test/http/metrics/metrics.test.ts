@@ -1,7 +1,7 @@
+import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
-import { Metrics } from "../../../src/http/metrics/metrics.ts";
 import {
   fill,
   type LedgerUnderTest,
@@ -116,6 +116,9 @@ describe("GET /metrics", () => {
     expect(of('bucket{le="10",')).toBe(1);
     expect(of("count{")).toBe(1);
     expect(of("sum{")).toBeGreaterThan(0);
+    const held = [...samples].flatMap(([key, n]) => (/_bucket.*"ListCommunities"/.test(key) ? n : []));
+    expect(held.length).toBeGreaterThan(10);
+    expect(held, "a bucket holds what smaller ones hold").toEqual([...held].sort((a, b) => a - b));
     expect([...samples.keys()].some((key) => /duration.*StreamReceipts/.test(key))).toBe(false);
   });
 
@@ -197,17 +200,15 @@ describe("the metrics of the ledger", () => {
   });
 
   it("do not block the others when the database is down", async () => {
-    const target = await startLedger({ config: { metrics } });
-    await target.rest("communities");
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const connection = await target.db.pool.getConnection();
+    await service.rest("feed");
+    const connection = await service.db.pool.getConnection();
     await connection.query("LOCK TABLES ledger_head WRITE");
-    void held.then(() => connection.query("UNLOCK TABLES")).then(() => connection.release());
-    const samples = await scrape(target);
-    release();
+    const samples = await scrape();
+    await connection.query("UNLOCK TABLES");
+    connection.release();
     expect(samples.get("stoa_ledger_head_seq")).toBe(Number.NaN);
     expect(samples.get("stoa_ledger_alarm")).toBe(0);
-    expect(samples.get(requests("ListCommunities", "rest", "ok"))).toBe(1);
+    expect(samples.get(requests("ListPosts", "rest", "ok"))).toBeGreaterThanOrEqual(1);
   });
 });
 
@@ -282,37 +283,23 @@ describe("the listener of the metrics", () => {
   });
 });
 
-it("simultaneous scrapes share one read of the database", async () => {
-  let reads = 0;
-  const gate = Promise.withResolvers<number>();
-  const read = () => {
-    reads += 1;
-    return gate.promise;
-  };
-  const target = new Metrics([{ name: "stoa_test", help: "A gauge.", read }]);
-  const texts = [target.text(), target.text(), target.text()];
-  gate.resolve(7);
-  for (const text of await Promise.all(texts)) expect(text).toContain("stoa_test 7");
-  expect(reads).toBe(1);
-  await target.text();
-  expect(reads).toBe(2);
-});
-
 it("counts replays and shared reads", async () => {
   const before = await scrape();
+  const added = async (name: string) => ((await scrape()).get(name) ?? 0) - (before.get(name) ?? 0);
   const { key } = await service.register();
   const headers = { "idempotency-key": "the-metrics-count-replays-of-this-key" };
   const repeat = () => service.rest("posts", { key, body: { title: "once" }, headers });
   const [first, second] = [await repeat(), await repeat()];
   expect([first.status, second.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
-  const after = await scrape();
-  const added = (name: string) => (after.get(name) as number) - (before.get(name) as number);
-  expect(added("stoa_replays_total")).toBe(1);
 
-  // The first read runs; the others wait, and share the next one.
+  // The first read runs; the others wait, and share the next one. On one connection they arrive together.
   const lock = await service.db.pool.getConnection();
   await lock.query("LOCK TABLES posts WRITE");
-  const reads = Array.from({ length: 5 }, () => service.rest("feed?sort=new"));
+  const session = connectHttp2(service.url);
+  const reads = Array.from({ length: 5 }, () => {
+    const stream = session.request({ ":path": "/api/v1/feed?sort=new" }).resume();
+    return new Promise<unknown>((resolve) => stream.once("response", (reply) => resolve(reply[":status"])));
+  });
   await waitUntil("a read to wait for the table", async () => {
     const rows = await service.db.rows(
       "SELECT 1 FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'",
@@ -321,8 +308,12 @@ it("counts replays and shared reads", async () => {
   });
   await lock.query("UNLOCK TABLES");
   lock.release();
-  expect((await Promise.all(reads)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-  const shared = (await scrape()).get("stoa_shared_reads_total") as number;
-  expect(shared - (after.get("stoa_shared_reads_total") as number)).toBeGreaterThanOrEqual(2);
-  expect(shared - (after.get("stoa_shared_reads_total") as number)).toBeLessThanOrEqual(4);
+  expect(await Promise.all(reads)).toEqual([200, 200, 200, 200, 200]);
+  session.destroy();
+  // Replies are counted when they are out, which their client may see a moment earlier.
+  await waitUntil("the reads to be counted", async () => (await added(requests("ListPosts", "rest", "ok"))) === 5);
+  const shared = await added("stoa_shared_reads_total");
+  expect(shared).toBeGreaterThanOrEqual(2);
+  expect(shared).toBeLessThanOrEqual(4);
+  expect(await added("stoa_replays_total")).toBe(1);
 });
