@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ClientAddresses, countedAddress, truncatedAddress } from "../../../src/http/admission/client-address.ts";
+import { runs } from "../properties/runs.ts";
 
 /** A request over a connection from `peer`. */
 function request(peer: string | undefined, forwarded?: string): IncomingMessage {
@@ -50,6 +51,7 @@ describe("an address counts", () => {
         const next = [(Number.parseInt(first, 16) ^ 1).toString(16), ...rest].join(":");
         expect(countedAddress(`${next}:${a}`)).not.toBe(countedAddress(`${network}:${a}`));
       }),
+      runs(100),
     );
   });
 });
@@ -116,6 +118,7 @@ describe("X-Forwarded-For", () => {
         expect(addresses.of(request("192.0.2.1", text))).toBe("192.0.2.1");
         expect(addresses.of(request("10.0.0.1", `${text}, 192.0.2.1`))).toBe("192.0.2.1");
       }),
+      runs(100),
     );
   });
 
@@ -125,6 +128,7 @@ describe("X-Forwarded-For", () => {
       fc.property(fc.string(), (text) => {
         expect(addresses.of(request("127.0.0.1", text))).toMatch(/^(?:[\d.]+|[0-9a-f:]+\/64)$/);
       }),
+      runs(100),
     );
   });
 });

@@ -8,7 +8,7 @@ const caps = (changes: Partial<NonNullable<PortOptions["connections"]>>): Partia
   tooManyReply: () => ({ status: 429, body: '{"error":"rate_limited"}', headers: { "Retry-After": "1" } }),
 });
 
-describe("the caps on connections", { timeout: 10_000 }, () => {
+describe("the caps on connections", () => {
   it("refuse one connection too many of an address with a reply, until another one closes", async () => {
     const { number } = await start(caps({ maxConnectionsPerAddress: 2 }));
     const [first, second] = [connect(number), connect(number)];

@@ -1,6 +1,5 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { HeldMemory } from "../../../src/http/port/held-memory.ts";
-import { type BudgetedConnection, IdleBudget } from "../../../src/http/port/idle-budget.ts";
+import type { Socket } from "node:net";
+import { expect, it } from "vitest";
 import { END_HEADERS, frame, frameType, headerBlock } from "../../support/http2-frames.ts";
 import {
   certificate,
@@ -16,73 +15,44 @@ import {
 } from "../../support/port.ts";
 import { waitUntil } from "../../support/wait.ts";
 
-const MIB = 1024 * 1024;
-
-describe("the budget of idle connections", () => {
-  let budget: IdleBudget | undefined;
-  afterEach(() => budget?.stop());
-
-  /** Checks connections of these sizes once. @returns the places of those that were ended, in that order */
-  function endedOf(sizes: readonly number[], extraBytes = 0): number[] {
-    const ended: number[] = [];
-    const connections = sizes.map(
-      (bytes, index): BudgetedConnection => ({ idleBytes: () => bytes, endIdle: () => ended.push(index) }),
-    );
-    budget = new IdleBudget(() => connections, new HeldMemory(Number.POSITIVE_INFINITY), extraBytes);
-    budget.check();
-    return ended;
-  }
-
-  it("ends nothing while all together hold little", () => {
-    expect(endedOf(Array.from({ length: 700 }, () => 0.06 * MIB))).toEqual([]);
-  });
-
-  it("counts what TLS holds of each", () => {
-    expect(endedOf(Array(400).fill(0.1 * MIB), 0.01 * MIB)).toEqual([]);
-    expect(endedOf(Array(400).fill(0.1 * MIB), 0.03 * MIB).length).toBeGreaterThan(0);
-  });
-
-  it("looks after each 128 new connections, which may come faster than time passes", () => {
-    let looks = 0;
-    budget = new IdleBudget(() => {
-      looks += 1;
-      return [];
-    }, new HeldMemory(Number.POSITIVE_INFINITY));
-    for (let count = 0; count < 3 * 128; count++) budget.count();
-    expect(looks).toBe(3);
-  });
-
-  it("ends the largest first, of equal ones the oldest, and none with a running request, until the rest is small", () => {
-    // 42 MiB remain of 55.
-    expect(endedOf([1, 0, 5, 1, 4, 4, ...Array.from({ length: 40 }, () => 1)].map((each) => each * MIB))).toEqual([
-      2, 4, 5,
-    ]);
-  });
-});
-
 it("heads that never end are cut when all together are too much, and other connections go on", async () => {
-  const { number, port, entered, release } = await start({});
-  const begun = entered();
+  const { app, number, port, entered, release } = await start({});
+  const running = entered();
   const busy = connect(number);
   busy.socket.write(request("/held"));
-  await begun;
+  await running;
   const idle = connect(number);
   idle.socket.write(request("/version"));
   await idle.seen("}");
   const session = connectHttp2(number);
   await readStream(get(session, "/version"));
-  const head = `GET / HTTP/1.1\r\nHost: stoa\r\nX-Long: ${"x".repeat(15_000)}`;
-  const heads = Array.from({ length: 600 }, () => {
-    const connection = connect(number);
-    connection.socket.write(head);
-    return connection;
-  });
-  const closed = heads.map(({ closed }, index) => closed.then(() => index));
-  // The oldest are cut.
-  expect(await Promise.race(closed)).toBeLessThan(200);
-  // 48 MiB, of which each takes eight times its 15,000 bytes.
-  await waitUntil("the rest to be small", () => port.connections.total < 420);
-  expect(port.connections.total).toBeGreaterThan(300);
+  const heads: Socket[] = [];
+  app.server.on("connection", (socket: Socket) => heads.push(socket));
+  const open = new Set<number>();
+  const begin = (count: number, bytes: number) => {
+    for (const last = begun + count; begun < last; begun++) {
+      const { socket, closed } = connect(number);
+      socket.write(`GET / HTTP/1.1\r\nHost: stoa\r\nX-Long: ${"x".repeat(bytes)}`);
+      const index = begun;
+      open.add(index);
+      void closed.then(() => open.delete(index));
+    }
+  };
+  let begun = 0;
+  begin(300, 14_500);
+  begin(10, 15_500);
+  await waitUntil(
+    "the first to be read",
+    () => heads.length === 310 && heads.every(({ bytesRead }) => bytesRead > 14_500),
+  );
+  begin(310, 14_500);
+  // 48 MiB, of which each takes eight times its bytes. Three other connections are open.
+  const isSmall = () => open.size < 435 && port.connections.total === open.size + 3;
+  await waitUntil("all to have come, and the rest to be small", isSmall);
+  expect(open.size).toBeGreaterThan(300);
+  // The largest are cut first, then the oldest.
+  expect([...open].filter((index) => index >= 300 && index < 310)).toEqual([]);
+  expect([...open].filter((index) => index >= 520).length).toBe(100);
   release();
   await busy.seen("}");
   idle.socket.write(request("/version"));

@@ -19,7 +19,7 @@ function addTurn(app: FastifyInstance, seen: { atOnce: number; largest: number }
 }
 
 describe("pipelined requests", () => {
-  it("are handled one at a time and answered in order, including their bodies", { timeout: 10_000 }, async () => {
+  it("are handled one at a time and answered in order, including their bodies", async () => {
     for (const tls of [undefined, certificate]) {
       const turns = { atOnce: 0, largest: 0 };
       const { number } = await start({ tls }, (app) => addTurn(app, turns));
@@ -36,7 +36,7 @@ describe("pipelined requests", () => {
     }
   });
 
-  it("are the same requests wherever the bytes are split", { timeout: 10_000 }, async () => {
+  it("are the same requests wherever the bytes are split", async () => {
     const { number } = await start({}, (app) => addTurn(app, { atOnce: 0, largest: 0 }));
     const chunked =
       "POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\n2\r\n2]\r\n0\r\n\r\n";
@@ -98,7 +98,7 @@ describe("pipelined requests", () => {
     expect(replies.map((reply) => reply.slice(0, 3))).toEqual(["200", "200", "400"]);
   });
 
-  it("have no time limit while they wait", { timeout: 30_000 }, async () => {
+  it("have no time limit while they wait", async () => {
     const { number, entered, release } = await start({ headersTimeoutMs: SOON, requestTimeoutMs: SOON });
     const { socket, seen } = connect(number);
     const first = entered();
@@ -112,7 +112,7 @@ describe("pipelined requests", () => {
     expect(await seen('{"version":"1.1"}')).toContain('{"length":7}');
   });
 
-  it("are cut after they have waited if their body never comes", { timeout: 30_000 }, async () => {
+  it("are cut after they have waited if their body never comes", async () => {
     const { number, entered, release } = await start({ headersTimeoutMs: SOON, requestTimeoutMs: SOON });
     const { socket, closed } = connect(number);
     const first = entered();

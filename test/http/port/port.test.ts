@@ -101,6 +101,17 @@ describe("protocols", () => {
     await seen('{"version":"1.1"}');
   });
 
+  it("tells an HTTP/2 client to go on if it asks, and refuses CONNECT", async () => {
+    const { number } = await start();
+    const session = connectHttp2(number);
+    const headers = { ":path": "/length", ":method": "POST", "content-type": "application/json" };
+    const waiting = session.request({ ...headers, expect: "100-continue" });
+    waiting.once("continue", () => waiting.end("[]"));
+    expect(await readStream(waiting)).toBe('{"length":2}');
+    const [head] = await once(session.request({ ":method": "CONNECT", ":authority": "example.com" }), "response");
+    expect(head[":status"]).toBe(405);
+  });
+
   it("serves several addresses as one port, as Fastify asks for on localhost", async () => {
     const { app, port } = await start();
     const second = port.serverFactory((request, response) => void response.end(`second ${request.httpVersion}`));
@@ -119,7 +130,7 @@ describe("protocols", () => {
 });
 
 describe("time limits", () => {
-  it("closes connections that never send a whole request head", { timeout: 5000 }, async () => {
+  it("closes connections that never send a whole request head", async () => {
     const { number, port } = await start({ headersTimeoutMs: SOON });
     const silent = connect(number);
     const halfPreface = connect(number);
@@ -142,7 +153,7 @@ describe("time limits", () => {
     expect(port.connections).toEqual({ total: 0, http2: 0 });
   });
 
-  it("closes TLS connections that stop in the handshake or after it", { timeout: 5000 }, async () => {
+  it("closes TLS connections that stop in the handshake or after it", async () => {
     const { number } = await start({ tls: certificate, headersTimeoutMs: SOON });
     const silent = connect(number);
     const halfHello = connect(number);
@@ -151,7 +162,7 @@ describe("time limits", () => {
     await Promise.all([silent, halfHello, ...afterwards].map(({ closed }) => closed));
   });
 
-  it("closes idle connections, but no session with a quiet stream", { timeout: 5000 }, async () => {
+  it("closes idle connections, but no session with a quiet stream", async () => {
     const { number, release } = await start({
       idleTimeoutMs: SOON,
       headersTimeoutMs: SOON,
@@ -176,7 +187,7 @@ describe("time limits", () => {
     expect(await Promise.all(texts)).toEqual(["first,last.", "first,last."]);
   });
 
-  it("cuts a request whose body stalls, over HTTP/1.1 and HTTP/2", { timeout: 5000 }, async () => {
+  it("cuts a request whose body stalls, over HTTP/1.1 and HTTP/2", async () => {
     const { number } = await start({ headersTimeoutMs: SOON, requestTimeoutMs: 2 * SOON });
     const { socket, closed } = connect(number);
     socket.write("POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n[");
@@ -199,7 +210,7 @@ describe("time limits", () => {
     await closed;
   });
 
-  it("destroys a session whose peer does not close its side", { timeout: 5000 }, async () => {
+  it("destroys a session whose peer does not close its side", async () => {
     const { number, port } = await start({ headersTimeoutMs: SOON });
     const socket = net.connect({ port: number, host: "127.0.0.1", allowHalfOpen: true });
     socket.on("error", () => {});
@@ -409,7 +420,7 @@ describe("drain", () => {
     await port.drained();
   });
 
-  it("destroys what is stuck after the time limit", { timeout: 5000 }, async () => {
+  it("destroys what is stuck after the time limit", async () => {
     const { port, number, app, entered } = await start({ drainTimeoutMs: SOON });
     const running = entered();
     const { socket, closed } = connect(number);
@@ -443,7 +454,7 @@ describe("drain", () => {
     await once(session, "close");
   });
 
-  it("leaves none of many connections open", { timeout: 20_000 }, async () => {
+  it("leaves none of many connections open", async () => {
     const { number, port } = await start();
     const visit = async (index: number) => {
       if (index % 2 === 0) {

@@ -40,7 +40,7 @@ function connectNarrow(number: number, initialWindowSize: number, scheme = "http
 /** Unlike `once`, it does not take the reset of the connection for a failure. */
 const untilClosed = (session: http2.ClientHttp2Session) => new Promise((resolve) => session.once("close", resolve));
 
-describe("the time limit of replies", { timeout: 10_000 }, () => {
+describe("the time limit of replies", () => {
   it("cuts an HTTP/1.1 connection that does not read its reply", async () => {
     for (const tls of [undefined, certificate]) {
       const { port, number } = await start({ tls, ...sending() });
@@ -108,7 +108,7 @@ describe("the time limit of replies", { timeout: 10_000 }, () => {
   });
 });
 
-describe("the budgets of unsent replies", { timeout: 10_000 }, () => {
+describe("the budgets of unsent replies", () => {
   const addReplies = (app: FastifyInstance, asked: string[] = []) => {
     app.get("/mib/:id", async ({ url }) => {
       asked.push(url);

@@ -1,18 +1,14 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { fastify } from "fastify";
+import { pino } from "pino";
 import { expect, it } from "vitest";
-import { RequestBodies } from "../../../src/calls/request-bodies.ts";
-import { Admission } from "../../../src/http/admission/admission.ts";
-import { ClientAddresses } from "../../../src/http/admission/client-address.ts";
-import { addRestRoutes } from "../../../src/http/rest/routes.ts";
-import { OpenStreams } from "../../../src/http/streams/open-streams.ts";
+import { createServer } from "../../../src/http/server.ts";
 import { createRateLimiter } from "../../../src/rate-limits/rate-limiter.ts";
 import { defaultStreamLimits } from "../../../src/rate-limits/stream-limits.ts";
 import { BrokenService } from "../../support/fixture.ts";
 import { noKeys } from "../../support/fixture-server.ts";
 
-/** Adds the routes of some RPCs of the broken service. */
-function add(...names: string[]): void {
+/** Makes a server of some RPCs of the broken service, which does not listen. */
+async function serve(...names: string[]): Promise<void> {
   const methods = BrokenService.methods.filter(({ name }) => names.includes(name));
   expect(methods.length).toBe(names.length);
   const service = { ...BrokenService, methods } as DescService;
@@ -28,18 +24,19 @@ function add(...names: string[]): void {
     slow: [],
     beginCall: () => 10_000,
   };
-  const addresses = new ClientAddresses([]);
-  const overload = { check() {} };
-  const streams = new OpenStreams({
-    limits: defaultStreamLimits,
-    addresses,
-    overload,
+  const server = await createServer({
+    table,
+    checkReady: async () => undefined,
     shutdown: new AbortController().signal,
+    limiter: createRateLimiter(undefined, Date.now),
+    streams: defaultStreamLimits,
+    overload: { heapShare: undefined, residentBytes: undefined },
+    trustProxy: [],
+    logAddresses: "full",
+    log: pino({ level: "silent" }),
+    port: { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 },
   });
-  const limiter = createRateLimiter(undefined, Date.now);
-  const app = fastify();
-  const admission = new Admission({ limiter, addresses, table, overload, log: app.log });
-  addRestRoutes(app, { table, interceptors: [], admission, streams, bodies: new RequestBodies() });
+  await server.close();
 }
 
 it.each([
@@ -55,10 +52,10 @@ it.each([
   [["NoAccess"], "fixture.v1.BrokenService.NoAccess does not say who may call it."],
   [["NotImplemented"], "fixture.v1.BrokenService.NotImplemented has no implementation."],
   [["One", "Other"], "Other and One would answer the same paths: /v1/x/:p2"],
-])("a service does not start with %j", (names, message) => {
-  expect(() => add(...names)).toThrow(message);
+])("a service does not start with %j", async (names, message) => {
+  await expect(serve(...names)).rejects.toThrow(message);
 });
 
-it("a service starts with either of the two bindings that conflict", () => {
-  expect(() => add("One")).not.toThrow();
+it("a service starts with either of the two bindings that conflict", async () => {
+  await serve("One");
 });

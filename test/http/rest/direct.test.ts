@@ -4,8 +4,7 @@ import http, { type IncomingMessage, type OutgoingHttpHeaders } from "node:http"
 import http2 from "node:http2";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { DirectRequests } from "../../../src/http/direct/direct-requests.ts";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type FixtureServer, startFixtureServer } from "../../support/fixture-server.ts";
 import { waitUntil } from "../../support/wait.ts";
 
@@ -66,7 +65,7 @@ async function compare(send: Send, ask: Ask): Promise<Answer> {
   const one = async (server: FixtureServer) => {
     const answer = await send(server, { ...ask, headers: { "x-request-id": id, ...ask.headers } });
     const isOfAsk = ({ reqId, msg }: Record<string, unknown>) => reqId === id && msg === "request";
-    await waitUntil("the line of the request", () => server.log.some(isOfAsk), 2_000);
+    await waitUntil("the line of the request", () => server.log.some(isOfAsk));
     const { code, operation, route, path, status, method } = server.log.find(isOfAsk) as Record<string, unknown>;
     return { ...answer, noted: { code, operation, route, path, status, method } };
   };
@@ -185,19 +184,9 @@ it.each([
   request.on("error", () => {});
   const { signal } = await waits;
   request.destroy();
-  await waitUntil("the end of the call", () => signal.aborted, 2_000);
+  await waitUntil("the end of the call", () => signal.aborted);
   const isOfAsk = ({ reqId, msg }: Record<string, unknown>) => reqId === id && msg === "request aborted";
-  await waitUntil("the line of the request", () => direct.log.some(isOfAsk), 2_000);
+  await waitUntil("the line of the request", () => direct.log.some(isOfAsk));
   const line = direct.log.find(isOfAsk);
   expect([line?.operation, line?.route, line?.code]).toEqual(["Wait", "/v1/wait", code]);
-});
-
-it("the usual reads are served beside Fastify, and others are not", async () => {
-  const take = vi.spyOn(DirectRequests.prototype, "take");
-  onTestFinished(() => take.mockRestore());
-  await sendHttp1(direct, { path: "/v1/things/one" });
-  await sendHttp2(direct, { path: "/v1/fail/missing" });
-  await sendHttp1(direct, { path: "/v1/things/one", method: "HEAD" });
-  await sendHttp1(direct, { path: "/v1/nothing" });
-  expect(take.mock.results.map(({ value }) => value)).toEqual([true, true, false, false]);
 });

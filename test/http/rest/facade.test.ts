@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type FixtureServer, rawBytes, sendRaw, startFixtureServer } from "../../support/fixture-server.ts";
 import { askRest, type Reply } from "../../support/service.ts";
+import { runs } from "../properties/runs.ts";
 
 let server: FixtureServer;
 beforeAll(async () => {
@@ -647,7 +648,7 @@ describe("a hostile request", () => {
           expect(body.ok).toBe(status === 201);
         },
       ),
-      { numRuns: 300 },
+      runs(60),
     );
   });
 
@@ -686,7 +687,7 @@ describe("a hostile request", () => {
           expect([200, 400, 404]).toContain(status);
         },
       ),
-      { numRuns: 300 },
+      runs(60),
     );
   });
 });

@@ -37,7 +37,7 @@ async function answers(send: Send, ask: Ask): Promise<[Answer, Answer]> {
   const one = async (server: FixtureServer): Promise<Answer> => {
     const answer = await send(server, ask, id);
     const isOfAsk = ({ reqId, msg }: Record<string, unknown>) => reqId === id && /^request/.test(String(msg));
-    await waitUntil("the line of the request", () => server.log.some(isOfAsk), 2_000);
+    await waitUntil("the line of the request", () => server.log.some(isOfAsk));
     // Connect ends requests that it does not read to their end, and some lines then say that the client did.
     const { code, operation } = server.log.find(isOfAsk) as Record<string, unknown>;
     return { ...answer, noted: { code, operation } };
@@ -174,7 +174,7 @@ it.each([
   const id = `answered-${asked}`;
   await send(ours, { rpc: "Get", type, chunks: [...chunks] }, id);
   const isOfCall = ({ reqId, msg }: Record<string, unknown>) => reqId === id && /^request/.test(String(msg));
-  await waitUntil("the line of the call", () => ours.log.some(isOfCall), 2_000);
+  await waitUntil("the line of the call", () => ours.log.some(isOfCall));
   expect(ours.log.find(isOfCall)).toMatchObject({ msg: "request", code: "ok", status: 200 });
 });
 
@@ -191,10 +191,10 @@ describe("a call that the client cancels", () => {
       stream.on("error", () => {}).end(type === "application/grpc" ? frame(good) : good);
       const { signal } = await waits;
       stream.close(8);
-      await waitUntil("the end of the call", () => signal.aborted, 2_000);
+      await waitUntil("the end of the call", () => signal.aborted);
       const isOfCall = ({ reqId, msg }: Record<string, unknown>) =>
         reqId === `cancel-${type}` && msg === "request aborted";
-      await waitUntil("the line of the call", () => server.log.some(isOfCall), 2_000);
+      await waitUntil("the line of the call", () => server.log.some(isOfCall));
       const { code, operation, status } = server.log.find(isOfCall) as Record<string, unknown>;
       notes.push({ code, operation, status, reason: ConnectError.from(signal.reason).code });
     }
