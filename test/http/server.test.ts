@@ -225,10 +225,11 @@ describe("a service that stops", () => {
   it("lets a running call finish, accepts no new work, and notifies open connections", async () => {
     const service = await startService();
     const { id } = await withPost(service);
+    const other = await withPost(service);
     const voter = await service.register();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     await rawRequest(`${service.url}/healthz`, { agent });
-    const lock = await lockPost(service.db, id);
+    const locks = [await lockPost(service.db, id), await lockPost(service.db, other.id)];
     const running = rawRequest(`${service.url}/api/v1/posts/${id}/upvote`, {
       method: "POST",
       headers: { authorization: `Bearer ${voter.key}` },
@@ -236,11 +237,18 @@ describe("a service that stops", () => {
     });
     const overGrpc = service
       .connect(PostService, "grpc")
-      .downvotePost({ id: BigInt(id) }, { headers: { authorization: `Bearer ${(await service.register()).key}` } });
-    await someoneWaits(service.db);
+      .downvotePost({ id: BigInt(other.id) }, { headers: { authorization: `Bearer ${voter.key}` } });
+    // A call that came after the stop would be refused.
+    await waitUntil("both calls to wait for their locks", async () => {
+      const statements = await service.db.rows<{ db: string; Info: string | null }>("SHOW FULL PROCESSLIST");
+      const { database } = service.db.config;
+      return (
+        statements.filter(({ db, Info }) => db === database && /FROM posts.*FOR UPDATE$/s.test(Info ?? "")).length === 2
+      );
+    });
     const closed = service.app.close();
     await expect(fetch(`${service.url}/healthz`)).rejects.toThrow();
-    await lock.release();
+    for (const lock of locks) await lock.release();
     const reply = await running;
     expect([reply.status, reply.headers.connection]).toEqual([200, "close"]);
     expect((await overGrpc).result?.yourVote).toBe(-1);
