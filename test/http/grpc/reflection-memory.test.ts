@@ -13,8 +13,8 @@ import { callWithoutLimits } from "../../support/call-context.ts";
 import { countTurns } from "../../support/event-loop.ts";
 import { collectGarbage } from "../../support/garbage.ts";
 
-/** Gives requests to a stream of the service itself. */
-function open(requests: AsyncIterable<ServerReflectionRequest>) {
+/** A service, whose streams are given their requests. */
+function serve() {
   const service = createReflectionService(new Descriptors([ServerReflection]), {
     shutdown: new AbortController().signal,
   });
@@ -26,7 +26,7 @@ function open(requests: AsyncIterable<ServerReflectionRequest>) {
     url: "http://127.0.0.1/",
     contextValues: callWithoutLimits(),
   });
-  return service.serverReflectionInfo(requests, context);
+  return (requests: AsyncIterable<ServerReflectionRequest>) => service.serverReflectionInfo(requests, context);
 }
 
 function requestNumber(number: number): ServerReflectionRequest {
@@ -48,6 +48,7 @@ it("an open stream keeps no answered requests in memory", async () => {
     // What is being worked on just now may well be there.
     expect(asked.filter((each) => each.deref() !== undefined).length).toBeLessThan(4);
   }
+  const open = serve();
   let answers = 0;
   for await (const { messageResponse } of open(requests())) {
     expect(messageResponse?.case).toBe("listServicesResponse");
@@ -60,6 +61,8 @@ it("streams whose requests arrive together answer ten of them in a turn of the e
   async function* requests() {
     for (let number = 0; number < 200; number++) yield requestNumber(number);
   }
+  // The streams of a service take turns with each other.
+  const open = serve();
   const answered = [0, 0];
   const turns = countTurns();
   const streams = answered.map(async (_, index) => {

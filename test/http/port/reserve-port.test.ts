@@ -16,6 +16,7 @@ import { reservePort } from "../../../src/http/port/reserve-port.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { rawRequest } from "../../support/raw-request.ts";
 import { askRest, startService } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -113,10 +114,21 @@ describe("a service that is starting", () => {
     expect(statuses.at(-1)).toBe(200);
     const service = await starting;
     expect(service.url).toBe(url);
-    // HTTP/2 clients are told to connect again, and the same clients go on.
+    // HTTP/2 clients are told to connect again, and the same clients go on once they have heard it.
     await ended;
-    for (const transport of transports) await createClient(PostService, transport).listPosts({});
-    expect(await callGrpcJs()).toBeNull();
+    for (const transport of transports) {
+      const { listPosts } = createClient(PostService, transport);
+      const isServed = () =>
+        listPosts({}).then(
+          () => true,
+          (error) => {
+            expect(ConnectError.from(error).rawMessage).toBe("The service is starting.");
+            return false;
+          },
+        );
+      await waitUntil("the client to go on", isServed);
+    }
+    await waitUntil("the client to go on", async () => (await callGrpcJs()) === null);
   });
 });
 
