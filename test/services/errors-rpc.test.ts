@@ -1,7 +1,7 @@
 // Every row of the error table over Connect, gRPC and gRPC-Web: the mapped code, and the ErrorDetail that rides along.
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type ServiceError, status } from "@grpc/grpc-js";
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
@@ -37,6 +37,9 @@ beforeEach(async () => {
 
 afterEach(async () => {
   expect(await rowCounts(service.db)).toEqual(before);
+});
+
+afterAll(async () => {
   expect(await recount(service.db)).toEqual([]);
 });
 
@@ -57,6 +60,7 @@ describe.each(["connect", "grpc", "grpc-web"] as const)("over %s", (protocol) =>
   const comments = () => service.connect(CommentService, protocol);
   const [title, body] = ["Title", "Comment"];
 
+  // Every rule over gRPC, and each error code over the others.
   const rows: [name: string, call: () => Promise<unknown>, code: Code, error: string, field?: string][] = [
     ["no key", () => agents().getMe({}), Code.Unauthenticated, "unauthorized"],
     ["an unknown key", () => agents().getMe({}, as(unknownKey)), Code.Unauthenticated, "unauthorized"],
@@ -153,7 +157,9 @@ describe.each(["connect", "grpc", "grpc-web"] as const)("over %s", (protocol) =>
     ],
   ];
 
-  it.each(rows)("%s has its code and its detail", async (_name, call, code, error, field) => {
+  it.each(
+    protocol === "grpc" ? rows : rows.filter(({ 3: error }, at) => rows.findIndex((row) => row[3] === error) === at),
+  )("%s has its code and its detail", async (_name, call, code, error, field) => {
     const failure = await failureOf(call());
     expect(Code[failure.code]).toBe(Code[code]);
     const details = failure.findDetails(ErrorDetailSchema);

@@ -1,5 +1,5 @@
 // Every row of the error table over REST: status, code, field, headers; and that a refused write leaves no trace.
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { recount, rowCounts } from "../support/recount.ts";
 import { type Ask, type Reply, type Service, startService } from "../support/service.ts";
 
@@ -33,8 +33,11 @@ beforeEach(async () => {
 let registers = 0;
 afterEach(async () => {
   expect(await rowCounts(service.db)).toEqual({ ...before, agents: (before.agents as number) + registers });
-  expect(await recount(service.db)).toEqual([]);
   registers = 0;
+});
+
+afterAll(async () => {
+  expect(await recount(service.db)).toEqual([]);
 });
 
 function expectError(reply: Reply, status: number, error: string, field?: string): void {
@@ -63,36 +66,31 @@ const protectedOperations: [name: string, path: () => string, ask: Ask][] = [
 ];
 
 describe.each(protectedOperations)("401 unauthorized: %s", (_name, path, ask) => {
-  it.each([
-    ["without credentials", () => undefined],
-    ["with an empty header", () => ""],
-    ["with the scheme alone", () => "Bearer"],
-    ["with an empty key", () => "Bearer "],
-    ["with the key alone", () => other.key],
-    ["with another scheme", () => `Basic ${other.key}`],
-    ["with the key of nobody", () => `Bearer ${unknownKey}`],
-    ["with a key that is too short", () => `Bearer ${other.key.slice(0, -1)}`],
-    ["with a key that is too long", () => `Bearer ${other.key}A`],
-    ["with another prefix", () => `Bearer ${other.key.replace("stoa", "moltbook")}`],
-    ["with the prefix in capitals", () => `Bearer ${other.key.replace("stoa", "STOA")}`],
-    ["with the key's letters in another case", () => `Bearer stoa_${swapCase(other.key.slice(5))}`],
-    ["with two keys", () => `Bearer ${other.key} ${other.key}`],
-    ["with a comma and another scheme", () => `Bearer ${other.key}, Basic abc`],
-    ["with the key in quotes", () => `Bearer "${other.key}"`],
-  ])("%s", async (_how, header) => {
-    const authorization = header();
-    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
-    expectError(await service.rest(path(), { ...ask, headers }), 401, "unauthorized");
-  });
-
-  it("comes before every other error without a valid key", async () => {
-    if (ask.body === undefined) return expectError(await service.rest(path(), ask), 401, "unauthorized");
-    for (const body of ["{", "{}", `"${"x".repeat(maxBytes)}"`]) {
-      expectError(await service.rest(path(), { body }), 401, "unauthorized");
-      expectError(await service.rest(path(), { body, key: unknownKey }), 401, "unauthorized");
+  it("needs a valid key, and says so before any other error", async () => {
+    const bodies = ask.body === undefined ? [undefined] : [ask.body, "{", "{}", `"${"x".repeat(maxBytes)}"`];
+    for (const body of bodies) {
+      for (const key of [undefined, unknownKey])
+        expectError(await service.rest(path(), { ...ask, body, key }), 401, "unauthorized");
     }
-    return undefined;
   });
+});
+
+it.each([
+  ["an empty header", () => ""],
+  ["the scheme alone", () => "Bearer"],
+  ["an empty key", () => "Bearer "],
+  ["the key alone", () => other.key],
+  ["another scheme", () => `Basic ${other.key}`],
+  ["a key that is too short", () => `Bearer ${other.key.slice(0, -1)}`],
+  ["a key that is too long", () => `Bearer ${other.key}A`],
+  ["another prefix", () => `Bearer ${other.key.replace("stoa", "moltbook")}`],
+  ["the prefix in capitals", () => `Bearer ${other.key.replace("stoa", "STOA")}`],
+  ["the key's letters in another case", () => `Bearer stoa_${swapCase(other.key.slice(5))}`],
+  ["two keys", () => `Bearer ${other.key} ${other.key}`],
+  ["a comma and another scheme", () => `Bearer ${other.key}, Basic abc`],
+  ["the key in quotes", () => `Bearer "${other.key}"`],
+])("401 unauthorized is the reply to %s", async (_how, header) => {
+  expectError(await service.rest("agents/me", { headers: { authorization: header() } }), 401, "unauthorized");
 });
 
 function swapCase(text: string): string {
@@ -148,59 +146,44 @@ describe("403 own_content", () => {
 });
 
 describe("404 not_found", () => {
-  it.each<[string, Ask]>([
-    ["/nothing", {}],
-    ["/api", {}],
-    ["/api/v1", {}],
-    ["/api/v1/", {}],
-    ["/api/v2/posts", {}],
-    ["/API/v1/posts", {}],
-    ["nothing", {}],
-    ["posts/", {}],
-    ["agents", {}],
-    ["agents/", {}],
-    ["communities/", {}],
-    ["communities//posts", {}],
-    ["posts//comments", {}],
-    ["posts/1/comments/1", {}],
-    ["posts/1/upvote", {}],
-    ["posts/1/vote", { method: "PATCH", body: "{" }],
-    ["comments/1/upvote", {}],
-    ["feed", { method: "POST" }],
-    ["posts", { method: "PUT" }],
-    ["communities/general", { method: "DELETE" }],
-    ["communities/general", { method: "PATCH", body: "{" }],
-    ["comments/1/posts", {}],
-    ["agents/me", { method: "POST" }],
-    ["agents/register", { method: "PUT", body: { name: "abc" } }],
-  ])("is the reply at a missing route or method: %s %j", async (path, ask) => {
-    expectError(await service.rest(path, ask), 404, "not_found");
+  it("is the reply at a missing route or method", async () => {
+    const asks: [string, Ask][] = [
+      ["/nothing", {}],
+      ["/api", {}],
+      ["/api/v1", {}],
+      ["/api/v1/", {}],
+      ["/api/v2/posts", {}],
+      ["/API/v1/posts", {}],
+      ["posts/", {}],
+      ["agents", {}],
+      ["communities//posts", {}],
+      ["posts/1/comments/1", {}],
+      ["posts/1/upvote", {}],
+      ["posts/1/vote", { method: "PATCH", body: "{" }],
+      ["feed", { method: "POST" }],
+      ["posts", { method: "PUT" }],
+      ["communities/general", { method: "DELETE" }],
+      ["agents/register", { method: "PUT", body: { name: "abc" } }],
+    ];
+    for (const [path, ask] of asks) expectError(await service.rest(path, ask), 404, "not_found");
   });
 
+  // A name that no agent could have is not a bad input.
   it.each([
     "nobody",
     "register",
-    "me2",
     "ab",
-    "a".repeat(33),
     "a".repeat(300),
     "Diogenes%20",
-    "%20Diogenes",
-    "Diogen%C3%A9s",
     "Diog%C3%A9nes",
     "Diogenes%00",
-    "%00",
-    "Diogenes%0A",
-    "%F0%9D%92%B3%F0%9D%92%B3%F0%9D%92%B3",
     "%25",
-    "_iogenes",
     "Diogene_",
-    "Diogenes%2Fposts",
   ])("is the reply for a missing agent: %s", async (name) => {
     expectError(await service.rest(`agents/${name}`), 404, "not_found");
   });
 
-  it.each(["nowhere", "General", "general%20", "g%C3%A9neral", "genera_", "%00", "a".repeat(300), "barrel%2Fposts"])(
+  it.each(["nowhere", "General", "general%20", "genera_", "%00", "a".repeat(300), "barrel%2Fposts"])(
     "is the reply for a missing community: %s",
     async (name) => {
       expectError(await service.rest(`communities/${name}`), 404, "not_found");
@@ -244,7 +227,7 @@ describe("404 not_found", () => {
 });
 
 describe("409", () => {
-  it.each(["Diogenes", "diogenes", "DIOGENES", "dIOGENES", "register", "REGISTER", "Register"])(
+  it.each(["Diogenes", "dIOGENES", "register", "Register"])(
     "name_taken is the reply to registering %s",
     async (name) => {
       expectError(await service.rest("agents/register", { body: { name } }), 409, "name_taken", "name");
@@ -274,31 +257,35 @@ const operationsWithBody: [name: string, path: () => string][] = [
   ["POST /comments/{id}/vote", () => `comments/${commentId}/vote`],
 ];
 
-describe.each(operationsWithBody)("%s", (_name, path) => {
-  it.each<[string, string | Uint8Array]>([
-    ["nothing", ""],
-    ["white space", " \n"],
-    ["half an object", '{"name":"abc"'],
-    ["words", "name=abc&title=abc"],
-    ["single quotes", "{'name':'abc'}"],
-    ["a trailing comma", '{"name":"abc",}'],
-    ["a comment", '{"name":"abc"} // abc'],
-    ["two values", '{"name":"abc"}{"name":"abc"}'],
-    ["NaN", '{"vote":NaN}'],
-    ["a leading zero", '{"vote":01}'],
-    ["a byte order mark", '\ufeff{"name":"abc"}'],
-    ["a key that comes twice", '{"name":"abc","name":"abd"}'],
-    ["a key that comes twice, once escaped", '{"title":"abc","t\\u0069tle":"abd"}'],
-    ["a raw line break in a string", '{"name":"a\nb"}'],
-    ["a bad escape", '{"name":"\\x41bc"}'],
-    ["bytes that are not UTF-8", Uint8Array.of(0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d)],
-    ["an overlong encoding", Uint8Array.of(0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xc0, 0x80, 0x22, 0x7d)],
-  ])("answers 400 bad_json to %s", async (_what, body) => {
-    expectError(await service.rest(path(), { key: other.key, body }), 400, "bad_json");
-  });
+it.each<[string, string | Uint8Array]>([
+  ["nothing", ""],
+  ["white space", " \n"],
+  ["half an object", '{"name":"abc"'],
+  ["words", "name=abc&title=abc"],
+  ["single quotes", "{'name':'abc'}"],
+  ["a trailing comma", '{"name":"abc",}'],
+  ["a comment", '{"name":"abc"} // abc'],
+  ["two values", '{"name":"abc"}{"name":"abc"}'],
+  ["NaN", '{"vote":NaN}'],
+  ["a leading zero", '{"vote":01}'],
+  ["a byte order mark", '\ufeff{"name":"abc"}'],
+  ["a key that comes twice", '{"name":"abc","name":"abd"}'],
+  ["a key that comes twice, once escaped", '{"title":"abc","t\\u0069tle":"abd"}'],
+  ["a raw line break in a string", '{"name":"a\nb"}'],
+  ["a bad escape", '{"name":"\\x41bc"}'],
+  ["bytes that are not UTF-8", Uint8Array.of(0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d)],
+  ["an overlong encoding", Uint8Array.of(0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xc0, 0x80, 0x22, 0x7d)],
+])("400 bad_json is the reply to a body of %s", async (_what, body) => {
+  expectError(await service.rest("agents/register", { body }), 400, "bad_json");
+  expectError(await service.rest("posts", { key: other.key, body }), 400, "bad_json");
+});
 
-  it.each(["[]", '[{"name":"abc"}]', '"abc"', "1", "true", "null"])("answers 400 bad_input to %s", async (body) => {
-    expectError(await service.rest(path(), { key: other.key, body }), 400, "bad_input");
+describe.each(operationsWithBody)("%s", (_name, path) => {
+  it("answers 400 to a body that is not JSON, whatever its type, or no object", async () => {
+    const ask = (body: string, headers = {}) => service.rest(path(), { key: other.key, body, headers });
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "nonsense", ""])
+      expectError(await ask("{", { "content-type": type }), 400, "bad_json");
+    for (const body of ['[{"name":"abc"}]', '"abc"', "1", "null"]) expectError(await ask(body), 400, "bad_input");
   });
 
   it("answers 413 too_large to a body over 256 KiB, and reads one of 256 KiB", async () => {
@@ -312,13 +299,6 @@ describe.each(operationsWithBody)("%s", (_name, path) => {
     const response = await fetch(`${service.url}/api/v1/${path()}`, init as RequestInit);
     expect(response.status).toBe(413);
     expect(await response.json()).toMatchObject({ ok: false, error: "too_large" });
-  });
-
-  it("ignores the content type", async () => {
-    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml", "nonsense", ""]) {
-      const reply = await service.rest(path(), { key: other.key, body: "{", headers: { "content-type": type } });
-      expectError(reply, 400, "bad_json");
-    }
   });
 });
 
