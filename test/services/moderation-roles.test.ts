@@ -1,5 +1,5 @@
-// Who may do what: every role against every act, over REST, Connect and gRPC. The first protocol performs the act, and the
-// others repeat it: each must get the same reply, and the record gets one entry.
+// Who may do what: every role against every act, over REST, Connect and gRPC. One protocol performs the act, and another
+// repeats it: each must get the same reply, and the record gets one entry.
 import type { DescMethodUnary, DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -26,6 +26,8 @@ const roles = [
   "operator",
 ] as const;
 type Role = (typeof roles)[number];
+/** Those whose rights depend on how the item stands. */
+const mainRoles: readonly Role[] = ["stranger", "author", "moderator", "moderating author"];
 
 const community = "agora";
 const unknownId = 9_007_199_254_740_991;
@@ -92,16 +94,14 @@ async function overRpc(
 
 let turn = 0;
 
-/** Makes the call over each protocol, in another order each time. @returns the outcome, which is the same for all */
-async function overAll(call: Call, key: string | undefined): Promise<Outcome> {
+/** Makes the call over two protocols, others each time. @returns the outcome, which is the same for both */
+async function overTwo(call: Call, key: string | undefined): Promise<Outcome> {
   const ways = [() => overRest(call, key), () => overRpc(call, key, "connect"), () => overRpc(call, key, "grpc")];
   turn++;
-  const outcomes: Outcome[] = [];
-  for (let index = 0; index < ways.length; index++) {
-    outcomes.push(await (ways[(turn + index) % ways.length] as () => Promise<Outcome>)());
-  }
-  for (const outcome of outcomes.slice(1)) expect(outcome).toEqual(outcomes[0]);
-  return outcomes[0] as Outcome;
+  const over = (index: number) => (ways[index % ways.length] as () => Promise<Outcome>)();
+  const outcome = await over(turn);
+  expect(await over(turn + 1)).toEqual(outcome);
+  return outcome;
 }
 
 /** How a post or comment stands before the act. */
@@ -226,7 +226,8 @@ const vote: Act = (kind, id) => ({
 });
 
 /** The act, the state before it, what each role gets, and whether an act of a moderator is recorded. */
-const both: [string, Act, State, Record<Role, string>, number][] = [
+type Row = [name: string, act: Act, state: State, expected: Record<Role, string>, records: number];
+const both: Row[] = [
   ["edit", edit, "standing", cells(F, "200", F, F, "200"), 0],
   ["edit", edit, "removed by its author", all(N), 0],
   ["edit", edit, "removed by a moderator", all(N), 0],
@@ -251,7 +252,7 @@ const both: [string, Act, State, Record<Role, string>, number][] = [
   ["vote", vote, "removed by a moderator", all(N), 0],
   ["vote", vote, "unknown", all(N), 0],
 ];
-const ofPosts: typeof both = [
+const ofPosts: Row[] = [
   ["edit", edit, "locked", cells(F, "200", F, F, "200"), 0],
   ["lock", lock, "standing", cells(F, F, "200", "200", "200"), 1],
   ["lock", lock, "locked", cells(F, F, "200", "200", "200"), 0],
@@ -264,45 +265,48 @@ const ofPosts: typeof both = [
   ["comment", comment, "removed by its author", all(N), 0],
 ];
 
-/** Runs one line of the table. */
-async function check(kind: Kind, act: Act, state: State, expected: Record<Role, string>, records: number) {
+/** Runs one line of a table. The first line of each act tries every role. */
+async function check(kind: Kind, rows: Row[], [name, act, state, expected, records]: Row) {
+  const isFirst = rows.find((row) => row[0] === name)?.[2] === state;
   const outcomes: Partial<Record<Role, string>> = {};
-  for (const role of roles) {
+  const tried = isFirst ? roles : mainRoles;
+  for (const role of tried) {
     const id = await fixture(kind, state, role);
     const before = await service.recorded();
-    const { status, reply } = await overAll(act(kind, id), keyOf(role));
+    const { status, reply } = await overTwo(act(kind, id), keyOf(role));
     outcomes[role] = status;
     const ofModerator = status === "200" && (reply as Record<string, { removed?: { by: string } }>)[kind]?.removed?.by;
     const isOwn = ofModerator === "author";
     expect((await service.recorded()) - before, role).toBe(status === "200" && !isOwn ? records : 0);
   }
-  expect(outcomes).toEqual(expected);
+  expect(outcomes).toEqual(Object.fromEntries(tried.map((role) => [role, expected[role]])));
 }
 
 describe("a post:", () => {
-  it.each([...both, ...ofPosts])("%s (%#)", async (_name, act, state, expected, records) => {
-    await check("post", act, state, expected, records);
-  });
+  const rows = [...both, ...ofPosts];
+  it.each(rows.map((row, line) => ({ name: row[0], state: row[2], row, line })))("$name, $state ($line)", ({ row }) =>
+    check("post", rows, row),
+  );
 });
 
 describe("a comment:", () => {
-  it.each(both)("%s (%#)", async (_name, act, state, expected, records) => {
-    await check("comment", act, state, expected, records);
-  });
+  it.each(both.map((row, line) => ({ name: row[0], state: row[2], row, line })))("$name, $state ($line)", ({ row }) =>
+    check("comment", both, row),
+  );
 
   it("takes no reply once it is removed", async () => {
     const outcomes: Partial<Record<Role, string>> = {};
-    for (const role of roles) {
+    for (const role of mainRoles) {
       const postId = await service.post(agentOf("author"), { community });
       const parent = await service.comment(agentOf("author"), postId);
       await service.rest(`comments/${parent}`, { method: "DELETE", key: agentOf("author").key });
       const body = { body: "Reply" };
       const call = { ...comment("comment", postId), body: { ...body, parent_id: parent } };
       outcomes[role] = (
-        await overAll({ ...call, request: { id: BigInt(postId), ...body, parentId: BigInt(parent) } }, keyOf(role))
+        await overTwo({ ...call, request: { id: BigInt(postId), ...body, parentId: BigInt(parent) } }, keyOf(role))
       ).status;
     }
-    expect(outcomes).toEqual(all("404 not_found parent_id"));
+    expect(outcomes).toEqual(Object.fromEntries(mainRoles.map((role) => [role, "404 not_found parent_id"])));
   });
 });
 
@@ -322,7 +326,7 @@ describe("a community:", () => {
     for (const role of roles) {
       const made = await call(role);
       const before = await service.recorded();
-      const { status } = await overAll(made, keyOf(role));
+      const { status } = await overTwo(made, keyOf(role));
       outcomes[role] = status;
       expect((await service.recorded()) - before, role).toBe(status === "200" ? records : 0);
     }
@@ -353,7 +357,7 @@ describe("a community:", () => {
     const records: Partial<Record<Role, number>> = {};
     for (const role of roles) {
       const before = await service.recorded();
-      outcomes[role] = (await overAll(change("DELETE", nameOf(role)), keyOf(role))).status;
+      outcomes[role] = (await overTwo(change("DELETE", nameOf(role)), keyOf(role))).status;
       records[role] = (await service.recorded()) - before;
     }
     expect(outcomes).toEqual(all("200"));
@@ -364,10 +368,10 @@ describe("a community:", () => {
       "moderating author": 1,
     });
     // A creator that resigned appoints nobody any more; the operator may appoint it.
-    expect((await overAll(change("PUT", nameOf("moderator")), agentOf("creator").key)).status).toBe(F);
+    expect((await overTwo(change("PUT", nameOf("moderator")), agentOf("creator").key)).status).toBe(F);
     const appointed = ["creator", "moderator", "moderating author"].map((role) => nameOf(role as Role));
     await service.operator.updateCommunity({ name: community, appoint: appointed });
-    expect((await overAll(change("PUT", nameOf("moderator")), agentOf("creator").key)).status).toBe("200");
+    expect((await overTwo(change("PUT", nameOf("moderator")), agentOf("creator").key)).status).toBe("200");
   });
 
   it("everybody sees its moderators", async () => {
@@ -378,7 +382,7 @@ describe("a community:", () => {
       request: { name: community },
     };
     for (const role of roles) {
-      const { reply } = await overAll(call, keyOf(role));
+      const { reply } = await overTwo(call, keyOf(role));
       expect((reply as { moderators: object[] }).moderators[0]).toEqual({
         agent: agentOf("creator").name,
         creator: true,
@@ -396,7 +400,7 @@ describe("a community:", () => {
       request: {},
     };
     for (const role of roles) {
-      const { status, reply } = await overAll(call, keyOf(role));
+      const { status, reply } = await overTwo(call, keyOf(role));
       const isAgent = role !== "nobody" && role !== "operator";
       expect([role, status]).toEqual([role, isAgent ? "200" : U]);
       if (!isAgent) continue;
@@ -431,11 +435,10 @@ describe("the operator's calls", () => {
   it.each(Object.keys(requests))("%s is for nobody else", async (name) => {
     const rpc = (ModerationService.method as Record<string, DescMethodUnary>)[name] as DescMethodUnary;
     const call = { rpc, request: requests[name] as object, path: "", method: "POST" as const };
-    for (const role of roles) {
-      const outcomes = [await overRpc(call, keyOf(role), "connect"), await overRpc(call, keyOf(role), "grpc")];
-      expect(outcomes[1]).toEqual(outcomes[0]);
-      if (role === "operator") expect(outcomes[0]?.status).not.toBe(U);
-      else expect([role, outcomes[0]?.status]).toEqual([role, U]);
+    for (const role of ["nobody", "stranger", "creator", "operator"] as const) {
+      const { status } = await overRpc(call, keyOf(role), "grpc");
+      if (role === "operator") expect(status).not.toBe(U);
+      else expect([role, status]).toEqual([role, U]);
     }
   });
 
