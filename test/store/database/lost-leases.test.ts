@@ -2,7 +2,6 @@
 import { beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import type { Tx } from "../../../src/store/database/queryable.ts";
-import { sleep } from "../../../src/timing/wait.ts";
 import { startCuttingProxy } from "../../support/cutting-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -23,7 +22,7 @@ beforeAll(async () => {
 beforeEach(() => test.rows("REPLACE INTO t VALUES (1, 0)"));
 
 function open(): Database {
-  const db = new Database({ address: { ...address, others }, connections: 1 });
+  const db = new Database({ address: { ...address, others }, connections: 1, timeoutMs: 110_000 });
   onTestFinished(() => db.close());
   return db;
 }
@@ -50,8 +49,11 @@ async function loseSession(
 ) {
   const end = Promise.withResolvers<void>();
   const late = begin(async (rows) => {
-    const statement = rows("SELECT SLEEP(20)");
-    setTimeout(abort, 200);
+    const statement = rows("SELECT SLEEP(100) /* given up */");
+    void waitUntil("the statement to run", async () => {
+      const running = await test.rows<{ Info: string | null }>("SHOW FULL PROCESSLIST");
+      return running.some(({ Info }) => Info?.includes("SLEEP(100) /* given up */") ?? false);
+    }).then(abort);
     try {
       await statement;
     } finally {
@@ -59,13 +61,13 @@ async function loseSession(
     }
   });
   const failed = expect(late).rejects.toThrow("given up");
-  await waitUntil("the session to be in use", async () => db.load.inUse === 1);
   const other = startOther(db);
   await other.changed;
   end.resolve();
   await failed;
+  // It waits for the only session, unless the late work has given that back.
   const read = db.reader(never).rows("SELECT n FROM t WHERE id = 1");
-  await sleep(200, never);
+  await test.rows("SELECT 1");
   other.goOn();
   await expect(other.ended).rejects.toThrow("rolls back");
   expect(other.seen).toEqual([{ n: 1 }]);

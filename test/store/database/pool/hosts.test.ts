@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { StoaError } from "../../../../src/errors.ts";
 import { Database } from "../../../../src/store/database/database.ts";
-import { type Health, Hosts, serversOf } from "../../../../src/store/database/pool/hosts.ts";
-import { sleep } from "../../../../src/timing/wait.ts";
+import { type Health, Hosts } from "../../../../src/store/database/pool/hosts.ts";
 import { startCuttingProxy } from "../../../support/cutting-proxy.ts";
 import { createTestDatabase } from "../../../support/database.ts";
 import { serverOf } from "../../../support/database-link.ts";
@@ -31,26 +30,12 @@ describe("the choice among several servers", () => {
     return { hosts, record };
   };
 
-  it("has every server with the same account", () => {
-    expect(serversOf(address)).toEqual([
-      { host: "a", port: 1, user: "u", database: "d" },
-      { host: "b", port: 2, user: "u", database: "d" },
-      { host: "c", port: 3, user: "u", database: "d" },
-    ]);
-  });
-
   it("waits at the start until no preferred server is unknown", () => {
     const { hosts, record } = open();
     record("b", "writable");
     expect(hosts.isChosen).toBe(false);
     record("a", "down");
     expect([hosts.isChosen, hosts.current.host]).toEqual([true, "b"]);
-  });
-
-  it("is the preferred server as soon as that one takes writes", () => {
-    const { hosts, record } = open();
-    record("a", "writable");
-    expect([hosts.isChosen, hosts.current.host]).toEqual([true, "a"]);
   });
 
   it("moves at once when the server goes or is demoted, and returns when the preferred one has been well for a while", () => {
@@ -111,11 +96,7 @@ it("a pool goes to the next server when its own is gone, and calls hardly notice
     expect(await read()).toBe(4);
     expect(second.clients).toBeGreaterThan(1);
     await second.close();
-    await expect(
-      new Database({ address: test.config, connections: 1 }).reader(never).rows("SELECT 1"),
-    ).resolves.toBeDefined();
-    const aborted = AbortSignal.timeout(300);
-    await expect(db.reader(aborted).rows("SELECT 1")).rejects.toThrow();
+    await expect(db.reader(AbortSignal.timeout(300)).rows("SELECT 1")).rejects.toThrow();
   } finally {
     await db.close();
   }
@@ -140,8 +121,6 @@ it("a statement on a frozen server runs on another one as soon as there is one, 
     await db.reader(never).rows("SELECT 1");
     first.freeze();
     const reading = db.reader(never).rows("SELECT 1 AS one");
-    // The watch finds that the first server does not answer.
-    await sleep(2_500, never);
     await second.open();
     expect(await reading).toEqual([{ one: 1 }]);
   } finally {
@@ -171,8 +150,8 @@ it("the connections to a server that becomes read-only are given up, and the wri
       await tx.run("UPDATE t SET n = n + 1 WHERE id = 1");
     });
     expect(used).toHaveLength(2);
-    expect(before).toContain(used[0]);
-    for (const each of [used[1], ...(await connections())]) expect(before).not.toContain(each);
+    const given = [...before, used[0]];
+    for (const each of [used[1], ...(await connections())]) expect(given).not.toContain(each);
     expect(await test.rows("SELECT n FROM t")).toEqual([{ n: 1 }]);
   } finally {
     await db.close();

@@ -1,25 +1,11 @@
 import { expect, it } from "vitest";
 import { Database } from "../../../../src/store/database/database.ts";
-import type { NodeState } from "../../../../src/store/database/pool/node-state.ts";
-import { seesCluster } from "../../../../src/store/database/pool/sees-cluster.ts";
 import { createTestDatabase } from "../../../support/database.ts";
 import { serverOf } from "../../../support/database-link.ts";
 import { startRelay } from "../../../support/relay.ts";
 import { waitUntil } from "../../../support/wait.ts";
 
 const never = new AbortController().signal;
-
-it("connections tell of a cluster when a server says so, or when they lead to different servers", () => {
-  const on = (server: string, engine: NodeState["engine"] = "single") => ({
-    node: { server, engine, isWritable: true },
-  });
-  expect(seesCluster([on("a"), on("a"), on("")], true)).toBe(false);
-  expect(seesCluster([on("a"), on("b")], false)).toBe(true);
-  expect(seesCluster([on("a", "galera")], false)).toBe(true);
-  expect(seesCluster([on("a", "group")], false)).toBe(true);
-  // While none is connected, nothing new is known.
-  for (const before of [true, false]) expect(seesCluster([on("")], before)).toBe(before);
-});
 
 it("a name that moves to another server is a cluster while connections to both are open, and not after that", async () => {
   const test = await createTestDatabase();
