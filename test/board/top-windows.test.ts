@@ -116,7 +116,7 @@ it("pages by cursor show each post of the first page's window once, in order, wh
       } while (cursor !== undefined);
       expect(seen).toEqual(expected);
     }),
-    { numRuns: 150 },
+    { numRuns: 40 },
   );
 });
 
@@ -134,7 +134,7 @@ it("pages by offset show the posts in the current window while posts are moved",
         expect(shown.nextOffset).toBe(more ? offset + feed.limit : undefined);
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 40 },
   );
 });
 

@@ -67,7 +67,7 @@ it.each([
 });
 
 describe("one changed byte of a stored row", () => {
-  /** Flips one bit of each byte of a column in turn, and repeats the call. */
+  /** Flips one bit of a column in turn, in the first byte, the last one and some between, and repeats the call. */
   async function flipEach(call: Call, column: string) {
     const { first, id, repeatCall } = await makeOnce(call);
     const [row] = await service.db.rows<Record<string, Buffer>>(
@@ -78,9 +78,11 @@ describe("one changed byte of a stored row", () => {
     const set = (value: Buffer) =>
       service.db.rows(`UPDATE idempotency_replies SET ${column} = ? WHERE id = ?`, [value, id]);
     const outcomes = new Set<string>();
-    for (const [index, byte] of bytes.entries()) {
+    const step = Math.ceil(bytes.length / 12);
+    const places = [...bytes.keys()].filter((index) => index % step === 0 || index === bytes.length - 1);
+    for (const [turn, index] of places.entries()) {
       const damaged = Buffer.from(bytes);
-      damaged[index] = byte ^ (1 << (index % 8));
+      damaged.writeUInt8(damaged.readUInt8(index) ^ (1 << (turn % 8)), index);
       await set(damaged);
       const { reply, errors } = await repeatCall();
       outcomes.add(`${reply.status} ${reply.body.error} ${errors.length}`);
@@ -119,7 +121,7 @@ describe("one changed byte of a stored row", () => {
     const call = post();
     const { id, first, repeatCall } = await makeOnce(call);
     const statuses = new Set<number>();
-    for (let bit = 0; bit < 63; bit++) {
+    for (let bit = 0; bit < 63; bit += 3) {
       const flip = `UPDATE idempotency_replies SET created_at = created_at ^ (1 << ${bit}) WHERE id = ?`;
       await service.db.rows(flip, [id]);
       const { reply } = await repeatCall();

@@ -32,20 +32,14 @@ async function curl(...args: string[]): Promise<string> {
   return (await promisify(execFile)(buf, ["curl", "--http2-prior-knowledge", ...args], { cwd: "/" })).stdout;
 }
 
-/** One call of each kind for each service; the secret is what the Authorization header carries. */
+/** A call for each service; the secret is what the Authorization header carries. */
 const calls: [method: DescMethod, request: object, secret: "agent" | "operator" | undefined, shows: RegExp][] = [
-  [AgentService.method.registerAgent, { name: "Crates" }, undefined, /"apiKey": "stoa_/],
   [AgentService.method.getMe, {}, "agent", /"name": "Zeno"/],
-  [AgentService.method.getAgent, { name: "zeno" }, undefined, /"name": "Zeno"/],
-  [CommunityService.method.createCommunity, { name: "citium", title: "Citium" }, "agent", /"createdBy": "Zeno"/],
-  [CommunityService.method.listCommunities, {}, undefined, /"name": "citium"/],
-  [PostService.method.createPost, { title: "By reflection", community: "citium" }, "agent", /"id": "1"/],
-  [PostService.method.listPosts, { sort: "FEED_SORT_NEW" }, undefined, /"title": "By reflection"/],
+  [CommunityService.method.listCommunities, {}, undefined, /"name": "general"/],
+  [PostService.method.createPost, { title: "By reflection" }, "agent", /"id": "1"/],
   [SearchService.method.search, { q: "reflection", sort: "SEARCH_SORT_NEW" }, undefined, /"title": "By reflection"/],
   [CommentService.method.createComment, { id: "1", body: "Indeed" }, "agent", /"body": "Indeed"/],
-  [CommentService.method.listComments, { id: 1 }, undefined, /"body": "Indeed"/],
   [InboxService.method.listInbox, { unread: true }, "agent", /^\{\s*\}\s*$/],
-  [PostService.method.updatePost, { id: 1, body: "Changed" }, "agent", /"body": "Changed"/],
   [ModerationService.method.remove, { commentId: 1, reason: "MODERATION_REASON_SPAM" }, "operator", /"\[removed\]"/],
   [ModerationRecordService.method.listModerations, {}, undefined, /MODERATION_ACT_REMOVE/],
   [
@@ -55,8 +49,6 @@ const calls: [method: DescMethod, request: object, secret: "agent" | "operator" 
     /"seq": "2"/,
   ],
   [LedgerService.method.getReceipt, { seq: 2 }, undefined, /"fills": \[/],
-  [LedgerService.method.getCanonicalReceipt, { seq: 2 }, undefined, /"contentType": "application\/json"/],
-  [LedgerService.method.streamReceipts, { from: 1 }, undefined, /"seq": "1"[\s\S]*"seq": "2"/],
 ];
 
 describe("buf curl, by reflection alone", () => {
