@@ -1,7 +1,7 @@
 // The same call many times at once, through two replicas, and what becomes of the others when one of them fails.
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { asOperator, type LedgerUnderTest, startLedger, verifyLedger } from "../ledger/support.ts";
@@ -29,18 +29,18 @@ const post = (title: string, idempotencyKey: string, at: Service = service) =>
 const postsTitled = async (title: string) =>
   (await service.db.rows("SELECT id FROM posts WHERE title = ?", [title])).length;
 
-describe("twenty repeats at once through two replicas", () => {
+describe("ten repeats at once through two replicas", () => {
   it.each([
     ["agents", "agents/register", () => ({ name: `agent-${short()}` })],
     ["communities", "communities", () => ({ name: `c-${short()}`, title: "A place" })],
     ["posts", "posts", () => ({ title: `Post ${short()}` })],
     ["comments", "posts/ID/comments", () => ({ body: "A comment" })],
-  ])("make one of the %s, and nineteen replays of the same bytes", async (table, path, make) => {
+  ])("make one of the %s, and nine replays of the same bytes", async (table, path, make) => {
     const body = make();
     const headers = { "idempotency-key": randomUUID() };
     const before = await rowCounts(service.db);
     const replies = await Promise.all(
-      Array.from({ length: 20 }, (_, i) =>
+      Array.from({ length: 10 }, (_, i) =>
         askText((i % 2 === 0 ? service : replica).url, path.replace("ID", String(postId)), {
           body,
           headers,
@@ -50,7 +50,7 @@ describe("twenty repeats at once through two replicas", () => {
     );
     expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(replies[0]?.status).toBe(201);
-    expect(replies.filter(({ replayed }) => replayed === "true")).toHaveLength(19);
+    expect(replies.filter(({ replayed }) => replayed === "true")).toHaveLength(9);
     expect(await rowCounts(service.db)).toEqual({ ...before, [table]: (before[table] as number) + 1 });
     expect(await recount(service.db)).toEqual([]);
   });
@@ -64,13 +64,13 @@ describe("twenty repeats at once through two replicas", () => {
     };
     const request = { book: `book ${short()}`, session: "2026-01-05", source: "feed:test" };
     const replies = await Promise.all(
-      Array.from({ length: 20 }, (_, i) =>
+      Array.from({ length: 10 }, (_, i) =>
         (i % 2 === 0 ? service : replica)
           .connect(LedgerOperatorService, "grpc")
           .sealSession(request, { headers, onHeader }),
       ),
     );
-    expect([new Set(replies.map(({ receipt }) => receipt?.hash)).size, replays]).toEqual([1, 19]);
+    expect([new Set(replies.map(({ receipt }) => receipt?.hash)).size, replays]).toEqual([1, 9]);
     expect(await verifyLedger(service.db)).toHaveLength(before + 1);
   });
 
@@ -83,10 +83,10 @@ describe("twenty repeats at once through two replicas", () => {
         headers: { "idempotency-key": key },
       });
     const key = randomUUID();
-    const replies = await Promise.all(Array.from({ length: 20 }, ask));
+    const replies = await Promise.all(Array.from({ length: 10 }, ask));
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([404]));
     await service.rest("communities", { key: agent.key, body: { name, title: "Somewhere" } });
-    const made = await Promise.all(Array.from({ length: 20 }, ask));
+    const made = await Promise.all(Array.from({ length: 10 }, ask));
     expect(new Set(made.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(made.filter(({ replayed }) => replayed === null)).toHaveLength(1);
   });
@@ -110,11 +110,11 @@ async function lockGeneral(db: TestDatabase): Promise<{ release(): Promise<void>
 }
 
 /** Resolves once so many statements that begin like this run in the database, waiting for a lock. */
-function waiting(db: TestDatabase, statement: RegExp, count = 1): Promise<void> {
+function waiting(db: TestDatabase, statement: RegExp, count = 1, isOver = () => false): Promise<void> {
   return waitUntil(`${count} that wait: ${statement}`, async () => {
     const running = await db.rows<{ db: string | null; Info: string | null }>("SHOW FULL PROCESSLIST");
     const those = running.filter((each) => each.db === db.config.database && statement.test(each.Info ?? ""));
-    return those.length === count;
+    return those.length === count || isOver();
   });
 }
 
@@ -150,8 +150,6 @@ describe("a repeat that comes while the first call is in its midst", () => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
     const lock = await lockGeneral(service.db);
     const leave = new AbortController();
-    const aborts = vi.spyOn(AbortController.prototype, "abort");
-    onTestFinished(() => aborts.mockRestore());
     const first = fetch(`${service.url}/api/v1/posts`, {
       method: "POST",
       body: JSON.stringify({ title }),
@@ -163,9 +161,8 @@ describe("a repeat that comes while the first call is in its midst", () => {
     await waiting(service.db, claiming);
     leave.abort();
     expect(await first).toBe("AbortError");
-    await waitUntil("the service to notice", () =>
-      aborts.mock.calls.some(([reason]) => String(reason).includes("the client disconnected")),
-    );
+    // The service has noticed when the second call has got the claim. It then waits for the community.
+    await waiting(service.db, claiming, 0);
     await lock.release();
     expect(await second).toMatchObject({ status: 201, replayed: null });
     expect(await postsTitled(title)).toBe(1);
@@ -176,12 +173,17 @@ describe("a repeat that comes while the first call is in its midst", () => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
     const headers = { authorization: `Bearer ${agent.key}`, "idempotency-key": key };
     const lock = await lockGeneral(service.db);
-    const first = service.connect(PostService, "grpc").createPost({ title }, { headers, timeoutMs: 500 });
+    const first = service.connect(PostService, "grpc").createPost({ title }, { headers, timeoutMs: 1_500 });
     const outcome = first.catch((error: unknown) => ConnectError.from(error).code);
-    await waiting(service.db, inserting);
+    let isOver = false;
+    void outcome.then(() => {
+      isOver = true;
+    });
+    // On a busy machine, the deadline may pass before. The second call is then the first to wait.
+    await waiting(service.db, inserting, 1, () => isOver);
     const second = post(title, key, replica);
-    await waiting(service.db, claiming);
     expect(await outcome).toBe(Code.DeadlineExceeded);
+    await waiting(service.db, inserting);
     await lock.release();
     expect(await second).toMatchObject({ status: 201, replayed: null });
     expect(await postsTitled(title)).toBe(1);
@@ -190,10 +192,9 @@ describe("a repeat that comes while the first call is in its midst", () => {
   it("is 503 with a time to wait, as is the first, when the wait for a lock takes too long; nothing is half-done", async () => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
     const kept = await service.db.rows("SELECT id FROM idempotency_replies");
+    const impatient = await startService({ db: service.db, config: { databaseTimeoutMs: 2_000 } });
     const lock = await lockGeneral(service.db);
-    const first = post(title, key);
-    await waiting(service.db, inserting);
-    const replies = await Promise.all([first, post(title, key, replica)]);
+    const replies = await Promise.all([post(title, key, impatient), post(title, key, impatient)]);
     for (const { status, text } of replies) {
       expect([status, JSON.parse(text)]).toMatchObject([503, { error: "unavailable", retry_after_seconds: 1 }]);
     }
