@@ -1,7 +1,7 @@
 // What the engine finds, in every plan, is what a plain look at every text finds; and no query is an error of the service.
 import { beforeAll, describe, expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
-import { SearchIndexer } from "../../../src/board/search/indexer.ts";
+import { defaultIndexerPace, SearchIndexer } from "../../../src/board/search/indexer.ts";
 import { planSearch } from "../../../src/board/search/plan.ts";
 import { parseQuery } from "../../../src/board/search/query.ts";
 import { search } from "../../../src/board/search/search.ts";
@@ -12,7 +12,8 @@ import { randomNumbers } from "../../support/posts.ts";
 import { startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
-const service = await startService();
+// The service's own indexer would index, or remove, what the tests write past it.
+const service = await startService({ overrides: { indexerPace: { ...defaultIndexerPace, delayMs: 3_600_000 } } });
 const db = new Database({ address: service.db.config, connections: 8 });
 afterFile(() => db.close());
 const never = new AbortController().signal;

@@ -1,8 +1,7 @@
 // What was written without search becomes findable, and what does not stand any more loses its tokens.
 import { expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
-import type { IndexerPace } from "../../../src/board/search/indexer.ts";
-import { SearchIndexer } from "../../../src/board/search/indexer.ts";
+import { defaultIndexerPace, type IndexerPace, SearchIndexer } from "../../../src/board/search/indexer.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { listStale, type Searched } from "../../../src/store/tables/search-index.ts";
 import { afterFile } from "../../support/after-file.ts";
@@ -13,7 +12,8 @@ const never = new AbortController().signal;
 const silent = { info() {}, warn() {}, error() {} };
 const eager: IndexerPace = { delayMs: 0, share: { looking: 1, indexing: 1 }, roundMs: 60_000, failureMs: 10 };
 
-const service = await startService();
+// The service's own indexer would index, or remove, what the tests write past it.
+const service = await startService({ overrides: { indexerPace: { ...defaultIndexerPace, delayMs: 3_600_000 } } });
 const db = new Database({ address: service.db.config, connections: 8 });
 afterFile(() => db.close());
 const board = new Board(db, Date.now);
