@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { createOperatorClient, createStoaClient, InboxItemType, ModerationReason } from "../../src/client/index.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { startService } from "../support/service.ts";
-import { startProxy } from "../support/tcp-proxy.ts";
 import { collect } from "./fake-stoa.ts";
+import { startProxy } from "./tcp-proxy.ts";
 
 const service = await startService({ config: { operatorToken } });
 const other = createStoaClient(service.url, { apiKey: (await service.register()).key });

@@ -1,4 +1,4 @@
-import { startRelay } from "./relay.ts";
+import { startRelay } from "../support/relay.ts";
 
 export interface TcpProxy {
   url: string;
@@ -15,16 +15,21 @@ export async function startProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const proxy: TcpProxy = { url: "", sent: [], lose: 0, withhold: 0 };
   const relay = await startRelay({ host: hostname, port: Number(port) }, (client, service) => {
+    // A reply may come in several chunks: the rest goes the way of the first.
+    let isSilent = false;
     client.on("data", (chunk) => {
       proxy.sent.push(chunk.toString("latin1"));
       service.write(chunk);
     });
     service.on("data", (chunk) => {
+      if (isSilent || client.destroyed) return;
       if (proxy.lose > 0) {
         proxy.lose--;
         client.destroy();
-      } else if (proxy.withhold > 0) proxy.withhold--;
-      else client.write(chunk);
+      } else if (proxy.withhold > 0) {
+        proxy.withhold--;
+        isSilent = true;
+      } else client.write(chunk);
     });
   });
   proxy.url = `http://127.0.0.1:${relay.port}`;
