@@ -6,10 +6,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildFixture } from "../support/fixture.ts";
-import { isChosen, select } from "./rooms.ts";
-import { type Equivalents, judge, type Report } from "./score.ts";
-
-const minPercent = 95;
+import { isChosen, leastPercent, select } from "./rooms.ts";
+import { judge, type Report } from "./score.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const reportFile = `${root}/node_modules/.cache/mutants.json`;
@@ -31,18 +29,14 @@ const { status } = spawnSync(
 if (status !== 0) process.exit(status ?? 1);
 
 const readJson = (file: string) => JSON.parse(readFileSync(file, "utf8"));
-const equivalents: Equivalents = readJson(`${root}/test/mutants/equivalents.json`);
 const { files }: Report = readJson(reportFile);
 const chosen = Object.fromEntries(Object.entries(files).filter(([file]) => isChosen(file, places)));
-const { rooms, survivors, timeouts, stale } = judge({ files: chosen }, equivalents);
+const { rooms, survivors, timeouts } = judge({ files: chosen });
 for (const { file, line, mutant, status } of survivors) console.log(`${status} ${file}:${line}  ${mutant}`);
 for (const { file, line, mutant } of timeouts) console.log(`Is this an endless loop? ${file}:${line}  ${mutant}`);
-for (const { file, mutant } of stale) console.log(`not a survivor any more, remove it: ${file}  ${mutant}`);
 console.table(rooms);
-const worst = Math.min(...Object.values(rooms).map(({ percent }) => percent));
-if (worst < minPercent || worst === Number.POSITIVE_INFINITY || stale.length > 0) {
-  console.error(
-    `Each room must have ${minPercent} % of its mutants killed, and the list of equivalents must be exact.`,
-  );
+const bad = Object.entries(rooms).filter(([folder, { percent }]) => percent < leastPercent(folder));
+if (bad.length > 0 || Object.keys(rooms).length === 0) {
+  console.error("Each room must have enough of its mutants killed; rooms.ts says how many.");
   process.exitCode = 1;
 }

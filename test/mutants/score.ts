@@ -21,14 +21,10 @@ export interface Report {
   >;
 }
 
-/** Mutants that behave like the source, by file, as the changed lines. `reason` says why nobody can notice. */
-export type Equivalents = Readonly<Record<string, readonly { reason: string; mutants: readonly string[] }[]>>;
-
 interface Room {
   killed: number;
-  equivalent: number;
   survived: number;
-  /** Of the mutants that are not equivalent, rounded down to a tenth. */
+  /** Rounded down to a tenth. */
   percent: number;
 }
 
@@ -41,29 +37,21 @@ interface Survivor {
 }
 
 /**
- * Scores a report by folder, without the equivalents.
+ * Scores a report by folder.
  * @returns `timeouts`: the mutants that a time limit has ended, which counts as killed; those whose loops Stryker has counted
- * are not among them. `stale`: the equivalents of mutated files that did not survive
+ * are not among them
  */
-export function judge({ files }: Report, equivalents: Equivalents) {
+export function judge({ files }: Report) {
   const rooms: Record<string, Room> = {};
   const survivors: Survivor[] = [];
   const timeouts: Survivor[] = [];
-  const stale: { file: string; mutant: string }[] = [];
   for (const [file, { source, mutants }] of Object.entries(files)) {
-    rooms[dirname(file)] ??= { killed: 0, equivalent: 0, survived: 0, percent: 100 };
+    rooms[dirname(file)] ??= { killed: 0, survived: 0, percent: 100 };
     const room = rooms[dirname(file)] as Room;
-    const listed = new Set(equivalents[file]?.flatMap(({ mutants }) => mutants));
-    const seen = new Set<string>();
     for (const { status, statusReason, replacement, location } of mutants) {
       const mutant = changedLine(source, location, replacement);
       const { line } = location.start;
-      const hasSurvived = status === "Survived" || status === "NoCoverage";
-      // An equivalent that costs time may exceed a time limit.
-      if (listed.has(mutant) && (hasSurvived || status === "Timeout")) {
-        room.equivalent++;
-        seen.add(mutant);
-      } else if (hasSurvived) {
+      if (status === "Survived" || status === "NoCoverage") {
         room.survived++;
         survivors.push({ file, line, mutant, status });
       } else if (status === "Killed" || status === "Timeout" || status === "RuntimeError") {
@@ -71,13 +59,12 @@ export function judge({ files }: Report, equivalents: Equivalents) {
         if (status === "Timeout" && !statusReason) timeouts.push({ file, line, mutant, status });
       }
     }
-    for (const mutant of listed) if (!seen.has(mutant)) stale.push({ file, mutant });
   }
   for (const room of Object.values(rooms)) {
     const { killed, survived } = room;
     if (killed + survived > 0) room.percent = Math.floor((1000 * killed) / (killed + survived)) / 10;
   }
-  return { rooms, survivors, timeouts, stale };
+  return { rooms, survivors, timeouts };
 }
 
 /** The lines that a mutant changes, joined, with single spaces. */
