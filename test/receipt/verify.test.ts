@@ -45,10 +45,12 @@ describe("vectors", () => {
     for (const [path, text] of files) expect(textOf(path), path).toBe(text);
   });
 
-  it.each(vectors)("$path", ({ vector }) => {
-    const finding = findingOf(vector);
-    const outcome = finding ? { ok: false, seq: finding.seq, fault: finding.fault } : { ok: true };
-    expect(outcome, finding?.message).toEqual(vector.expect);
+  it("give the findings that they promise", () => {
+    for (const { path, vector } of vectors) {
+      const finding = findingOf(vector);
+      const outcome = finding ? { ok: false, seq: finding.seq, fault: finding.fault } : { ok: true };
+      expect.soft(outcome, `${path}: ${finding?.message}`).toEqual(vector.expect);
+    }
   });
 
   it("get the same findings from a verifier in Python that was written from FORMAT.md", () => {
@@ -76,7 +78,7 @@ describe("any change to a chain is found", () => {
   const chain = buildChain(6);
   const place = (atLeast: number, atMost: number) => fc.integer({ min: atLeast, max: atMost });
 
-  it("each byte of a receipt is changed to every other byte, and its recorded hash stays", () => {
+  it("each byte of a receipt is changed in many ways, and its recorded hash stays", () => {
     const { seq, hash, prevHash, bytes } = chain[3] as Receipt;
     const previous = chain[2] as Receipt;
     for (let at = 0; at < bytes.length; at++) {
@@ -91,7 +93,7 @@ describe("any change to a chain is found", () => {
     }
   });
 
-  it("each byte of a receipt is changed to every other byte and its hash is recomputed; it is found there or at the next", () => {
+  it("each byte of a receipt is changed in many ways and its hash is recomputed; it is found there or at the next", () => {
     const { seq, prevHash, bytes } = chain[3] as Receipt;
     const previous = chain[2] as Receipt;
     const next = chain[4] as Receipt;
@@ -130,7 +132,7 @@ describe("any change to a chain is found", () => {
         const seqs = anew ? [receipt.seq, Math.min(receipt.seq + 1, length)] : [receipt.seq];
         expect(seqs).toContain(finding?.seq);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 

