@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from "node:http2";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { MemoryUse } from "../../src/http/admission/memory.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
@@ -10,14 +10,24 @@ import { type Limited, startLimited } from "../support/limited.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
-const refusals = { calls: 6, windowSeconds: 3600 };
+const refusals = { calls: 3, windowSeconds: 3600 };
 const more = refusals.calls + 2;
 const rpcPath = "/stoa.v1.PostService/ListPosts";
 
+let service: Limited;
+beforeAll(async () => {
+  service = await startLimited({ refusals });
+});
+beforeEach(() => {
+  // Everything is regained by then.
+  service.clock.pass(3600);
+  service.log.length = 0;
+});
+
 /** How many faulty requests the address may still make. */
-async function remaining(service: Pick<Limited, "rest">): Promise<number> {
+async function remaining(at: Pick<Limited, "rest"> = service): Promise<number> {
   // A preflight reports the limit, and spends nothing.
-  const { headers } = await service.rest("feed", { method: "OPTIONS" });
+  const { headers } = await at.rest("feed", { method: "OPTIONS" });
   const state = /^"refusals";r=(\d+);/.exec(headers.get("ratelimit") ?? "");
   if (state === null) throw new Error(`There is no state of refusals in ${headers.get("ratelimit")}.`);
   return Number(state[1]);
@@ -25,7 +35,7 @@ async function remaining(service: Pick<Limited, "rest">): Promise<number> {
 
 describe("an aborted request does not count as faulty", () => {
   /** Resolves when the service has noticed that so many RPCs were aborted. */
-  const untilAborted = (service: Limited, count: number) =>
+  const untilAborted = (count: number) =>
     waitUntil("the service to notice", () => {
       const lines = service.log.filter(({ msg, route }) => route === rpcPath && String(msg).startsWith("request"));
       return new Set(lines.map(({ reqId }) => reqId)).size === count;
@@ -35,7 +45,6 @@ describe("an aborted request does not count as faulty", () => {
     ["resets the stream", (_: ClientHttp2Session, stream: ClientHttp2Stream) => stream.close(constants.NGHTTP2_CANCEL)],
     ["closes the connection", (session: ClientHttp2Session) => session.destroy()],
   ])("over HTTP/2, if the client %s before the message is complete", async (_what, leave) => {
-    const service = await startLimited({ refusals });
     for (let count = 0; count < more; count++) {
       const session = connectHttp2(service.url);
       await once(session, "connect");
@@ -48,12 +57,11 @@ describe("an aborted request does not count as faulty", () => {
       leave(session, stream);
       if (!session.destroyed) session.close();
     }
-    await untilAborted(service, more);
-    expect(await remaining(service)).toBe(refusals.calls);
+    await untilAborted(more);
+    expect(await remaining()).toBe(refusals.calls);
   });
 
   it("over HTTP/1.1, if the message was never complete", async () => {
-    const service = await startLimited({ refusals });
     for (let count = 0; count < more; count++) {
       const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
       socket.on("error", () => {});
@@ -64,8 +72,8 @@ describe("an aborted request does not count as faulty", () => {
       socket.write("\n\x01");
       socket.destroy();
     }
-    await untilAborted(service, more);
-    expect(await remaining(service)).toBe(refusals.calls);
+    await untilAborted(more);
+    expect(await remaining()).toBe(refusals.calls);
   });
 
   it.each([
@@ -73,7 +81,6 @@ describe("an aborted request does not count as faulty", () => {
     ["application/grpc-web+proto", [0, 0, 0, 0, 1, 255]],
     ["application/proto", [255]],
   ])("but a message that is complete and cannot be decoded does: %s", async (type, bytes) => {
-    const service = await startLimited({ refusals });
     const session = connectHttp2(service.url);
     const headers = { ":path": rpcPath, ":method": "POST", "content-type": type, te: "trailers" };
     for (let count = 0; count < 2; count++) {
@@ -81,8 +88,7 @@ describe("an aborted request does not count as faulty", () => {
       stream.end(Buffer.from(bytes));
       await stream.toArray();
     }
-    await untilAborted(service, 2);
-    await expect.poll(() => remaining(service)).toBe(refusals.calls - 2);
+    await waitUntil("both to count", async () => (await remaining()) === refusals.calls - 2);
     session.close();
   });
 });
@@ -95,39 +101,39 @@ function ping(session: ClientHttp2Session): Promise<void> {
 
 it("a 429 of any limit does not count as faulty", async () => {
   const once = { calls: 1, windowSeconds: 3600 };
-  const service = await startLimited({ refusals, reads: once, registrations: once, credentials: once });
+  const limited = await startLimited({ refusals, reads: once, registrations: once, credentials: once });
   const guess = `stoa_${"A".repeat(43)}`;
   const register = () =>
-    service.rest("agents/register", { body: { name: `agent-${crypto.randomUUID().slice(0, 8)}` } });
+    limited.rest("agents/register", { body: { name: `agent-${crypto.randomUUID().slice(0, 8)}` } });
   expect((await register()).status).toBe(201);
-  expect((await service.rest("agents/me", { key: guess })).status).toBe(401);
-  const before = await remaining(service);
+  expect((await limited.rest("agents/me", { key: guess })).status).toBe(401);
+  const before = await remaining(limited);
   for (let count = 0; count < more; count++) {
     expect((await register()).status).toBe(429);
-    expect((await service.rest("feed")).status).toBe(429);
-    expect((await service.rest("agents/me", { key: guess })).status).toBe(429);
-    await expect(service.connect(PostService, "grpc").listPosts({})).rejects.toThrow("Too many");
+    expect((await limited.rest("feed")).status).toBe(429);
+    expect((await limited.rest("agents/me", { key: guess })).status).toBe(429);
+    await expect(limited.connect(PostService, "grpc").listPosts({})).rejects.toThrow("Too many");
   }
-  expect(await remaining(service)).toBe(before);
+  expect(await remaining(limited)).toBe(before);
 });
 
 it("a 503 does not count as faulty", async () => {
   const use: MemoryUse = { heapLive: 0, heapLimit: 100, resident: 0, external: 0 };
-  const service = await startService({
+  const short = await startService({
     config: { rateLimits: { ...defaultQuotas, refusals }, overload: { heapShare: 0.8, residentBytes: undefined } },
     overrides: { memory: { read: () => ({ ...use }), close() {} } },
   });
-  const untilLogged = (message: string) => waitUntil(message, () => service.log.some(({ msg }) => msg === message));
+  const untilLogged = (message: string) => waitUntil(message, () => short.log.some(({ msg }) => msg === message));
   use.heapLive = 90;
   await untilLogged("short of memory: new work is refused");
   for (let count = 0; count < more; count++) {
-    expect((await service.rest("feed")).status).toBe(503);
-    expect((await fetch(`${service.url}/`)).status).toBe(503);
+    expect((await short.rest("feed")).status).toBe(503);
+    expect((await fetch(`${short.url}/`)).status).toBe(503);
     for (const protocol of ["grpc", "grpc-web", "connect"] as const) {
-      await expect(service.connect(PostService, protocol).listPosts({})).rejects.toThrow("short of memory");
+      await expect(short.connect(PostService, protocol).listPosts({})).rejects.toThrow("short of memory");
     }
   }
   use.heapLive = 0;
   await untilLogged("no longer short of memory");
-  expect(await remaining(service)).toBe(refusals.calls);
+  expect(await remaining(short)).toBe(refusals.calls);
 });
