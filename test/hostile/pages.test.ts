@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { startVictim, type Victim } from "./support.ts";
 
 /** The longest block that a request may cause, in milliseconds. On a busy machine, waiting for a core counts too. */
-const maxBlockMs = process.env.STOA_TEST_ATTACKS ? 50 : 500;
+const maxBlockMs = 50;
 /** Garbage collection and other processes add to a block; a request that blocks does so each time. */
 const attempts = 4;
 

@@ -12,11 +12,7 @@ import { waitUntil } from "../support/wait.ts";
 
 /** What every attack must leave true: see `Victim.during`. */
 const maxResidentMiB = 400;
-/**
- * `npm run hostile` attacks one service at a time and asks for 400 ms. `npm test` runs another file beside on the same
- * cores: waiting for a core is not the service's fault.
- */
-const maxNeighbourMs = process.env.STOA_TEST_ATTACKS ? 400 : 4_000;
+const maxNeighbourMs = 400;
 
 /** What an attack did to the event loop of the service, in milliseconds. */
 export interface Blocks {
@@ -117,7 +113,7 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
       const result = await attack();
       const replies = await neighbour.stop();
       expect(hasExited(), output).toBe(false);
-      if (process.env.STOA_TEST_ATTACKS) await report(victim, replies);
+      await report(victim, replies);
       expect(faultsIn(output)).toEqual([]);
       expect(largestMiB(pid, "VmHWM")).toBeLessThan(maxResidentMiB);
       expect(replies.length).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
 // Limits of writes: charged in the transaction of the write, after every other check, over all replicas.
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Board } from "../../src/board/board.ts";
 import { forgetAddresses } from "../../src/board/write-limits.ts";
 import { Database } from "../../src/store/database/database.ts";
@@ -206,42 +206,51 @@ describe("an agent's writes", () => {
 });
 
 describe("registrations", () => {
-  const quotas = { registrations: { calls: 3, windowSeconds: 60 }, refusals: { calls: 5, windowSeconds: 10 } };
-  const register = (service: Limited, address: string, name = `agent-${unique()}`, key?: string) =>
-    service.from(address, "agents/register", {
+  const quotas = {
+    registrations: { calls: 3, windowSeconds: 60 },
+    refusals: { calls: 5, windowSeconds: 10 },
+    credentials: { calls: 2, windowSeconds: 60 },
+  };
+  let service: Limited;
+  let replica: Limited;
+  beforeAll(async () => {
+    service = await startLimited(quotas);
+    replica = await startLimited(quotas, { clock: service.clock, db: service.db });
+  });
+  // All limits are regained by then.
+  beforeEach(() => service.clock.pass(3600));
+  const register = (at: Limited, address: string, name = `agent-${unique()}`, key?: string) =>
+    at.from(address, "agents/register", {
       body: { name },
       ...(key === undefined ? {} : { headers: { "idempotency-key": key } }),
     });
 
   it("are limited by client address over two replicas; a refused one spends nothing and takes no name", async () => {
-    const one = await startLimited(quotas);
-    const two = await startLimited(quotas, { clock: one.clock, db: one.db });
-    expect((await register(one, "192.0.2.1", "Zeno")).status).toBe(201);
-    expect((await register(two, "192.0.2.1", "Zeno")).status).toBe(409);
-    expect((await register(two, "192.0.2.1")).status).toBe(201);
-    expect((await register(one, "::ffff:192.0.2.1")).status).toBe(201);
-    const refusal = await register(two, "192.0.2.1", "Cleanthes");
+    expect((await register(service, "192.0.2.1", "Zeno")).status).toBe(201);
+    expect((await register(replica, "192.0.2.1", "Zeno")).status).toBe(409);
+    expect((await register(replica, "192.0.2.1")).status).toBe(201);
+    expect((await register(service, "::ffff:192.0.2.1")).status).toBe(201);
+    const refusal = await register(replica, "192.0.2.1", "Cleanthes");
     expect(refusal.status).toBe(429);
     expect(refusal.body.retry_after_seconds).toBe(20);
-    expect((await one.rest("agents/Cleanthes")).status).toBe(404);
-    expect((await register(two, "192.0.2.2", "Cleanthes")).status).toBe(201);
+    expect((await service.rest("agents/Cleanthes")).status).toBe(404);
+    expect((await register(replica, "192.0.2.2", "Cleanthes")).status).toBe(201);
   });
 
   it("count together for one IPv6 network", async () => {
-    const service = await startLimited(quotas);
     for (let host = 1; host <= 3; host++) expect((await register(service, `2001:db8:0:7::${host}`)).status).toBe(201);
     expect((await register(service, "2001:db8:0:7:ffff::1")).status).toBe(429);
     expect((await register(service, "2001:db8:0:8::1")).status).toBe(201);
   });
 
   it("are forgotten with their addresses when the limit has run out, not before, and not by a clock in doubt", async () => {
-    const service = await startLimited(quotas);
     const db = new Database({ address: service.db.config, connections: 2 });
     let doubts = false;
     const now = () => service.clock.now;
     const board = new Board(db, now, () => (doubts ? 0 : now()));
     const sweep = () => forgetAddresses(board, new AbortController().signal);
     const addresses = () => service.db.rows("SELECT address FROM address_limits ORDER BY address");
+    await sweep();
     for (const address of ["192.0.2.1", "192.0.2.1", "192.0.2.2"]) await register(service, address);
     service.clock.pass(20);
     await sweep();
@@ -260,19 +269,18 @@ describe("registrations", () => {
   });
 
   it("count as guesses at a secret under unknown idempotency keys, but not as replays", async () => {
-    const service = await startLimited({ credentials: { calls: 2, windowSeconds: 60 } });
     const keys = Array.from({ length: 3 }, () => crypto.randomUUID());
-    const first = await register(service, "192.0.2.1", "Zeno", keys[0]);
+    const first = await register(service, "192.0.2.1", "Chrysippos", keys[0]);
     expect(first.headers.get("ratelimit")).toContain('"credentials";r=1;t=30');
     for (let i = 0; i < 3; i++)
-      expect((await register(service, "192.0.2.1", "Zeno", keys[0])).body).toEqual(first.body);
+      expect((await register(service, "192.0.2.1", "Chrysippos", keys[0])).body).toEqual(first.body);
     // A guess that finds the name taken.
-    expect((await register(service, "192.0.2.1", "Zeno", keys[1])).status).toBe(409);
-    const refusal = await register(service, "192.0.2.1", "Zeno", keys[2]);
+    expect((await register(service, "192.0.2.1", "Chrysippos", keys[1])).status).toBe(409);
+    const refusal = await register(service, "192.0.2.1", "Chrysippos", keys[2]);
     expect(refusal.body).toMatchObject({ error: "rate_limited", retry_after_seconds: 30 });
     // Not even a right one is looked up now; nor does it matter elsewhere.
-    expect((await register(service, "192.0.2.1", "Zeno", keys[0])).status).toBe(429);
-    expect((await register(service, "192.0.2.2", "Zeno", keys[0])).body).toEqual(first.body);
+    expect((await register(service, "192.0.2.1", "Chrysippos", keys[0])).status).toBe(429);
+    expect((await register(service, "192.0.2.2", "Chrysippos", keys[0])).body).toEqual(first.body);
     expect((await register(service, "192.0.2.1")).status).toBe(201);
   });
 });
