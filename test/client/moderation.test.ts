@@ -1,5 +1,5 @@
 // Moderation through the typed client: an agent's own words, moderators, the operator, the public record.
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   createOperatorClient,
   createStoaClient,
@@ -148,13 +148,13 @@ describe("a removal that takes several calls", () => {
   it("takes no longer in all than its caller allows", async () => {
     const limits: (number | undefined)[] = [];
     vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
     const slow = async ({ timeoutMs }: { timeoutMs?: number }) => {
       limits.push(timeoutMs);
       vi.advanceTimersByTime(30);
       return { posts: 1n, comments: 0n, complete: false };
     };
     await expect(untilComplete({ timeoutMs: 50 }, slow)).rejects.toMatchObject({ code: "silent" });
-    vi.useRealTimers();
     expect(limits).toEqual([50, 20]);
   });
 });

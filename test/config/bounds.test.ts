@@ -46,8 +46,7 @@ const integers: [
 
 describe("an integer setting", () => {
   it.each(integers)("%s accepts %i to %i, and no more", (name, min, max, read, becomes) => {
-    for (const value of [min, max, max - 1])
-      expect(read(readConfig({ [name]: String(value) }))).toEqual(becomes(value));
+    for (const value of [min, max]) expect(read(readConfig({ [name]: String(value) }))).toEqual(becomes(value));
     for (const text of [String(min - 1), String(max + 1), `${min}.0`, ` ${min}`, "1e1", "0x1", `+${min}`]) {
       expect(() => readConfig({ [name]: text }), text).toThrow(
         `${name} must be an integer from ${min} to ${max}, not ${JSON.stringify(text)}.`,
@@ -82,36 +81,25 @@ describe("a token", () => {
 });
 
 describe("the ledger's epoch", () => {
-  it.each(["2024-02-29", "2000-02-29", "0000-01-01", "9999-12-31"])("may be %s", (date) => {
-    expect(readConfig({ STOA_LEDGER_EPOCH: date }).ledgerEpoch).toBe(date);
+  it("may be a leap day", () => {
+    expect(readConfig({ STOA_LEDGER_EPOCH: "2024-02-29" }).ledgerEpoch).toBe("2024-02-29");
   });
 
-  it.each(["2023-02-29", "2024-04-31", "2024-13-01", "2024-00-01", "2024-01-00", "2024-1-01", "x2024-01-01"])(
-    "may not be %s",
-    (date) => {
-      expect(() => readConfig({ STOA_LEDGER_EPOCH: date })).toThrow(
-        `STOA_LEDGER_EPOCH must be a date, YYYY-MM-DD, not "${date}".`,
-      );
-    },
-  );
+  it.each(["2023-02-29", "2024-13-01", "2024-1-01", "yesterday"])("may not be %s", (date) => {
+    expect(() => readConfig({ STOA_LEDGER_EPOCH: date })).toThrow(
+      `STOA_LEDGER_EPOCH must be a date, YYYY-MM-DD, not "${date}".`,
+    );
+  });
 });
 
 describe("a trusted proxy", () => {
-  it.each(["0.0.0.0/0", "10.0.0.1/32", "::1/128", "::/0", "10.0.0.1", "fe80::1", "linklocal", "uniquelocal"])(
-    "may be %s",
-    (entry) => {
-      expect(readConfig({ STOA_TRUST_PROXY: `loopback, ${entry}` }).trustProxy).toEqual(["loopback", entry]);
-    },
-  );
+  it.each(["0.0.0.0/0", "10.0.0.1/32", "::1/128", "::/0"])("may be %s", (entry) => {
+    expect(readConfig({ STOA_TRUST_PROXY: `loopback, ${entry}` }).trustProxy).toEqual(["loopback", entry]);
+  });
 
-  it.each(["10.0.0.1/33", "::1/129", "10.0.0.1/", "/8", "10.0.0", "proxy.example", "Loopback", "10.0.0.1/-1", ""])(
-    "may not be %j",
-    (entry) => {
-      expect(() => readConfig({ STOA_TRUST_PROXY: `loopback,${entry}` })).toThrow(
-        "STOA_TRUST_PROXY must be addresses,",
-      );
-    },
-  );
+  it.each(["10.0.0.1/33", "::1/129", "10.0.0.1/", "proxy.example", "Loopback", "1", ""])("may not be %j", (entry) => {
+    expect(() => readConfig({ STOA_TRUST_PROXY: `loopback,${entry}` })).toThrow("STOA_TRUST_PROXY must be addresses,");
+  });
 });
 
 it("the data folder is absolute, whatever is set", () => {

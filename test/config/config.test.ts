@@ -79,9 +79,6 @@ it("the free space below which writes are refused is read", () => {
   expect(readConfig({}).minFreeMiB).toBe("default");
   expect(readConfig({ STOA_MIN_FREE_MIB: "1024" }).minFreeMiB).toBe(1024);
   expect(readConfig({ STOA_MIN_FREE_MIB: "off" }).minFreeMiB).toBe("off");
-  expect(() => readConfig({ STOA_MIN_FREE_MIB: "5%" })).toThrow(
-    'STOA_MIN_FREE_MIB must be off, or an integer from 1 to 1000000, not "5%".',
-  );
 });
 
 it("the limits on open streams and on their duration are read", () => {
@@ -108,21 +105,8 @@ it("the limits on open streams and on their duration are read", () => {
   });
 });
 
+// Integers, tokens of operators, dates and proxies are in bounds.test.ts.
 it.each([
-  ["STOA_MAX_HEAP_PERCENT", "101"],
-  ["STOA_MAX_RESIDENT_MIB", "-1"],
-  ["STOA_MAX_STREAMS", "0"],
-  ["STOA_MAX_STREAMS_PER_CONNECTION", "-1"],
-  ["STOA_MAX_STREAMS_PER_ADDRESS", "1.5"],
-  ["STOA_MAX_STREAMS_PER_AGENT", "many"],
-  ["STOA_MAX_STREAM_SECONDS", "86401"],
-  ["STOA_PORT", "abc"],
-  ["STOA_PORT", "65536"],
-  ["STOA_PORT", "-1"],
-  ["STOA_PORT", "0x10"],
-  ["STOA_DATABASE_TIMEOUT_SECONDS", "0"],
-  ["STOA_DATABASE_TIMEOUT_SECONDS", "1.5"],
-  ["STOA_DATABASE_TIMEOUT_SECONDS", "601"],
   ["STOA_HOST", "a b"],
   ["STOA_SITE_URL", "ftp://stoa.example"],
   ["STOA_SITE_URL", "stoa.example"],
@@ -132,32 +116,16 @@ it.each([
   ["STOA_DATABASE_URL", "postgres://root@localhost/stoa"],
   ["STOA_DATABASE_URL", "mysql://root@localhost"],
   ["STOA_DATABASE_URL", "mysql://root@localhost/stoa?ssl=maybe"],
-  ["STOA_DATABASE_CONNECTIONS", "0"],
   ["STOA_LOG_LEVEL", "loud"],
   ["STOA_LOG_ADDRESSES", "some"],
-  ["STOA_DRAIN_SECONDS", "soon"],
-  ["STOA_MIN_FREE_MIB", "0"],
-  ["STOA_SEND_TIMEOUT_SECONDS", "0"],
-  ["STOA_MAX_UNSENT_BYTES_PER_CONNECTION", "3000000"],
-  ["STOA_MAX_UNSENT_BYTES", "64 MiB"],
-  ["STOA_MAX_CONNECTIONS", "0"],
-  ["STOA_MAX_CONNECTIONS_PER_ADDRESS", "many"],
-  ["STOA_OPERATOR_TOKEN", "too-short-a-token"],
-  ["STOA_OPERATOR_TOKEN", "thirty-two characters with a blank"],
   ["STOA_REGISTRATION", "Open"],
   ["STOA_REGISTRATION", "none"],
   ["STOA_REGISTRATION_TOKEN", "too-short-a-token"],
-  ["STOA_REGISTRATION_TOKEN", "thirty-two characters with a blank"],
   ["STOA_REGISTRATION_TOKEN", "a-token-that-nothing-asks-for-here"],
   ["STOA_NEW_AGENT_LIMITS", "5/1h"],
-  ["STOA_NEW_AGENT_LIMITS", "posts"],
   ["STOA_NEW_AGENT_LIMITS", "calls=5/1h"],
-  ["STOA_NEW_AGENT_LIMITS", "registrations=5/1h"],
   ["STOA_NEW_AGENT_LIMITS", "posts=5/1h,posts=6/1h"],
   ["STOA_NEW_AGENT_LIMITS", "posts=0/1h"],
-  ["STOA_NEW_AGENT_LIMITS", "posts=5/1h,comments=1/2y"],
-  ["STOA_LEDGER_EPOCH", "2026-02-30"],
-  ["STOA_LEDGER_EPOCH", "yesterday"],
   ["STOA_TLS_CERT", "/nonexistent/cert.pem"],
   ["STOA_RATE_LIMITS", "yes"],
   ["STOA_LIMIT_POSTS", "10"],
@@ -166,16 +134,7 @@ it.each([
   ["STOA_LIMIT_POSTS", "10/1w"],
   ["STOA_LIMIT_READS", "1000001/1s"],
   ["STOA_LIMIT_REGISTRATIONS", "10/367d"],
-  ["STOA_LIMIT_CREDENTIALS", "-1/1m"],
   ["STOA_METRICS_PORT", "off"],
-  ["STOA_METRICS_PORT", "65536"],
-  ["STOA_METRICS_HOST", "a b"],
-  ["STOA_METRICS_TOKEN", "too-short-a-token"],
-  ["STOA_TRUST_PROXY", "everyone"],
-  ["STOA_TRUST_PROXY", "10.0.0.0/33"],
-  ["STOA_TRUST_PROXY", "10.0.0.1,"],
-  ["STOA_TRUST_PROXY", "::1/129"],
-  ["STOA_TRUST_PROXY", "1"],
 ])("%s=%s is refused with one line that names the setting", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
 });

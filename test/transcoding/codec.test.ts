@@ -46,7 +46,7 @@ describe("a message", () => {
           const text = JSON.stringify(encodeMessage(desc, message));
           expect(decodeText(desc, text)).toEqual(message);
         }),
-        { numRuns: 300 },
+        { numRuns: 60 },
       );
     },
   );
@@ -310,7 +310,7 @@ describe("a value of the wrong type", () => {
     ["1969-12-31T23:59:59.25Z", -1n, 250_000_000],
     ["0001-01-01T00:00:00Z", -62135596800n, 0],
     ["9999-12-31T23:59:59.999999999Z", 253402300799n, 999_999_999],
-  ])("is not the time %s", (text, seconds, nanos) => {
+  ])("may be the time %s", (text, seconds, nanos) => {
     expect(decodeText(WellKnown, `{"time":"${text}"}`).time).toMatchObject({ seconds, nanos });
   });
 
