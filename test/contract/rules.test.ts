@@ -1,13 +1,17 @@
 import type { DescMethod } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
+import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { ReceiptSchema } from "../../gen/stoa/v1/receipt_pb.js";
+import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
 import {
   accessOf,
   hasSecretResponse,
@@ -65,6 +69,16 @@ describe("the rules of an RPC", () => {
     expect(limitOf(PostService.method.createPost)).toBe("posts");
     expect(limitOf(AgentService.method.registerAgent)).toBe("registrations");
     expect(limitOf(PostService.method.listPosts)).toBeUndefined();
+  });
+
+  it("give registration and each write of an agent a limit, and nothing else", () => {
+    for (const rpc of [...rpcs, ...InboxService.methods, ...ModerationService.methods, ...SearchService.methods]) {
+      const isLimited = rpc.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+      expect([rpc.name, limitOf(rpc) !== undefined]).toEqual([
+        rpc.name,
+        isLimited && accessOf(rpc) !== Access.OPERATOR,
+      ]);
+    }
   });
 });
 

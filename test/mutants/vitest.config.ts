@@ -7,8 +7,6 @@ export default defineConfig({
     root: fileURLToPath(new URL("../..", import.meta.url)),
     include: process.env.MUTANTS_TESTS?.split(" ") ?? [],
     exclude: [
-      // It compares FORMAT.md with the text of the source, which Stryker changes.
-      "test/receipt/format.test.ts",
       // Its documents of millions of levels take seconds for each mutant, and notice none that the other tests do not.
       "test/receipt/depth.test.ts",
     ],

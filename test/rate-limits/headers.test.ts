@@ -4,10 +4,7 @@ import type { Metadata } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
-import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { accessOf, limitOf } from "../../src/contract/rules.ts";
-import { createServiceTable } from "../../src/services/table.ts";
 import { createGrpcCaller, errorDetailOf } from "../services/grpc-js.ts";
 import { type Limited, startLimited } from "../support/limited.ts";
 
@@ -179,24 +176,4 @@ describe("every reply of the RPC protocols", () => {
     expect(errorDetailOf(failure)).toMatchObject({ error: "rate_limited", retryAfterSeconds: 7n });
     expect(failure.metadata.get("retry-after")).toEqual(["7"]);
   });
-});
-
-it("the contract gives registration and each write of an agent a separate limit", () => {
-  const registration = { mode: "open", token: undefined };
-  const options = {
-    siteUrl: () => "",
-    operatorToken: "x",
-    registration,
-    writeLimits: undefined,
-    board: {},
-    ledger: {},
-  };
-  const { services } = createServiceTable(options as never);
-  for (const { service } of services) {
-    for (const rpc of service.methods) {
-      const isRead = rpc.idempotency === 1;
-      const expected = !isRead && accessOf(rpc) !== Access.OPERATOR;
-      expect([rpc.name, limitOf(rpc) !== undefined]).toEqual([rpc.name, expected]);
-    }
-  }
 });
