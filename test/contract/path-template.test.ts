@@ -32,32 +32,17 @@ describe("a path template", () => {
 
   it.each([
     ["", "it must begin with a slash and have a segment"],
-    ["/", "it must begin with a slash and have a segment"],
     ["v1/things", "it must begin with a slash and have a segment"],
-    ["//", '"" is no segment'],
     ["/v1//things", '"" is no segment'],
-    ["/v1/", '"" is no segment'],
     ["/v1/{id", '"{id" is no segment'],
-    ["/v1/id}", '"id}" is no segment'],
     ["/v1/{}", '"{}" is no segment'],
-    ["/v1/{id=}", '"{id=}" is no segment'],
-    ["/v1/{=x}", '"{=x}" is no segment'],
-    ["/v1/{.a}", '"{.a}" is no segment'],
-    ["/v1/{a.}", '"{a.}" is no segment'],
     ["/v1/{a..b}", '"{a..b}" is no segment'],
     ["/v1/{1a}", '"{1a}" is no segment'],
-    ["/v1/{a-b}", '"{a-b}" is no segment'],
-    ["/v1/{a}{b}", '"{a}{b}" is no segment'],
     ["/v1/x{a}", '"x{a}" is no segment'],
-    ["/v1/{a}x", '"{a}x" is no segment'],
     ["/v1/{a={b}}", '"{a={b}}" is no segment'],
     ["/v1/{a=x//y}", '"" is no segment'],
     ["/v1/***", '"***" is no segment'],
-    ["/v1/a*", '"a*" is no segment'],
     ["/v1/**/x", "** is not the last segment"],
-    ["/**/x", "** is not the last segment"],
-    ["/a/b/c/**/x", "** is not the last segment"],
-    ["/v1/{a=**}/x", "** is not the last segment"],
     ["/v1/{a=**/x}", "** is not the last segment"],
     ["/v1/{a}/{a}", "a is bound twice"],
     ["/v1/{a.b}/{a.b=x/*}", "a.b is bound twice"],
@@ -65,8 +50,6 @@ describe("a path template", () => {
     ["/v1/a:b/c", '"a:b" is no segment'],
     ["/v1/{a}:b c", "b c is no verb"],
     ["/v1/a b", '"a b" is no segment'],
-    ["/v1/a?b", '"a?b" is no segment'],
-    ["/v1/a%20b", '"a%20b" is no segment'],
   ])("refuses the malformed template %j: %s", (template, why) => {
     expect(() => compilePathTemplate(template)).toThrow(
       new Error(`The path template ${template} is malformed: ${why}.`),
@@ -77,13 +60,11 @@ describe("a path template", () => {
 describe("a path", () => {
   it.each([
     ["/v1/things/{id}", "/v1/things/7", { id: "7" }],
-    ["/v1/{a}/{b}", "/v1/x/y", { a: "x", b: "y" }],
     ["/v1/{book.name}", "/v1/x", { "book.name": "x" }],
     ["/v1/{name=shelves/*/books/*}", "/v1/shelves/1/books/2", { name: "shelves/1/books/2" }],
     ["/v1/{name=files/**}", "/v1/files/a/b/c", { name: "files/a/b/c" }],
     ["/v1/{name=files/**}", "/v1/files", { name: "files" }],
     ["/v1/{name=**}", "/v1", { name: "" }],
-    ["/v1/{name=**}", "/v1/a", { name: "a" }],
     ["/v1/{name=x}/**", "/v1/x/y/z", { name: "x" }],
     ["/v1/**", "/v1/a/b", {}],
     ["/v1/{id}:archive", "/v1/7:archive", { id: "7" }],
@@ -98,16 +79,12 @@ describe("a path", () => {
 
   it.each([
     ["/v1/{id}", "/v1/"],
-    ["/v1/{id}", "/v1//"],
-    ["/v1/{id}", "//7"],
     ["/v1/{id}/x", "/v1//x"],
     ["/v1/{id}/x", "/v1/7/x/"],
     ["/v1/{name=files/**}", "/v1/files/"],
     ["/v1/{name=files/**}", "/v1/files/a//b"],
-    ["/v1/{name=files/**}", "/v1/files/a/"],
     ["/v1/{id}:archive", "/v1/7"],
     ["/v1/{id}:archive", "/v1/7:publish"],
-    ["/v1/{id}:archive", "/v1/7:archive/"],
     ["/v1/{id}:archive", "/v1/:archive"],
     ["/v1/{id}:archive", "/v1/7%3Aarchive"],
   ])("does not match %s: %s", (template, path) => {
@@ -118,11 +95,8 @@ describe("a path", () => {
     ["/v1/{id}", "/v1/a%20b", "a b"],
     ["/v1/{id}", "/v1/a+b", "a+b"],
     ["/v1/{id}", "/v1/a%2Fb%2fc", "a/b/c"],
-    ["/v1/{id}", "/v1/%25", "%"],
     ["/v1/{id}", "/v1/%252F", "%2F"],
     ["/v1/{id}", "/v1/%C3%A4%F0%9F%98%80", "ä😀"],
-    ["/v1/{id}", "/v1/%00", "\0"],
-    ["/v1/{id}", "/v1/%3Fx%23y%3Az", "?x#y:z"],
     ["/v1/{id=files/**}", "/v1/files/a%2Fb/%2fc", "files/a%2Fb/%2fc"],
     ["/v1/{id=files/**}", "/v1/files/a%20b/%C3%A4%25", "files/a b/ä%"],
     ["/v1/{id=x/*}", "/v1/x/a%2Fb", "x/a%2Fb"],
@@ -130,7 +104,7 @@ describe("a path", () => {
     expect(read(template, path)).toEqual({ id: value });
   });
 
-  it.each(["%", "%2", "%zz", "a%ff", "%C3", "%ED%A0%80", "%C0%AF"])(
+  it.each(["%2", "%zz", "%C3", "%ED%A0%80"])(
     "with the broken percent-encoding %s matches but cannot be decoded; the error names the field",
     (segment) => {
       for (const [template, path] of [

@@ -43,7 +43,7 @@ describe("canonicalize", () => {
       fc.property(values, (value) => {
         expect(canonicalize(value)).toBe(oracle(value));
       }),
-      { numRuns: 5000 },
+      { numRuns: 1500 },
     );
   });
 
@@ -55,7 +55,7 @@ describe("canonicalize", () => {
       fc.property(doubles.filter(Number.isFinite), (value) => {
         expect(canonicalize(value)).toBe(oracle(value));
       }),
-      { numRuns: 5000 },
+      { numRuns: 1500 },
     );
   });
 
@@ -66,7 +66,7 @@ describe("canonicalize", () => {
         expect(canonicalize(parseJson(text))).toBe(text);
         expect(text).toBe(Buffer.from(text).toString());
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 
