@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import type { Readable, Writable } from "node:stream";
+import type { Caller } from "../caller.ts";
 
 /** Where the command writes and asks. */
 export interface Dialog {
@@ -13,14 +13,8 @@ export interface Dialog {
   ask(question: string): Promise<boolean>;
 }
 
-interface Terminals {
-  stdin: Readable & { isTTY?: boolean };
-  stdout: Writable;
-  stderr: Writable & { isTTY?: boolean };
-}
-
 /** A dialog on standard input and error, so that the result can be redirected. */
-export function createDialog({ stdin, stdout, stderr }: Terminals, signal: AbortSignal): Dialog {
+export function createDialog({ stdin, stdout, stderr }: Caller, signal: AbortSignal): Dialog {
   return {
     out: (line) => void stdout.write(`${line}\n`),
     note: (line) => void stderr.write(`${line}\n`),

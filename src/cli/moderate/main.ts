@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { StoaError } from "../../client/index.ts";
+import type { Caller } from "../caller.ts";
 import { UsageError } from "../usage.ts";
 import { parseModerate } from "./arguments.ts";
 import { createDialog } from "./dialog.ts";
@@ -11,19 +12,19 @@ import { exitStatus, moderate, statusOf } from "./moderate.ts";
  * @param args the arguments after the name
  * @returns the exit status
  */
-export async function runModerate(args: string[], environment: NodeJS.ProcessEnv): Promise<number> {
+export async function runModerate(args: string[], caller: Caller): Promise<number> {
   const interrupted = new AbortController();
   // The reader of the output has gone.
-  process.stdout.on("error", () => interrupted.abort());
-  const dialog = createDialog(process, interrupted.signal);
+  caller.stdout.on("error", () => interrupted.abort());
+  const dialog = createDialog(caller, interrupted.signal);
   const fail = (message: string, status: number) => {
     dialog.note(`stoa moderate: ${message}`);
     return status;
   };
   try {
     const options = parseModerate(args);
-    if (options !== undefined) return await moderate(options, operatorTokenOf(environment), dialog, interrupted.signal);
-    process.stdout.write(moderateHelp);
+    if (options !== undefined) return await moderate(options, operatorTokenOf(caller.env), dialog, interrupted.signal);
+    caller.stdout.write(moderateHelp);
     return exitStatus.done;
   } catch (error) {
     if (interrupted.signal.aborted) return exitStatus.done;

@@ -1,0 +1,53 @@
+import type { Writable } from "node:stream";
+import { parseCommand, type VerifyArguments } from "./arguments.ts";
+import type { Caller } from "./caller.ts";
+import { HumanOutput, JsonOutput } from "./output.ts";
+import { defaultStateFile, StateError, StateFile } from "./state.ts";
+import { UsageError } from "./usage.ts";
+import { exitStatus, verify } from "./verify.ts";
+
+/** Runs a command of the client. @returns the exit status */
+export async function runCommand(args: string[], caller: Caller): Promise<number> {
+  try {
+    const command = parseCommand(args);
+    switch (command.command) {
+      case "help":
+        caller.stdout.write(command.text);
+        return exitStatus.verified;
+      case "nothing":
+        caller.stderr.write(command.text);
+        return exitStatus.unusableCommand;
+      case "verify":
+        return await runVerify(command.options, caller);
+      case "moderate": {
+        const { runModerate } = await import("./moderate/main.ts");
+        return await runModerate(command.args, caller);
+      }
+    }
+  } catch (error) {
+    return fail(error, caller.stderr);
+  }
+}
+
+function runVerify(options: VerifyArguments, caller: Caller): Promise<number> {
+  const { url, json, follow } = options;
+  const interrupted = new AbortController();
+  const stop = () => interrupted.abort(new Error("interrupted"));
+  if (follow) for (const name of ["SIGINT", "SIGTERM"] as const) caller.once(name, stop);
+  // The reader of the output has gone.
+  caller.stdout.on("error", stop);
+  const state = new StateFile(options.state ?? defaultStateFile(url, caller.env), url);
+  const output = json ? new JsonOutput(caller.stdout) : new HumanOutput(caller.stdout, caller.stderr);
+  return verify(options, state, output, interrupted.signal);
+}
+
+/** Reports a failure. It must not look like a verdict: Node would exit with status 1. @returns the exit status */
+export function fail(error: unknown, stderr: Writable): number {
+  if (error instanceof UsageError || error instanceof StateError) {
+    const hint = error instanceof UsageError ? "; see stoa verify --help" : "";
+    stderr.write(`stoa: ${error.message}${hint}\n`);
+    return exitStatus.unusableCommand;
+  }
+  stderr.write(`stoa: nothing is known of the chain: ${error instanceof Error ? error.stack : String(error)}\n`);
+  return exitStatus.notChecked;
+}
