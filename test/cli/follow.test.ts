@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { type FakeStoa, shownChain, startFake, textOf } from "../client/fake-stoa.ts";
 import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
 import { waitUntil } from "../support/wait.ts";
-import { type Running, scratchFolder, startStoa } from "./stoa.ts";
+import { type Running, scratchFolder, startProcess, startStoa } from "./stoa.ts";
 
 interface Following {
   run: Running;
@@ -14,61 +14,69 @@ interface Following {
   remembered(): { seq: number; hash: string };
 }
 
-function follow(url: string, ...more: string[]): Following {
+function follow(url: string, more: string[] = [], start = startStoa): Following {
   const home = scratchFolder();
   const state = join(home, "state.json");
-  const run = startStoa(["verify", url, "--follow", "--state", state, ...more], home);
+  const run = start(["verify", url, "--follow", "--state", state, ...more], home);
   return { run, state, remembered: () => JSON.parse(readFileSync(state, "utf8")) };
 }
 
+const objectsIn = (text: string) =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 const seen = (run: Running, text: string) => waitUntil(text, () => run.stdout.includes(text));
 
+let service: LedgerUnderTest;
+let sealed: number;
+beforeAll(async () => {
+  service = await startLedger();
+});
+beforeEach(async () => {
+  [{ sealed } = { sealed: 0 }] = await service.db.rows<{ sealed: number }>("SELECT seq AS sealed FROM ledger_head");
+});
+
 describe("stoa verify --follow", () => {
-  it("prints and remembers each receipt as it is sealed, and ends with a summary", async () => {
-    const service = await startLedger();
-    const { run, remembered } = follow(service.url);
-    await seen(run, `verified receipts 1 to 1 of ${service.url}`);
-    expect(remembered()).toMatchObject({ url: service.url, seq: 1 });
+  it("prints and remembers each receipt as it is sealed, and ends with a summary at Ctrl-C", async () => {
+    const { run, remembered } = follow(service.url, [], startProcess);
+    await seen(run, `verified receipts 1 to ${sealed} of ${service.url}`);
+    expect(remembered()).toMatchObject({ url: service.url, seq: sealed });
     const lines: string[] = [];
-    for (let seq = 2; seq <= 4; seq++) {
+    for (let seq = sealed + 1; seq <= sealed + 2; seq++) {
       const { hash, document } = await service.seal();
       lines.push(`receipt ${seq}: ${document?.ts} session ${hash}\n`);
       await seen(run, lines.at(-1) as string);
       expect(remembered()).toMatchObject({ seq, hash });
     }
-    run.child.kill("SIGINT");
+    run.signal("SIGINT");
     const { status, stdout, stderr } = await run.done;
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     const [first, ...rest] = stdout.split(/(?<=\n)/);
-    expect(first).toMatch(/^verified receipts 1 to 1 of /);
-    const summary = `verified receipts 1 to 4 of ${service.url}: head ${remembered().hash}\n`;
+    expect(first).toMatch(/^verified receipts 1 to /);
+    const summary = `verified receipts 1 to ${sealed + 2} of ${service.url}: head ${remembered().hash}\n`;
     expect(rest).toEqual([...lines, summary]);
   });
 
   it("prints an object for each new receipt, and one in the end", async () => {
-    const service = await startLedger();
-    await service.seal();
-    const { run, state, remembered } = follow(service.url, "--json");
+    const { run, state, remembered } = follow(service.url, ["--json"]);
     await waitUntil("the state file", () => existsSync(state));
-    expect(remembered().seq).toBe(2);
+    expect(remembered().seq).toBe(sealed);
     const { hash, prevHash, document } = await service.seal({ book: "the \u001b book" });
     await waitUntil("the receipt", () => run.stdout.includes("\n"));
-    run.child.kill("SIGTERM");
+    run.signal("SIGTERM");
     const { status, stdout, stderr } = await run.done;
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    const objects = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
     const { ts, book } = document as { ts: string; book: string };
-    expect(objects).toEqual([
-      { seq: 3, hash, prev_hash: prevHash, kind: "seal", ts, book, type: "session" },
+    const seq = sealed + 1;
+    expect(objectsIn(stdout)).toEqual([
+      { seq, hash, prev_hash: prevHash, kind: "seal", ts, book, type: "session" },
       {
         ok: true,
         url: service.url,
         from: 1,
-        to: 3,
-        count: 3,
+        to: seq,
+        count: seq,
         head: hash,
         broken_at: null,
         reason: null,
@@ -78,50 +86,40 @@ describe("stoa verify --follow", () => {
     ]);
   });
 
-  it("misses nothing, and sees nothing twice, over restarts of the service", async () => {
-    const first = await startLedger();
-    const replica = await startLedger({ db: first.db });
-    const port = Number(new URL(first.url).port);
-    const { run, state, remembered } = follow(first.url, "--json");
+  it("misses nothing, and sees nothing twice, over a restart of the service", async () => {
+    const followed = await startLedger({ db: service.db });
+    const { run, state, remembered } = follow(followed.url, ["--json"]);
     await waitUntil("the state file", () => existsSync(state));
-    const hashes: string[] = [];
-    const seal = async (by: LedgerUnderTest) => void hashes.push((await by.seal()).hash);
-    const lines = () => run.stdout.split("\n").length - 1;
-
-    let service = first;
-    for (let restart = 0; restart < 3; restart++) {
-      await seal(service);
-      await waitUntil("the receipt", () => lines() === hashes.length);
-      await service.app.close();
-      await seal(replica);
-      await seal(replica);
-      service = await startLedger({ db: first.db, config: { port } });
-      await waitUntil("the receipts sealed meanwhile", () => lines() === hashes.length);
-    }
-    expect(remembered()).toMatchObject({ seq: 10, hash: hashes.at(-1) });
-    run.child.kill("SIGINT");
+    const receipts = [await followed.seal()];
+    const areSeen = () => run.stdout.split("\n").length - 1 === receipts.length;
+    await waitUntil("the receipt", areSeen);
+    await followed.app.close();
+    receipts.push(await service.seal(), await service.seal());
+    const restarted = await startLedger({ db: service.db, config: { port: Number(new URL(followed.url).port) } });
+    await waitUntil("the receipts sealed meanwhile", areSeen);
+    receipts.push(await restarted.seal());
+    await waitUntil("the receipt after the restart", areSeen);
+    expect(remembered()).toMatchObject({ seq: sealed + 4, hash: receipts[3]?.hash });
+    run.signal("SIGINT");
     const { status, stdout } = await run.done;
     expect(status).toBe(0);
-    const receipts = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line))
-      .slice(0, -1);
-    expect(receipts.map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    expect(receipts.map(({ hash }) => hash)).toEqual(hashes);
+    expect(objectsIn(stdout).slice(0, -1)).toMatchObject(
+      receipts.map(({ hash }, index) => ({ seq: sealed + 1 + index, hash })),
+    );
   });
 
   it("goes on when its stream has lasted as long as it may, and says nothing of that", async () => {
-    const service = await startLedger({ config: { streams: { ...defaultStreamLimits, maxMs: 500 } } });
-    const { run } = follow(service.url);
-    await seen(run, "verified receipts 1 to 1");
-    const ended = () => service.log.filter(({ msg, route }) => msg === "request" && String(route).endsWith("/stream"));
-    for (let seq = 2; seq <= 3; seq++) {
-      await waitUntil("the end of the stream", () => ended().length >= seq - 1);
-      await service.seal();
-      await seen(run, `receipt ${seq}: `);
+    const streams = { ...defaultStreamLimits, maxMs: 200 };
+    const brief = await startLedger({ db: service.db, config: { streams } });
+    const { run } = follow(brief.url);
+    await seen(run, `verified receipts 1 to ${sealed}`);
+    const ended = () => brief.log.filter(({ msg, route }) => msg === "request" && String(route).endsWith("/stream"));
+    for (const count of [1, 2]) {
+      await waitUntil("the end of the stream", () => ended().length >= count);
+      await brief.seal();
+      await seen(run, `receipt ${sealed + count}: `);
     }
-    run.child.kill("SIGINT");
+    run.signal("SIGINT");
     const { status, stderr } = await run.done;
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
@@ -130,7 +128,7 @@ describe("stoa verify --follow", () => {
     const fake = await startFake(shownChain(3));
     const { run, state } = follow(fake.url);
     await seen(run, "verified receipts 1 to 3");
-    run.child.kill("SIGINT");
+    run.signal("SIGINT");
     await run.done;
     const again = startStoa(["verify", fake.url, "--follow", "--from", "last", "--state", state], scratchFolder());
     await seen(again, `there is no receipt after 3 of ${fake.url} yet: head ${fake.receipts[2].hash}\n`);
@@ -138,7 +136,7 @@ describe("stoa verify --follow", () => {
     fake.receipts = shownChain(4);
     send(fake, 4);
     await seen(again, "receipt 4: ");
-    again.child.kill("SIGINT");
+    again.signal("SIGINT");
     expect((await again.done).status).toBe(0);
   });
 
@@ -180,7 +178,7 @@ describe("stoa verify --follow", () => {
     fake.headSeq = 5;
     const { run, state } = follow(fake.url);
     await waitUntil("the follower", () => fake.followers.size === 1);
-    run.child.kill("SIGINT");
+    run.signal("SIGINT");
     const { status, stdout, stderr } = await run.done;
     expect({ status, stdout }).toEqual({ status: 3, stdout: "" });
     expect(stderr).toContain("interrupted: the head was not reached");
@@ -189,10 +187,10 @@ describe("stoa verify --follow", () => {
 
   it("ends quietly when nobody reads its lines any more", async () => {
     const fake = await startFake(shownChain(3));
-    const { run } = follow(fake.url);
+    const { run } = follow(fake.url, [], startProcess);
     await seen(run, "verified receipts 1 to 3");
     await waitUntil("the follower", () => fake.followers.size === 1);
-    run.child.stdout?.destroy();
+    run.stopReading();
     fake.receipts = shownChain(4);
     send(fake, 4);
     expect(await run.done).toMatchObject({ status: 0, stderr: "" });

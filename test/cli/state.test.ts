@@ -31,19 +31,6 @@ describe("the place of the state file", () => {
     expect(new Set(places).size).toBe(4);
     for (const place of places) expect(place).toMatch(/^\/s\/stoa\/[A-Za-z0-9._-]+\.json$/);
   });
-
-  it("is created with its folder, for its owner only", async () => {
-    const fake = await startFake(shownChain(3));
-    const home = scratchFolder();
-    await runStoa(["verify", fake.url], home);
-    const folder = join(home, ".local/state/stoa");
-    const [file, ...more] = readdirSync(folder);
-    expect(more).toEqual([]);
-    const path = join(folder, file as string);
-    expect(read(path)).toEqual(memory(fake, 3));
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(statSync(folder).mode & 0o777).toBe(0o700);
-  });
 });
 
 describe("the state file", () => {

@@ -1,10 +1,13 @@
-// The command as its users run it: a process of its own.
-import { type ChildProcess, spawn } from "node:child_process";
+// The command as its users run it. Most tests run it in their own process, on streams in memory.
+import { spawn } from "node:child_process";
+import { EventEmitter } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
+import { runCommand } from "../../src/cli/run.ts";
 import { afterFile } from "../support/after-file.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 
@@ -17,17 +20,19 @@ export interface Run {
 }
 
 export interface Running {
-  child: ChildProcess;
   /** What it has written so far. */
   readonly stdout: string;
   readonly stderr: string;
+  signal(name: "SIGINT" | "SIGTERM"): void;
+  /** Closes the pipe of its standard output, as a reader does that has seen enough. */
+  stopReading(): void;
   /** Its end. */
   done: Promise<Run>;
 }
 
-const running = new Set<ChildProcess>();
+const running = new Set<{ signal(name: "SIGTERM"): void }>();
 afterEach(() => {
-  for (const child of running) child.kill("SIGKILL");
+  for (const each of running) each.signal("SIGTERM");
 });
 
 /** A folder of the test file's own, for state. */
@@ -37,27 +42,79 @@ export function scratchFolder(): string {
   return folder;
 }
 
-/** Starts `stoa`; `home` is where its default state files go. */
-export function startStoa(args: string[], home: string, environment: Record<string, string> = {}): Running {
-  const env = { ...nodeEnvironment, HOME: home, ...environment };
-  const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
-  running.add(child);
+/**
+ * Starts `stoa` in this process; `home` is where its default state files go.
+ * @param answer what somebody at a terminal types when asked; by default there is no terminal
+ */
+export function startStoa(
+  args: string[],
+  home: string,
+  environment: Record<string, string> = {},
+  answer?: string,
+): Running {
   const run: Run = { status: null, stdout: "", stderr: "" };
+  const terminal = answer === undefined ? {} : { isTTY: true };
+  const stdin = Object.assign(new PassThrough(), terminal);
+  const into = (name: "stdout" | "stderr") =>
+    new Writable({
+      decodeStrings: false,
+      write(text: string, _, written) {
+        run[name] += text;
+        if (answer !== undefined && text.includes("[y/N]")) stdin.end(answer);
+        written();
+      },
+    });
+  const stdout = into("stdout");
+  const env = { XDG_STATE_HOME: join(home, ".local/state"), ...environment };
+  const caller = Object.assign(new EventEmitter(), {
+    env,
+    stdin,
+    stdout,
+    stderr: Object.assign(into("stderr"), terminal),
+  });
+  const signal = (name: "SIGINT" | "SIGTERM") => void caller.emit(name);
+  return watch(run, signal, () => stdout.destroy(new Error("EPIPE")), runCommand(args, caller));
+}
+
+export function runStoa(
+  args: string[],
+  home: string,
+  environment: Record<string, string> = {},
+  answer?: string,
+): Promise<Run> {
+  return startStoa(args, home, environment, answer).done;
+}
+
+/** Starts `stoa` as a process of its own. */
+export function startProcess(args: string[], home: string): Running {
+  const run: Run = { status: null, stdout: "", stderr: "" };
+  const env = { ...nodeEnvironment, HOME: home };
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   for (const name of ["stdout", "stderr"] as const) {
-    child[name]?.setEncoding("utf8").on("data", (text: string) => {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
       run[name] += text;
     });
   }
-  const done = new Promise<Run>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (status) => {
-      running.delete(child);
-      resolve({ ...run, status });
-    });
-  });
-  return {
-    child,
+  const ended = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
+  return watch(
+    run,
+    (name) => void child.kill(name),
+    () => child.stdout.destroy(),
+    ended,
+  );
+}
+
+function watch(
+  run: Run,
+  signal: Running["signal"],
+  stopReading: Running["stopReading"],
+  ended: Promise<number | null>,
+): Running {
+  const done = ended.then((status) => ({ ...run, status }));
+  const each: Running = {
     done,
+    signal,
+    stopReading,
     get stdout() {
       return run.stdout;
     },
@@ -65,8 +122,7 @@ export function startStoa(args: string[], home: string, environment: Record<stri
       return run.stderr;
     },
   };
-}
-
-export function runStoa(args: string[], home: string, environment: Record<string, string> = {}): Promise<Run> {
-  return startStoa(args, home, environment).done;
+  running.add(each);
+  void done.finally(() => running.delete(each)).catch(() => {});
+  return each;
 }

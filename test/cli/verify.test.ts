@@ -1,10 +1,20 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { fill, type LedgerUnderTest, startLedger, unlockReceipts } from "../ledger/support.ts";
-import { buildChain, sha256 } from "../receipt/chain.ts";
-import { runStoa, scratchFolder } from "./stoa.ts";
+import { buildChain, type Receipt, sha256 } from "../receipt/chain.ts";
+import { runStoa, scratchFolder, startProcess } from "./stoa.ts";
 
 const hashAt = async (service: LedgerUnderTest, seq: number) =>
   (await service.db.rows<{ hash: string }>("SELECT hash FROM receipts WHERE seq = ?", [seq]))[0]?.hash as string;
+
+/** Replaces all receipts in the database, which has no triggers any more. */
+async function storeChain({ db }: LedgerUnderTest, chain: Receipt[]): Promise<void> {
+  const rows = chain.map(({ seq, hash, prevHash, bytes }) => [seq, hash, prevHash, Buffer.from(bytes)]);
+  await db.rows("DELETE FROM receipts");
+  await db.rows("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES ?", [rows]);
+  await db.rows("UPDATE ledger_head SET seq = ?, hash = ? WHERE id = 1", [chain.length, chain.at(-1)?.hash]);
+}
 
 describe("stoa verify of a good chain", () => {
   const home = scratchFolder();
@@ -15,13 +25,20 @@ describe("stoa verify of a good chain", () => {
     await fill(service.db, 11);
   });
 
-  it("reports it in one line", async () => {
+  it("reports it in one line, as a process, and remembers the receipt in the home folder for its owner only", async () => {
     const head = await hashAt(service, 12);
-    expect(await runStoa(["verify", service.url], home)).toEqual({
+    expect(await startProcess(["verify", service.url], home).done).toEqual({
       status: 0,
       stdout: `verified receipts 1 to 12 of ${service.url}: head ${head}\n`,
       stderr: "",
     });
+    const folder = join(home, ".local/state/stoa");
+    const [file, ...more] = readdirSync(folder);
+    expect(more).toEqual([]);
+    const path = join(folder, file as string);
+    expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ url: service.url, seq: 12, hash: head });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
   it("accepts an address that ends with a slash, and options after it", async () => {
@@ -83,18 +100,18 @@ describe("stoa verify of a good chain", () => {
 });
 
 describe("stoa verify of a chain that was changed in the database", () => {
-  async function damaged(...statements: string[]): Promise<LedgerUnderTest> {
-    const service = await startLedger();
-    await fill(service.db, 7);
+  const chain = buildChain(8);
+  let service: LedgerUnderTest;
+  beforeAll(async () => {
+    service = await startLedger();
     await unlockReceipts(service.db);
-    for (const statement of statements) await service.db.rows(statement);
-    return service;
-  }
+  });
+  beforeEach(() => storeChain(service, chain));
+
+  const changed = "UPDATE receipts SET canonical = REPLACE(canonical, 'Verified', 'Accepted') WHERE seq = 5";
 
   it("names the receipt that was changed", async () => {
-    const service = await damaged(
-      "UPDATE receipts SET canonical = REPLACE(canonical, 'feed:fill', 'feed:full') WHERE seq = 5",
-    );
+    await service.db.rows(changed);
     const { status, stdout } = await runStoa(["verify", service.url], scratchFolder());
     expect(status).toBe(1);
     expect(stdout).toMatch(/^receipt 5 does not verify: wrong_hash: the bytes hash to [0-9a-f]{64}; recorded is /);
@@ -112,10 +129,17 @@ describe("stoa verify of a chain that was changed in the database", () => {
     });
   });
 
+  it("hashes the receipt before the first one", async () => {
+    await service.db.rows(changed);
+    const { status, stdout } = await runStoa(["verify", service.url, "--from", "6"], scratchFolder());
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^receipt 6 does not verify: wrong_prev_hash: /);
+    expect((await runStoa(["verify", service.url, "--from", "7"], scratchFolder())).status).toBe(0);
+  });
+
   it("names the next receipt if the hash was changed as well", async () => {
-    const service = await damaged(
-      "UPDATE receipts SET canonical = REPLACE(canonical, 'feed:fill', 'feed:full') WHERE seq = 5",
-      "UPDATE receipts SET hash = SHA2(canonical, 256) WHERE seq = 5",
+    await service.db.rows(
+      "UPDATE receipts SET canonical = REPLACE(canonical, 'Verified', 'Accepted'), hash = SHA2(canonical, 256) WHERE seq = 5",
     );
     const { status, stdout } = await runStoa(["verify", service.url], scratchFolder());
     expect(status).toBe(1);
@@ -126,7 +150,7 @@ describe("stoa verify of a chain that was changed in the database", () => {
     [4, "gap"],
     [8, "truncated"],
   ])("names receipt %i if it was removed: %s", async (seq, fault) => {
-    const service = await damaged(`DELETE FROM receipts WHERE seq = ${seq}`);
+    await service.db.rows(`DELETE FROM receipts WHERE seq = ${seq}`);
     const { status, stdout } = await runStoa(["verify", service.url], scratchFolder());
     expect(stdout).toBe(
       `receipt ${seq} does not verify: ${fault}: receipt ${seq} is missing, and the chain's head is 8\n`,
@@ -134,92 +158,57 @@ describe("stoa verify of a chain that was changed in the database", () => {
     expect(status).toBe(1);
   });
 
-  it("hashes the receipt before the first one", async () => {
-    const service = await damaged(
-      "UPDATE receipts SET canonical = REPLACE(canonical, 'feed:fill', 'feed:full') WHERE seq = 5",
+  describe("since it was verified", () => {
+    const head = chain[7]?.hash;
+    const gone = new RegExp(
+      `^history has changed since ${/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/.source}: receipt 8 was ${head}, is now (.*)\n$`,
     );
-    const { status, stdout } = await runStoa(["verify", service.url, "--from", "6"], scratchFolder());
-    expect(status).toBe(1);
-    expect(stdout).toMatch(/^receipt 6 does not verify: wrong_prev_hash: /);
-    expect((await runStoa(["verify", service.url, "--from", "7"], scratchFolder())).status).toBe(0);
-  });
-});
+    let home: string;
+    beforeEach(async () => {
+      home = scratchFolder();
+      expect((await runStoa(["verify", service.url], home)).status).toBe(0);
+    });
 
-describe("stoa verify with a remembered receipt", () => {
-  const lastTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/.source;
+    it("finds that the tail was removed", async () => {
+      await storeChain(service, chain.slice(0, 6));
+      expect((await runStoa(["verify", service.url], scratchFolder())).status).toBe(0);
 
-  /** A service whose 8 receipts were verified and are remembered in `home`. */
-  async function verified(): Promise<{ service: LedgerUnderTest; home: string; head: string }> {
-    const service = await startLedger();
-    await fill(service.db, 7);
-    const home = scratchFolder();
-    expect((await runStoa(["verify", service.url], home)).status).toBe(0);
-    await unlockReceipts(service.db);
-    return { service, home, head: await hashAt(service, 8) };
-  }
+      for (const more of [[], ["--from", "last"], ["--from", "3"], ["--follow"]]) {
+        const { status, stdout } = await runStoa(["verify", service.url, ...more], home);
+        expect(gone.exec(stdout)?.[1]).toBe("gone: the chain ends at 6");
+        expect(status).toBe(1);
+      }
+      // The state stays, so that a second run reports the same.
+      const json = JSON.parse((await runStoa(["verify", service.url, "--json"], home)).stdout);
+      expect(json).toMatchObject({ ok: false, broken_at: 8, remembered: { seq: 8, hash: head } });
+      expect(json.reason).toMatch(/^history_changed: receipt 8 was /);
+    });
 
-  it("finds that the tail was removed", async () => {
-    const { service, home, head } = await verified();
-    await service.db.rows("DELETE FROM receipts WHERE seq > 6");
-    await service.db.rows("UPDATE ledger_head SET seq = 6, hash = ? WHERE id = 1", [await hashAt(service, 6)]);
-    expect((await runStoa(["verify", service.url], scratchFolder())).status).toBe(0);
+    it("finds that the whole chain was rewritten with correct hashes and has grown", async () => {
+      const rewritten = buildChain(10, {
+        2: { document: (each) => Object.assign(each.evidence, { note: "another" }) },
+      });
+      await storeChain(service, rewritten);
+      expect((await runStoa(["verify", service.url], scratchFolder())).status).toBe(0);
 
-    for (const more of [[], ["--from", "last"], ["--from", "3"], ["--follow"]]) {
-      const { status, stdout } = await runStoa(["verify", service.url, ...more], home);
-      expect(stdout).toMatch(
-        new RegExp(
-          `^history has changed since ${lastTime}: receipt 8 was ${head}, is now gone: the chain ends at 6\n$`,
-        ),
-      );
-      expect(status).toBe(1);
-    }
-    // The state stays, so that a second run reports the same.
-    const json = JSON.parse((await runStoa(["verify", service.url, "--json"], home)).stdout);
-    expect(json).toMatchObject({ ok: false, broken_at: 8, remembered: { seq: 8, hash: head } });
-    expect(json.reason).toMatch(/^history_changed: receipt 8 was /);
+      for (const more of [[], ["--from", "last"], ["--from", "3"], ["--from", "10"], ["--follow"]]) {
+        const { status, stdout } = await runStoa(["verify", service.url, ...more], home);
+        expect(gone.exec(stdout)?.[1]).toBe(rewritten[7]?.hash);
+        expect(status).toBe(1);
+      }
+    });
   });
 
-  it("finds that the whole chain was rewritten with correct hashes and has grown", async () => {
-    const { service, home, head } = await verified();
-    const chain = buildChain(10);
-    await service.db.rows("DELETE FROM receipts");
-    for (const { seq, hash, prevHash, bytes } of chain) {
-      const row = [seq, hash, prevHash, Buffer.from(bytes)];
-      await service.db.rows("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES (?, ?, ?, ?)", row);
-    }
-    await service.db.rows("UPDATE ledger_head SET seq = 10, hash = ? WHERE id = 1", [chain[9]?.hash]);
-    expect((await runStoa(["verify", service.url], scratchFolder())).status).toBe(0);
-
-    const now = chain[7]?.hash;
-    for (const more of [[], ["--from", "last"], ["--from", "3"], ["--from", "10"], ["--follow"]]) {
-      const { status, stdout } = await runStoa(["verify", service.url, ...more], home);
-      expect(stdout).toMatch(
-        new RegExp(`^history has changed since ${lastTime}: receipt 8 was ${head}, is now ${now}\n$`),
-      );
-      expect(status).toBe(1);
-    }
-  });
-});
-
-it("stoa verify reads some thousands of receipts", async () => {
-  const service = await startLedger();
-  await unlockReceipts(service.db);
-  const chain = buildChain(5000, { 3000: { document: (each) => Object.assign(each.evidence, { note: "🏛\u2028é" }) } });
-  await service.db.rows("DELETE FROM receipts");
-  for (let from = 0; from < chain.length; from += 1000) {
-    const rows = chain
-      .slice(from, from + 1000)
-      .map((each) => [each.seq, each.hash, each.prevHash, Buffer.from(each.bytes)]);
-    await service.db.rows("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES ?", [rows]);
-  }
-  const last = chain.at(-1);
-  await service.db.rows("UPDATE ledger_head SET seq = 5000, hash = ? WHERE id = 1", [last?.hash]);
-  const { status, stdout } = await runStoa(["verify", service.url, "--json"], scratchFolder());
-  expect(status).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({
-    ok: true,
-    to: 5000,
-    count: 5000,
-    head: sha256(last?.bytes as Uint8Array),
+  it("reads a chain of many pages", async () => {
+    const long = buildChain(1200, { 700: { document: (each) => Object.assign(each.evidence, { note: "🏛\u2028é" }) } });
+    await storeChain(service, long);
+    const { status, stdout } = await runStoa(["verify", service.url, "--json"], scratchFolder());
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: true,
+      to: 1200,
+      count: 1200,
+      head: sha256(long.at(-1)?.bytes as Uint8Array),
+    });
   });
 });
