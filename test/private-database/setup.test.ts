@@ -51,12 +51,10 @@ beforeEach(() => {
 afterEach(() => rmSync(copy, { recursive: true, force: true }));
 
 describe("setup.mjs", () => {
-  test("prints nothing, is fast and writes only its stamp when everything is installed", async () => {
+  test("prints nothing, does nothing and writes only its stamp when everything is installed", async () => {
     expect(await setUp().result).toEqual({ status: 0, said: "" });
     const stamp = readFileSync(join(copy, "node_modules/.stoa-setup"), "utf8");
-    const begin = performance.now();
     expect(await setUp().result).toEqual({ status: 0, said: "" });
-    expect(performance.now() - begin).toBeLessThan(1_000);
     expect(readFileSync(join(copy, "node_modules/.stoa-setup"), "utf8")).toBe(stamp);
     expect(existsSync(join(copy, ".stoa"))).toBe(false);
   });

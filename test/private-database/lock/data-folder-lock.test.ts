@@ -40,6 +40,13 @@ function forbidWaiting(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
+test("one of several simultaneous locks wins", async () => {
+  const outcomes = await Promise.allSettled([takeLock(folder), takeLock(folder), takeLock(folder)]);
+  const taken = outcomes.filter((outcome) => outcome.status === "fulfilled");
+  for (const { value } of taken) value();
+  expect(taken).toHaveLength(1);
+});
+
 describe("a folder in use", () => {
   test("is refused at once, with the process that the file names", async () => {
     const unlock = await takeLock(folder);
@@ -83,6 +90,12 @@ describe("a folder that was in use", () => {
     writeFileSync(path, JSON.stringify({ ...identify(child.pid ?? 0), ...mark }));
     child.kill("SIGKILL");
     await once(child, "exit");
+    forbidWaiting();
+    (await takeLock(folder))();
+  });
+
+  test("is free if the file names an earlier process with the id of a living one", async () => {
+    writeFileSync(path, JSON.stringify({ pid: process.pid, started: "then" }));
     forbidWaiting();
     (await takeLock(folder))();
   });

@@ -1,0 +1,173 @@
+// Starts on a folder whose service is gone, or cannot be seen.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { identify, isRunning, type ProcessIdentity } from "../../../src/private-database/lock/process-identity.ts";
+import type { PrivateServer } from "../../../src/private-database/server/private-server.ts";
+import { waitUntil } from "../../support/wait.ts";
+import {
+  children,
+  copyMade,
+  dataDir,
+  home,
+  lines,
+  run,
+  serverPid,
+  sevenRow,
+  start,
+  usePrivateServers,
+} from "./support.ts";
+
+usePrivateServers();
+
+describe("a start in another process namespace", () => {
+  const cannot = cannotUnshare();
+
+  test.skipIf(cannot)("reports that a service it cannot see uses the folder", async () => {
+    copyMade();
+    const first = await start();
+    const before = await serverPid(first);
+    expect(await startUnshared()).toBe(
+      `the data folder ${dataDir} is in use by a process that cannot be seen from here, such as one in another container;` +
+        " stop it first or set STOA_DATA_DIR",
+    );
+    expect(await serverPid(first)).toBe(before);
+    expect(existsSync(join(dataDir, "mysql.json"))).toBe(true);
+  });
+
+  test.skipIf(cannot)("reports that a database server it cannot see uses the folder", async () => {
+    const { server, orphan } = await orphanServer();
+    expect(await startUnshared()).toBe(
+      `the data folder ${dataDir} is in use by a database server that cannot be seen from here, such as one in another` +
+        " container; stop it first or set STOA_DATA_DIR",
+    );
+    // It does not mistake process ids of another namespace for its own.
+    expect(await startUnshared([])).toContain("a database server that cannot be seen from here");
+    expect(await serverPid(server)).toBe(orphan.pid);
+    // A start that can see the server stops it.
+    await start();
+    expect(isRunning(orphan)).toBe(false);
+  });
+
+  test.skipIf(cannot)("leaves a folder that later starts can use", async () => {
+    copyMade();
+    expect(await startUnshared()).toBe("started");
+    const next = await start();
+    expect(await run(next, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+});
+
+describe("a start after a kill", () => {
+  test("stops the server of the killed service and keeps every committed row", async () => {
+    const { server, orphan } = await orphanServer(...sevenRow);
+    expect(isRunning(orphan)).toBe(true);
+    const next = await start();
+    expect(isRunning(orphan)).toBe(false);
+    expect(existsSync(dirname(server.socketPath))).toBe(false);
+    expect(lines).toContain(`stopping the database server of an earlier run (process ${orphan.pid})`);
+    expect(await run(next, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
+  });
+
+  test("finds the server even if the service was killed before it recorded the server", async () => {
+    const { server, orphan } = await orphanServer();
+    rmSync(join(dataDir, "mysql.json"));
+    await start();
+    expect(isRunning(orphan)).toBe(false);
+    rmSync(dirname(server.socketPath), { recursive: true, force: true });
+  });
+
+  test("removes the temporary folders of killed processes, and keeps those in use", async () => {
+    vi.stubEnv("TMPDIR", home);
+    copyMade(join(home, "other"));
+    const other = await start({ dataDir: join(home, "other") });
+    const { server, orphan } = await orphanServer();
+    process.kill(orphan.pid, "SIGKILL");
+    await waitUntil("the end of the server", () => !isRunning(orphan));
+    // Somebody else made this folder, so nothing shows whether it is in use.
+    mkdirSync(join(home, "stoa-db-000000"));
+    await start();
+    expect(existsSync(dirname(server.socketPath))).toBe(false);
+    expect(existsSync(join(home, "stoa-db-000000"))).toBe(true);
+    expect(await run(other, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  test("leaves a recorded process alone that is not our server", async () => {
+    copyMade();
+    const bystander = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+    children.push(bystander);
+    await once(bystander, "spawn");
+    const identity = identify(bystander.pid ?? 0);
+    writeFileSync(join(dataDir, "mysql.json"), JSON.stringify({ ...identity, socketFolder: home }));
+    writeFileSync(join(dataDir, "mysql/server.pid"), `${bystander.pid}\n`);
+    await start();
+    expect(identify(bystander.pid ?? 0)).toEqual(identity);
+    expect(existsSync(home)).toBe(true);
+  });
+
+  test("creates the data again if the killed start left it incomplete", async () => {
+    mkdirSync(join(dataDir, "mysql.new-abcdef", "mysql"), { recursive: true });
+    writeFileSync(join(dataDir, "mysql.new-abcdef", "ibdata1"), "half");
+    await start();
+    expect(readdirSync(dataDir).filter((name) => name.startsWith("mysql.new-"))).toEqual([]);
+  });
+});
+
+/** Starts the server from a separate process, and kills that process. The server runs on. */
+async function orphanServer(...statements: string[]): Promise<{ server: PrivateServer; orphan: ProcessIdentity }> {
+  copyMade();
+  const module = new URL("../../../src/private-database/server/private-server.ts", import.meta.url).href;
+  const script = `
+    const { startPrivateServer } = await import(${JSON.stringify(module)});
+    process.send(await startPrivateServer({ dataDir: ${JSON.stringify(dataDir)}, log() {} }));
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  children.push(child);
+  const [server] = await Promise.race([once(child, "message"), once(child, "exit").then(() => [])]);
+  if (server === undefined) throw new Error("the owner did not start");
+  await expect(start()).rejects.toThrow(`in use by process ${child.pid};`);
+  await run(server, "SELECT 1", ...statements);
+  const orphan = identify(await serverPid(server));
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  if (orphan === undefined) throw new Error("the server is gone with its owner");
+  return { server, orphan };
+}
+
+/**
+ * Starts the server in a separate process namespace and stops it.
+ * @param proc the options of unshare that mount the /proc of that namespace
+ * @returns "started", or the message of the error
+ */
+async function startUnshared(proc = ["--mount-proc"]): Promise<string> {
+  const module = new URL("../../../src/private-database/server/private-server.ts", import.meta.url).href;
+  const script = `
+    const { startPrivateServer } = await import(${JSON.stringify(module)});
+    try {
+      const server = await startPrivateServer({ dataDir: ${JSON.stringify(dataDir)}, log() {} });
+      await server.stop();
+      console.log("started");
+    } catch (error) {
+      console.log(error.message);
+    }`;
+  const args = ["--pid", "--fork", ...proc, "--kill-child", process.execPath, "--input-type=module", "-e", script];
+  const child = spawn("unshare", args, { stdio: ["ignore", "pipe", "ignore"] });
+  children.push(child);
+  let output = "";
+  child.stdout?.on("data", (chunk) => {
+    output += chunk;
+  });
+  await once(child, "close");
+  return output.trim();
+}
+
+/** Returns whether this machine forbids process namespaces. Then these tests fail in CI and are skipped with a notice elsewhere. */
+function cannotUnshare(): boolean {
+  const { status } = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]);
+  if (status === 0 || process.env.CI) return false;
+  process.stderr.write("\nSKIPPED: the tests of process namespaces need an account that may make one (root).\n\n");
+  return true;
+}
