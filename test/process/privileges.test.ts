@@ -4,12 +4,14 @@ import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  cpSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  type Stats,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -20,11 +22,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { generate } from "selfsigned";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { splitStatements } from "../../src/store/schema/migration-files.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 const isRoot = process.getuid?.() === 0;
 const grants = splitStatements(readFileSync(new URL("../../src/store/schema/grants.sql", import.meta.url), "utf8"));
@@ -32,26 +35,55 @@ const grants = splitStatements(readFileSync(new URL("../../src/store/schema/gran
 let home: string;
 let dataDir: string;
 let running: ServiceProcess | undefined;
+/** A stopped service's data folder, with an agent. Tests copy it, and then it belongs to whoever runs the tests. */
+let made: string;
+let key: string;
+/** What was seen of the first start, which created that folder. */
+let first: { users: number[]; folder: Stats; owners: Set<number>; capabilities: string };
 
-beforeEach(() => {
+function newHome(): void {
   home = mkdtempSync(join(tmpdir(), "stoa-privileges-"));
   chmodSync(home, 0o755);
   dataDir = join(home, "data");
-});
-afterEach(async () => {
+}
+async function endHome(): Promise<void> {
   await running?.end("SIGINT");
   running = undefined;
   rmSync(home, { recursive: true });
+}
+
+beforeAll(async () => {
+  newHome();
+  const { service, url, database } = await start();
+  key = (await askRest(url, "agents/register", { body: { name: "Ada" } })).body.api_key;
+  first = {
+    users: [...usersOf(service.pid), ...usersOf(database)],
+    folder: statSync(dataDir),
+    owners: ownersIn(dataDir),
+    capabilities: /^CapEff:\s+(\w+)$/m.exec(readFileSync(`/proc/${service.pid}/status`, "utf8"))?.[1] as string,
+  };
+  await service.end("SIGINT");
+  made = mkdtempSync(join(tmpdir(), "stoa-privileges-"));
+  cpSync(dataDir, made, { recursive: true });
+  await endHome();
 });
+afterAll(() => rmSync(made, { recursive: true }));
+
+function copyMade(): void {
+  cpSync(made, dataDir, { recursive: true });
+}
 
 async function start(
   settings: Record<string, string> = {},
 ): Promise<{ service: ServiceProcess; url: string; database: number; socketPath: string }> {
   running = new ServiceProcess({ STOA_DATA_DIR: dataDir, ...settings });
   const url = await running.url();
-  const { pid, socketFolder } = JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8"));
+  const { pid, socketFolder } = recordedServer();
   return { service: running, url, database: pid, socketPath: join(socketFolder, "server.sock") };
 }
+
+const recordedServer = (): { pid: number; socketFolder: string } =>
+  JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8"));
 
 /** Returns the real, effective, saved and file system user ids of a process; see proc(5). */
 function usersOf(pid: number): number[] {
@@ -89,112 +121,40 @@ function expectOneAccount(...owners: number[]): number {
   return uid;
 }
 
-describe("the accounts on the machine", () => {
-  it("the service, its database and their folder belong to one account, which is not root", async () => {
-    const { service, url, database } = await start();
-    const { status } = await askRest(url, "agents/register", { body: { name: "Ada" } });
-    expect(status).toBe(201);
-    const uid = expectOneAccount(...usersOf(service.pid), ...usersOf(database), statSync(dataDir).uid);
-    expect(ownersIn(dataDir)).toEqual(new Set([uid]));
-    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
-    if (isRoot) expect(readFileSync(`/proc/${service.pid}/status`, "utf8")).toMatch(/^CapEff:\s+0{16}$/m);
-  });
+it("the service, its database and their new folder belong to one account, which is not root", () => {
+  const uid = expectOneAccount(...first.users, first.folder.uid);
+  expect(first.owners).toEqual(new Set([uid]));
+  expect(first.folder.mode & 0o777).toBe(0o700);
+  if (isRoot) expect(first.capabilities).toMatch(/^0{16}$/);
+});
 
-  it("a data folder owned by root changes its owner, without data loss and without changes outside it", async () => {
-    const first = await start();
-    const { body } = await askRest(first.url, "agents/register", { body: { name: "Ada" } });
-    await first.service.end("SIGINT");
-    const outside = join(home, "outside");
+describe("a service that root starts on a data folder of root", () => {
+  let url: string;
+  let database: number;
+  let socketPath: string;
+  let outside: string;
+  beforeAll(async () => {
+    newHome();
+    copyMade();
+    outside = join(home, "outside");
     mkdirSync(outside);
     writeFileSync(join(outside, "file"), "");
     symlinkSync(outside, join(dataDir, "mysql", "away"));
-    const mine = process.getuid?.() ?? 0;
-    if (isRoot) execFileSync("chown", ["-hR", "0:0", dataDir]);
-    const second = await start();
-    expect((await askRest(second.url, "agents/me", { key: body.api_key })).status).toBe(200);
-    expectOneAccount(...usersOf(second.database), ...ownersIn(join(dataDir, "mysql")), statSync(dataDir).uid);
-    expect([statSync(outside).uid, statSync(join(outside, "file")).uid]).toEqual([mine, mine]);
+    ({ url, database, socketPath } = await start());
+  });
+  afterAll(async () => {
     rmSync(join(dataDir, "mysql", "away"));
+    await endHome();
   });
 
-  it.runIf(isRoot)("a low port is opened and a private key is read before the process leaves root", async () => {
-    const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
-    writeFileSync(join(home, "cert"), cert);
-    writeFileSync(join(home, "key"), key, { mode: 0o600 });
-    const port = await freeLowPort();
-    const { service } = await start({
-      STOA_PORT: String(port),
-      STOA_TLS_CERT: join(home, "cert"),
-      STOA_TLS_KEY: join(home, "key"),
-    });
-    expectOneAccount(...usersOf(service.pid));
-    const status = await new Promise((resolve, reject) => {
-      get({ port, path: "/readyz", rejectUnauthorized: false, agent: false }, (response) =>
-        resolve(response.resume().statusCode),
-      ).on("error", reject);
-    });
-    expect(status).toBe(200);
+  it("gives it to its account, without data loss and without changes outside it", async () => {
+    expect((await askRest(url, "agents/me", { key })).status).toBe(200);
+    expectOneAccount(...usersOf(database), ...ownersIn(join(dataDir, "mysql")), statSync(dataDir).uid);
+    const mine = process.getuid?.();
+    expect([statSync(outside).uid, statSync(join(outside, "file")).uid]).toEqual([mine, mine]);
   });
 
-  it("the served ledger heads are stored in the data folder even with an external database", async () => {
-    const { config, rows } = await createTestDatabase();
-    await rows("CREATE USER IF NOT EXISTS stoa_heads IDENTIFIED BY 'secret'");
-    await rows(`GRANT ALL ON ${config.database}.* TO stoa_heads`);
-    // With a binary log, MySQL lets only accounts with SUPER create triggers.
-    await rows("GRANT SUPER ON *.* TO stoa_heads");
-    const url = urlOf({ ...config, user: "stoa_heads", password: "secret" });
-    running = new ServiceProcess({ STOA_DATA_DIR: dataDir, STOA_DATABASE_URL: url });
-    const { status, headers } = await fetch(`${await running.url()}/api/v1/house/receipts/1`);
-    expect({ status, cache: headers.get("cache-control") }).toEqual({
-      status: 200,
-      cache: expect.stringContaining("immutable"),
-    });
-    expect(ownersIn(dataDir)).toEqual(new Set([expectOneAccount(...usersOf(running.pid), statSync(dataDir).uid)]));
-  });
-
-  it("a killed database server is started again as the same account", async () => {
-    const { url, database } = await start();
-    process.kill(database, "SIGKILL");
-    let next = database;
-    while (next === database) ({ pid: next } = JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8")));
-    while ((await askRest(url, "/readyz")).status !== 200);
-    expectOneAccount(...usersOf(next), statSync(join(dataDir, "mysql")).uid);
-  });
-
-  it.runIf(isRoot)("the service, but not its database, stays root if the account cannot reach the folder", async () => {
-    chmodSync(home, 0o700);
-    const { service, database } = await start();
-    expect(service.output).toMatch(/the service keeps running as root: the account \w+ cannot read /);
-    expect(usersOf(service.pid)).toEqual([0, 0, 0, 0]);
-    const uid = expectOneAccount(...usersOf(database));
-    expect(ownersIn(join(dataDir, "mysql"))).toEqual(new Set([uid]));
-    expect(statSync(home).mode & 0o777).toBe(0o700);
-    await service.end("SIGINT");
-    // The account can reach the folder at the next start, so the service leaves root and keeps its data.
-    chmodSync(home, 0o755);
-    expectOneAccount(...usersOf((await start()).service.pid));
-  });
-
-  it.runIf(isRoot)("a folder with other files stays owned by root, and so do these files", async () => {
-    mkdirSync(dataDir, { mode: 0o755 });
-    writeFileSync(join(dataDir, "letters"), "text");
-    const { service, database } = await start();
-    expect(service.output).toContain("holds more than the database (letters)");
-    expectOneAccount(...usersOf(database));
-    expect([statSync(dataDir).uid, statSync(join(dataDir, "letters")).uid]).toEqual([0, 0]);
-  });
-
-  it.runIf(isRoot)("everything runs as the ordinary account that owns the data folder", async () => {
-    mkdirSync(dataDir);
-    execFileSync("chown", ["12345:12345", dataDir]);
-    const { service, database } = await start();
-    expect(new Set([...usersOf(service.pid), ...usersOf(database), ...ownersIn(dataDir)])).toEqual(new Set([12345]));
-  });
-});
-
-describe("the accounts of the private database", () => {
-  it("have exactly the rights of the grants in docs/operating.md, and cannot change a receipt", async () => {
-    const { url, socketPath } = await start();
+  it("uses accounts of the database that have exactly the rights of grants.sql, and cannot change a receipt", async () => {
     expect((await askRest(url, "house/receipts/1")).status).toBe(200);
     // The socket authenticates the machine's user as the database's root.
     const admin = await createConnection({ socketPath, user: "root", database: "stoa" });
@@ -219,6 +179,85 @@ describe("the accounts of the private database", () => {
       await expect(serving.query(sql)).rejects.toThrow(/command denied to user 'stoa_serving'/);
     }
     await serving.end();
+  });
+
+  it("starts a killed database server again as the same account", async () => {
+    process.kill(database, "SIGKILL");
+    await waitUntil("another server", () => recordedServer().pid !== database);
+    await waitUntil("readiness", async () => (await askRest(url, "/readyz")).status === 200);
+    expectOneAccount(...usersOf(recordedServer().pid), statSync(join(dataDir, "mysql")).uid);
+  });
+});
+
+describe("a service", () => {
+  beforeEach(newHome);
+  afterEach(endHome);
+
+  it.runIf(isRoot)(
+    "that root starts opens a low port and reads a private key, then is the folder's owner",
+    async () => {
+      const { cert, private: privateKey } = await generate([{ name: "commonName", value: "localhost" }]);
+      writeFileSync(join(home, "cert"), cert);
+      writeFileSync(join(home, "key"), privateKey, { mode: 0o600 });
+      copyMade();
+      execFileSync("chown", ["12345:12345", dataDir]);
+      const port = await freeLowPort();
+      const { service, database } = await start({
+        STOA_PORT: String(port),
+        STOA_TLS_CERT: join(home, "cert"),
+        STOA_TLS_KEY: join(home, "key"),
+      });
+      expect(new Set([...usersOf(service.pid), ...usersOf(database), ...ownersIn(dataDir)])).toEqual(new Set([12345]));
+      const status = await new Promise((resolve, reject) => {
+        get({ port, path: "/readyz", rejectUnauthorized: false, agent: false }, (response) =>
+          resolve(response.resume().statusCode),
+        ).on("error", reject);
+      });
+      expect(status).toBe(200);
+    },
+  );
+
+  it("stores the served ledger heads in the data folder even with an external database", async () => {
+    const { config, rows } = await createTestDatabase();
+    await rows("CREATE USER IF NOT EXISTS stoa_heads IDENTIFIED BY 'secret'");
+    await rows(`GRANT ALL ON ${config.database}.* TO stoa_heads`);
+    // With a binary log, MySQL lets only accounts with SUPER create triggers.
+    await rows("GRANT SUPER ON *.* TO stoa_heads");
+    const url = urlOf({ ...config, user: "stoa_heads", password: "secret" });
+    running = new ServiceProcess({ STOA_DATA_DIR: dataDir, STOA_DATABASE_URL: url });
+    const { status, headers } = await fetch(`${await running.url()}/api/v1/house/receipts/1`);
+    expect({ status, cache: headers.get("cache-control") }).toEqual({
+      status: 200,
+      cache: expect.stringContaining("immutable"),
+    });
+    expect(ownersIn(dataDir)).toEqual(new Set([expectOneAccount(...usersOf(running.pid), statSync(dataDir).uid)]));
+  });
+
+  it.runIf(isRoot)("stays root, but its database does not, if the account cannot reach the folder", async () => {
+    copyMade();
+    chmodSync(home, 0o700);
+    const { service, database } = await start();
+    expect(service.output).toMatch(/the service keeps running as root: the account \w+ cannot read /);
+    expect(usersOf(service.pid)).toEqual([0, 0, 0, 0]);
+    const uid = expectOneAccount(...usersOf(database));
+    expect(ownersIn(join(dataDir, "mysql"))).toEqual(new Set([uid]));
+    expect(statSync(home).mode & 0o777).toBe(0o700);
+    await service.end("SIGINT");
+    // The account can reach the folder at the next start, so the service leaves root and keeps its data.
+    chmodSync(home, 0o755);
+    const next = await start();
+    expectOneAccount(...usersOf(next.service.pid));
+    expect((await askRest(next.url, "agents/me", { key })).status).toBe(200);
+  });
+
+  it.runIf(isRoot)("leaves a folder with other files, and these files, to root", async () => {
+    copyMade();
+    chmodSync(dataDir, 0o755);
+    writeFileSync(join(dataDir, "letters"), "text");
+    const { service, database } = await start();
+    expect(service.output).toContain("holds more than the database (letters)");
+    expectOneAccount(...usersOf(database));
+    expect([statSync(dataDir).uid, statSync(join(dataDir, "letters")).uid]).toEqual([0, 0]);
   });
 });
 
