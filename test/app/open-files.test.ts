@@ -37,8 +37,6 @@ it("closes new connections while no file is left, serves the others, and recover
       .resume(),
   );
   await waitUntil("new connections to be closed", () => closed >= MAX_FILES);
-  // Connections without a request are closed after some seconds, too. So this looks before the requests.
-  expect(closed).toBeLessThan(sockets.length);
   expect(await ask("/healthz")).toBe(200);
   expect(await ask("/api/v1/posts")).toBe(200);
   expect(service.output).toContain(`the process may open ${MAX_FILES} files`);
