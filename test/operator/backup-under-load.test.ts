@@ -55,17 +55,20 @@ it("a backup under load holds the whole database at one moment, and a service ru
   const sealers = [new Sealer("book", urls, random, operatorToken)];
   let stopped = false;
   const load = Promise.all([...agents, ...sealers].map((each) => each.run(() => stopped)));
-  await waitUntil("some posts and receipts", () => done.posts.length > 40 && (sealers[0]?.sealed.size ?? 0) > 2);
+  await waitUntil("some posts and receipts", () => done.posts.length > 20 && (sealers[0]?.sealed.size ?? 0) > 2);
 
-  const before = known(done, sealers);
   const amid = join(folder, "amid.sql");
-  expect(await operate(service.db.config, ["backup", amid])).toMatchObject({ status: 0, notes: [] });
-  const during = known(done, sealers);
+  let before: string[];
+  let during: string[];
+  // A small backup may be complete before the next write is. Then nothing happened meanwhile, and another one is made.
+  do {
+    before = known(done, sealers);
+    expect(await operate(service.db.config, ["backup", amid])).toMatchObject({ status: 0, notes: [] });
+    during = known(done, sealers);
+  } while (during.length === before.length);
   stopped = true;
   await load;
   expect([...tally.faults, ...done.faults]).toEqual([]);
-  // It was taken while something happened.
-  expect(during.length).toBeGreaterThan(before.length);
   expect(statSync(amid).mode & 0o777).toBe(0o600);
 
   const moment = await createTestDatabase();
