@@ -21,12 +21,3 @@ export function formatTable(results: readonly Result[], skipped: readonly { faul
   ];
   return rows.map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`).join("\n");
 }
-
-/** The names in the first column of such a table. */
-export function namesIn(table: string): string[] {
-  return table
-    .split("\n")
-    .filter((line) => line.startsWith("| "))
-    .map((line) => line.split(" | ")[0]?.slice(2) ?? "")
-    .filter((name) => name !== header[0] && name !== "---");
-}
