@@ -48,7 +48,7 @@ it("a backup under load holds the whole database at one moment, and a service ru
   const random = new Random(11);
   const done = new Acknowledged();
   const tally = newTally();
-  const agents = Array.from({ length: 8 }, (_, index) => {
+  const agents = Array.from({ length: 4 }, (_, index) => {
     const ways = new Random(random.below(2 ** 32));
     return new HammerAgent(`a${index}x`, new Caller(urls, ways, tally), ways, done);
   });
