@@ -124,7 +124,7 @@ describe("a service", () => {
     for (const pid of databases()) process.kill(pid, "SIGSTOP");
     next.signal("SIGTERM");
     expect(await next.exited).toBe(0);
-    expect(databases()).toEqual([]);
+    await waitUntil("the end of the database", () => databases().length === 0);
   });
 
   it("stops with one line that names an invalid setting", async () => {

@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { identify } from "../../src/private-database/lock/process-identity.ts";
 import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
@@ -116,7 +117,7 @@ describe.concurrent("SIGTERM", () => {
     const { pid } = JSON.parse(readFileSync(record, "utf8"));
     process.kill(pid, "SIGSTOP");
     await expectStop(service);
-    await waitUntil("the end of the server", () => !existsSync(`/proc/${pid}`));
+    await waitUntil("the end of the server", () => identify(pid) === undefined);
   });
 
   it("ends a start although something in the process never ends", async () => {
