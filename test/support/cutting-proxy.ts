@@ -19,8 +19,6 @@ export interface CuttingProxy {
   wasCut(): boolean;
   /** Whether the cut has been made. */
   isCut(): boolean;
-  /** How long no command has come, in milliseconds. */
-  idleMs(): number;
 }
 
 /** Starts a proxy on a free port. It stops after the last test of the file. */
@@ -29,12 +27,10 @@ export async function startCuttingProxy(upstream: DatabaseConfig): Promise<Cutti
   let when: Cut = "before";
   let fault: Fault = "close";
   let cut = false;
-  let lastAt = performance.now();
   const { port } = await startRelay(serverOf(upstream), (client, database) => {
     let answerIsLost = false;
     let isFrozen = false;
     client.on("data", (bytes) => {
-      lastAt = performance.now();
       if (isFrozen) return;
       // The fourth byte of a packet counts the packets of a command: 0 begins one. Commands are small, and come one by one.
       if (bytes[3] === 0 && isDue(bytes)) {
@@ -74,7 +70,6 @@ export async function startCuttingProxy(upstream: DatabaseConfig): Promise<Cutti
       arm((command) => words.test(command.toString("latin1")), moment, kind);
     },
     isCut: () => cut,
-    idleMs: () => performance.now() - lastAt,
     wasCut() {
       isDue = () => false;
       return cut;

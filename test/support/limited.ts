@@ -1,8 +1,5 @@
-import { vi } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { defaultQuotas, type LimitName, type Quota } from "../../src/rate-limits/quota.ts";
-import { Database } from "../../src/store/database/database.ts";
-import type { Param } from "../../src/store/database/queryable.ts";
 import type { TestDatabase } from "./database.ts";
 import { type Ask, type Reply, type Service, startService } from "./service.ts";
 
@@ -48,21 +45,4 @@ export async function untilRefused(
     if (reply.status >= 400) throw new Error(`refused otherwise: ${JSON.stringify(reply.body)}`);
   }
   throw new Error(`${most} calls were allowed`);
-}
-
-/** Collects the statements that look agents up by their keys from now on, through any Database of this process. */
-export function observeKeyLookUps(): string[] {
-  const statements: string[] = [];
-  const original = Database.prototype.reader;
-  vi.spyOn(Database.prototype, "reader").mockImplementation(function (this: Database, ...args) {
-    const reader = original.apply(this, args);
-    return {
-      ...reader,
-      rows: <Row>(sql: string, params?: readonly Param[]) => {
-        if (sql.includes("key_hash")) statements.push(sql);
-        return reader.rows<Row>(sql, params);
-      },
-    };
-  });
-  return statements;
 }
