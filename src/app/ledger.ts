@@ -14,8 +14,8 @@ export async function openLedger(
   db: Database,
   now: () => number,
 ): Promise<Ledger> {
-  const guardLookMs = overrides.guardLookMs;
-  const guard = new HeadGuard({ db, log, folder: headFolder(config), lookMs: guardLookMs });
+  const { guardLookMs: lookMs, guardStoreMs: storeMs } = overrides;
+  const guard = new HeadGuard({ db, log, folder: headFolder(config), lookMs, storeMs });
   sealChecks.add(guard.check);
   warnings.add("guard", () => guard.warning);
   shutdown.push(() => guard.stop(), "the head guard");

@@ -23,6 +23,8 @@ export interface Overrides {
   triggerLookMs?: number;
   /** How often the guard looks at the ledger's head while nobody reads it, in milliseconds. */
   guardLookMs?: number;
+  /** How long the reply to a seal waits for the guard's file, in milliseconds. */
+  guardStoreMs?: number;
   /** The pace of the recount in the background. */
   recountPace?: Partial<RecountPace>;
   /** The pace of the indexer of search. */

@@ -2,13 +2,12 @@ import { existsSync } from "node:fs";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { verifyReceipts } from "../../src/client/receipts.ts";
 import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
-import { headsIn, rewind, startGuarded, storedAt, warningOf } from "../ledger/head-guard/support.ts";
-import { fill, type LedgerUnderTest, verifyLedger } from "../ledger/support.ts";
+import { type Guarded, headsIn, rewind, startGuarded, storedAt, warningOf } from "../ledger/head-guard/support.ts";
+import { fill, verifyLedger } from "../ledger/support.ts";
 import { urlOf } from "../support/process.ts";
 import { waitUntil } from "../support/wait.ts";
 import { operateWith } from "./support.ts";
 
-type Guarded = LedgerUnderTest & { dataDir: string };
 const recover = ({ db, dataDir }: Guarded, ...args: string[]) =>
   operateWith({ STOA_DATABASE_URL: urlOf(db.config), STOA_DATA_DIR: dataDir }, ["recover", ...args]);
 

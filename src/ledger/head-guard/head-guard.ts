@@ -16,6 +16,8 @@ export interface GuardOptions {
   log: GuardLog;
   /** How often the chain is checked while nobody reads it, in milliseconds. */
   lookMs?: number | undefined;
+  /** How long the reply to a seal waits for the file, in milliseconds: a disk that hangs does not stop sealing. */
+  storeMs?: number | undefined;
 }
 
 export interface GuardLog {
@@ -31,8 +33,7 @@ const minLookIntervalMs = 200;
  * The delays before the checks of a chain that ends too early, in milliseconds: a node of a cluster may only be late.
  */
 const confirmDelaysMs = [0, 100, 300, 600];
-/** How long the reply to a seal waits for the file, in milliseconds: a disk that hangs does not stop sealing. */
-const maxStoreMs = 1_000;
+const defaultStoreMs = 1_000;
 
 /** The chain that was about to grow does not have a head that was served. */
 export class ServedHeadMissing extends Error {
@@ -48,6 +49,7 @@ export class HeadGuard {
   readonly #db: Database;
   readonly #log: GuardLog;
   readonly #lookMs: number;
+  readonly #storeMs: number;
   readonly #store: HeadStore;
   /** The heads that the chain must have: the newest one that was served, or after a start those of the files. */
   #required: readonly ServedHead[] = [];
@@ -60,10 +62,11 @@ export class HeadGuard {
   #lookTimer: NodeJS.Timeout | undefined;
   #ticker: Ticker | undefined;
 
-  constructor({ db, folder, log, lookMs = defaultLookMs }: GuardOptions) {
+  constructor({ db, folder, log, lookMs = defaultLookMs, storeMs = defaultStoreMs }: GuardOptions) {
     this.#db = db;
     this.#log = log;
     this.#lookMs = lookMs;
+    this.#storeMs = storeMs;
     this.#store = new HeadStore(folder, log);
   }
 
@@ -123,7 +126,7 @@ export class HeadGuard {
    */
   async storeSealed(head: ServedHead): Promise<void> {
     if (!this.#advance(head)) return;
-    await withTimeout(this.#store.flush(), maxStoreMs);
+    await withTimeout(this.#store.flush(), this.#storeMs);
   }
 
   /**
@@ -133,7 +136,7 @@ export class HeadGuard {
   async storeSettled(signal: AbortSignal): Promise<void> {
     await withTimeout(
       this.confirm(signal).catch(() => {}),
-      maxStoreMs,
+      this.#storeMs,
     );
   }
 

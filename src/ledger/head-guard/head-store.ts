@@ -65,15 +65,21 @@ export class HeadStore {
     );
   }
 
-  /** Sets the head that the next `flush` writes. */
+  /** Sets the head that the next `flush` writes. A head that was set before is not written again. */
   set(head: ServedHead): void {
+    // Its file would be there again after an operator's command has replaced it.
+    if (this.#newest?.seq === head.seq && this.#newest.hash === head.hash) return;
     this.#newest = head;
     this.#version += 1;
   }
 
-  /** Resolves when the head that was set is in a file, or when it could not be written; `fault` then says why. */
+  /**
+   * Resolves when the head that was set is in a file and older files are gone, or when it could not be written; `fault`
+   * then says why.
+   */
   async flush(): Promise<void> {
     const version = this.#version;
+    await this.#writing;
     while (this.#writtenVersion < version) {
       this.#writing ??= this.#write().finally(() => {
         this.#writing = undefined;

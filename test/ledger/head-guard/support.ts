@@ -13,6 +13,15 @@ export function dataFolder(): string {
   return path;
 }
 
+export type Guarded = LedgerUnderTest & { dataDir: string };
+
+export const immutable = "public, max-age=31536000, immutable";
+
+/** What the service says about the caching of a receipt. */
+export async function cacheOf(service: Service, seq: number, form = ""): Promise<string | null> {
+  return (await fetch(`${service.url}/api/v1/house/receipts/${seq}${form}`)).headers.get("cache-control");
+}
+
 const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
 
 /** A ledger of `count` receipts that tests may remove. Its guard checks only on request. */
@@ -24,9 +33,11 @@ export async function startGuarded(
     lookMs = 3_600_000,
     clock,
   }: { db?: TestDatabase; dataDir?: string; lookMs?: number; clock?: TestClock } = {},
-): Promise<LedgerUnderTest & { dataDir: string }> {
+): Promise<Guarded> {
   const shared = { ...(db && { db }), ...(clock && { clock }) };
-  const ledger = await startLedger({ config: { dataDir, metrics }, overrides: { guardLookMs: lookMs }, ...shared });
+  // A seal is acknowledged when its file is written, however slow the disk is.
+  const overrides = { guardLookMs: lookMs, guardStoreMs: 100_000 };
+  const ledger = await startLedger({ config: { dataDir, metrics }, overrides, ...shared });
   if (db === undefined) await unlockReceipts(ledger.db);
   for (let seq = 2; seq <= count; seq++) await ledger.seal();
   return { ...ledger, dataDir };
