@@ -1,7 +1,6 @@
 // The alarm is stored in the database, so that every replica knows it, also after a restart.
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
-import type { Overrides } from "../../../src/app/overrides.ts";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Alarm } from "../../../src/ledger/verification/alarm.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
 import { Database } from "../../../src/store/database/database.ts";
@@ -12,15 +11,31 @@ const never = new AbortController().signal;
 const verify = async (target: LedgerUnderTest, from = 0) => (await target.rest(`/house/verify?from=${from}`)).body;
 const warning = async (target: LedgerUnderTest) => (await target.rest("/readyz")).body.warning;
 const verifiedSeq = async ({ db }: LedgerUnderTest) =>
-  (await db.rows<{ seq: number }>("SELECT verified_seq AS seq FROM ledger_verification"))[0]?.seq;
+  (await db.rows<{ seq: number }>("SELECT verified_seq AS seq FROM ledger_verification"))[0]?.seq as number;
 
 const refuseUpdates =
   "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'";
 
-async function startFilled(count: number, overrides: Overrides = {}): Promise<LedgerUnderTest> {
-  const target = await startLedger({ overrides });
-  await fill(target.db, count);
-  return target;
+/** Two replicas. Each test ends with a chain of six receipts or more that has verified as a whole. */
+let target: LedgerUnderTest;
+/** Looks at the database all the time, while the other one looks only when it is asked. */
+let quick: LedgerUnderTest;
+beforeAll(async () => {
+  target = await startLedger({ overrides: { databaseLookMs: 3_600_000 } });
+  quick = await startLedger({ db: target.db, overrides: { databaseLookMs: 20 } });
+  await fill(target.db, 5);
+});
+
+afterEach(async () => {
+  expect((await verify(target)).verify_ok).toBe(true);
+});
+
+/** A chain that has verified, and three new receipts. @returns the last receipt that was verified */
+async function grow(): Promise<number> {
+  await verify(target);
+  const seq = await verifiedSeq(target);
+  await fill(target.db, 3);
+  return seq;
 }
 
 /** Changes a receipt. @returns a function that restores it */
@@ -37,53 +52,53 @@ async function damage({ db }: LedgerUnderTest, seq: number): Promise<() => Promi
 
 describe("the alarm", () => {
   it("is known to every replica and after a restart, until the whole chain has verified", async () => {
-    const first = await startFilled(6);
-    const second = await startLedger({ db: first.db });
-    const mend = await damage(first, 4);
-    expect((await verify(first)).verify_ok).toBe(false);
-    for (const replica of [first, second]) expect(await warning(replica)).toMatch(/receipt 4, wrong_hash: /);
-    expect(second.log).toContainEqual(expect.objectContaining({ level: 50, seq: 4, fault: "wrong_hash" }));
+    const mend = await damage(target, 4);
+    expect((await verify(target)).verify_ok).toBe(false);
+    for (const replica of [target, quick]) expect(await warning(replica)).toMatch(/receipt 4, wrong_hash: /);
 
-    const third = await startLedger({ db: first.db });
+    const third = await startLedger({ db: target.db });
     await mend();
     expect(third.log).toContainEqual(expect.objectContaining({ level: 50, seq: 4, fault: "wrong_hash" }));
     expect((await verify(third, 5)).verify_ok).toBe(true);
-    for (const replica of [first, second, third]) expect(await warning(replica)).toContain("receipt 4");
-    expect((await verify(second)).verify_ok).toBe(true);
-    for (const replica of [first, second, third]) expect(await warning(replica)).toBeUndefined();
+    for (const replica of [target, quick, third]) expect(await warning(replica)).toContain("receipt 4");
+    expect((await verify(quick)).verify_ok).toBe(true);
+    for (const replica of [target, quick, third]) expect(await warning(replica)).toBeUndefined();
     expect(third.log.map(({ msg }) => msg)).toContain("the ledger verifies again");
+    await third.app.close();
+  });
+
+  it("reaches a replica without readiness checks", async () => {
+    const mend = await damage(target, 2);
+    await verify(target);
+    await waitUntil("the log", () => quick.log.some(({ level, seq }) => level === 50 && seq === 2));
+    await mend();
   });
 
   it("names the first receipt that any verification has found", async () => {
-    const target = await startFilled(6);
-    await damage(target, 3);
-    await damage(target, 6);
+    const mends = [await damage(target, 3), await damage(target, 6)];
     await verify(target, 5);
     expect(await warning(target)).toContain("receipt 6");
     await verify(target);
     expect(await warning(target)).toContain("receipt 3");
     await verify(target, 5);
     expect(await warning(target)).toContain("receipt 3");
+    for (const mend of mends) await mend();
   });
 
   it("is raised although it cannot be stored, and is stored when that is possible again", async () => {
-    const target = await startFilled(3, { databaseLookMs: 20 });
-    await verify(target);
-    await damage(target, 2);
-    await target.db.rows(refuseUpdates);
-    expect((await verify(target)).broken_at).toBe(2);
-    expect(await warning(target)).toContain("receipt 2");
-    const replica = await startLedger({ db: target.db });
-    expect(await warning(replica)).toBeUndefined();
-    await target.db.rows("DROP TRIGGER refuse");
-    await waitUntil("the alarm to be stored", async () => (await warning(replica))?.includes("receipt 2") ?? false);
-    expect(await warning(target)).toContain("receipt 2");
+    const mend = await damage(quick, 2);
+    await quick.db.rows(refuseUpdates);
+    expect((await verify(quick)).broken_at).toBe(2);
+    expect(await warning(quick)).toContain("receipt 2");
+    expect(await warning(target)).toBeUndefined();
+    await quick.db.rows("DROP TRIGGER refuse");
+    await waitUntil("the alarm to be stored", async () => (await warning(target))?.includes("receipt 2") ?? false);
+    expect(await warning(quick)).toContain("receipt 2");
+    await mend();
   });
 
   it("does not make readiness checks wait for a lock if it could not be stored", async () => {
-    // No background check tries to store it meanwhile.
-    const target = await startFilled(3, { databaseLookMs: 3_600_000 });
-    await damage(target, 2);
+    const mend = await damage(target, 2);
     await target.db.rows(refuseUpdates);
     expect((await verify(target)).broken_at).toBe(2);
     const holder = await target.db.pool.getConnection();
@@ -98,19 +113,12 @@ describe("the alarm", () => {
       await holder.query("ROLLBACK");
       holder.release();
     }
-  });
-
-  it("reaches a replica without readiness checks", async () => {
-    const target = await startFilled(3);
-    const replica = await startLedger({ db: target.db, overrides: { databaseLookMs: 20 } });
-    await damage(target, 2);
-    await verify(target);
-    await waitUntil("the log", () => replica.log.some(({ level, seq }) => level === 50 && seq === 2));
+    await target.db.rows("DROP TRIGGER refuse");
+    await mend();
   });
 
   it("is not cleared by a good verification that began before it was raised", async () => {
-    const { db } = await startFilled(3);
-    const database = new Database({ address: db.config, connections: 2 });
+    const database = new Database({ address: target.db.config, connections: 2 });
     try {
       const reader = database.reader(never);
       const [slow, quick] = [1, 2].map(() => new Alarm(database, () => 1_000, pino({ level: "silent" })));
@@ -127,7 +135,7 @@ describe("the alarm", () => {
       await (slow as Alarm).record({ ...good, prior });
       expect(await (slow as Alarm).refresh(reader)).toMatchObject({
         alarm: { ...finding, foundAt: 1_000 },
-        verifiedSeq: prior.verifiedSeq,
+        verifiedSeq: chainStart.seq,
       });
       await (slow as Alarm).record({ ...good, prior: await (slow as Alarm).refresh(reader) });
       expect((await (quick as Alarm).refresh(reader)).alarm).toBeUndefined();
@@ -139,60 +147,53 @@ describe("the alarm", () => {
 
 describe("a start", () => {
   it("verifies the receipts since the last verification, and records the last good one", async () => {
-    const target = await startFilled(5);
-    await verify(target);
-    expect(await verifiedSeq(target)).toBe(6);
-    await fill(target.db, 3);
-    const second = await startLedger({ db: target.db });
-    await waitUntil("the verification", async () => (await verifiedSeq(target)) === 9);
-    expect(second.log).toContainEqual(expect.objectContaining({ count: 3, lastGood: 9, isGood: true }));
+    const verified = await grow();
+    const { app, log } = await startLedger({ db: target.db });
+    expect(await verifiedSeq(target)).toBe(verified + 3);
+    expect(log).toContainEqual(expect.objectContaining({ count: 3, lastGood: verified + 3, isGood: true }));
+    await app.close();
   });
 
   it.each([
-    ["a receipt after the last that was verified", 8],
-    ["the last that was verified", 6],
-  ])("finds damage to %s", async (_, seq) => {
-    const target = await startFilled(5);
-    await verify(target);
-    await fill(target.db, 3);
-    await damage(target, seq);
+    ["a receipt after the last that was verified", 2],
+    ["the last that was verified", 0],
+  ])("finds damage to %s", async (_, after) => {
+    const seq = (await grow()) + after;
+    const mend = await damage(target, seq);
     const second = await startLedger({ db: target.db });
-    await waitUntil("the alarm", async () => (await warning(second)) !== undefined);
-    expect(await warning(second)).toContain(`receipt ${seq}, wrong_hash`);
-    expect(await warning(target)).toContain(`receipt ${seq}, wrong_hash`);
+    for (const replica of [second, target]) expect(await warning(replica)).toContain(`receipt ${seq}, wrong_hash`);
+    await second.app.close();
+    await mend();
   });
 
   it("does not clear an alarm if only the new receipts are good", async () => {
-    const target = await startFilled(5);
-    await verify(target);
-    await fill(target.db, 3);
-    const mend = await damage(target, 8);
+    const verified = await grow();
+    const mend = await damage(target, verified + 2);
     await verify(target);
     await mend();
     const second = await startLedger({ db: target.db });
-    await waitUntil("the verification", async () => (await verifiedSeq(target)) === 9);
-    expect(await warning(second)).toContain("receipt 8");
+    expect(await verifiedSeq(target)).toBe(verified + 3);
+    expect(await warning(second)).toContain(`receipt ${verified + 2}`);
     expect((await verify(second)).verify_ok).toBe(true);
     expect(await warning(second)).toBeUndefined();
+    await second.app.close();
   });
 
   it("verifies the whole chain after damage to receipts that were good", async () => {
-    const target = await startFilled(5);
     await verify(target);
-    await damage(target, 4);
+    const mend = await damage(target, 4);
     await verify(target);
     const second = await startLedger({ db: target.db });
-    await waitUntil("the verification", () =>
-      second.log.some(({ count, lastGood, isGood }) => count === 3 && lastGood === 3 && isGood === false),
-    );
+    expect(second.log).toContainEqual(expect.objectContaining({ count: 3, lastGood: 3, isGood: false }));
+    await second.app.close();
+    await mend();
   });
 
   it("finds a chain that was rewritten up to the last receipt that was verified", async () => {
-    const target = await startFilled(5);
     await verify(target);
     await target.db.rows("UPDATE ledger_verification SET verified_hash = REPEAT('b', 64)");
     const second = await startLedger({ db: target.db });
-    await waitUntil("the alarm", async () => (await warning(second)) !== undefined);
-    expect(await warning(second)).toMatch(/receipt 6, wrong_hash: its hash is \w+; it was b+ when/);
+    expect(await warning(second)).toMatch(/receipt \d+, wrong_hash: its hash is \w+; it was b+ when/);
+    await second.app.close();
   });
 });
