@@ -2,18 +2,15 @@ import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startDailySealing } from "../../../src/ledger/sealing/daily-sealing.ts";
 import { SealChecks } from "../../../src/ledger/sealing/seal-checks.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import { startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { openLedger, sealBook, TestClock, verifyLedger } from "../support.ts";
+import { createMigratedDatabase, openLedger, sealBook, TestClock, verifyLedger } from "../support.ts";
 
 const { signal } = new AbortController();
 
 /** A ledger of one receipt. Tests move its clock and block its sealing. */
 async function startHeld() {
   const clock = new TestClock("2026-03-01T12:00:00Z");
-  const { app, db } = await startService({ overrides: { now: clock.now } });
-  await app.close();
+  const db = await createMigratedDatabase();
   const state: { reasons: (string | undefined)[]; looks: number } = { reasons: [undefined, undefined], looks: 0 };
   const sealChecks = new SealChecks();
   for (const index of state.reasons.keys()) sealChecks.add(async () => state.reasons[index]);
@@ -72,13 +69,7 @@ describe("seal checks", () => {
   });
 
   it("block receipt 1", async () => {
-    const { db } = await startService();
-    const empty = await createTestDatabase();
-    // The tables are as before the first start.
-    for (const table of ["receipts", "ledger_head", "ledger_epoch", "ledger_days", "ledger_sessions"]) {
-      await empty.rows(`CREATE TABLE ${table} LIKE ${db.config.database}.${table}`);
-    }
-    await empty.rows("INSERT INTO ledger_head SELECT 1, 0, REPEAT('0', 64), 0");
+    const empty = await createMigratedDatabase();
     const sealChecks = new SealChecks();
     sealChecks.add(async () => "The reason.");
     await expect(openLedger(empty, Date.now, sealChecks)).rejects.toThrow("Nothing is sealed now: The reason.");

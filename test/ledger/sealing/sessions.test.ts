@@ -126,15 +126,18 @@ describe.each(protocols)("a session sealed over %s", (protocol) => {
     }
     expect(await count()).toBe(before);
   });
+});
 
-  it("is an unknown operation if no token is configured", async () => {
-    const closed = await startService({ db: service.db, overrides: { now: clock.now } });
+it("sealing is an unknown operation if no token is configured", async () => {
+  const closed = await startService({ db: service.db, overrides: { now: clock.now } });
+  for (const protocol of protocols) {
     const client = closed.connect(LedgerOperatorService, protocol);
     for (const options of [asOperator, {}]) {
       expect(await refusal(client.sealSession(good, options))).toEqual({ code: "Unimplemented" });
       expect(await refusal(client.sealDaily({ date: "2026-03-04" }, options))).toEqual({ code: "Unimplemented" });
     }
-  });
+  }
+  await closed.app.close();
 });
 
 describe("books", () => {
