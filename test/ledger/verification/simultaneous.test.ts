@@ -1,0 +1,146 @@
+// Verifications that several callers ask for at the same time.
+import { beforeAll, expect, it } from "vitest";
+import { waitUntil } from "../../support/wait.ts";
+import { fill, type LedgerUnderTest, ledgerClient, refusal, startLedger, verifyLedger } from "../support.ts";
+
+/** More than one batch, so that there is something left to read. */
+const count = 41;
+// The guard reads receipts, too, and would wait among the readers that these tests count.
+const guardLookMs = 3_600_000;
+
+let target: LedgerUnderTest;
+/** Its callers wait only shortly for each other. */
+let impatient: LedgerUnderTest;
+beforeAll(async () => {
+  target = await startLedger({ overrides: { guardLookMs } });
+  await fill(target.db, count - 1);
+  impatient = await startLedger({ db: target.db, overrides: { guardLookMs, verificationWaitMs: 30 } });
+});
+
+/** Runs `work` while another connection has locked the receipts, so that readers wait. */
+async function withHeldBack<T>(work: (release: () => Promise<void>) => Promise<T>): Promise<T> {
+  const connection = await target.db.pool.getConnection();
+  await connection.query("LOCK TABLES receipts WRITE");
+  try {
+    return await work(async () => {
+      await connection.query("UNLOCK TABLES");
+    });
+  } finally {
+    await connection.query("UNLOCK TABLES");
+    connection.release();
+  }
+}
+
+/** How many statements wait to read receipts. */
+const waiting = async () =>
+  (
+    await target.db.rows(
+      `SELECT id FROM information_schema.processlist WHERE db = ? AND command IN ('Query', 'Execute')
+       AND info LIKE '%FROM receipts WHERE%' AND info NOT LIKE '%processlist%'`,
+      [target.db.config.database],
+    )
+  ).length;
+
+it("verifications share one run if they are identical; others wait, and each gets its own result", async () => {
+  const ask = (from: number) => target.rest(`/house/verify?from=${from}`);
+  const same = await withHeldBack(async (release) => {
+    const first = ask(0);
+    await waitUntil("the first to read", async () => (await waiting()) === 1);
+    const others = [ask(1), ask(0), ask(1)];
+    const later = [ask(5), ask(9)];
+    // They have all reached the service when it answers later requests.
+    for (let round = 0; round < 5; round++) await target.rest("/readyz");
+    expect(await waiting()).toBe(1);
+    await release();
+    const replies = await Promise.all([first, ...others]);
+    expect((await Promise.all(later)).map(({ body }) => [body.verify_ok, body.from, body.count])).toEqual([
+      [true, 5, count - 4],
+      [true, 9, count - 8],
+    ]);
+    return replies.map(({ body }) => body);
+  });
+  expect(same).toHaveLength(4);
+  // They have the same duration, so there was one run.
+  expect(new Set(same.map((body) => JSON.stringify(body))).size).toBe(1);
+  expect(same[0]).toMatchObject({ verify_ok: true, from: 1, count });
+});
+
+it("verifications continue for the other callers when one leaves", async () => {
+  await withHeldBack(async (release) => {
+    const leave = new AbortController();
+    const leaving = fetch(`${target.url}/house/verify`, { signal: leave.signal }).catch(() => "left");
+    await waitUntil("it to read", async () => (await waiting()) === 1);
+    const staying = target.rest("/house/verify");
+    await target.rest("/readyz");
+    leave.abort();
+    expect(await leaving).toBe("left");
+    await release();
+    expect((await staying).body).toMatchObject({ verify_ok: true, count });
+  });
+  expect(target.log.filter(({ level }) => level === 50)).toEqual([]);
+});
+
+it("verifications of different parts wait for a limited time, and are then unavailable", async () => {
+  await withHeldBack(async (release) => {
+    const first = impatient.rest("/house/verify");
+    await waitUntil("the first to read", async () => (await waiting()) === 1);
+    const { status, headers, body } = await impatient.rest("/house/verify?from=2");
+    expect([status, headers.get("retry-after"), body]).toEqual([
+      503,
+      "10",
+      {
+        ok: false,
+        error: "unavailable",
+        message: "Another verification is running; try again later.",
+        retry_after_seconds: 10,
+      },
+    ]);
+    expect(await refusal(ledgerClient(impatient).verifyChain({ from: 3n }))).toEqual({
+      code: "Unavailable",
+      error: "unavailable",
+    });
+    // Identical requests wait until the verification ends.
+    const same = impatient.rest("/house/verify?from=1");
+    await impatient.rest("/readyz");
+    await release();
+    expect((await first).body).toMatchObject({ verify_ok: true, count });
+    expect((await same).body).toEqual((await first).body);
+  });
+  expect((await impatient.rest("/house/verify?from=2")).body).toMatchObject({ verify_ok: true, count: count - 1 });
+});
+
+it("verifications end when no caller waits any more", async () => {
+  await withHeldBack(async (release) => {
+    const leave = new AbortController();
+    const leaving = [0, 1].map((from) =>
+      fetch(`${target.url}/house/verify?from=${from}`, { signal: leave.signal }).catch(() => "left"),
+    );
+    await waitUntil("it to read", async () => (await waiting()) === 1);
+    await target.rest("/readyz");
+    leave.abort();
+    expect(await Promise.all(leaving)).toEqual(["left", "left"]);
+    // A new caller does not join a run that is being cancelled.
+    const newcomer = target.rest("/house/verify");
+    await target.rest("/readyz");
+    await release();
+    expect((await newcomer).body).toMatchObject({ verify_ok: true, count });
+  });
+  expect(target.log.filter(({ level }) => level === 50)).toEqual([]);
+});
+
+it("verifications are correct while receipts are being sealed", async () => {
+  const sealing = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      for (let number = 0; number < 8; number++) await target.seal();
+    }),
+  );
+  let done = false;
+  void sealing.then(() => {
+    done = true;
+  });
+  const reports = [];
+  while (!done) reports.push((await target.rest("/house/verify")).body);
+  await sealing;
+  expect(reports.every(({ verify_ok }) => verify_ok)).toBe(true);
+  expect(await verifyLedger(target.db)).toHaveLength(count + 32);
+});
