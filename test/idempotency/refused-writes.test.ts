@@ -20,8 +20,9 @@ import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
 import type { RequestLimits } from "../../src/rate-limits/request-limits.ts";
 import { createServiceTable } from "../../src/services/table.ts";
 import { Database } from "../../src/store/database/database.ts";
-import { createMigratedDatabase, openLedger, TestClock } from "../ledger/support.ts";
+import { openLedger, TestClock } from "../ledger/support.ts";
 import { afterFile } from "../support/after-file.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
 
 const hour = 3_600_000;
 const isFull = new StoaError("unavailable", "The disk is almost full.", { retryAfterSeconds: 10 });
@@ -35,7 +36,7 @@ let refusal: StoaError | undefined;
 let table: ServiceTable;
 
 beforeAll(async () => {
-  const db = await createMigratedDatabase();
+  const db = await createDatabaseWithSchema();
   const { ledger } = await openLedger(db, clock.now);
   const database = new Database({ address: db.config, connections: 4, refusal: () => refusal });
   afterFile(() => database.close());

@@ -13,9 +13,8 @@ import { Ledger } from "../../src/ledger/ledger.ts";
 import type { SealChecks } from "../../src/ledger/sealing/seal-checks.ts";
 import { sealSession } from "../../src/ledger/sealing/session.ts";
 import { Database } from "../../src/store/database/database.ts";
-import { migrate } from "../../src/store/schema/migrate.ts";
 import { afterFile } from "../support/after-file.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import type { TestDatabase } from "../support/database.ts";
 import { type Service, type ServiceOptions, startService } from "../support/service.ts";
 
 export const operatorToken = "test-operator-token-0123456789-abcdef";
@@ -100,15 +99,6 @@ export async function refusal(call: Promise<unknown>): Promise<{ code: string; e
     ...(detail === undefined ? {} : { error: detail.error }),
     ...(detail?.field === undefined ? {} : { field: detail.field }),
   };
-}
-
-/** A new database with the schema, but without a ledger. */
-export async function createMigratedDatabase(): Promise<TestDatabase> {
-  const db = await createTestDatabase();
-  const migrating = new Database({ address: db.config, connections: 2 });
-  await migrate(migrating, { log: () => {} });
-  await migrating.close();
-  return db;
 }
 
 /** Opens the ledger itself on a database with the schema, without a server or a clock around it. */

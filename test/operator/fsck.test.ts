@@ -8,8 +8,8 @@ import { HammerAgent } from "../hammer/agent.ts";
 import { Caller, newTally } from "../hammer/caller.ts";
 import { Random } from "../hammer/random.ts";
 import { Sealer } from "../hammer/sealer.ts";
-import { createMigratedDatabase, operatorToken } from "../ledger/support.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { operatorToken } from "../ledger/support.ts";
+import { createDatabaseWithSchema, createTestDatabase } from "../support/database.ts";
 import { type Service, startService } from "../support/service.ts";
 import { operate } from "./support.ts";
 
@@ -179,7 +179,7 @@ it("fsck checks stored responses", async () => {
 });
 
 it("fsck reports lost posts and receipts", async () => {
-  const db = await createMigratedDatabase();
+  const db = await createDatabaseWithSchema();
   await db.rows("RENAME TABLE posts TO away, receipts TO away_too");
   const { status, out, notes } = await operate(db.config, ["fsck", "--repair"]);
   expect(status).toBe(1);

@@ -9,9 +9,10 @@ import { HeadGuard } from "../../../src/ledger/head-guard/head-guard.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { sealSession } from "../../../src/ledger/sealing/session.ts";
 import { Database } from "../../../src/store/database/database.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
 import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { createMigratedDatabase, fill, startLedger, TestClock, verifyLedger } from "../support.ts";
+import { fill, startLedger, TestClock, verifyLedger } from "../support.ts";
 import {
   cacheOf,
   dataFolder,
@@ -152,14 +153,14 @@ async function dataFolderOfAnother(database: Guarded["db"]["config"]): Promise<s
 }
 
 it("it is noticed if it has another ledger", async () => {
-  const db = await createMigratedDatabase();
+  const db = await createDatabaseWithSchema();
   await fill(db, 1);
   const service = await startGuarded(1, { db, dataDir: await dataFolderOfAnother(db.config) });
   await expect(service.seal()).rejects.toEqual(refused(/has served receipt 4 .* ends at receipt 2/));
 });
 
 it("it is refused at a start if it is empty", async () => {
-  const db = await createMigratedDatabase();
+  const db = await createDatabaseWithSchema();
   const dataDir = await dataFolderOfAnother(db.config);
   await expect(startLedger({ db, config: { dataDir } })).rejects.toThrow(
     /^The database is empty, and has had a ledger of 4 receipts\. Restore it from a backup; or remove .*\.json to begin/,

@@ -2,12 +2,13 @@ import { getEventListeners } from "node:events";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { HeadWatch } from "../../../src/ledger/reading/head-watch.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
-import { createMigratedDatabase, openLedger, sealBook } from "../support.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
+import { openLedger, sealBook } from "../support.ts";
 
 const never = new AbortController().signal;
 
 it("a follower's signal keeps no listener after a wait, however many receipts come", async () => {
-  const { ledger, database } = await openLedger(await createMigratedDatabase());
+  const { ledger, database } = await openLedger(await createDatabaseWithSchema());
   const watch = new HeadWatch(database.longReader(never));
   const follower = new AbortController();
   const listeners = () => getEventListeners(follower.signal, "abort").length;
@@ -31,7 +32,7 @@ it("a follower's signal keeps no listener after a wait, however many receipts co
 });
 
 it("every follower receives a failure of the database, and no listener is left", async () => {
-  const { database } = await openLedger(await createMigratedDatabase());
+  const { database } = await openLedger(await createDatabaseWithSchema());
   const watch = new HeadWatch(database.longReader(never));
   const followers = Array.from({ length: 40 }, () => new AbortController().signal);
   await database.close();

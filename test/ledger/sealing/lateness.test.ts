@@ -2,15 +2,15 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { dateOf, dayMs } from "../../../src/ledger/calendar.ts";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
-import type { TestDatabase } from "../../support/database.ts";
-import { createMigratedDatabase, openLedger, TestClock, verifyLedger } from "../support.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
+import { openLedger, TestClock, verifyLedger } from "../support.ts";
 
 const never = new AbortController().signal;
 const clock = new TestClock("2026-03-01T12:00:00Z");
 let db: TestDatabase;
 let ledger: Ledger;
 beforeAll(async () => {
-  db = await createMigratedDatabase();
+  db = await createDatabaseWithSchema();
   ({ ledger } = await openLedger(db, clock.now));
 });
 

@@ -2,15 +2,16 @@ import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startDailySealing } from "../../../src/ledger/sealing/daily-sealing.ts";
 import { SealChecks } from "../../../src/ledger/sealing/seal-checks.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { createMigratedDatabase, openLedger, sealBook, TestClock, verifyLedger } from "../support.ts";
+import { openLedger, sealBook, TestClock, verifyLedger } from "../support.ts";
 
 const { signal } = new AbortController();
 
 /** A ledger of one receipt. Tests move its clock and block its sealing. */
 async function startHeld() {
   const clock = new TestClock("2026-03-01T12:00:00Z");
-  const db = await createMigratedDatabase();
+  const db = await createDatabaseWithSchema();
   const state: { reasons: (string | undefined)[]; looks: number } = { reasons: [undefined, undefined], looks: 0 };
   const sealChecks = new SealChecks();
   for (const index of state.reasons.keys()) sealChecks.add(async () => state.reasons[index]);
@@ -69,7 +70,7 @@ describe("seal checks", () => {
   });
 
   it("block receipt 1", async () => {
-    const empty = await createMigratedDatabase();
+    const empty = await createDatabaseWithSchema();
     const sealChecks = new SealChecks();
     sealChecks.add(async () => "The reason.");
     await expect(openLedger(empty, Date.now, sealChecks)).rejects.toThrow("Nothing is sealed now: The reason.");

@@ -13,8 +13,8 @@ import { chainStart } from "../../../src/receipt/verify.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { buildChain, type Change } from "../../receipt/chain.ts";
-import type { TestDatabase } from "../../support/database.ts";
-import { createMigratedDatabase, fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
+import { fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";
 
 const length = 120;
 const never = new AbortController().signal;
@@ -24,7 +24,7 @@ let database: Database;
 let reader: Queryable;
 let rows: StoredRow[];
 beforeAll(async () => {
-  db = await createMigratedDatabase();
+  db = await createDatabaseWithSchema();
   await fill(db, length - 1);
   ({ database } = await openLedger(db));
   reader = database.longReader(never);

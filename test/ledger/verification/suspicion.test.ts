@@ -1,9 +1,9 @@
 // Reading a damaged receipt causes a verification of the whole chain, at most once a minute.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
-import type { TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { createMigratedDatabase, openLedger, sealBook, unlockReceipts } from "../support.ts";
+import { openLedger, sealBook, unlockReceipts } from "../support.ts";
 
 let db: TestDatabase;
 let ledger: Ledger;
@@ -13,7 +13,7 @@ let now = 1_000_000;
 let wall = Date.parse("2026-03-01T12:00:00Z");
 
 beforeEach(async () => {
-  db = await createMigratedDatabase();
+  db = await createDatabaseWithSchema();
   ({ ledger } = await openLedger(db, () => ++wall));
   await sealBook(ledger, "a book", "2026-01-05");
   vi.spyOn(performance, "now").mockImplementation(() => now);

@@ -4,7 +4,8 @@ import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { verifyFrom } from "../../../src/ledger/verification/verification.ts";
 import { VerificationQueue } from "../../../src/ledger/verification/verification-queue.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import { createMigratedDatabase, fill, openLedger, sealBook } from "../support.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
+import { fill, openLedger, sealBook } from "../support.ts";
 
 const never = new AbortController().signal;
 const length = 20;
@@ -15,7 +16,7 @@ const runs: number[] = [];
 let queue: VerificationQueue;
 
 beforeAll(async () => {
-  const db = await createMigratedDatabase();
+  const db = await createDatabaseWithSchema();
   ({ ledger, database } = await openLedger(db));
   await fill(db, length - 1);
 });
