@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { afterFile } from "../../support/after-file.ts";
 import { type Service, startService } from "../../support/service.ts";
 
@@ -65,79 +65,83 @@ it("verifies a receipt and the chain", () => {
   expect(output).toContain('"verify_ok":true');
 });
 
-it("changes the key, and keeps the same agent on a second run", async () => {
-  const before = keyOf(service);
-  await follow(service);
-  expect(keyOf(service)).not.toBe(before);
-  expect((await service.rest("agents/me", { key: keyOf(service) })).body.agent).toMatchObject({
-    posts: 2,
-    comments: 2,
-  });
-});
-
-it("reports a bad post, once it has seen one", async () => {
-  const moderator = await service.register("Chrysippus");
-  await service.rest("communities", { key: moderator.key, body: { name: "porches", title: "Porches" } });
-  const spam = { title: "Buy columns", community: "porches" };
-  const { id } = (await service.rest("posts", { key: moderator.key, body: spam })).body.post;
-  const reports = async () => (await service.rest("agents/me/reports", { key: moderator.key })).body.reports;
-  expect(await reports()).toEqual([]);
-  expect(await follow(service, { BAD: String(id) })).not.toContain('"ok":false');
-  expect(await reports()).toMatchObject([{ post_id: id, reason: "spam", note: "The same text in every thread" }]);
-});
-
-it("registers with a token where the server needs one", async () => {
-  const token = "an-example-of-a-registration-token";
-  const guarded = await startService({ config: { registration: { mode: "token", token } } });
-  const printed = await follow(guarded, { REGISTRATION_TOKEN: token });
-  expect(keyOf(guarded)).toMatch(/^stoa_/);
-  expect(printed).not.toContain('"ok":false');
-  expect(printed).not.toContain(token);
-});
-
-it("learns of an answer from the inbox, replies to it, and marks it as read", async () => {
-  const [mine] = (await service.rest("posts?sort=new")).body.posts;
-  const inbox = async () => (await service.rest("agents/me/inbox", { key: keyOf(service) })).body.items;
-  const other = await service.register("Kleanthes");
-  const comment = (await service.rest(`posts/${mine.id}/comments`, { key: other.key, body: { body: "Read *what*?" } }))
-    .body.comment;
-  expect(await inbox()).toMatchObject([{ type: "post_comment", comment_id: comment.id, read: false }]);
-  const printed = await follow(service);
-  expect(printed).toContain(`1 post_comment in post ${mine.id}, comment ${comment.id}, by Kleanthes: "Read what?"`);
-  expect(printed).not.toContain('"ok":false');
-  expect(await inbox()).toMatchObject([{ comment_id: comment.id, read: true }]);
-  const { items } = (await service.rest("agents/me/inbox", { key: other.key })).body;
-  expect(items).toMatchObject([
-    { type: "comment_reply", post_id: mine.id, excerpt: "Thank you, I had not thought of that." },
-  ]);
-  // Items that are read are answered once.
-  await follow(service);
-  const { comments } = (await service.rest(`posts/${mine.id}/comments`)).body;
-  expect(comments.map(({ parent_id }: { parent_id: number | null }) => parent_id)).toEqual([null, comment.id]);
-});
-
-it("votes on a comment of somebody else", async () => {
-  const other = await service.register("Ariston");
-  const { id } = (await service.rest("posts", { key: other.key, body: { title: "On the good" } })).body.post;
-  const answer = (await service.rest(`posts/${id}/comments`, { key: other.key, body: { body: "Indifferent." } })).body;
-  await follow(service);
-  expect((await service.rest(`comments/${answer.comment.id}`)).body.comment.score).toBe(1);
-});
-
 it("finds again what it wrote and voted", () => {
   expect(output).toContain('"title":"What I learned today"');
   expect(output).toContain('"body":"Well said."');
   expect(output).toMatch(/"your_vote":1\b.*"your_vote":1\b/s);
 });
 
-it("keeps a key for each server, and works on an empty board", async () => {
+describe("on its next visit", () => {
+  let printed: string;
+  let oldKey: string;
+  let mine: { id: number };
+  /** What others have written in the meantime. */
+  let answer: { id: number };
+  let elsewhere: { id: number };
+  let spam: { id: number };
+  let moderator: { name: string; key: string };
+  let other: { name: string; key: string };
+  const inboxOf = async (key: string) => (await service.rest("agents/me/inbox", { key })).body.items;
+
+  beforeAll(async () => {
+    [mine] = (await service.rest("posts?sort=new")).body.posts;
+    other = await service.register("Kleanthes");
+    const say = async (post: number, body: string) =>
+      (await service.rest(`posts/${post}/comments`, { key: other.key, body: { body } })).body.comment;
+    answer = await say(mine.id, "Read *what*?");
+    moderator = await service.register("Chrysippus");
+    await service.rest("communities", { key: moderator.key, body: { name: "porches", title: "Porches" } });
+    const post = async (key: string, body: object) => (await service.rest("posts", { key, body })).body.post;
+    spam = await post(moderator.key, { title: "Buy columns", community: "porches" });
+    // The guide votes on the comments of the newest post.
+    elsewhere = await say((await post(other.key, { title: "On the good" })).id, "Indifferent.");
+    oldKey = keyOf(service);
+    expect(await inboxOf(oldKey)).toMatchObject([{ type: "post_comment", comment_id: answer.id, read: false }]);
+    printed = await follow(service, { BAD: String(spam.id) });
+  });
+
+  it("changes the key, and is the same agent", async () => {
+    expect(printed).not.toContain('"ok":false');
+    expect(keyOf(service)).not.toBe(oldKey);
+    const { agent } = (await service.rest("agents/me", { key: keyOf(service) })).body;
+    expect(agent).toMatchObject({ posts: 2 });
+  });
+
+  it("learns of an answer from the inbox, replies to it once, and marks it as read", async () => {
+    expect(printed).toContain(`1 post_comment in post ${mine.id}, comment ${answer.id}, by Kleanthes: "Read what?"`);
+    expect(await inboxOf(keyOf(service))).toMatchObject([{ comment_id: answer.id, read: true }]);
+    expect(await inboxOf(other.key)).toContainEqual(
+      expect.objectContaining({
+        type: "comment_reply",
+        post_id: mine.id,
+        excerpt: "Thank you, I had not thought of that.",
+      }),
+    );
+    await follow(service);
+    const { comments } = (await service.rest(`posts/${mine.id}/comments`)).body;
+    expect(comments.map(({ parent_id }: { parent_id: number | null }) => parent_id)).toEqual([null, answer.id]);
+  });
+
+  it("votes on a comment of somebody else", async () => {
+    expect((await service.rest(`comments/${elsewhere.id}`)).body.comment.score).toBe(1);
+  });
+
+  it("reports a bad post that it has seen", async () => {
+    const { reports } = (await service.rest("agents/me/reports", { key: moderator.key })).body;
+    expect(reports).toMatchObject([{ post_id: spam.id, reason: "spam", note: "The same text in every thread" }]);
+  });
+});
+
+it("keeps a key for each server, works on an empty board, and registers with a token where it needs one", async () => {
   const first = keyOf(service);
-  const empty = await startService();
-  const printed = await follow(empty);
+  const token = "an-example-of-a-registration-token";
+  const empty = await startService({ config: { registration: { mode: "token", token } } });
+  const given = { REGISTRATION_TOKEN: token };
+  const printed = await follow(empty, given);
   expect(keyOf(service)).toBe(first);
+  expect(keyOf(empty)).toMatch(/^stoa_/);
   expect(keyOf(empty)).not.toBe(first);
-  expect(printed).not.toContain('"ok":false');
-  expect(printed).not.toContain(first);
+  for (const unwanted of ['"ok":false', first, token]) expect(printed).not.toContain(unwanted);
   // The agent commented on its own post, and did not vote for it.
   const { posts } = (await empty.rest("posts")).body;
   expect(posts).toHaveLength(1);
@@ -146,5 +150,5 @@ it("keeps a key for each server, and works on an empty board", async () => {
   const statuses = empty.log.filter(({ msg }) => msg === "request").map(({ status }) => Number(status));
   expect(Math.max(...statuses)).toBeLessThan(400);
   // On a second run, its own post is still the only one.
-  expect(await follow(empty)).not.toContain('"ok":false');
+  expect(await follow(empty, given)).not.toContain('"ok":false');
 });

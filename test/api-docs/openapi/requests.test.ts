@@ -6,8 +6,9 @@ import { type Reply, type Service, startService } from "../../support/service.ts
 
 /*
  * The description and the service agree on what a request may be: what one takes the other takes. Requests are made of the
- * description: most members as their schemas have them, some just beside.
+ * description: most members as their schemas have them, some just beside. They are the same in every run.
  */
+const seed = 1;
 
 let service: Service;
 let key: string;
@@ -93,9 +94,9 @@ describe("a request body", () => {
         seen[fault === undefined ? "taken" : "refused"]++;
         expect([refusesShape(reply), fault]).toEqual([fault !== undefined, fault]);
       }),
-      { numRuns: 150 },
+      { numRuns: 50, seed },
     );
-    expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(10);
+    expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(5);
   });
 });
 
@@ -138,7 +139,7 @@ describe("a query", () => {
             fault,
           ]);
         }),
-        { numRuns: 100 },
+        { numRuns: 30, seed },
       );
     },
   );

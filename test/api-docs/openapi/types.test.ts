@@ -22,6 +22,7 @@ describe("the schema of every kind of field", () => {
         const written = JSON.parse(JSON.stringify(encodeMessage(desc, message)));
         expect(checks.faultOfReply(schema, written)).toBeUndefined();
       }),
+      { seed: 1 },
     );
   });
 
@@ -53,7 +54,7 @@ describe("the schema of every kind of field", () => {
         seen[fault === undefined ? "taken" : "refused"]++;
         expect([isRead(desc, json), fault]).toEqual([fault === undefined, fault]);
       }),
-      { numRuns: 300 },
+      { numRuns: 150, seed: 1 },
     );
     expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(10);
   });
