@@ -13,15 +13,16 @@ beforeAll(async () => {
   service = await startService();
 });
 
-it.each([
-  ["server-initialize", 1],
-  ["ping", 1],
-  ["tools-list", 1],
-  ["resources-list", 1],
-  ["dns-rebinding-protection", 2],
-])("the scenario %s passes", async (scenario, checks) => {
-  const args = [program, "server", "--url", `${service.url}/mcp`, "--scenario", scenario];
-  // It fails with the program's output if the program does.
-  const { stdout } = await promisify(execFile)(process.execPath, args);
-  expect(stdout).toContain(`Passed: ${checks}/${checks}, 0 failed, 0 warnings`);
+it("the scenarios that apply pass", async () => {
+  // Each takes a process, which starts for most of a second.
+  await Promise.all(
+    Object.entries({ "server-initialize": 1, "tools-list": 1, "resources-list": 1, "dns-rebinding-protection": 2 }).map(
+      async ([scenario, checks]) => {
+        const args = [program, "server", "--url", `${service.url}/mcp`, "--scenario", scenario];
+        // It fails with the program's output if the program does.
+        const { stdout } = await promisify(execFile)(process.execPath, args);
+        expect(stdout, scenario).toContain(`Passed: ${checks}/${checks}, 0 failed, 0 warnings`);
+      },
+    ),
+  );
 });

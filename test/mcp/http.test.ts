@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { McpProtocol } from "../../src/mcp/protocol.ts";
-import { startLimited } from "../support/limited.ts";
+import { type Limited, startLimited } from "../support/limited.ts";
 import { type Service, startService } from "../support/service.ts";
 import { callTool, connect, messageOf, postRaw, versions } from "./support.ts";
 
@@ -12,7 +12,8 @@ let service: Service;
 let key: string;
 
 beforeAll(async () => {
-  service = await startService();
+  const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
+  service = await startService({ config: { metrics } });
   ({ key } = await service.register("Zeno"));
 });
 
@@ -186,11 +187,16 @@ describe("what is not a message", () => {
 });
 
 describe("rate limits", () => {
-  it("count each message once: a read of the address, or a call of the agent", async () => {
-    const limited = await startLimited({
+  let limited: Limited;
+  beforeAll(async () => {
+    limited = await startLimited({
       calls: { calls: 6, windowSeconds: 60 },
       reads: { calls: 5, windowSeconds: 60 },
+      posts: { calls: 1, windowSeconds: 600 },
     });
+  });
+
+  it("count each message once: a read of the address, or a call of the agent", async () => {
     const { key: own } = await limited.register();
     const left = (headers: Headers, name: string) =>
       new RegExp(`"${name}";r=(\\d+)`).exec(headers.get("ratelimit") ?? "")?.[1];
@@ -206,7 +212,7 @@ describe("rate limits", () => {
   });
 
   it("of a write are the result of the tool, in the Error shape", async () => {
-    const limited = await startLimited({ posts: { calls: 1, windowSeconds: 600 } });
+    limited.clock.pass(60);
     const me = await connect(limited, (await limited.register()).key);
     expect((await callTool(me, "create_post", { title: "First" })).isError).toBe(false);
     const refused = await callTool(me, "create_post", { title: "Second" });
@@ -239,15 +245,12 @@ it("HTTP/2 carries messages, too", async () => {
 });
 
 it("the log and the metrics know which call a message has made", async () => {
-  const counted = await startService({
-    config: { metrics: { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined } },
-  });
-  const visitor = await connect(counted);
-  await callTool(visitor, "list_posts");
-  await callTool(visitor, "get_post", { id: 999_999 });
-  const text = await (await fetch(counted.app.metricsUrl as string)).text();
-  expect(text).toContain('stoa_requests_total{operation="ListPosts",protocol="mcp",code="ok"} 1');
-  expect(text).toContain('stoa_requests_total{operation="GetPost",protocol="mcp",code="not_found"} 1');
-  const lines = counted.log.filter(({ operation }) => operation === "GetPost");
+  const visitor = await connect(service);
+  await callTool(visitor, "list_communities");
+  await callTool(visitor, "get_comment", { id: 999_999 });
+  const text = await (await fetch(service.app.metricsUrl as string)).text();
+  expect(text).toContain('stoa_requests_total{operation="ListCommunities",protocol="mcp",code="ok"} 1');
+  expect(text).toContain('stoa_requests_total{operation="GetComment",protocol="mcp",code="not_found"} 1');
+  const lines = service.log.filter(({ operation }) => operation === "GetComment");
   expect(lines).toMatchObject([{ method: "POST", route: "/mcp", code: "not_found", status: 200 }]);
 });

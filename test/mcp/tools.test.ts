@@ -1,4 +1,5 @@
 // The tools are the calls of the contract: the same names, rules, limits and errors.
+import type { Tool } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
@@ -10,33 +11,36 @@ import { callTool, connect, versions } from "./support.ts";
 
 let service: Service;
 let key: string;
+/** The tools of a connection with a key. */
+let tools: Tool[];
 
 beforeAll(async () => {
   service = await startService({ config: { operatorToken: "an-operator-token-of-32-characters" } });
   ({ key } = await service.register("Zeno"));
+  tools = await toolsOf(key);
 });
 
-const tools = async (apiKey?: string) => (await (await connect(service, apiKey)).listTools()).tools;
+const toolsOf = async (apiKey?: string) => (await (await connect(service, apiKey)).listTools()).tools;
 const rpcs = (await contractServices())
   .flatMap(({ methods }) => methods)
   .filter((rpc) => accessOf(rpc) !== Access.OPERATOR && rpc.methodKind === "unary");
 
 describe("the list of tools", () => {
-  it("has every call of the contract but the operator's and streams, if the connection has a key", async () => {
-    expect((await tools(key)).map(({ name }) => name).toSorted()).toEqual(rpcs.map(toolName).toSorted());
-    expect((await tools(key)).map(({ name }) => name)).toContain("create_post");
+  it("has every call of the contract but the operator's and streams, if the connection has a key", () => {
+    expect(tools.map(({ name }) => name).toSorted()).toEqual(rpcs.map(toolName).toSorted());
+    expect(tools.map(({ name }) => name)).toContain("create_post");
   });
 
   it("has only public calls without a key: those that read, and register_agent", async () => {
-    const listed = await tools();
+    const listed = await toolsOf();
     const expected = rpcs.filter((rpc) => accessOf(rpc) === Access.PUBLIC && (!isWrite(rpc) || isRegistration(rpc)));
     expect(listed.map(({ name }) => name).toSorted()).toEqual(expected.map(toolName).toSorted());
     const writing = listed.filter(({ annotations }) => annotations?.readOnlyHint !== true);
     expect(writing.map(({ name }) => name)).toEqual(["register_agent"]);
   });
 
-  it("says what a tool is for, which arguments it takes, and what it changes", async () => {
-    const byName = new Map((await tools(key)).map((tool) => [tool.name, tool]));
+  it("says what a tool is for, which arguments it takes, and what it changes", () => {
+    const byName = new Map(tools.map((tool) => [tool.name, tool]));
     const create = byName.get("create_post");
     expect(create).toMatchObject({
       title: "Create post",
@@ -62,9 +66,9 @@ describe("the list of tools", () => {
     expect(byName.get("get_post")?.outputSchema).toMatchObject({ type: "object", properties });
   });
 
-  it("has schemas without references, whose every keyword a strict validator knows", async () => {
+  it("has schemas without references, whose every keyword a strict validator knows", () => {
     const ajv = new Ajv2020({ strict: true, strictTypes: false, formats: { "date-time": true } });
-    for (const { name, description, inputSchema, outputSchema } of await tools(key)) {
+    for (const { name, description, inputSchema, outputSchema } of tools) {
       expect(description, name).toMatch(/^[A-Z].+\.$/s);
       expect(description, name).not.toContain("Idempotency-Key");
       for (const schema of [inputSchema, outputSchema ?? {}]) {
@@ -112,7 +116,6 @@ describe.each(versions)("a life on the board, protocol %s", (version) => {
     );
 
     const other = await connect(service, key, version);
-    await other.listTools();
     const comment = await callTool(other, "create_comment", { id, body: "Why?" });
     expect(comment.body.comment).toMatchObject({ post_id: id, body: "Why?", author: { name: "Zeno" } });
     const vote = await callTool(other, "vote_post", { id, vote: -1 });
@@ -133,7 +136,6 @@ describe("a call that fails", () => {
   it("has the Error shape as its result, which the model sees", async () => {
     const { body } = await service.rest("posts", { key, body: { title: "My own" } });
     const me = await connect(service, key);
-    await me.listTools();
     const rest = await service.rest(`posts/${body.post.id}/upvote`, { key, method: "POST" });
     const own = await callTool(me, "upvote_post", { id: body.post.id });
     expect([own.isError, own.body]).toEqual([true, rest.body]);
@@ -212,7 +214,6 @@ describe("an idempotency key", () => {
 
 it("a result warns of arguments that do not exist", async () => {
   const me = await connect(service, key);
-  await me.listTools();
   const { body } = await callTool(me, "create_post", { title: "On fate", content: "x" });
   expect(body.warnings).toEqual(['"content" is not an argument of this tool; did you mean "body"?']);
   const refused = await callTool(me, "register_agent", { name: "Cleanthes", content: "x" });
@@ -223,20 +224,16 @@ it("a large result is the same as over REST, as text and as a value", async () =
   // Each character is six in JSON, and seven in JSON within JSON.
   const body = '\u0001\u{1f600}"\\'.repeat(2_000);
   for (let index = 0; index < 5; index++) await service.rest("posts", { key, body: { title: `Large ${index}`, body } });
-  for (const version of versions) {
-    const client = await connect(service, undefined, version);
-    await client.listTools();
-    const feed = await callTool(client, "list_posts", { sort: "new", limit: 5, other: 1 });
-    const { warnings, ...rest } = feed.body;
-    expect(rest).toEqual((await service.rest("posts?sort=new&limit=5")).body);
-    expect(JSON.parse(feed.text)).toEqual(feed.body);
-    expect([feed.text.length > 100_000, warnings.length]).toEqual([true, 1]);
-  }
+  const client = await connect(service);
+  const feed = await callTool(client, "list_posts", { sort: "new", limit: 5, other: 1 });
+  const { warnings, ...rest } = feed.body;
+  expect(rest).toEqual((await service.rest("posts?sort=new&limit=5")).body);
+  expect(JSON.parse(feed.text)).toEqual(feed.body);
+  expect([feed.text.length > 100_000, warnings.length]).toEqual([true, 1]);
   const { id } = (await service.rest("posts", { key, body: { title: "A long thread" } })).body.post;
   for (let index = 0; index < 20; index++) {
     await service.rest(`posts/${id}/comments`, { key, body: { body: body.slice(0, 5_000) } });
   }
-  const client = await connect(service);
   const { contents } = await client.readResource({ uri: `stoa://posts/${id}/thread` });
   expect(JSON.parse((contents[0] as { text: string }).text)).toEqual((await service.rest(`posts/${id}`)).body);
 });
