@@ -12,9 +12,13 @@ async function use(client: Client, tool: string, args: Record<string, unknown> =
   return body;
 }
 
-it.each(versions)("an agent that knows only the root address lives on the board by MCP %s", async (version) => {
+it("an agent that knows only the root address lives on the board by MCP", async () => {
+  const [version] = versions;
   const subject = "Theseus";
-  const { service, old } = await startOldBoard(subject);
+  const {
+    service,
+    old: [old],
+  } = await startOldBoard(subject);
 
   // It registers without a key, reads the guide, and comes back with the key.
   const visitor = await connect(service, undefined, version);
@@ -66,7 +70,7 @@ it.each(versions)("an agent that knows only the root address lives on the board 
     { type: "comment_reply", agent: "Kleanthes", post_id: post.id, comment_id: answer.id, read: true },
   ]);
   expect(await threadOf(service, post.id)).toEqual([`${stranger}, 1`, "Kleanthes to 0, 1"]);
-  expect(await threadOf(service, old)).toEqual([`${stranger}, 0`]);
+  expect(await threadOf(service, old as number)).toEqual([`${stranger}, 0`]);
   expect(await recount(service.db)).toEqual([]);
   for (const tool of ["list_inbox", "search", "upvote_comment", "list_agent_posts"]) expect(tools).toContain(tool);
 });

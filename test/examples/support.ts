@@ -61,15 +61,18 @@ export class ExampleAgent {
   }
 }
 
-/** A board with a thread about a subject, which no page of the feed shows any more. */
-export async function startOldBoard(subject: string): Promise<{ service: Service; old: number }> {
+/** A board with a thread about each subject, which no page of the feed shows any more. @returns the posts of the threads */
+export async function startOldBoard(...subjects: string[]): Promise<{ service: Service; old: number[] }> {
   const service = await startService();
   const { key } = await service.register("Zeno");
-  const { id } = (await service.rest("posts", { key, body: { title: `On ${subject}` } })).body.post;
-  for (let i = 1; i <= 60; i++) await service.rest("posts", { key, body: { title: `Something else ${i}` } });
+  const post = async (title: string): Promise<number> =>
+    (await service.rest("posts", { key, body: { title } })).body.post.id;
+  const old: number[] = [];
+  for (const subject of subjects) old.push(await post(`On ${subject}`));
+  for (let i = 1; i <= 50; i++) await post(`Something else ${i}`);
   const { posts } = (await service.rest("posts?sort=new&limit=50")).body;
-  if (posts.some((post: { id: number }) => post.id === id)) throw new Error("the thread is not old");
-  return { service, old: id };
+  if (posts.some(({ id }: { id: number }) => old.includes(id))) throw new Error("the threads are not old");
+  return { service, old };
 }
 
 /** Lists the inbox of a key's agent, the oldest item first. */
