@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -54,26 +54,4 @@ function lint(imports: readonly (readonly [file: string, specifier: string])[]):
 
 it("the lint rules refuse imports that the layers do not allow, and no others", () => {
   expect(lint([...refused, ...allowed])).toEqual(refused.map(([file]) => file).sort());
-});
-
-it("src/ keeps its shape: no folder holds over 30 % of it, no file has over 300 lines, and src/http few loose files", () => {
-  const source = join(root, "src");
-  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => /\.[cm]?[jt]s$/.test(file));
-  const lines = new Map(files.map((file) => [file, readFileSync(join(source, file), "utf8").split("\n").length - 1]));
-  const all = lines.values().reduce((sum, count) => sum + count);
-  const folders = Map.groupBy(lines, ([file]) => file.split("/")[0] as string);
-  const shares = [...folders].map(([folder, entries]) => ({
-    folder,
-    share: entries.reduce((sum, [, count]) => sum + count, 0) / all,
-  }));
-  expect(shares.filter(({ share }) => share > 0.3)).toEqual([]);
-  expect([...lines].filter(([, count]) => count > 300)).toEqual([]);
-  expect(files.filter((file) => /^http\/[^/]+$/.test(file)).length).toBeLessThanOrEqual(8);
-});
-
-it("at most one module of src/ keeps state beside its objects, in a WeakMap", () => {
-  const source = join(root, "src");
-  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
-  const weak = files.filter((file) => /new Weak(?:Map|Set)\b/.test(readFileSync(join(source, file), "utf8")));
-  expect(weak).toEqual(["store/database/database.ts"]);
 });

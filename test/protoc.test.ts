@@ -28,17 +28,12 @@ async function protoc(...args: string[]): Promise<void> {
 }
 
 it("all files compile together, with their imports", async () => {
-  expect(files.length).toBeGreaterThan(12);
   const output = join(folder, "descriptors");
   await protoc("--include_imports", "-o", output, ...files);
   const names = fromBinary(FileDescriptorSetSchema, readFileSync(output)).file.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining([...files, ...google]));
 });
 
-it.each(files)("%s compiles alone", async (file) => {
-  await protoc("--include_imports", "-o", "/dev/null", file);
-});
-
-it.each(["python", "cpp", "java"])("makes code for %s", async (language) => {
-  await protoc(`--${language}_out=${folder}`, ...files, ...google);
+it("makes code for other languages", async () => {
+  await protoc(...["python", "cpp", "java"].map((language) => `--${language}_out=${folder}`), ...files, ...google);
 });

@@ -60,19 +60,24 @@ describe("mentions", () => {
     expect(findMentions("@again", names.map((name) => `@${name}`).join(" "))).toEqual(names.slice(0, 10));
   });
 
-  it.each([
-    ["[".repeat(9_990)],
-    ["`@zeno ".repeat(1_400)],
-    ["@zeno".repeat(2_000)],
-    ["@".repeat(10_000)],
-    [`${"> ".repeat(2_000)}@zeno`],
-    ["@zeno|".repeat(1_600)],
-    ["\\@zeno".repeat(1_600)],
-    ["a.aa".repeat(2_500)],
-    ["://@".repeat(2_500)],
-    [`${"a.".repeat(4_997)}@zeno`],
-    ["[@zeno](/)".repeat(1_000)],
-  ])("take bounded time to find in a hostile text", (text) => {
-    expect(cpuMs(() => findMentions(text), 3)).toBeLessThan(50);
+  it("take bounded time to find in a hostile text", () => {
+    const texts = [
+      "[".repeat(9_990),
+      "`@zeno ".repeat(1_400),
+      "@zeno".repeat(2_000),
+      "@".repeat(10_000),
+      `${"> ".repeat(2_000)}@zeno`,
+      "@zeno|".repeat(1_600),
+      "\\@zeno".repeat(1_600),
+      "a.aa".repeat(2_500),
+      "://@".repeat(2_500),
+      `${"a.".repeat(4_997)}@zeno`,
+      "[@zeno](/)".repeat(1_000),
+    ];
+    for (const text of texts)
+      expect(
+        cpuMs(() => findMentions(text), 3),
+        text.slice(0, 20),
+      ).toBeLessThan(50);
   });
 });

@@ -74,74 +74,44 @@ it("a body keeps all characters that are not Markdown syntax", () => {
   expect(text("snake_case_name and 2 * 3")).toBe("snake_case_name and 2 * 3");
 });
 
-/** Texts that are expensive to parse. Each is repeated up to the maximum length, 10,000 characters. */
+/** Texts that are expensive to parse, one for each way to be so. Each is repeated up to a length. */
 const hard: Record<string, string> = {
-  quotes: ">",
-  "quoted lists": ">- ",
-  "quoted lists in lines": "> - > - > - > - a\n",
-  "lists in lists in lines": "- - - - - - - - - - a\n",
+  "deep lists": "- - - - - - - - - - a\n",
   "numbered lists in lists": "1) 1) 1) 1) 1) 1) 1) 1) 1) a\n",
-  lists: "- a\n",
-  numbers: "1.\n",
+  "quoted lists in lines": "> - > - > - > - a\n",
   "lazy lines": `${">".repeat(19)}a\n${"a\n".repeat(5000)}`,
   brackets: "[",
-  "closed brackets": "[a]",
   "brackets before links": "[[a](/",
-  "links begun": "[a](",
-  links: "[](/)",
   "destinations with brackets": "[a](((((((((((((((((",
-  images: "![",
-  "images begun": "![](/",
   "images in images": "![![![![![![![![a](/b)](/b)](/b)](/b)](/b)](/b)](/b)](/b)",
-  emphasis: "*a **a ",
   "emphasis without space": "*a*",
   "emphasis 2,500 deep": "*a ".repeat(1250) + "_a ".repeat(1250) + "a_ ".repeat(1250) + "a* ".repeat(1250),
-  "stars and lines": "*_",
-  lines: "_",
-  tildes: "~~a ",
   "angle brackets": "<a ",
-  comments: "<!--",
   addresses: "http://a.b ",
-  "short addresses": "http://a ",
-  "addresses in brackets": "<http://a.b>",
-  "addresses without scheme": "//a.b ",
   schemes: "http://",
-  mails: "a@b.c ",
-  "mail addresses": "mailto:a@b.c ",
   entities: "&amp;",
-  "long entities": "&CounterClockwiseContourIntegral;",
-  headings: "# a\n",
-  "underlined headings": "a\n-\n",
-  paragraphs: "a\n\n",
-  breaks: "a  \n",
-  backslashes: "\\",
   "deep quotes and none": ">>>>>>>>>>>>>>>>>>>>a\n\nb\n\n",
   "many columns": `|${"a|".repeat(2000)}\n|${"-|".repeat(2000)}\n${"|\n".repeat(900)}`,
   "many rows": `|${"a|".repeat(60)}\n|${"-|".repeat(60)}\n${"|\n".repeat(4800)}`,
-  "many tables": "a|b\n-|-\n\n",
   backticks: Array.from({ length: 139 }, (_, i) => "`".repeat(i)).join(" "),
-  "code spans": "`a`",
   indents: Array.from({ length: 130 }, (_, i) => `${" ".repeat(i)}- a\n`).join(""),
-  "indented code": "    a\n\nb\n",
-  definitions: "[a]: /b\n",
   "definitions begun": "[a]: /b '\n",
-  tabs: "\t",
-  nulls: "\0",
-  quotation: '"',
 };
 
 describe("the cost of a body", () => {
-  it.each(Object.entries(hard))("is low for hostile bodies: %s", (_name, unit) => {
-    const body = (length: number) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
-    // The maximum lengths of comments and posts, and shorter ones that are still cheap enough to be parsed.
-    for (const length of [2000, 3000, 5000, 10_000]) {
-      let html = "";
-      // Measured: 7 ms at most.
-      const ms = cpuMs(() => {
-        html = render(body(length));
-      }, 8);
-      expect(ms, `${length} characters`).toBeLessThan(25);
-      expect(html.length).toBeLessThan(250_000);
+  it("is low for hostile bodies", () => {
+    for (const [name, unit] of Object.entries(hard)) {
+      // The maximum lengths of comments and posts, and shorter ones that are still cheap enough to be parsed.
+      for (const length of [2000, 3000, 5000, 10_000]) {
+        const body = unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+        let html = "";
+        const ms = cpuMs(() => {
+          html = render(body);
+        }, 3);
+        // As long as a request may block the event loop. It takes a fifth of that.
+        expect(ms, `${length} characters of ${name}`).toBeLessThan(50);
+        expect(html.length).toBeLessThan(250_000);
+      }
     }
   });
 
