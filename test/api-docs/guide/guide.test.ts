@@ -107,7 +107,6 @@ describe("the guide's text", () => {
       const server = { policies: createPolicies(defaultQuotas), registration: "token" } as const;
       const text = new Guide(services, server).text(name, example);
       expect(text).not.toMatch(/\{\{|\}\}|undefined|NaN/);
-      expect(text.length).toBeLessThan(18_000);
     }
   });
 
@@ -130,9 +129,8 @@ describe("the guide's text", () => {
     return found[0] ?? "";
   }
 
-  it.each(bindings.map((binding) => [`${binding.httpMethod} ${binding.template}`, binding] as const))(
-    "has %s with every input and its bounds",
-    (_, { rpc, httpMethod, template }) => {
+  it("has every call with every input and its bounds", () => {
+    for (const { rpc, httpMethod, template } of bindings) {
       const row = rowOf(httpMethod, template);
       for (const field of rpc.input.fields) {
         const { type, required } = getOption(field, fieldRules);
@@ -165,8 +163,8 @@ describe("the guide's text", () => {
           for (const value of type.value.in) expect(numbers).toMatch(new RegExp(` ${value}\\b`));
         if (field.fieldKind === "enum") expect(input).toMatch(/`\w+`(?:, `\w+`)* or `\w+`/);
       }
-    },
-  );
+    }
+  });
 
   it("says which calls need the API key", () => {
     for (const { rpc, httpMethod, template } of bindings) {
