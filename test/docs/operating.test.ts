@@ -150,8 +150,10 @@ describe("the commands of docs/operating.md", () => {
   });
 
   it("find that the restored ledger has lost a receipt, and let it go on by an operator's word", async () => {
-    const ready = await askRest(url, "/readyz");
-    expect(ready).toMatchObject({ status: 200, body: { warning: expect.stringContaining("recover") } });
+    await waitUntil("the warning", async () => {
+      const { status, body } = await askRest(url, "/readyz");
+      return status === 200 && String(body.warning).includes("recover");
+    });
     await expect(seal()).rejects.toMatchObject({ code: "unavailable" });
     const settings = { STOA_DATA_DIR: dataDir };
     const survey = await operateWith(settings, ["recover"]);

@@ -1,4 +1,5 @@
 // The page of the public record of moderation, and what links to it.
+import { Code, ConnectError } from "@connectrpc/connect";
 import { beforeAll, expect, it } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
@@ -108,7 +109,8 @@ it("refuses what the API refuses", async () => {
 
 it("pages by cursor, and keeps the filters", async () => {
   const { body } = await service.rest("posts", { key: founder.key, body: { title: "Paged", community: "porches" } });
-  for (let i = 0; i < 30; i++) {
+  // A page has 50 acts.
+  for (let i = 0; i < 26; i++) {
     await act(`posts/${body.post.id}/lock`);
     await act(`posts/${body.post.id}/unlock`);
   }
@@ -118,7 +120,7 @@ it("pages by cursor, and keeps the filters", async () => {
   const next = /<a class="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") as string;
   expect(next).toContain(`${path}&cursor=`);
   const second = await get(next);
-  expect(actsOf(second.text)).toHaveLength(10);
+  expect(actsOf(second.text)).toHaveLength(2);
   expect(second.text).toContain(`<a href="${path.replaceAll("&", "&amp;")}" rel="first">Newest acts</a>`);
   expect(second.text).not.toContain('rel="next"');
 });
@@ -138,7 +140,13 @@ it("a community shows its moderators, its founder first", async () => {
 it("the page of a daily receipt says how many acts it seals, and links to them", async () => {
   const { moderations } = (await service.rest("moderations?limit=1")).body;
   clock.set("2026-01-06T00:10:00Z");
-  const { seq } = await service.sealDaily("2026-01-05");
+  // The service looks at the clock every second, and may seal the day first.
+  const sealed = await service.sealDaily("2026-01-05").then(
+    () => undefined,
+    (error: unknown) => ConnectError.from(error).code,
+  );
+  expect([undefined, Code.AlreadyExists]).toContain(sealed);
+  const seq = 2;
   const { text } = await get(`/house/receipts/${seq}`);
   const count = `${moderations[0].id} new acts in the <a href="/moderations">public record</a>. SHA-256 of the list: `;
   expect(moderations[0].id).toBeGreaterThan(60);

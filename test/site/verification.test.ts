@@ -3,13 +3,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { fill, type LedgerUnderTest, startLedger } from "../ledger/support.ts";
+import { fill, type LedgerUnderTest, startLedger, TestClock } from "../ledger/support.ts";
 import { buildChain } from "../receipt/chain.ts";
 import { afterFile } from "../support/after-file.ts";
 import { openPage, startBrowser, type WatchedPage } from "../support/browser.ts";
 
 const length = 40;
 const at = 20;
+/** It stands still, so that no day ends and is sealed. */
+const clock = new TestClock("2026-01-05T12:00:00Z");
 
 let service: LedgerUnderTest;
 let browser: Browser;
@@ -26,7 +28,7 @@ let hang: ((path: string) => boolean) | undefined;
 beforeAll(async () => {
   // Over plain HTTP only localhost is a secure context. The other name resolves to the same address.
   const args = ["--host-resolver-rules=MAP stoa.test 127.0.0.1"];
-  [service, browser] = await Promise.all([startLedger(), startBrowser(args)]);
+  [service, browser] = await Promise.all([startLedger({ clock }), startBrowser(args)]);
   shared = await openPage(browser);
   await fill(service.db, length - 1);
   const server = createServer(async (request, response) => {

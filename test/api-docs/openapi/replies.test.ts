@@ -20,7 +20,7 @@ describe("every reply in the tests", () => {
     const session = connect(service.url);
     await once(session.request({ ":path": "/api/v1/communities" }).resume(), "close");
     session.close();
-    await waitUntil("four replies", () => repliesChecked() === before + 4);
+    await waitUntil("four replies", () => repliesChecked() >= before + 4);
   });
 });
 

@@ -10,7 +10,9 @@ const get = (url: string, headers: Record<string, string> = {}, method = "GET") 
 let service: Service;
 let json: string;
 beforeAll(async () => {
-  service = await startService({ config: { siteUrl: "https://board.stoa.test" } });
+  // The calls of an operator are no part of the description.
+  const operatorToken = "an-example-of-32-characters-or-more";
+  service = await startService({ config: { siteUrl: "https://board.stoa.test", operatorToken } });
   json = `${service.url}/api/v1/openapi.json`;
 });
 
@@ -30,12 +32,6 @@ it("the description is served as JSON and as YAML, with this service's address",
 function byName(tags: { name: string }[]) {
   return tags.toSorted((a, b) => a.name.localeCompare(b.name));
 }
-
-it("a service with an operator token has the same description", async () => {
-  const operated = await startService({ config: { operatorToken: "an-example-of-32-characters-or-more" } });
-  const paths = JSON.parse((await get(`${operated.url}/api/v1/openapi.json`)).body.toString("utf8")).paths;
-  expect(paths).toEqual(JSON.parse(JSON.stringify(description.paths)));
-});
 
 describe("the encoding", () => {
   it.each([
