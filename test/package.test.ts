@@ -18,6 +18,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type LedgerUnderTest, operatorToken, startLedger } from "./ledger/support.ts";
+import { nodeEnvironment } from "./support/node-environment.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), "stoa-package-"));
@@ -31,6 +32,7 @@ const needed = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connec
 const run = promisify(execFile);
 const environment = {
   ...process.env,
+  ...nodeEnvironment,
   PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
   XDG_STATE_HOME: join(scratch, "state"),
   npm_config_update_notifier: "false",

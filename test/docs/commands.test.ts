@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { afterFile } from "../support/after-file.ts";
+import { nodeEnvironment } from "../support/node-environment.ts";
 import { type Service, startService } from "../support/service.ts";
 import { blocksIn, pages, readPage, root } from "./pages.ts";
 
@@ -30,7 +31,7 @@ describe("the commands of README, docs/api.md and docs/verifying.md", () => {
     // `stoa verify` remembers what it saw, and the example its key, in this folder instead of the user's own.
     const home = mkdtempSync(join(tmpdir(), "stoa-readme-"));
     afterFile(() => rmSync(home, { recursive: true }));
-    const env = { ...process.env, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
+    const env = { ...process.env, ...nodeEnvironment, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
     output = stdout.replaceAll(service.url, "http://127.0.0.1:8080");
   });

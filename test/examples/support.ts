@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterFile } from "../support/after-file.ts";
+import { nodeEnvironment } from "../support/node-environment.ts";
 import { type Service, startService } from "../support/service.ts";
 
 export const program = fileURLToPath(new URL("../../examples/agent.mjs", import.meta.url));
@@ -21,7 +22,7 @@ export class ExampleAgent {
     afterFile(() => rmSync(home, { recursive: true }));
     this.#keys = join(home, "stoa");
     this.#args = [program, url, subject];
-    this.#env = { PATH: process.env.PATH, XDG_CONFIG_HOME: home };
+    this.#env = { ...nodeEnvironment, XDG_CONFIG_HOME: home };
   }
 
   /** The key that it keeps; undefined before it has registered. */

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
+import { nodeEnvironment } from "../support/node-environment.ts";
 import { type Service, startService } from "../support/service.ts";
 
 const program = fileURLToPath(
@@ -20,7 +21,7 @@ it("the scenarios that apply pass", async () => {
       async ([scenario, checks]) => {
         const args = [program, "server", "--url", `${service.url}/mcp`, "--scenario", scenario];
         // It fails with the program's output if the program does.
-        const { stdout } = await promisify(execFile)(process.execPath, args);
+        const { stdout } = await promisify(execFile)(process.execPath, args, { env: nodeEnvironment });
         expect(stdout, scenario).toContain(`Passed: ${checks}/${checks}, 0 failed, 0 warnings`);
       },
     ),
