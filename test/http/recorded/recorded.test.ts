@@ -166,7 +166,8 @@ it.each(Object.keys(sets))("over HTTP/1.1, replies are as recorded: %s", async (
 
 it.each(Object.keys(sets))("over HTTP/2, replies are as recorded: %s", async (set) => {
   const { service, keys } = await startWorld();
-  const cases = (await sets[set]?.()) ?? [];
+  // The values of fields do not depend on the version of HTTP.
+  const cases = ((await sets[set]?.()) ?? []).filter(({ name }) => !/: \??\w+ ?= ?/.test(name));
   let session = openSession(service.url);
   const send = withLength((request) => {
     if (session.closed || session.destroyed) session = openSession(service.url);

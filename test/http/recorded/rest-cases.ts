@@ -86,9 +86,9 @@ function* casesOf(binding: Binding): Generator<Case> {
 
 function oddValues(field: DescField): string[] {
   if (field.fieldKind === "scalar" && field.scalar === ScalarType.INT64) {
-    return ["0", "-1", "1.0", "abc", "9007199254740993", "99999", "%31", "%zz", "", "1%2F2"];
+    return ["0", "1.0", "abc", "9007199254740993", "99999", "%zz", ""];
   }
-  return ["nobody", "a%20b", "%C3%A1lice", "%ff", "%", "", "..", "x".repeat(70), "a:b"];
+  return ["nobody", "%C3%A1lice", "%ff", "", "..", "a:b"];
 }
 
 function* readCases(
@@ -104,8 +104,8 @@ function* readCases(
     if (template.includes(`{${field.name}`)) continue;
     const values =
       field.fieldKind === "scalar" && field.scalar === ScalarType.INT64
-        ? ["0", "1", "-1", "1001", "x", "", "1e1"]
-        : ["", "hot", "new", "nothing", "true"];
+        ? ["0", "-1", "1001", "x"]
+        : ["", "new", "nothing"];
     for (const value of values)
       yield { name: named(`?${field.name}=${value}`), method, target: `${target}?${field.name}=${value}`, as: "Zeno" };
     yield {
@@ -140,7 +140,7 @@ function* bodyCases(
     yield { name: named(what), method, target, body: json(body as string), as };
   for (const field of rpc.input.fields) {
     if (template.includes(`{${field.name}`)) continue;
-    for (const value of [null, 7, "7", "", true, {}, [], 1.5, "x".repeat(20_000)]) {
+    for (const value of [null, 7, "", {}, "x".repeat(20_000)]) {
       const shown = JSON.stringify(value).slice(0, 12);
       yield {
         name: named(`${field.name} = ${shown}`),

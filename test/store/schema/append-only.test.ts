@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import { restoreTriggers } from "../../../src/store/schema/append-only.ts";
 import { checkSchema } from "../../../src/store/schema/schema-check.ts";
+import { createTestDatabase } from "../../support/database.ts";
 import { startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
@@ -55,7 +56,11 @@ it("an account that may not create the triggers gets a message that says what to
 });
 
 it("without triggers nothing is made, nothing is missed, and the start says what protects the receipts", async () => {
-  const service = await startService({ config: { ledgerTriggers: false }, overrides: { triggerLookMs: 0 } });
+  const service = await startService({
+    db: await createTestDatabase(),
+    config: { ledgerTriggers: false },
+    overrides: { triggerLookMs: 0 },
+  });
   const { db } = service;
   expect(await db.rows("SELECT 1 FROM information_schema.triggers WHERE trigger_schema = DATABASE()")).toEqual([]);
   expect((await service.rest("/readyz")).body).toEqual({ ok: true });

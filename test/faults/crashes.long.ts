@@ -5,12 +5,12 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { createPool, type RowDataPacket } from "mysql2/promise";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
-import { ServiceProcess, urlOf } from "../../support/process.ts";
-import { askRest } from "../../support/service.ts";
-import { waitUntil } from "../../support/wait.ts";
-import { asOperator, operatorToken, verifyLedger } from "../support.ts";
+import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { asOperator, operatorToken, verifyLedger } from "../ledger/support.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { ServiceProcess, urlOf } from "../support/process.ts";
+import { askRest } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 const sealers = 6;
 
