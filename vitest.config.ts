@@ -14,6 +14,7 @@ export default defineConfig({
     // Patience alone: no test measures by them. A busy machine needs several times as long as an idle one.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 50_000 } },
     // One more than the two cores that CI has: some tests wait, for time-outs and for processes to start.
     maxWorkers: 3,
     // Immediates stay real: what takes turns of the event loop must go on while a test holds the clock.

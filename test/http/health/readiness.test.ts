@@ -56,7 +56,7 @@ describe("readiness", () => {
     const watchers = Array.from({ length: 100 }, () => follow(readiness, leave.signal));
     // The watchers are notified in batches with other work in between. The test waits for the real event loop.
     await vi.advanceTimersByTimeAsync(0);
-    await vi.waitUntil(() => watchers.every(({ received }) => received.length === 1));
+    await vi.waitUntil(() => watchers.every(({ received }) => received.length === 1), { timeout: 50_000 });
     await vi.advanceTimersByTimeAsync(10_000);
     const looks = checkReady.mock.calls.length;
     expect(looks).toBeGreaterThan(5);
