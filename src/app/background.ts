@@ -25,8 +25,10 @@ export function startBackgroundWork(
   const { overrides, log, shutdown, warnings } = startup;
   const verification = verifyAtStart(ledger.verifier, log);
   shutdown.push(() => verification.stop(), "the verification at the start");
-  const dailySealing = startDailySealing(ledger, now, log);
-  shutdown.push(() => dailySealing.stop(), "the daily seal");
+  if (overrides.sealsDays !== false) {
+    const dailySealing = startDailySealing(ledger, now, log);
+    shutdown.push(() => dailySealing.stop(), "the daily seal");
+  }
   // Two sweeps, because moving posts takes about a minute after a large board has been migrated.
   for (const tasks of [
     [moveAgedPosts],

@@ -12,6 +12,8 @@ export interface Overrides {
   clocks?: Clocks;
   /** The database's clock, in milliseconds since 1970 (UTC); where `now` or `clocks` is given, it agrees by default. */
   databaseNow?: () => number;
+  /** Whether the service seals days by the clock; by default it does. */
+  sealsDays?: boolean;
   log?: FastifyBaseLogger;
   /** Asks the service to stop: a start that is still going on is given up. */
   signal?: AbortSignal;

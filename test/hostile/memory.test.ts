@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { pino } from "pino";
 import { beforeAll, expect, it } from "vitest";
+import { allBindings } from "../http/properties/contract.ts";
+import { exchange, type RawRequest } from "../http/properties/raw-http.ts";
+import { requestFor } from "../http/properties/requests.ts";
+import { counted, makeWorld } from "../http/properties/world.ts";
 import { collectGarbage } from "../support/garbage.ts";
 import { type Service, startService } from "../support/service.ts";
-import { allBindings } from "./properties/contract.ts";
-import { exchange, type RawRequest } from "./properties/raw-http.ts";
-import { requestFor } from "./properties/requests.ts";
-import { counted, makeWorld } from "./properties/world.ts";
 
 /** Bytes of the heap that are reachable, once what ends by itself has ended. */
 async function heapInUse(): Promise<number> {

@@ -1,0 +1,127 @@
+// Connections to the database freeze. Every call ends, and every lost connection is replaced. What never answers cannot end a
+// call, so a call that ends has met its time limit: no test measures how long it took.
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Database } from "../../../src/store/database/database.ts";
+import { type Cut, startCuttingProxy } from "../../support/cutting-proxy.ts";
+import type { TestDatabase } from "../../support/database.ts";
+import { serverOf } from "../../support/database-link.ts";
+import { type Relay, startRelay } from "../../support/relay.ts";
+import { waitUntil } from "../../support/wait.ts";
+import {
+  add,
+  createRows,
+  failure,
+  longMs,
+  never,
+  numberAt,
+  read,
+  resetRows,
+  timeoutMs,
+  unavailable,
+  untilDone,
+} from "./rows.ts";
+
+let test: TestDatabase;
+beforeAll(async () => {
+  test = await createRows();
+});
+beforeEach(() => resetRows(test));
+
+describe("connections that freeze", () => {
+  let relay: Relay;
+  const open = (limitMs: number) => {
+    const { socketPath: _socketPath, ...account } = test.config;
+    return new Database({
+      address: { ...account, host: "127.0.0.1", port: relay.port },
+      connections: 4,
+      timeoutMs: limitMs,
+    });
+  };
+  beforeAll(async () => {
+    relay = await startRelay(serverOf(test.config), (client, server) => {
+      client.pipe(server);
+      server.pipe(client);
+    });
+  });
+
+  it("fail every call, whether or not it has a connection, and are replaced when the database answers again", async () => {
+    const db = open(timeoutMs);
+    await untilDone(() => Promise.all([read(db), read(db)]));
+    relay.freeze();
+    const failures = await Promise.all(Array.from({ length: 12 }, (_, i) => failure(i % 2 === 0 ? read(db) : add(db))));
+    for (const error of failures) expect(error).toMatchObject(unavailable);
+    relay.thaw();
+    await untilDone(() => read(db));
+    await waitUntil("the lost connections to be closed", () => relay.clients <= 4);
+    await db.close();
+  });
+
+  it("are closed long before the limit of calls when the pool closes", async () => {
+    const db = open(longMs);
+    await Promise.all([read(db), read(db), read(db)]);
+    relay.freeze();
+    const call = failure(read(db));
+    const begun = performance.now();
+    await db.close();
+    expect(performance.now() - begun).toBeLessThan(longMs / 2);
+    expect(await call).toMatchObject({ code: "unavailable" });
+    await expect(read(db)).rejects.toMatchObject({ code: "unavailable" });
+    relay.thaw();
+  });
+
+  it("leave nothing behind after many callers abort", async () => {
+    const db = open(longMs);
+    await Promise.all([read(db), read(db)]);
+    relay.freeze();
+    const calls = Array.from({ length: 100 }, (_, i) => {
+      const leaving = new AbortController();
+      return { leaving, call: failure(i % 2 === 0 ? read(db, leaving.signal) : add(db, 1, leaving.signal)) };
+    });
+    for (const { leaving } of calls) leaving.abort(new Error("given up"));
+    for (const { call } of calls) expect(await call).toMatchObject({ message: "given up" });
+    relay.thaw();
+    await untilDone(() => read(db));
+    await waitUntil("no call to be left", () => db.load.inUse === 0 && db.load.waiting === 0);
+    expect(await numberAt(test, 1)).toBe(0);
+    await db.close();
+  });
+});
+
+describe("a connection that freezes in the middle of a call", () => {
+  it("fails the call within its time limit, and the next ones work", async () => {
+    const cases: [text: string, when: Cut, happened: number][] = [
+      ["UPDATE", "before", 0],
+      ["UPDATE", "after", 0],
+      ["COMMIT", "before", 0],
+      ["COMMIT", "after", 1],
+    ];
+    // All at once, as each waits for its time limit. Each has a row and a proxy of its own.
+    const endings = cases.map(async ([text, when, happened], index) => {
+      const id = index + 1;
+      const name = `${text}, ${when} the server receives it`;
+      const proxy = await startCuttingProxy(test.config);
+      const db = new Database({ address: proxy.config, connections: 2, timeoutMs });
+      await untilDone(() => add(db, id));
+      const before = (await numberAt(test, id)) as number;
+      proxy.cutAtText(text, when, "freeze");
+      const error = await failure(
+        // The comment makes the text new to the connection, so that it is sent, and prepared, again.
+        db.transaction(never, (tx) => tx.run(`UPDATE t SET n = n + 1 WHERE id = ${id} /* ${when} */`, [])),
+      );
+      expect(proxy.wasCut(), name).toBe(true);
+      expect(error, name).toMatchObject(unavailable);
+      if (text === "COMMIT") expect((error as Error).message).toContain("did not say whether this call took effect");
+      // It may hold its locks until the lost connection is closed.
+      let now = before;
+      await untilDone(() =>
+        db.transaction(never, async (tx) => {
+          const [row] = await tx.rows<{ n: number }>("SELECT n FROM t WHERE id = ? FOR UPDATE", [id]);
+          now = row?.n ?? Number.NaN;
+        }),
+      );
+      expect(now - before, name).toBe(happened);
+      await db.close();
+    });
+    await Promise.all(endings);
+  });
+});
