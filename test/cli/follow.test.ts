@@ -5,6 +5,7 @@ import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { type FakeStoa, shownChain, startFake, textOf } from "../client/fake-stoa.ts";
 import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
+import { freePort } from "../support/free-port.ts";
 import { waitUntil } from "../support/wait.ts";
 import { type Running, scratchFolder, startProcess, startStoa } from "./stoa.ts";
 
@@ -87,7 +88,8 @@ describe("stoa verify --follow", () => {
   });
 
   it("misses nothing, and sees nothing twice, over a restart of the service", async () => {
-    const followed = await startLedger({ db: service.db });
+    const config = { port: await freePort() };
+    const followed = await startLedger({ db: service.db, config });
     const { run, state, remembered } = follow(followed.url, ["--json"]);
     await waitUntil("the state file", () => existsSync(state));
     const receipts = [await followed.seal()];
@@ -95,7 +97,7 @@ describe("stoa verify --follow", () => {
     await waitUntil("the receipt", areSeen);
     await followed.app.close();
     receipts.push(await service.seal(), await service.seal());
-    const restarted = await startLedger({ db: service.db, config: { port: Number(new URL(followed.url).port) } });
+    const restarted = await startLedger({ db: service.db, config });
     await waitUntil("the receipts sealed meanwhile", areSeen);
     receipts.push(await restarted.seal());
     await waitUntil("the receipt after the restart", areSeen);

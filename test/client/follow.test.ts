@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createStoaClient, type VerifiedReceipt } from "../../src/client/index.ts";
 import { startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
+import { freePort } from "../support/free-port.ts";
 import { waitUntil } from "../support/wait.ts";
 import { type FakeStoa, shownChain, startFake, textOf } from "./fake-stoa.ts";
 
@@ -19,12 +20,13 @@ function follow(url: string, until: number) {
 
 describe("receipts that are followed", () => {
   it("arrive exactly once, verified, across a restart of the service", async () => {
-    const first = await startLedger();
+    const config = { port: await freePort() };
+    const first = await startLedger({ config });
     const { seen, done } = follow(first.url, 4);
     const hashes = [(await first.seal()).hash];
     await waitUntil("the first receipts", () => seen.length === 2);
     await first.app.close();
-    const again = await startLedger({ db: first.db, config: { port: Number(new URL(first.url).port) } });
+    const again = await startLedger({ db: first.db, config });
     for (let n = 0; n < 2; n++) hashes.push((await again.seal()).hash);
     await done;
     expect(seen.map(({ link }) => link.seq)).toEqual([1, 2, 3, 4]);

@@ -2,6 +2,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createStoaClient, type StoaError } from "../../src/client/index.ts";
 import { parseQuota } from "../../src/rate-limits/quota.ts";
+import { freePort } from "../support/free-port.ts";
 import { startLimited } from "../support/limited.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -168,9 +169,9 @@ it("a caller that exceeds the limits is only slowed down", async () => {
 
 describe("a service that restarts", () => {
   it("is waited for", async () => {
-    const first = await startService();
+    const config = { port: await freePort() };
+    const first = await startService({ config });
     const { key } = await first.register();
-    const { port } = new URL(first.url);
     const errors: string[] = [];
     const onRetry = ({ kind }: StoaError) => void errors.push(kind);
     const stoa = createStoaClient(first.url, { apiKey: key, tries: 100, onRetry });
@@ -178,7 +179,7 @@ describe("a service that restarts", () => {
     await first.app.close();
     const calls = [stoa.posts.createPost({ title: "While it was away" }), stoa.agents.getMe({})];
     await waitUntil("both calls to fail", () => errors.length >= 2);
-    await startService({ db: first.db, config: { port: Number(port) } });
+    await startService({ db: first.db, config });
     await Promise.all(calls);
     // A service that starts may already answer, with 503.
     expect(new Set([...errors, "unavailable"])).toEqual(new Set(["unreachable", "unavailable"]));

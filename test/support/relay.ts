@@ -1,5 +1,6 @@
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
 import { afterFile } from "./after-file.ts";
+import { freePort } from "./free-port.ts";
 
 /** A local port that forwards to a server. A test may interfere with the bytes. */
 export interface Relay {
@@ -53,7 +54,7 @@ export async function startRelay(
     listener.once("error", reject).listen(port, "127.0.0.1", () => resolve(listener));
     return promise;
   };
-  let listener = await listen(0);
+  let listener = await listen(await freePort());
   const { port } = listener.address() as AddressInfo;
   const close = async () => {
     if (!listener.listening) return;

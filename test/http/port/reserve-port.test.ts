@@ -1,5 +1,4 @@
 // What the port answers before the service is up, and what happens when it cannot be had.
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import http2 from "node:http2";
 import net, { type AddressInfo } from "node:net";
@@ -14,6 +13,7 @@ import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import { reservePort } from "../../../src/http/port/reserve-port.ts";
 import { createTestDatabase } from "../../support/database.ts";
+import { freePort } from "../../support/free-port.ts";
 import { rawRequest } from "../../support/raw-request.ts";
 import { askRest, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -22,22 +22,6 @@ const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
-
-/** A free port below those that the system gives to clients, of which there are many beside this test. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 30_000);
-    const server = net.createServer().listen(port, "127.0.0.1");
-    const isFree = await once(server, "listening").then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, "close");
-    return port;
-  }
-}
 
 /** The Connect error with which a call fails. */
 async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
