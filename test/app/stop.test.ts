@@ -1,41 +1,15 @@
 // SIGTERM while something does not answer. The process still ends, with exit code 0.
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
-import { identify } from "../../src/private-database/lock/process-identity.ts";
-import { startCuttingProxy } from "../support/cutting-proxy.ts";
+import { describe, expect, it } from "vitest";
 import { createTestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
-import { ServiceProcess, untilSays, urlOf } from "../support/process.ts";
+import { untilSays, urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { fastTimers } from "./fast-timers.ts";
 
-const services: ServiceProcess[] = [];
-const folders: string[] = [];
-
-function start(environment: Record<string, string>): ServiceProcess {
-  const settings = { STOA_DRAIN_SECONDS: "1", STOA_METRICS_PORT: "none", ...environment };
-  const service = new ServiceProcess(settings);
-  services.push(service);
-  return service;
-}
-
-/** Stops the service with SIGTERM. It ends by itself, long before the time-outs of a minute and more that could end it, too. */
-async function expectStop(service: ServiceProcess): Promise<void> {
-  const begun = performance.now();
-  await service.end("SIGTERM");
-  expect(await service.exited).toBe(0);
-  expect(performance.now() - begun).toBeLessThan(50_000);
-}
-
-afterAll(async () => {
-  for (const service of services) await service.end("SIGKILL");
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
+import { expectStop, startToStop } from "./stopping.ts";
 
 /** A module that makes Node lose a handle: libuv does not reset a socket that is being shut down, but Node takes it for closed. */
 const loseHandle = `data:text/javascript,${encodeURIComponent(`
@@ -52,14 +26,14 @@ const loseHandle = `data:text/javascript,${encodeURIComponent(`
 describe.concurrent("SIGTERM", () => {
   it("ends a service of whose handles Node has lost one", async () => {
     const db = await createTestDatabase();
-    const service = start({ STOA_DATABASE_URL: urlOf(db.config), NODE_OPTIONS: `--import=${loseHandle}` });
+    const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config), NODE_OPTIONS: `--import=${loseHandle}` });
     await service.url();
     await expectStop(service);
   });
 
   it("ends a service with a silent database, running calls, a stream and a frozen client", async () => {
     const db = await createLinkedDatabase();
-    const service = start({
+    const service = startToStop({
       STOA_DATABASE_URL: urlOf(db.config),
       STOA_DATABASE_TIMEOUT_SECONDS: "600",
       NODE_OPTIONS: `--import=${fastTimers}`,
@@ -81,65 +55,13 @@ describe.concurrent("SIGTERM", () => {
     await Promise.all(calls);
   });
 
-  it("ends a start that waits for a database that accepts connections but never answers", async () => {
-    const db = await createLinkedDatabase();
-    db.relay.freeze();
-    const service = start({ STOA_DATABASE_URL: urlOf(db.config) });
-    await waitUntil("a connection", () => db.relay.clients > 0);
-    await expectStop(service);
-    expect(service.output).toContain("Stopped before the start was complete.");
-  });
-
-  it("ends a migration whose COMMIT gets no answer", async () => {
-    const db = await createTestDatabase();
-    const proxy = await startCuttingProxy(db.config);
-    proxy.cutAtText("COMMIT", "before", "freeze");
-    const service = start({ STOA_DATABASE_URL: urlOf(proxy.config), NODE_OPTIONS: `--import=${fastTimers}` });
-    await waitUntil("the COMMIT", () => proxy.isCut());
-    await expectStop(service);
-  });
-
-  it("ends a start that waits for another replica's migration", async () => {
-    const db = await createTestDatabase();
-    await db.rows("CREATE TABLE schema_lease (id INT PRIMARY KEY, holder VARCHAR(36), expires_at BIGINT)");
-    await db.rows("INSERT INTO schema_lease VALUES (1, 'another', UNIX_TIMESTAMP() + 3600)");
-    const service = start({ STOA_DATABASE_URL: urlOf(db.config) });
-    await waitUntil("the bookkeeping", async () => (await db.rows("SHOW TABLES LIKE 'schema_migrations'")).length > 0);
-    await expectStop(service);
-  });
-
-  it("ends a start whose private database stops answering", async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), "stoa-stop-"));
-    folders.push(dataDir);
-    const service = start({ STOA_DATA_DIR: dataDir });
-    const record = join(dataDir, "mysql.json");
-    await waitUntil("the server's process", () => existsSync(record));
-    const { pid } = JSON.parse(readFileSync(record, "utf8"));
-    process.kill(pid, "SIGSTOP");
-    await expectStop(service);
-    await waitUntil("the end of the server", () => identify(pid) === undefined);
-  });
-
-  it("ends a start although something in the process never ends", async () => {
-    const db = await createLinkedDatabase();
-    db.relay.freeze();
-    const forever = "data:text/javascript,setInterval(()=>{},1000)";
-    const service = start({
-      STOA_DATABASE_URL: urlOf(db.config),
-      NODE_OPTIONS: `--import=${forever} --import=${fastTimers}`,
-    });
-    await waitUntil("a connection", () => db.relay.clients > 0);
-    await expectStop(service);
-    expect(service.output).toContain("the process ends although some of its work still runs");
-  });
-
   it.each([
     // The log grows by some 300 KB, more than a pipe holds.
     ["nobody reads", false, 1_000],
     ["can no longer be written", true, 10],
   ])("ends a service that kept serving although its log is one that %s", async (_what, close, calls) => {
     const db = await createTestDatabase();
-    const service = start({ STOA_DATABASE_URL: urlOf(db.config), STOA_RATE_LIMITS: "off" });
+    const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config), STOA_RATE_LIMITS: "off" });
     const url = await service.url();
     service.leaveUnread({ close });
     for (let count = 0; count < calls; count++) expect((await askRest(url, "posts?limit=1")).status).toBe(200);
@@ -148,7 +70,7 @@ describe.concurrent("SIGTERM", () => {
 
   it("ends the process at once when it is repeated after more than a second", async () => {
     const db = await createLinkedDatabase();
-    const service = start({ STOA_DATABASE_URL: urlOf(db.config), STOA_DRAIN_SECONDS: "3600" });
+    const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config), STOA_DRAIN_SECONDS: "3600" });
     const url = new URL(await service.url());
     const held = connect(Number(url.port), url.hostname).on("error", () => {});
     held.write("POST /api/v1/agents/register HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");

@@ -1,0 +1,68 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { identify } from "../../src/private-database/lock/process-identity.ts";
+import { afterFile } from "../support/after-file.ts";
+import { startCuttingProxy } from "../support/cutting-proxy.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { createLinkedDatabase } from "../support/database-link.ts";
+import { urlOf } from "../support/process.ts";
+import { waitUntil } from "../support/wait.ts";
+import { fastTimers } from "./fast-timers.ts";
+import { expectStop, startToStop } from "./stopping.ts";
+
+// The tests mostly wait, so they run concurrently.
+describe.concurrent("SIGTERM during a start", () => {
+  it("ends a start that waits for a database that accepts connections but never answers", async () => {
+    const db = await createLinkedDatabase();
+    db.relay.freeze();
+    const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config) });
+    await waitUntil("a connection", () => db.relay.clients > 0);
+    await expectStop(service);
+    expect(service.output).toContain("Stopped before the start was complete.");
+  });
+
+  it("ends a migration whose COMMIT gets no answer", async () => {
+    const db = await createTestDatabase();
+    const proxy = await startCuttingProxy(db.config);
+    proxy.cutAtText("COMMIT", "before", "freeze");
+    const service = startToStop({ STOA_DATABASE_URL: urlOf(proxy.config), NODE_OPTIONS: `--import=${fastTimers}` });
+    await waitUntil("the COMMIT", () => proxy.isCut());
+    await expectStop(service);
+  });
+
+  it("ends a start that waits for another replica's migration", async () => {
+    const db = await createTestDatabase();
+    await db.rows("CREATE TABLE schema_lease (id INT PRIMARY KEY, holder VARCHAR(36), expires_at BIGINT)");
+    await db.rows("INSERT INTO schema_lease VALUES (1, 'another', UNIX_TIMESTAMP() + 3600)");
+    const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config) });
+    await waitUntil("the bookkeeping", async () => (await db.rows("SHOW TABLES LIKE 'schema_migrations'")).length > 0);
+    await expectStop(service);
+  });
+
+  it("ends a start whose private database stops answering", async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), "stoa-stop-"));
+    afterFile(() => rmSync(dataDir, { recursive: true }));
+    const service = startToStop({ STOA_DATA_DIR: dataDir });
+    const record = join(dataDir, "mysql.json");
+    await waitUntil("the server's process", () => existsSync(record));
+    const { pid } = JSON.parse(readFileSync(record, "utf8"));
+    process.kill(pid, "SIGSTOP");
+    await expectStop(service);
+    await waitUntil("the end of the server", () => identify(pid) === undefined);
+  });
+
+  it("ends a start although something in the process never ends", async () => {
+    const db = await createLinkedDatabase();
+    db.relay.freeze();
+    const forever = "data:text/javascript,setInterval(()=>{},1000)";
+    const service = startToStop({
+      STOA_DATABASE_URL: urlOf(db.config),
+      NODE_OPTIONS: `--import=${forever} --import=${fastTimers}`,
+    });
+    await waitUntil("a connection", () => db.relay.clients > 0);
+    await expectStop(service);
+    expect(service.output).toContain("the process ends although some of its work still runs");
+  });
+});
