@@ -15,17 +15,23 @@ export function bodyTooLarge(): StoaError {
 }
 
 /**
- * Decompresses a request body; see `RequestBodies.decompress`.
+ * Decompresses a request body.
  * @param encoding the value of its Content-Encoding
  * @param maxBytes the largest result
+ * @param inTurn runs the decompression when its turn comes
  * @throws StoaError `bad_input` for another encoding; `too_large`
  */
-export async function decompressBody(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer> {
+export async function decompressBody(
+  body: Buffer,
+  encoding: string,
+  maxBytes: number,
+  inTurn: (work: () => Promise<Buffer>) => Promise<Buffer>,
+): Promise<Buffer> {
   if (encoding === "identity") return body;
   if (!isKnown(encoding)) throw wrongEncoding();
   const decode = decoders[encoding];
   try {
-    return await decode(body, { maxOutputLength: maxBytes });
+    return await inTurn(() => decode(body, { maxOutputLength: maxBytes }));
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE" ? bodyTooLarge() : wrongEncoding();
   }

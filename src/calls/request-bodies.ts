@@ -33,7 +33,7 @@ export class RequestBodies {
       const encoding = request.raw.headers["content-encoding"];
       if (encoding === undefined) return pass(body);
       const { bodyLimit } = request.routeOptions;
-      this.decompress(() => decompressBody(body, encoding, bodyLimit)).then(pass, done);
+      decompressBody(body, encoding, bodyLimit, (work) => this.decompress(work)).then(pass, done);
     });
     // A client that does not read the reply would keep the body in memory.
     app.addHook("onSend", (request, _reply, payload, done) => {
