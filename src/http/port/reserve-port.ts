@@ -15,7 +15,7 @@ export interface ReservedPort {
   readonly port: number;
   /** Gives the listening socket away, as the options for `listen` of the real server. No connection is refused meanwhile. */
   transferSocket(): PortAddress;
-  /** Stops listening, unless the socket was transferred. */
+  /** Stops listening, unless the socket was transferred, and ends the connections from before. */
   close(): Promise<void>;
 }
 
@@ -47,17 +47,23 @@ export async function reservePort(
   const reserved = (server.address() as { port: number }).port;
   // Node's `server.listen` accepts the handle of another server (documented as "handle").
   const owner = server as unknown as { _handle: object | null };
+  let late: NodeJS.Timeout | undefined;
+  const endTransferred = async () => {
+    clearTimeout(late);
+    await starting.drained();
+    server.close();
+  };
   return {
     host,
     port: reserved,
     transferSocket: () => {
       const address = { host, port: reserved, _handle: owner._handle };
       owner._handle = null;
-      setTimeout(() => starting.drained().then(() => server.close()), lateRequestMs).unref();
+      late = setTimeout(endTransferred, lateRequestMs).unref();
       return address;
     },
     close: async () => {
-      if (owner._handle === null) return;
+      if (owner._handle === null) return endTransferred();
       const closed = once(server, "close");
       starting.beginDrain();
       await Promise.all([closed, starting.drained()]);

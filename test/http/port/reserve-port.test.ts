@@ -7,7 +7,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import * as grpc from "@grpc/grpc-js";
 import { generate } from "selfsigned";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { ErrorDetailSchema } from "../../../gen/stoa/v1/error_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
@@ -132,6 +132,21 @@ describe("a reserved port", () => {
     await once(socket, "connect");
     socket.on("error", () => {});
     await reserved.close();
+  });
+
+  it("ends the connections from before at close, also if its socket was given away a moment before", async () => {
+    // No time limit ends them.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    cleanUps.push(() => vi.useRealTimers());
+    const reserved = await reservePort({ host: "127.0.0.1", port: 0 });
+    const session = http2.connect(`http://127.0.0.1:${reserved.port}`).on("error", () => {});
+    cleanUps.push(() => session.destroy());
+    await once(session, "remoteSettings");
+    const closed = once(session, "close");
+    const server = net.createServer().listen(reserved.transferSocket());
+    cleanUps.push(() => server.close());
+    await reserved.close();
+    await closed;
   });
 
   it("speaks TLS if the service will", async () => {
