@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterEach } from "vitest";
 import { runCommand } from "../../src/cli/run.ts";
 import { afterFile } from "../support/after-file.ts";
+import { afterTest } from "../support/after-test.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 
 export const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -29,11 +29,6 @@ export interface Running {
   /** Its end. */
   done: Promise<Run>;
 }
-
-const running = new Set<{ signal(name: "SIGTERM"): void }>();
-afterEach(() => {
-  for (const each of running) each.signal("SIGTERM");
-});
 
 /** A folder of the test file's own, for state. */
 export function scratchFolder(): string {
@@ -122,7 +117,6 @@ function watch(
       return run.stderr;
     },
   };
-  running.add(each);
-  void done.finally(() => running.delete(each)).catch(() => {});
+  afterTest(() => each.signal("SIGTERM"));
   return each;
 }

@@ -5,8 +5,8 @@ import net from "node:net";
 import tls from "node:tls";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { generate } from "selfsigned";
-import { afterEach, beforeAll } from "vitest";
 import { Port, type PortOptions } from "../../src/http/port/port.ts";
+import { afterTest } from "./after-test.ts";
 
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 export const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
@@ -21,16 +21,8 @@ export const SOON = 150;
 /** More than the sockets between two processes buffer. */
 export const LARGE = 20_000_000;
 
-export let certificate: { cert: string; key: string };
-beforeAll(async () => {
-  const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
-  certificate = { cert, key };
-});
-
-export const cleanUps: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
+export const certificate: { cert: string; key: string } = { cert, key };
 
 export interface Running {
   app: FastifyInstance;
@@ -84,7 +76,7 @@ export async function start(
     await port.drained();
   });
   await app.listen({ port: 0, host: "127.0.0.1" });
-  cleanUps.push(async () => {
+  afterTest(async () => {
     held.resolve();
     await app.close();
   });
@@ -106,7 +98,7 @@ export function connect(number: number, socket: net.Socket = net.connect(number,
     received += text;
   });
   socket.on("error", () => {});
-  cleanUps.push(() => socket.destroy());
+  afterTest(() => socket.destroy());
   const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(received)));
   /** Resolves when `text` has been received `times` times. */
   const seen = async (text: string, times = 1) => {
@@ -141,7 +133,7 @@ export async function connectTls(number: number, alpn: string) {
 export function connectHttp2(number: number, scheme = "http") {
   const session = http2.connect(`${scheme}://127.0.0.1:${number}`, { rejectUnauthorized: false });
   session.on("error", () => {});
-  cleanUps.push(() => session.destroy());
+  afterTest(() => session.destroy());
   return session;
 }
 

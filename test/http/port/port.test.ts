@@ -5,9 +5,9 @@ import net from "node:net";
 import Fastify from "fastify";
 import { describe, expect, it } from "vitest";
 import { Port } from "../../../src/http/port/port.ts";
+import { afterTest } from "../../support/after-test.ts";
 import {
   certificate,
-  cleanUps,
   connect,
   connectHttp2,
   connectSplitting,
@@ -219,7 +219,7 @@ describe("time limits", () => {
     socket.on("error", () => {});
     socket.resume().write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS]));
     await once(socket, "end");
-    cleanUps.push(() => socket.destroy());
+    afterTest(() => socket.destroy());
     await port.drained();
     expect(port.connections).toEqual({ total: 0, http2: 0 });
   });

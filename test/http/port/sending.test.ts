@@ -3,11 +3,11 @@ import http2 from "node:http2";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it } from "vitest";
 import type { PortOptions } from "../../../src/http/port/port.ts";
+import { afterTest } from "../../support/after-test.ts";
 import * as frames from "../../support/http2-frames.ts";
 import { connectFrames, frameType, INITIAL_WINDOW_SIZE, windowUpdate } from "../../support/http2-frames.ts";
 import {
   certificate,
-  cleanUps,
   connect,
   connectHttp2,
   connectTls,
@@ -33,7 +33,7 @@ function connectNarrow(number: number, initialWindowSize: number, scheme = "http
     rejectUnauthorized: false,
   });
   session.on("error", () => {});
-  cleanUps.push(() => session.destroy());
+  afterTest(() => session.destroy());
   return session;
 }
 
@@ -67,11 +67,11 @@ describe("the time limit of replies", () => {
   it("does not count a byte now and then as progress", async () => {
     const { number } = await start(sending({ sendTimeoutMs: 4 * SOON }));
     const { socket, received } = connectFrames(number, { [INITIAL_WINDOW_SIZE]: 1 });
-    cleanUps.push(() => socket.destroy());
+    afterTest(() => socket.destroy());
     socket.write(frames.get(1, "/large"));
     // The client's own pace. A client of Node's asks for the next byte at once, and so takes thousands in a second.
     const pace = setInterval(() => socket.write(windowUpdate(1, 1)), SOON / 5);
-    cleanUps.push(() => clearInterval(pace));
+    afterTest(() => clearInterval(pace));
     const reset = await received(({ type }) => type === frameType.rstStream);
     expect(reset?.payload.readUInt32BE()).toBe(NGHTTP2_CANCEL);
   });
@@ -79,7 +79,7 @@ describe("the time limit of replies", () => {
   it("ends an HTTP/2 session whose socket is not read", async () => {
     const { port, number } = await start(sending());
     const { socket, received } = connectFrames(number, { [INITIAL_WINDOW_SIZE]: 2 ** 31 - 1 });
-    cleanUps.push(() => socket.destroy());
+    afterTest(() => socket.destroy());
     socket.write(Buffer.concat([windowUpdate(0, 2 ** 30), frames.get(1, "/large")]));
     await received(({ type }) => type === frameType.data);
     socket.pause();
