@@ -86,7 +86,11 @@ describe("while the wall clock has jumped", () => {
     // This is too little for a jump. Writes are counted by the wall clock, which all replicas share, and reads by the steady clock.
     times.set(30 * minute);
     expect(await read()).toBe(429);
+    // This asks for the time, as the guard does each second.
+    expect(await warningOf(service)).toBeUndefined();
     times.set(-30 * minute);
+    // The service has to see this time before the clock jumps: a jump does not change the time that was seen last.
+    expect(await post()).toBe(429);
     for (const jump of [years, -2 * years]) {
       times.set(jump);
       expect([await post(), await read()]).toEqual([429, 429]);
