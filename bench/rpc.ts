@@ -47,18 +47,11 @@ export async function benchRpc(
   const reference = { ...grpc, name: "grpc-js", side: "baseline" as const };
   const start = (program: string, settings = {}) => watch(startProgram(program, options, signal, settings), cleanUp);
   const baseline = await start("rpc/grpc-js.ts");
-  const measurements = [];
-  let peak: number | undefined;
-  for (const [name, settings] of [
-    ["service", {}],
-    ["connect alone", { BENCH_CONNECT_ALONE: "1" }],
-  ] as const) {
-    const service = await start("rpc/transport.ts", settings);
-    const protocol = { ...grpc, name };
-    const all = await measureAll([health], [protocol], { baseline, service }, { options, log, signal }, reference);
-    measurements.push(...(measurements.length === 0 ? all : all.slice(1)));
-    if (name === "service") peak = service.memory.peak();
-  }
+  const service = await start("rpc/transport.ts");
+  const protocol = { ...grpc, name: "service" };
+  const programs = { baseline, service };
+  const measurements = await measureAll([health], [protocol], programs, { options, log, signal }, reference);
+  const peak = service.memory.peak();
   const ratio = measurements.find(({ protocol }) => protocol === "service")?.ratio as number;
   const report: RpcReport = {
     ...spanSince(started),

@@ -28,6 +28,8 @@ export interface ErrorDetails {
   retryAfterSeconds?: number | undefined;
   /** Of `unauthorized`: the scheme of the credentials, as WWW-Authenticate names it. By default it is Bearer. */
   challenge?: string | undefined;
+  /** Of `not_found`: the methods that the address takes instead. */
+  methods?: readonly string[] | undefined;
   cause?: unknown;
 }
 
@@ -38,6 +40,7 @@ export class StoaError extends Error {
   readonly field: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly challenge: string | undefined;
+  readonly methods: readonly string[] | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -45,6 +48,7 @@ export class StoaError extends Error {
     this.field = details.field;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.challenge = details.challenge;
+    this.methods = details.methods;
   }
 }
 

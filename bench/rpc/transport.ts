@@ -27,7 +27,6 @@ const server = await createServer({
   overload: { heapShare: undefined, residentBytes: undefined },
   trustProxy: [],
   logAddresses: "full",
-  byFrameworksAlone: process.env.BENCH_CONNECT_ALONE === "1",
   log: pino({ level: "warn" }),
   port: { headersTimeoutMs: 10_000, requestTimeoutMs: 60_000, idleTimeoutMs: 75_000, drainTimeoutMs: 1_000 },
 });

@@ -37,8 +37,6 @@ export interface Overrides {
   memory?: ServerOptions["memory"];
   /** How often a REST stream says that it is alive, in milliseconds. */
   heartbeatMs?: number;
-  /** Whether Fastify and Connect's own handlers serve all requests. */
-  byFrameworksAlone?: boolean;
   /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
   verificationWaitMs?: number;
   /** How long a good report of a verification is given again, in milliseconds. */

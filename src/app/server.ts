@@ -73,11 +73,11 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
   const server = await createServer({
     table,
     pages: site,
-    addRoutes(app, { interceptors, admission, bodies }) {
-      site.addRoutes(app, table, interceptors);
+    addRoutes(router, { interceptors, admission, bodies }) {
+      site.addRoutes(router, table, interceptors);
       const { mode } = registration;
-      const guide = addGuideRoutes(app, { table, siteUrl, policies, newAgentPolicies, registration: mode });
-      addMcpRoutes(app, {
+      const guide = addGuideRoutes(router, { table, siteUrl, policies, newAgentPolicies, registration: mode });
+      addMcpRoutes(router, {
         table,
         interceptors,
         admission,
@@ -85,9 +85,10 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
         registration: mode,
         siteUrl,
         guide: () => guide.text("skill.md", siteUrl()),
+        log,
       });
       const described = table.services.map(({ service }) => service);
-      addOpenApiRoutes(app, described, mode, siteUrl);
+      addOpenApiRoutes(router, described, mode, siteUrl);
     },
     isSecure: parts.siteUrl.startsWith("https://"),
     log,
@@ -109,7 +110,6 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     metricsToken: config.metrics.token,
     shownMetrics: sharing?.shownMetrics,
     heartbeatMs: overrides.heartbeatMs,
-    byFrameworksAlone: overrides.byFrameworksAlone,
     port: { ...portOptions(config, overrides), ...sharing?.port },
   });
   shutdown.push(() => server.close(), "connections of clients");

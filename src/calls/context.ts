@@ -2,8 +2,6 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
 import type { Caller } from "../board/agents.ts";
-import type { Binding } from "../contract/bindings.ts";
-import type { Captured } from "../contract/path-template.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
 import type { Cancellation } from "../timing/wait.ts";
@@ -31,11 +29,13 @@ export type RouteLimits = "none" | "rest" | "rpc";
 
 /** What answers a request. */
 export interface Route {
-  /** The pattern of the addresses that it answers. */
-  readonly path: string;
+  /** The pattern of the addresses that it answers; undefined where there is nothing at an address. */
+  readonly path: string | undefined;
   /** The RPC that it calls; undefined for pages, documents and the like. */
   readonly rpc: DescMethod | undefined;
   readonly limits: RouteLimits | undefined;
+  /** Whether the route serves people, who get failures as pages. */
+  readonly isPage?: boolean | undefined;
 }
 
 /** A request that has arrived. */
@@ -44,22 +44,18 @@ export interface ArrivedRequest {
   response: HttpResponse;
   /** The id under which the request is logged. */
   id: string;
+  /** The address that the client asked for, as it was sent. */
+  url: string;
+  route: Route;
   /** The log of the service. */
   log: FastifyBaseLogger;
   client: ClientAddress;
   limits: RequestLimits;
 }
 
-/** The binding that a REST request addresses, and the parts of its address. */
-export interface Target {
-  binding: Binding;
-  captured: Captured[];
-  query: string;
-}
-
 /**
  * What the service knows of one request, from its arrival until its response is closed. Every protocol makes one at its
- * edge and fills it in: admission sets `agent` and `caller`, the REST facade sets `target`, and the call sets `outcome`.
+ * edge and fills it in: admission sets `agent` and `caller`, and the call sets `outcome`.
  */
 export class RequestContext implements Cancellation {
   readonly request: HttpRequest;
@@ -71,13 +67,11 @@ export class RequestContext implements Cancellation {
   readonly url: string;
   /** When the request arrived, by `performance.now()`. */
   readonly arrivedAt = performance.now();
-  /** What answers the request; undefined where nothing does. */
-  route: Route | undefined = undefined;
+  readonly route: Route;
   /** The agent whose good API key the request shows, also on a public operation. Only its own limits apply then. */
   agent: number | undefined = undefined;
   /** Who calls, where the operation requires credentials. */
   caller: Caller | typeof operator | undefined = undefined;
-  target: Target | undefined = undefined;
   /** The RPC that a message of MCP calls, as a tool or to read a resource. */
   tool: DescMethod | undefined = undefined;
   /** Set if the response is shared with other requests, or is the same as before: what has been made of it. */
@@ -107,15 +101,14 @@ export class RequestContext implements Cancellation {
   #endings: (() => void)[] | undefined = undefined;
   #isFollowed = false;
 
-  constructor({ request, response, id, log, client, limits }: ArrivedRequest) {
+  constructor({ request, response, id, url, route, log, client, limits }: ArrivedRequest) {
     this.request = request;
     this.response = response;
     this.id = id;
     this.client = client;
     this.limits = limits;
-    // Fastify keeps the address here if it has to change it for its router.
-    const { originalUrl = request.url } = request as HttpRequest & { originalUrl?: string };
-    this.url = originalUrl as string;
+    this.url = url;
+    this.route = route;
     this.#serviceLog = log;
   }
 

@@ -60,5 +60,6 @@ export function errorHeaders(error: StoaError): Record<string, string> {
   return {
     ...(error.code === "unauthorized" ? { "www-authenticate": error.challenge ?? "Bearer" } : {}),
     ...(error.retryAfterSeconds === undefined ? {} : { "retry-after": String(error.retryAfterSeconds) }),
+    ...(error.methods === undefined ? {} : { allow: error.methods.join(", ") }),
   };
 }

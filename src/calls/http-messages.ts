@@ -1,5 +1,4 @@
-// What the service uses of a request and its response, over both versions of HTTP. Node's own objects have it, and so have
-// those that the port makes for HTTP/2.
+// What the service uses of a request and its response. Node's messages of both versions of HTTP have it.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
@@ -21,7 +20,7 @@ export interface HttpRequest extends Readonly<Pick<IncomingMessage, RequestField
   readonly socket: Socket | null | undefined;
 }
 
-type ResponseFields = "closed" | "destroyed" | "headersSent" | "writableFinished" | "writableLength";
+type ResponseFields = "closed" | "destroyed" | "headersSent" | "writableEnded" | "writableFinished" | "writableLength";
 
 /** The response to a request. Over HTTP/2, its stream gets its body. */
 export interface HttpResponse extends Readonly<Pick<ServerResponse, ResponseFields>> {
@@ -34,8 +33,12 @@ export interface HttpResponse extends Readonly<Pick<ServerResponse, ResponseFiel
   /** To be called before the head is written. */
   addTrailers(fields: Record<string, string>): void;
   writeHead(status: number, fields: Record<string, string>): unknown;
-  write(chunk: Uint8Array): boolean;
+  /** Sends the head before there is a body. */
+  flushHeaders(): void;
+  write(chunk: Uint8Array | string): boolean;
   end(chunk?: Uint8Array): unknown;
   destroy(): unknown;
+  on(event: "drain" | "close", listener: () => void): this;
+  off(event: "drain" | "close", listener: () => void): this;
   prependOnceListener(event: "close", listener: () => void): unknown;
 }

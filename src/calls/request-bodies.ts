@@ -1,13 +1,16 @@
-import type { FastifyInstance } from "fastify";
 import { StoaError } from "../errors.ts";
 import { Semaphore } from "../timing/semaphore.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
-import { decompressBody } from "./decompression.ts";
+import { bodyTooLarge, decompressBody } from "./decompression.ts";
+import type { HttpRequest } from "./http-messages.ts";
+import { readBytes } from "./read-body.ts";
 
 /** The length from which a body is large, in bytes. Parsing and checking the largest one takes some milliseconds. */
 const largeLength = 32 * 1024;
 /** How many bytes of large bodies may wait for their turns. They are complete, so nothing else limits them. */
 const maxWaitingBytes = 32 * 1024 * 1024;
+/** The largest body, in bytes, before and after it is decompressed. */
+export const maxBodyBytes = 256 * 1024;
 /** Nobody waits long to decompress a body, so a caller who leaves keeps its place. */
 const neverAborts = new AbortController().signal;
 
@@ -20,26 +23,21 @@ export class RequestBodies {
   readonly #decoders = new Semaphore({ limit: 4, busyMessage: "Too many requests are being decompressed." });
 
   /**
-   * Makes routes read their bodies as bytes, decompressed, and drop them before they reply. Their content type is ignored,
-   * because agents send whatever their client sets.
+   * Reads the body of a request, decompressed. Its content type is ignored, because agents send whatever their client sets.
+   * @returns undefined where there is none
+   * @throws StoaError `too_large`, `bad_input` for an unknown or broken encoding, `unavailable` when too many bytes wait;
+   * ConnectError `canceled`
    */
-  readAsBytes(app: FastifyInstance): void {
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, (request, body, done) => {
-      const pass = (bytes: Buffer) => {
-        if (isLargeBody(bytes)) this.#runInTurn(bytes, (error) => done(error, bytes));
-        else done(null, bytes);
-      };
-      const encoding = request.raw.headers["content-encoding"];
-      if (encoding === undefined) return pass(body);
-      const { bodyLimit } = request.routeOptions;
-      decompressBody(body, encoding, bodyLimit, (work) => this.decompress(work)).then(pass, done);
-    });
-    // A client that does not read the reply would keep the body in memory.
-    app.addHook("onSend", (request, _reply, payload, done) => {
-      request.body = undefined;
-      done(null, payload);
-    });
+  async read(request: HttpRequest): Promise<Buffer | undefined> {
+    const { headers } = request;
+    const announced = headers["content-length"];
+    if ((announced === undefined || announced === "0") && headers["transfer-encoding"] === undefined) return undefined;
+    const encoding = headers["content-encoding"];
+    let body = await readBytes(request, maxBodyBytes, bodyTooLarge);
+    if (encoding !== undefined)
+      body = await decompressBody(body, encoding, maxBodyBytes, (work) => this.decompress(work));
+    if (isLargeBody(body)) await this.turnOf(body);
+    return body;
   }
 
   /**

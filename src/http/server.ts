@@ -1,37 +1,29 @@
 import type { Interceptor } from "@connectrpc/connect";
-import compress from "@fastify/compress";
-import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from "fastify";
+import { type FastifyBaseLogger, fastify } from "fastify";
+import type { RequestContext } from "../calls/context.ts";
 import { createInterceptors } from "../calls/interceptors.ts";
-import { RequestBodies } from "../calls/request-bodies.ts";
+import { maxBodyBytes, RequestBodies } from "../calls/request-bodies.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { LogAddresses } from "../config/config.ts";
-import { errorStatus, StoaError } from "../errors.ts";
 import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
 import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
 import type { StreamLimits } from "../rate-limits/stream-limits.ts";
 import type { StreamSlots } from "../rate-limits/stream-slots.ts";
 import { Admission } from "./admission/admission.ts";
 import { ClientAddresses } from "./admission/client-address.ts";
-import { addAdmission } from "./admission/hooks.ts";
 import { Overload, type OverloadOptions } from "./admission/overload.ts";
-import { addCommonHooks } from "./common-hooks.ts";
-import { type CommonFields, DirectRequests } from "./direct/direct-requests.ts";
+import { Edge } from "./edge/edge.ts";
+import { Router } from "./edge/router.ts";
 import type { ErrorPages } from "./errors/error-pages.ts";
 import { refuseConnection, refuseUnparsable } from "./errors/failures.ts";
-import { RouteMethods } from "./errors/methods.ts";
-import { fromFastifyError, sendError } from "./errors/reply-error.ts";
 import { createToolServices } from "./grpc/tools.ts";
 import { WatchReplies } from "./grpc/watch-replies.ts";
+import { addMetricsRoute } from "./health/metrics-route.ts";
 import { type CheckReady, Readiness } from "./health/readiness.ts";
 import { addHealthRoutes } from "./health/routes.ts";
 import { type GaugeSource, Metrics, type MetricsText } from "./metrics/metrics.ts";
-import { addMetricsRoute } from "./metrics/routes.ts";
 import { Port, type PortOptions } from "./port/port.ts";
-import type { Handler } from "./port/request-handlers.ts";
-import { compressLargeReplies, minCompressed } from "./replies/compression.ts";
-import { requestIdOf } from "./requests/request-id.ts";
 import { RequestLog } from "./requests/request-log.ts";
-import { DirectReads } from "./rest/direct-reads.ts";
 import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc/routes.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
@@ -48,7 +40,7 @@ export interface ServerOptions {
   /** Shows failures as pages; without it they are never pages. */
   pages?: ErrorPages | undefined;
   /** Adds what is served beside the API and its health: pages, documents, MCP. */
-  addRoutes?: ((app: FastifyInstance, parts: RouteParts) => void) | undefined;
+  addRoutes?: ((router: Router, parts: RouteParts) => void) | undefined;
   /** Whether clients reach the service over TLS, directly or through a proxy. Browsers are then told to use only TLS. */
   isSecure?: boolean | undefined;
   checkReady: CheckReady;
@@ -77,8 +69,6 @@ export interface ServerOptions {
   gauges?: GaugeSource[];
   /** How often a REST stream sends a heartbeat, in milliseconds. */
   heartbeatMs?: number | undefined;
-  /** Whether Fastify and Connect's own handlers serve all requests; for tests that compare them with ours. */
-  byFrameworksAlone?: boolean | undefined;
   port: Omit<PortOptions, "clientErrorReply" | "tooManyReply">;
 }
 
@@ -102,8 +92,6 @@ const refuseSchemas = (): never => {
   throw new Error("Routes have no schemas: the contract has the rules of requests and responses.");
 };
 
-/** The largest request body and RPC message, in bytes. */
-const bodyLimit = 256 * 1024;
 /** The longest part of an address that the routers take, in characters. */
 const maxParamLength = 65_536;
 
@@ -128,43 +116,31 @@ export async function createServer({
   logAddresses,
   gauges = [],
   heartbeatMs,
-  byFrameworksAlone = false,
   port: portOptions,
 }: ServerOptions): Promise<Server> {
   const transportSecurity = isSecure || portOptions.tls ? "max-age=31536000" : undefined;
   const refused = transportSecurity === undefined ? {} : { "Strict-Transport-Security": transportSecurity };
   const port = new Port({
     ...portOptions,
-    clientErrorReply: (error, status, socket) => {
+    clientErrorReply: (_error, status, socket) => {
       admission.countUnparsable(socket);
-      return refuseUnparsable(error, status, refused);
+      const refusal = refuseUnparsable(status, refused);
+      requestLog.unparsable({ reqId: refusal.id, status, code: refusal.code }, socket.remoteAddress);
+      return refusal;
     },
     tooManyReply: refuseConnection,
   });
-  const serverFactory = (handle: Handler) =>
-    port.createServer({
-      take: (request, response) => !byFrameworksAlone && direct.take(request, response),
-      handle,
-    });
   const app = fastify({
-    serverFactory: serverFactory as never,
-    loggerInstance: log,
-    // A hook below writes one line for each request.
-    logController: new LogController({ disableRequestLogging: true }),
+    serverFactory: port.serverFactory as never,
+    // The edge logs each request, and gives it its id.
+    logger: false,
     requestIdHeader: false,
-    genReqId: requestIdOf,
-    bodyLimit,
     return503OnClosing: false,
     routerOptions: { maxParamLength },
     // The contract checks requests and writes responses. Without these, Fastify would load two compilers of JSON schemas.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
     rewriteUrl: ({ url = "/" }) => routable(url),
-    frameworkErrors: (error, request, reply) => {
-      request.context = admission.begin(request.raw, reply.raw, request.id);
-      reply.header("x-request-id", request.id);
-      const known = fromFastifyError(error) ?? new StoaError("internal", "Something went wrong here.");
-      sendError(reply as never, known, errorStatus[known.code]);
-    },
+    frameworkErrors: (_error, request, reply) => router.refuse(request, reply as never),
   });
   const interceptors = createInterceptors();
   const bodies = new RequestBodies();
@@ -177,41 +153,27 @@ export async function createServer({
   const admission = new Admission({ limiter, addresses, table, overload, log });
   const streams = new OpenStreams({ limits: streamLimits, addresses, overload, shutdown, slots });
   const metrics = new Metrics([...gauges, ...loadGauges(streams, overload)]);
-  const watchReplies = new WatchReplies(app);
-  const methods = new RouteMethods(app);
-  addAdmission(app, admission, [...table.services, ...tools]);
+  const watchReplies = new WatchReplies();
   const requestLog = new RequestLog(log, logAddresses);
-  const commonFields: CommonFields = ({ id }) =>
-    transportSecurity === undefined
-      ? { "x-request-id": id }
-      : { "x-request-id": id, "strict-transport-security": transportSecurity };
-  const direct = new DirectRequests({ admission, metrics, requestLog, shutdown, log });
-  direct.add(new DirectReads(app, { admission, commonFields, maxParamLength }).find);
-  addCommonHooks(app, { methods, requestLog, admission, pages, metrics, shutdown, commonFields });
-  compressLargeReplies(app);
-  // Request bodies are decompressed where they are read. The plugin would keep the memory of a decoder that is not read to its end.
-  const encodings: ("br" | "gzip")[] = ["br", "gzip"];
-  await app.register(compress, { threshold: minCompressed, encodings, globalDecompression: false });
-  await app.register(async (rest) =>
-    addRestRoutes(rest, { table, interceptors, admission, streams, bodies, heartbeatMs }),
-  );
-  await app.register(async (rpc) =>
-    addRpcRoutes(rpc, {
-      table,
-      tools,
-      interceptors,
-      admission,
-      streams,
-      bodies,
-      readMaxBytes: bodyLimit,
-      direct,
-      commonFields,
-    }),
-  );
-  addRoutes?.(app, { interceptors, admission, bodies });
-  addHealthRoutes(app, () => readiness.check());
+  const edge = new Edge({ admission, metrics, requestLog, shutdown, pages, transportSecurity });
+  const commonFields = (context: RequestContext) => edge.fieldsOf(context);
+  const router = new Router(app, edge);
+  addRestRoutes(router, { table, interceptors, admission, streams, bodies, commonFields, heartbeatMs });
+  await addRpcRoutes(router, {
+    table,
+    tools,
+    interceptors,
+    admission,
+    streams,
+    bodies,
+    readMaxBytes: maxBodyBytes,
+    commonFields,
+    onStream: (context) => watchReplies.follow(context),
+  });
+  addRoutes?.(router, { interceptors, admission, bodies });
+  addHealthRoutes(router, () => readiness.check());
   if (metricsToken !== undefined)
-    addMetricsRoute(app, { metrics: shownMetrics ?? metrics, token: metricsToken, admission });
+    addMetricsRoute(router, { metrics: shownMetrics ?? metrics, token: metricsToken, admission });
   const drain = async () => {
     overload.stop();
     await watchReplies.ended();

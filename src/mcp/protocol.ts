@@ -71,7 +71,7 @@ export class McpProtocol {
     if (await isLegacyRequest(request, parsedBody)) {
       const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
       await server.connect(transport);
-      message.visitor.request.context.onEnd(() => void server.close());
+      message.visitor.context.onEnd(() => void server.close());
       return transport.handleRequest(request, { parsedBody });
     }
     request.server = server;

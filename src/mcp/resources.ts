@@ -69,10 +69,10 @@ export class Resources {
       await visitor.admit(rpc, undefined);
       const input: Input = new Map([["id", new UrlText([id])]]);
       const { message } = await call(decodeMessage(rpc.input, input), {
-        method: visitor.request.method,
-        url: visitor.request.originalUrl,
+        method: "POST",
+        url: visitor.context.url,
         headers: () => new Headers(),
-        request: visitor.request.context,
+        request: visitor.context,
       });
       const thread = encodeMessage(GetPostResponseSchema, message as never);
       const shown = isThread === undefined ? { post: thread.post } : thread;

@@ -1,11 +1,15 @@
 import { isUtf8 } from "node:buffer";
+import type { IncomingHttpHeaders } from "node:http";
 import type { Interceptor } from "@connectrpc/connect";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyBaseLogger } from "fastify";
+import type { RequestContext } from "../calls/context.ts";
 import type { RequestBodies } from "../calls/request-bodies.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
+import type { Router } from "../http/edge/router.ts";
+import type { HttpReply } from "../http/replies/reply.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { untilAborted } from "../timing/wait.ts";
 import { YieldQueue } from "../timing/yield-queue.ts";
@@ -17,6 +21,7 @@ import { Visitor } from "./visitor.ts";
 
 /** Where MCP is served. */
 const mcpPath = "/mcp";
+const jsonType = "application/json; charset=utf-8";
 
 export interface McpOptions {
   table: ServiceTable;
@@ -29,6 +34,7 @@ export interface McpOptions {
   siteUrl: () => string;
   /** Returns the guide as Markdown. */
   guide: () => string;
+  log: FastifyBaseLogger;
 }
 
 /**
@@ -55,68 +61,50 @@ class Unreadable extends Error {
  * Adds the Model Context Protocol over streamable HTTP (https://modelcontextprotocol.io), without sessions. Its tools are the
  * calls of the contract. Credentials come before the body, as for REST.
  */
-export function addMcpRoutes(app: FastifyInstance, options: McpOptions): void {
-  const { table, interceptors, admission, bodies, registration, siteUrl, guide } = options;
+export function addMcpRoutes(router: Router, options: McpOptions): void {
+  const { table, interceptors, admission, bodies, registration, siteUrl, guide, log } = options;
   const protocol = new McpProtocol({
     tools: createTools(table, interceptors, registration),
     guide,
     instructions: () => instructionsFor(siteUrl()),
-    log: app.log,
+    log,
   });
   const turns = new TurnScheduler(messagesPerTurn);
   const writing = new YieldQueue();
-  const serve = async (request: FastifyRequest, reply: FastifyReply) => {
+  const serve = async (context: RequestContext): Promise<HttpReply> => {
+    checkOrigin(context.request.headers.origin, siteUrl());
+    checkKey(context);
+    const bytes = await bodies.read(context.request);
     await new Promise<void>((resolve) => turns.run(resolve));
-    return answer(protocol, new Visitor(request, admission, writing), request, reply);
+    return answer(protocol, new Visitor(context, admission, writing), bytes);
   };
-  app.register(async (mcp) => {
-    bodies.readAsBytes(mcp);
-    mcp.route({
-      method: "POST",
-      url: mcpPath,
-      // The common hook has spent a call or a read before.
-      onRequest: async (request) => {
-        checkOrigin(request.raw.headers.origin, siteUrl());
-        checkKey(request);
-      },
-      handler: serve,
-    });
-    // There is no stream of messages from the server, and no session to end.
-    mcp.route({
-      method: ["GET", "DELETE"],
-      url: mcpPath,
-      exposeHeadRoute: false,
-      handler: async (_request, reply) =>
-        sendError(reply.header("allow", "POST"), 405, -32000, "This address takes messages by POST."),
-    });
-  });
+  router.add({ methods: ["POST"], url: mcpPath, serve });
+  // There is no stream of messages from the server, and no session to end.
+  const refuse = () => errorReply(405, -32000, "This address takes messages by POST.", { allow: "POST" });
+  router.add({ methods: ["GET", "DELETE"], url: mcpPath, serve: refuse });
 }
 
-async function answer(
-  protocol: McpProtocol,
-  visitor: Visitor,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const { signal } = request.context;
+async function answer(protocol: McpProtocol, visitor: Visitor, bytes: Buffer | undefined): Promise<HttpReply> {
+  const { request, signal } = visitor.context;
   try {
-    const { body, toolArguments } = readBody(request.body as Buffer | undefined);
-    const message = { request: toWebRequest(request, signal), body, toolArguments, visitor };
+    const { body, toolArguments } = readBody(bytes);
+    const message = { request: toWebRequest(request.headers, signal), body, toolArguments, visitor };
     const response = await untilAborted(protocol.answer(message), signal);
     const text = response.body === null ? undefined : await untilAborted(response.text(), signal);
     const type = response.headers.get("content-type");
-    if (type !== null) reply.header("content-type", type);
     const payload = text !== undefined && visitor.held !== undefined ? await visitor.held.writeInto(text) : text;
-    return reply.code(response.status).header("cache-control", "no-store").send(payload);
+    const fields: Record<string, string> = { "cache-control": "no-store" };
+    if (type !== null) fields["content-type"] = type === "application/json" ? jsonType : type;
+    return { status: response.status, fields, body: payload };
   } catch (error) {
-    if (error instanceof Unreadable) return sendError(reply, 400, error.code, error.message);
+    if (error instanceof Unreadable) return errorReply(400, error.code, error.message);
     throw error;
   }
 }
 
 /** A key that is not good is an error of the configuration, which its author should see at once. */
-function checkKey({ raw, context }: FastifyRequest): void {
-  if (context.agent !== undefined || !/^Bearer +[^ ]/i.test(raw.headers.authorization ?? "")) return;
+function checkKey({ agent, request }: RequestContext): void {
+  if (agent !== undefined || !/^Bearer +[^ ]/i.test(request.headers.authorization ?? "")) return;
   throw new StoaError("unauthorized", "The API key of this connection is not valid: Authorization: Bearer <api_key>.");
 }
 
@@ -162,20 +150,18 @@ function parse(text: string): JsonValue {
 }
 
 /** The request as the SDK takes it: it reads only the headers, and follows the signal. */
-function toWebRequest({ raw }: FastifyRequest, signal: AbortSignal): McpRequest {
+function toWebRequest(given: IncomingHttpHeaders, signal: AbortSignal): McpRequest {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(raw.headers)) {
+  for (const [name, value] of Object.entries(given)) {
     // The pseudo headers of HTTP/2 are left out, and so is the key, which the SDK does not need.
     if (value !== undefined && !name.startsWith(":") && name !== "authorization") headers.set(name, String(value));
   }
   return new McpRequest(`http://stoa.invalid${mcpPath}`, { method: "POST", headers, signal });
 }
 
-function sendError(reply: FastifyReply, status: number, code: number, message: string): FastifyReply {
-  return reply
-    .code(status)
-    .header("content-type", "application/json")
-    .send(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
+function errorReply(status: number, code: number, message: string, fields: Record<string, string> = {}): HttpReply {
+  const body = JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null });
+  return { status, fields: { ...fields, "content-type": jsonType }, body };
 }
 
 function instructionsFor(siteUrl: string): string {

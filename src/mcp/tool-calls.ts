@@ -26,7 +26,7 @@ export async function callTool(tool: Tool, input: Input, visitor: Visitor): Prom
 
 async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<CallToolResult> {
   const { rpc, binding, call, response, isRaw, isPublic } = tool;
-  const { request } = visitor;
+  const { context } = visitor;
   const given = takeIdempotencyKey(tool, input);
   const idempotencyKey = typeof given === "string" && visible.test(given) ? given : undefined;
   if (!isPublic && !visitor.isAgent) throw unauthorized(accessOf(rpc));
@@ -45,10 +45,10 @@ async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<Cal
   const ignored = new IgnoredInput();
   addUnknownMembers(ignored, rpc.input, input, "an argument of this tool");
   const reply = await call(message, {
-    method: request.method,
-    url: request.originalUrl,
+    method: "POST",
+    url: context.url,
     headers: () => new Headers(idempotencyKey === undefined ? {} : { [idempotencyHeader]: idempotencyKey }),
-    request: request.context,
+    request: context,
   });
   const selected = response.select(reply.message);
   if (isRaw) {
@@ -78,7 +78,7 @@ function takeIdempotencyKey({ rpc }: Tool, input: Input): unknown {
 function toFailure(error: unknown, visitor: Visitor): CallToolResult {
   // The interceptors have logged what they throw, which is a Connect error.
   if (!(error instanceof ConnectError || error instanceof StoaError)) {
-    visitor.request.log.error({ err: error }, "a tool failed");
+    visitor.context.log.error({ err: error }, "a tool failed");
   }
   const { shape } = visitor.fail(error);
   if (shape.field === idempotencyHeader) shape.field = idempotencyArgument;

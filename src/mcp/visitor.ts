@@ -1,5 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { FastifyRequest } from "fastify";
+import type { RequestContext } from "../calls/context.ts";
 import { toErrorBody, toStoaError } from "../calls/error-mapping.ts";
 import { recordFailure } from "../calls/outcome.ts";
 import type { StoaError } from "../errors.ts";
@@ -9,22 +9,22 @@ import { HeldJson, isLarge, toFragments } from "./held-json.ts";
 
 /** The HTTP request that a message of MCP came in, and its dealings with the service. */
 export class Visitor {
-  readonly request: FastifyRequest;
+  readonly context: RequestContext;
   /** The JSON of the result, if it is large. */
   held: HeldJson | undefined = undefined;
   readonly #admission: Admission;
   readonly #writing: YieldQueue;
 
   /** @param writing the large results of all visitors, which are written one at a time */
-  constructor(request: FastifyRequest, admission: Admission, writing: YieldQueue) {
-    this.request = request;
+  constructor(context: RequestContext, admission: Admission, writing: YieldQueue) {
+    this.context = context;
     this.#admission = admission;
     this.#writing = writing;
   }
 
   /** Whether the connection shows a good API key. */
   get isAgent(): boolean {
-    return this.request.context.agent !== undefined;
+    return this.context.agent !== undefined;
   }
 
   /**
@@ -33,12 +33,13 @@ export class Visitor {
    * @throws StoaError `unauthorized`, `forbidden`, `rate_limited`, `unavailable`
    */
   async admit(rpc: DescMethod, idempotencyKey: string | undefined): Promise<void> {
-    const { context, raw } = this.request;
+    const { context } = this;
+    const { headers } = context.request;
     context.tool = rpc;
     await this.#admission.admitVisited(context, {
       rpc,
       header: (name) =>
-        name === "idempotency-key" ? (idempotencyKey ?? null) : ((raw.headers[name] as string | undefined) ?? null),
+        name === "idempotency-key" ? (idempotencyKey ?? null) : ((headers[name] as string | undefined) ?? null),
       signal: context.signal,
     });
   }
@@ -62,7 +63,7 @@ export class Visitor {
 
   /** Records a failure for the metrics and the log. @returns the failure in the Error shape */
   fail(error: unknown): { known: StoaError; shape: Record<string, unknown> } {
-    const { context } = this.request;
+    const { context } = this;
     const known = toStoaError(error);
     recordFailure(context, error);
     context.isFault ??= known.code !== "rate_limited" && known.code !== "unavailable" && known.code !== "internal";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { FastifyInstance } from "fastify";
+import type { Router } from "../http/edge/router.ts";
 import { Precompressed } from "../http/replies/precompressed.ts";
 import { publishModules } from "./browser-modules.ts";
 
@@ -82,11 +82,9 @@ export class Assets {
     this.#byPath.set(path, new Precompressed(body, headers));
   }
 
-  addRoutes(app: FastifyInstance): void {
-    for (const [path, asset] of this.#byPath) {
-      // A page loads a dozen of them, and they come from memory. They do not count towards rate limits.
-      const options = { compress: false, config: { limits: "none" } } as const;
-      app.get(path, options, async (request, reply) => asset.send(request, reply));
-    }
+  addRoutes(router: Router): void {
+    // A page loads a dozen of them, and they come from memory. They do not count towards rate limits.
+    for (const [path, asset] of this.#byPath)
+      router.get(path, { limits: "none", serve: (request) => asset.reply(request) });
   }
 }

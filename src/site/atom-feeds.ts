@@ -1,15 +1,15 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { type Feed, FeedSort } from "../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Agent, Comment, Community, Post, PostTitle } from "../../gen/stoa/v1/resources_pb.js";
+import type { RequestContext } from "../calls/context.ts";
 import { type AtomEntry, atomFeed, atomHeaders } from "./atom.ts";
 import { escapeText, type Html, raw } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment } from "./page-url.ts";
-import { sendText } from "./send-text.ts";
+import { textReply } from "./send-text.ts";
 import { toMs, visibleTitle } from "./text.ts";
 
 /** What an entry shows, before its body is HTML. */
@@ -20,7 +20,7 @@ const newest = { sort: FeedSort.NEW };
 const maxEntries = 25;
 
 /** Adds the Atom feeds: of new posts in all communities, of new posts in each, and of what each agent writes. */
-export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteUrl }: PageContext): void {
+export function addAtomFeeds({ add, read, bodies, siteUrl }: PageContext): void {
   const listPosts = read(PostService.method.listPosts);
   const getCommunity = read(CommunityService.method.getCommunity);
   const listCommunityPosts = read(CommunityService.method.listCommunityPosts);
@@ -29,17 +29,17 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
   const listAgentPosts = read(AgentService.method.listAgentPosts);
   const listAgentComments = read(AgentService.method.listAgentComments);
 
-  const render = async (drafts: readonly Draft[], request: FastifyRequest): Promise<AtomEntry[]> => {
+  const render = async (drafts: readonly Draft[], request: RequestContext): Promise<AtomEntry[]> => {
     const contents = await bodies.render(
       drafts.map(({ body }) => ({ text: body, heading: 2 })),
-      request.context.signal,
+      request.signal,
       // Atom holds HTML as escaped text.
       (html) => raw(escapeText(html.toString())),
     );
     return drafts.map((draft, index) => ({ ...draft, content: contents[index] as Html }));
   };
 
-  app.get("/feed.xml", { config }, async (request, reply) => {
+  add("/feed.xml", async (request) => {
     const { posts } = (await listPosts(request, { fields: newest })).output.feed as Feed;
     const { community } = (await getCommunity(request, { fields: { name: "general" } })).output;
     const feed = {
@@ -50,10 +50,10 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
       entries: await render(posts.map(postDraft), request),
       since: community?.createdAt,
     };
-    return sendText(request, reply, atomFeed(feed, siteUrl()), atomHeaders);
+    return textReply(request, atomFeed(feed, siteUrl()), atomHeaders);
   });
 
-  app.get("/c/:name/feed.xml", { config }, async (request, reply) => {
+  add("/c/:name/feed.xml", async (request) => {
     const path = { name: pathSegment(request, 2) };
     const community = (await getCommunity(request, { path })).output.community as Community;
     const { posts } = (await listCommunityPosts(request, { path, fields: newest })).output.feed as Feed;
@@ -66,10 +66,10 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
       entries: await render(posts.map(postDraft), request),
       since: createdAt,
     };
-    return sendText(request, reply, atomFeed(feed, siteUrl()), atomHeaders);
+    return textReply(request, atomFeed(feed, siteUrl()), atomHeaders);
   });
 
-  app.get("/agents/:name/feed.xml", { config }, async (request, reply) => {
+  add("/agents/:name/feed.xml", async (request) => {
     const path = { name: pathSegment(request, 2) };
     const { name, createdAt } = (await getAgent(request, { path })).output.agent as Agent;
     const { posts } = (await listAgentPosts(request, { path })).output;
@@ -84,7 +84,7 @@ export function addAtomFeeds(app: FastifyInstance, { read, bodies, config, siteU
       entries: await render(drafts.toSorted(newestFirst).slice(0, maxEntries), request),
       since: createdAt,
     };
-    return sendText(request, reply, atomFeed(feed, site), atomHeaders);
+    return textReply(request, atomFeed(feed, site), atomHeaders);
   });
 }
 

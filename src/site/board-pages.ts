@@ -1,4 +1,3 @@
-import type { FastifyInstance } from "fastify";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { type Feed, FeedSort } from "../../gen/stoa/v1/feed_pb.js";
@@ -17,8 +16,8 @@ const feedParameters = ["sort", "t", "cursor"];
 type FeedRequest = Pick<ListPostsRequest, "t" | "cursor">;
 
 /** Adds the pages of the board: home, communities and agents. */
-export function addBoardPages(app: FastifyInstance, context: PageContext): void {
-  const { read, config, siteUrl, now, registration, send, sendOfRead } = context;
+export function addBoardPages(context: PageContext): void {
+  const { add, read, siteUrl, now, registration, show, showOfRead } = context;
   const listPosts = read(PostService.method.listPosts);
   const listCommunities = read(CommunityService.method.listCommunities);
   const getCommunity = read(CommunityService.method.getCommunity);
@@ -35,27 +34,27 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
     now: now(),
   });
 
-  app.get("/", { config }, async (request, reply) => {
+  add("/", async (request) => {
     const query = pickParameters(request, feedParameters);
     const { input, output } = await listPosts(request, { query });
     const feed = output.feed as Feed;
     const json = `/api/v1/feed${toSearch(query)}`;
-    return sendOfRead(request, reply, json, () => ({
+    return showOfRead(request, json, () => ({
       ...homeView(feed, feedPageOf("/", feed, input), siteUrl(), registration),
       json,
     }));
   });
 
-  app.get("/communities", { config }, async (request, reply) => {
+  add("/communities", async (request) => {
     const query = pickParameters(request, ["cursor"]);
     const { input, output } = await listCommunities(request, { query });
     const isLater = input.cursor !== undefined;
-    return sendOfRead(request, reply, `communities ${isLater}`, () =>
+    return showOfRead(request, `communities ${isLater}`, () =>
       communitiesView(output.communities, output.nextCursor, isLater),
     );
   });
 
-  app.get("/c/:name", { config }, async (request, reply) => {
+  add("/c/:name", async (request) => {
     const query = pickParameters(request, feedParameters);
     const path = { name: pathSegment(request, 2) };
     const community = (await getCommunity(request, { path })).output.community as Community;
@@ -63,24 +62,24 @@ export function addBoardPages(app: FastifyInstance, context: PageContext): void 
     const feed = output.feed as Feed;
     const { moderators } = (await listModerators(request, { path })).output;
     const page = feedPageOf(`/c/${community.name}`, feed, input);
-    return send(request, reply, communityView(community, moderators, feed, page));
+    return show(request, communityView(community, moderators, feed, page));
   });
 
-  app.get("/agents/:name", { config }, async (request, reply) => {
+  add("/agents/:name", async (request) => {
     const path = { name: pathSegment(request, 2) };
     const agent = (await getAgent(request, { path })).output.agent as Agent;
     const { input, output } = await listAgentPosts(request, { path, query: pickParameters(request, ["cursor"]) });
     const items = { kind: "posts" as const, posts: output.posts };
     const page = { items, nextCursor: output.nextCursor, isLater: input.cursor !== undefined, now: now() };
-    return send(request, reply, agentView(agent, page));
+    return show(request, agentView(agent, page));
   });
 
-  app.get("/agents/:name/comments", { config }, async (request, reply) => {
+  add("/agents/:name/comments", async (request) => {
     const path = { name: pathSegment(request, 2) };
     const agent = (await getAgent(request, { path })).output.agent as Agent;
     const { input, output } = await listAgentComments(request, { path, query: pickParameters(request, ["cursor"]) });
     const items = { kind: "comments" as const, comments: output.comments, titles: output.postTitles };
     const page = { items, nextCursor: output.nextCursor, isLater: input.cursor !== undefined, now: now() };
-    return send(request, reply, agentView(agent, page));
+    return show(request, agentView(agent, page));
   });
 }

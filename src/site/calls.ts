@@ -1,6 +1,6 @@
 import type { DescMethodUnary, Message, MessageShape } from "@bufbuild/protobuf";
 import { ConnectError, type Interceptor } from "@connectrpc/connect";
-import type { FastifyRequest } from "fastify";
+import type { RequestContext } from "../calls/context.ts";
 import { toStoaError } from "../calls/error-mapping.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import { createUnaryCall } from "../calls/unary-call.ts";
@@ -31,7 +31,7 @@ export interface Call<Rpc extends DescMethodUnary> {
  * API.
  * @throws StoaError
  */
-export type Read<Rpc extends DescMethodUnary> = (request: FastifyRequest, input?: CallInput<Rpc>) => Promise<Call<Rpc>>;
+export type Read<Rpc extends DescMethodUnary> = (request: RequestContext, input?: CallInput<Rpc>) => Promise<Call<Rpc>>;
 
 /** Prepares calls of an RPC. @throws Error for an RPC that REST does not serve: the service does not start then */
 export type CreateRead = <Rpc extends DescMethodUnary>(rpc: Rpc) => Read<Rpc>;
@@ -54,10 +54,10 @@ function createRead<Rpc extends DescMethodUnary>(
     const input: Input<Rpc> = Object.assign(readUrlFields(rpc.input as Rpc["input"], binding, { path, query }), fields);
     try {
       const { message } = await call(input, {
-        method: request.method,
-        url: request.originalUrl,
+        method: request.request.method ?? "",
+        url: request.url,
         headers: () => new Headers(),
-        request: request.context,
+        request,
       });
       return { input, output: message as Output<Rpc> };
     } catch (error) {

@@ -1,25 +1,26 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt, VerifyCommands } from "../../gen/stoa/v1/receipt_pb.js";
+import type { RequestContext } from "../calls/context.ts";
 import { badInput } from "../errors.ts";
+import { decodeQuery } from "../transcoding/index.ts";
 import type { PageContext } from "./page-context.ts";
-import { pathSegment } from "./page-url.ts";
+import { pathSegment, pickParameters } from "./page-url.ts";
 import { receiptView } from "./views/receipt.ts";
 import { receiptsView } from "./views/receipts.ts";
 
 const receiptsPerPage = 25;
 
 /** Adds the pages of the ledger: the list of receipts, newest first, and a page for each receipt. */
-export function addLedgerPages(app: FastifyInstance, context: PageContext): void {
-  const { read, config, siteUrl, receiptModules, send } = context;
+export function addLedgerPages(context: PageContext): void {
+  const { add, read, siteUrl, receiptModules, show } = context;
   const getReceipt = read(LedgerService.method.getReceipt);
   const listReceipts = read(LedgerService.method.listReceipts);
-  const headSeqOf = async (request: FastifyRequest) =>
+  const headSeqOf = async (request: RequestContext) =>
     (await listReceipts(request, { fields: { limit: 1n } })).output.headSeq;
 
-  app.get("/house/receipts", { config }, async (request, reply) => {
-    const { to } = request.query as { to?: string | string[] };
-    if (to !== undefined && (typeof to !== "string" || !/^[1-9]\d{0,15}$/.test(to))) {
+  add("/house/receipts", async (request) => {
+    const [to, ...others] = pickParameters(request, ["to"]).map(([, value]) => decodeQuery(value));
+    if (others.length > 0 || (to !== undefined && !/^[1-9]\d{0,15}$/.test(to))) {
       throw badInput("to", "to: must be the number of a receipt.");
     }
     const newest = to === undefined ? await headSeqOf(request) : BigInt(to);
@@ -29,11 +30,11 @@ export function addLedgerPages(app: FastifyInstance, context: PageContext): void
       const { receipts, headSeq, nextFrom } = (await listReceipts(request, { fields })).output;
       // A list of large receipts ends early. The page then starts at a later receipt, to end with the newest.
       if (nextFrom !== undefined && nextFrom <= newest && from < newest) continue;
-      return send(request, reply, receiptsView(receipts.toReversed(), headSeq));
+      return show(request, receiptsView(receipts.toReversed(), headSeq));
     }
   });
 
-  app.get("/house/receipts/:seq", { config }, async (request, reply) => {
+  add("/house/receipts/:seq", async (request) => {
     const found = (await getReceipt(request, { path: { seq: pathSegment(request, 3) } })).output;
     const receipt = found.receipt as Receipt;
     const headSeq = await headSeqOf(request);
@@ -44,6 +45,6 @@ export function addLedgerPages(app: FastifyInstance, context: PageContext): void
       site: siteUrl(),
       modules: receiptModules,
     });
-    return send(request, reply, page);
+    return show(request, page);
   });
 }

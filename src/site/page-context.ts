@@ -1,7 +1,8 @@
 import type { Interceptor } from "@connectrpc/connect";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { RequestContext } from "../calls/context.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
+import type { HttpReply } from "../http/replies/reply.ts";
 import type { BodyRenderer } from "./body-renderer.ts";
 import type { CreateRead } from "./calls.ts";
 import type { Page } from "./layout.ts";
@@ -17,18 +18,18 @@ export interface PagesOptions {
   registration: RegistrationMode;
   /** The modules of a receipt's page. The last one imports the others. */
   receiptModules: readonly string[];
-  send(request: FastifyRequest, reply: FastifyReply, page: Page): FastifyReply;
+  show(request: RequestContext, page: Page): HttpReply;
   /**
-   * Sends a page that is made of one read alone. Requests that share the read share the page.
+   * A page that is made of one read alone. Requests that share the read share the page.
    * @param name tells pages of the same read apart
    */
-  sendOfRead(request: FastifyRequest, reply: FastifyReply, name: string, make: () => Page): FastifyReply;
+  showOfRead(request: RequestContext, name: string, make: () => Page): HttpReply;
 }
 
 /** What all pages need. */
 export interface PageContext extends Omit<PagesOptions, "table" | "interceptors"> {
   read: CreateRead;
   bodies: BodyRenderer;
-  /** The configuration of the routes: failures are answered with pages, too. */
-  config: { page: true };
+  /** Adds a page. Its failures are answered with pages, too. */
+  add(url: string, serve: (request: RequestContext) => Promise<HttpReply>): void;
 }

@@ -1,12 +1,12 @@
-import type { FastifyRequest } from "fastify";
+import type { RequestContext } from "../calls/context.ts";
 import { decodeQuery, type QueryParameter, splitTarget } from "../transcoding/index.ts";
 
 /**
  * Selects parameters of a page's query by their names. Names are decoded. Values stay percent-encoded, because the API's
  * codec reports their faults.
  */
-export function pickParameters({ originalUrl }: FastifyRequest, names: readonly string[]): QueryParameter[] {
-  const { query } = splitTarget(originalUrl);
+export function pickParameters({ url }: RequestContext, names: readonly string[]): QueryParameter[] {
+  const { query } = splitTarget(url);
   const picked: QueryParameter[] = [];
   for (const pair of query.split("&")) {
     const [, rawName = "", rawValue = ""] = /^([^=]*)=?(.*)$/s.exec(pair) as RegExpExecArray;
@@ -22,6 +22,6 @@ export function toSearch(parameters: readonly QueryParameter[]): string {
 }
 
 /** A segment of the page's path, counted from 1. It is still percent-encoded, because the API's codec reports its faults. */
-export function pathSegment({ originalUrl }: FastifyRequest, index: number): string {
-  return splitTarget(originalUrl).path.split("/")[index] ?? "";
+export function pathSegment({ url }: RequestContext, index: number): string {
+  return splitTarget(url).path.split("/")[index] ?? "";
 }

@@ -1,7 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
 import { CommentService, CommentSort } from "../../gen/stoa/v1/comment_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
+import type { RequestContext } from "../calls/context.ts";
 import { Semaphore } from "../timing/semaphore.ts";
 import type { Html } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
@@ -29,7 +29,7 @@ const sortNames: Record<CommentSort, SortName> = {
 };
 
 /** Adds the page of a post with its comments, and the page of a comment. */
-export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUrl, now, send }: PageContext): void {
+export function addPostPage({ add, read, bodies, siteUrl, now, show }: PageContext): void {
   const rendering = new Semaphore({
     limit: maxPages,
     maxWaiting,
@@ -40,7 +40,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
   const getComment = read(CommentService.method.getComment);
   const listReplies = read(CommentService.method.listReplies);
 
-  const makePage = async (request: FastifyRequest): Promise<PostPage> => {
+  const makePage = async (request: RequestContext): Promise<PostPage> => {
     const query = pickParameters(request, ["cursor", "sort", "from"]);
     const has = (parameter: string) => query.some(([name]) => name === parameter);
     const path = { id: pathSegment(request, 2) };
@@ -61,7 +61,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
     const threaded = thread(page.comments);
     const [body, ...rendered] = await bodies.render(
       [{ text: post.body, heading: 2 }, ...threaded.map(({ comment }) => ({ text: comment.body, heading: 3 }))],
-      request.context.signal,
+      request.signal,
     );
     const { nextCursor } = page;
     return {
@@ -76,13 +76,13 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
     };
   };
 
-  app.get("/posts/:id", { config }, async (request, reply) => {
-    const page = await rendering.run(request.context.signal, () => makePage(request));
-    return send(request, reply, postView(page));
+  add("/posts/:id", async (request) => {
+    const page = await rendering.run(request.signal, () => makePage(request));
+    return show(request, postView(page));
   });
 
-  app.get("/comments/:id", { config }, async (request, reply) => {
-    const page = await rendering.run(request.context.signal, async () => {
+  add("/comments/:id", async (request) => {
+    const page = await rendering.run(request.signal, async () => {
       const comment = (await getComment(request, { path: { id: pathSegment(request, 2) } })).output.comment as Comment;
       const { parentId } = comment;
       const found = (await getPost(request, { fields: { id: comment.postId } })).output;
@@ -94,7 +94,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
       const texts = [comment, parent, ...comments].map((each) => each?.body ?? "");
       const [body, parentBody, ...rendered] = await bodies.render(
         texts.map((text) => ({ text, heading: 2 })),
-        request.context.signal,
+        request.signal,
       );
       const replies = comments.map((reply, index) => ({
         position: { comment: reply, depth: 0, parent: comment, isOnPageOfParent: true },
@@ -112,7 +112,7 @@ export function addPostPage(app: FastifyInstance, { read, bodies, config, siteUr
         now: now(),
       };
     });
-    return send(request, reply, commentView(page));
+    return show(request, commentView(page));
   });
 }
 

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from "fastify";
 import { SearchService, SearchType } from "../../gen/stoa/v1/search_service_pb.js";
 import { StoaError } from "../errors.ts";
 import { decodeQuery } from "../transcoding/index.ts";
@@ -9,24 +8,23 @@ import { searchView } from "./views/search.ts";
 const parameters = ["q", "type", "community", "author", "sort", "cursor"];
 
 /** Adds the page of the search. Without words it shows the form only. */
-export function addSearchPage(app: FastifyInstance, { read, config, now, send }: PageContext): void {
+export function addSearchPage({ add, read, now, show }: PageContext): void {
   const search = read(SearchService.method.search);
 
-  app.get("/search", { config }, async (request, reply) => {
+  add("/search", async (request) => {
     // A form also sends its empty fields.
     const query = pickParameters(request, parameters).filter(([, value]) => value !== "");
     const [, typed] = query.find(([name]) => name === "q") ?? [];
-    if (typed === undefined)
-      return send(request, reply, searchView({ q: "", type: SearchType.POSTS }, undefined, now()));
+    if (typed === undefined) return show(request, searchView({ q: "", type: SearchType.POSTS }, undefined, now()));
     try {
       const { input, output } = await search(request, { query });
       const page = searchView({ ...input, type: input.type ?? SearchType.POSTS }, output, now());
-      return send(request, reply, { ...page, json: `/api/v1/search${toSearch(query)}` });
+      return show(request, { ...page, json: `/api/v1/search${toSearch(query)}` });
     } catch (error) {
       if (!(error instanceof StoaError) || error.code !== "bad_input" || error.field !== "q") throw error;
       // Somebody who typed something without words gets the form back.
       const q = decodeQuery(typed) ?? "";
-      return send(request, reply, searchView({ q, type: SearchType.POSTS }, undefined, now(), error.message));
+      return show(request, searchView({ q, type: SearchType.POSTS }, undefined, now(), error.message));
     }
   });
 }

@@ -1,5 +1,6 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { RequestContext } from "../calls/context.ts";
 import { matchesEtag, weakTag } from "../http/replies/etag.ts";
+import type { HttpReply } from "../http/replies/reply.ts";
 
 /** How long browsers may reuse a page without asking, in seconds. After that the ETag tells whether it has changed. */
 const freshSeconds = 10;
@@ -15,15 +16,14 @@ export class EncodedText {
   }
 }
 
-/** Sends a text that clients may cache for a moment, or 304 if the client has this text already. */
-export function sendText(
-  request: FastifyRequest,
-  reply: FastifyReply,
+/** A text that clients may cache for a moment, or 304 if the client has this text already. */
+export function textReply(
+  { request }: RequestContext,
   text: string | EncodedText,
   headers: Readonly<Record<string, string>>,
-): FastifyReply {
+): HttpReply {
   const { bytes, tag } = typeof text === "string" ? { bytes: text, tag: weakTag(text) } : text;
-  reply.headers(headers).header("etag", tag).header("cache-control", `public, max-age=${freshSeconds}`);
-  if (matchesEtag(request.headers["if-none-match"], tag)) return reply.code(304).send();
-  return reply.code(200).send(bytes);
+  const fields = { ...headers, etag: tag, "cache-control": `public, max-age=${freshSeconds}` };
+  if (matchesEtag(request.headers["if-none-match"], tag)) return { status: 304, fields };
+  return { status: 200, fields, body: bytes };
 }

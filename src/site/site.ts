@@ -1,15 +1,17 @@
 import type { Interceptor } from "@connectrpc/connect";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { RequestContext } from "../calls/context.ts";
 import { errorHeaders } from "../calls/error-mapping.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { errorStatus, type StoaError } from "../errors.ts";
+import type { Router } from "../http/edge/router.ts";
 import { prefersHtml } from "../http/replies/accept.ts";
 import { htmlHeaders } from "../http/replies/html-headers.ts";
+import type { HttpReply } from "../http/replies/reply.ts";
 import { Assets } from "./assets.ts";
 import { layout, type Page } from "./layout.ts";
 import { addPages } from "./pages.ts";
-import { EncodedText, sendText } from "./send-text.ts";
+import { EncodedText, textReply } from "./send-text.ts";
 import { sharedPage } from "./shared-page.ts";
 import { errorView } from "./views/error.ts";
 
@@ -32,21 +34,21 @@ export class Site {
   }
 
   /** Adds the routes of pages and assets. */
-  addRoutes(app: FastifyInstance, table: ServiceTable, interceptors: readonly Interceptor[]): void {
-    this.#assets.addRoutes(app);
-    addPages(app, {
+  addRoutes(router: Router, table: ServiceTable, interceptors: readonly Interceptor[]): void {
+    this.#assets.addRoutes(router);
+    addPages(router, {
       table,
       interceptors,
       ...this.#options,
       receiptModules: this.#assets.links.receiptModules,
-      send: (request, reply, page) => {
+      show: (request, page) => {
         const text = this.#frame(page);
-        if (page.isCacheable !== false) return sendText(request, reply, text, htmlHeaders);
-        return reply.code(200).headers(htmlHeaders).header("cache-control", "no-store").send(text);
+        if (page.isCacheable !== false) return textReply(request, text, htmlHeaders);
+        return { status: 200, fields: { ...htmlHeaders, "cache-control": "no-store" }, body: text };
       },
-      sendOfRead: (request, reply, name, make) => {
+      showOfRead: (request, name, make) => {
         const encode = () => new EncodedText(this.#frame(make()));
-        return sendText(request, reply, sharedPage(request.context.sharedBodies, name, encode), htmlHeaders);
+        return textReply(request, sharedPage(request.sharedBodies, name, encode), htmlHeaders);
       },
     });
   }
@@ -55,21 +57,14 @@ export class Site {
    * Whether a failure of this request is answered with a page. It is if the client prefers HTML and the address is that of
    * a page, or of nothing outside the API. The API always answers in the Error shape.
    */
-  answersWithPage(request: FastifyRequest): boolean {
-    const { config } = request.routeOptions;
-    if (request.is404 ? /^\/api(?:\/|$)/.test(request.url) : config.page !== true) return false;
+  answersWithPage({ route, url, request }: RequestContext): boolean {
+    if (route.path === undefined ? /^\/api(?:\/|$)/.test(url) : route.isPage !== true) return false;
     return prefersHtml(request.headers.accept);
   }
 
-  /** Answers with an error page. */
-  sendError(request: FastifyRequest, reply: FastifyReply, error: StoaError): FastifyReply {
-    return reply
-      .code(errorStatus[error.code])
-      .headers(errorHeaders(error))
-      .headers(htmlHeaders)
-      .header("cache-control", "no-store")
-      .header("vary", "accept")
-      .send(this.#frame(errorView(error, request.id)));
+  errorPage({ id }: RequestContext, error: StoaError): HttpReply {
+    const fields = { ...errorHeaders(error), ...htmlHeaders, "cache-control": "no-store", vary: "accept" };
+    return { status: errorStatus[error.code], fields, body: this.#frame(errorView(error, id)) };
   }
 
   #frame(page: Page): string {

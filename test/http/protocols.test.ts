@@ -235,7 +235,7 @@ describe("odd RPC requests", () => {
           .on("error", reject)
           .end(frame);
       });
-    expect(await post("/stoa.v1.PostService/CreatePost", 262_164)).toBe("close");
+    expect(await post("/stoa.v1.PostService/CreatePost", 262_164)).toBe("keep-alive");
     expect(await post("/stoa.v1.AgentService/GetMe", 0)).toBe("keep-alive");
     agent.destroy();
   });

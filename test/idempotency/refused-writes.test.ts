@@ -68,6 +68,8 @@ async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotenc
     request: {} as IncomingMessage,
     response: new EventEmitter() as ServerResponse,
     id: "1",
+    url: "/",
+    route: { path: "/", rpc, limits: "rpc" },
     log: pino({ level: "silent" }),
     client,
     limits: limits ?? limiter.begin(`address ${randomUUID()}`),

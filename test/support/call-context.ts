@@ -10,5 +10,8 @@ export function callWithoutLimits(): ContextValues {
   const log = pino({ level: "silent" });
   const request = {} as IncomingMessage;
   const response = {} as ServerResponse;
-  return contextValuesOf(new RequestContext({ request, response, id: "1", log, client, limits: unlimitedRequest }));
+  const route = { path: "/", rpc: undefined, limits: undefined };
+  return contextValuesOf(
+    new RequestContext({ request, response, id: "1", url: "/", route, log, client, limits: unlimitedRequest }),
+  );
 }

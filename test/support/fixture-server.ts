@@ -25,11 +25,8 @@ export interface FixtureServer {
   beginStop(): void;
 }
 
-/**
- * Starts our transport with the fixture's service on a free port. It stops after the last test of the file.
- * @param options.byFrameworksAlone whether Fastify and Connect's own handlers serve all requests
- */
-export async function startFixtureServer(options: { byFrameworksAlone?: boolean } = {}): Promise<FixtureServer> {
+/** Starts our transport with the fixture's service on a free port. It stops after the last test of the file. */
+export async function startFixtureServer(): Promise<FixtureServer> {
   const log: Record<string, unknown>[] = [];
   const credentials: (string | null)[] = [];
   let waiting = Promise.withResolvers<HandlerContext>();
@@ -90,7 +87,6 @@ export async function startFixtureServer(options: { byFrameworksAlone?: boolean 
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const shutdown = new AbortController();
   const server = await createServer({
-    ...options,
     table,
     checkReady: async () => undefined,
     shutdown: shutdown.signal,

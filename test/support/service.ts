@@ -67,7 +67,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     verificationAgeMs: 0,
     // A test that sets the clock means its days. Any other one would find a receipt more if midnight came in the middle of it.
     sealsDays: options.overrides?.now !== undefined || options.overrides?.clocks !== undefined,
-    byFrameworksAlone: process.env.STOA_TEST_FRAMEWORKS_ALONE === "1",
     ...options.overrides,
   });
   afterFile(() => app.close());

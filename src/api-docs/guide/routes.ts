@@ -1,6 +1,6 @@
-import type { FastifyInstance } from "fastify";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import type { RegistrationMode } from "../../contract/registration.ts";
+import type { Router } from "../../http/edge/router.ts";
 import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import type { NewAgentPolicies } from "../../rate-limits/new-agents.ts";
@@ -28,7 +28,7 @@ export interface GuideOptions {
  * Adds /skill.md, a guide for agents on one page, and /llms.txt, which links to it (https://llmstxt.org).
  * @returns the texts
  */
-export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, ...server }: GuideOptions): Guide {
+export function addGuideRoutes(router: Router, { table, siteUrl, ...server }: GuideOptions): Guide {
   const guide = new Guide(
     table.services.map(({ service }) => service),
     server,
@@ -43,7 +43,7 @@ export function addGuideRoutes(app: FastifyInstance, { table, siteUrl, ...server
           "x-content-type-options": "nosniff",
         }),
     );
-    app.get(`/${name}`, { compress: false }, async (request, reply) => (await text()).send(request, reply));
+    router.get(`/${name}`, { serve: async (request) => (await text()).reply(request) });
   }
   return guide;
 }

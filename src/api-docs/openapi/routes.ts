@@ -1,6 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
-import type { FastifyInstance } from "fastify";
 import type { RegistrationMode } from "../../contract/registration.ts";
+import type { Router } from "../../http/edge/router.ts";
 import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import { describeApi, sitePlaceholder } from "./document.ts";
@@ -18,7 +18,7 @@ export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/opena
  * @throws Error if the contract has something that OpenAPI cannot describe
  */
 export function addOpenApiRoutes(
-  app: FastifyInstance,
+  router: Router,
   services: readonly DescService[],
   registration: RegistrationMode,
   siteUrl: () => string,
@@ -35,7 +35,7 @@ export function addOpenApiRoutes(
           "x-content-type-options": "nosniff",
         }),
     );
-    app.get(path, { compress: false }, async (request, reply) => (await document()).send(request, reply));
+    router.get(path, { serve: async (request) => (await document()).reply(request) });
   };
   add(documentPath.json, "application/json; charset=utf-8", (document) => JSON.stringify(document, null, 2));
   add(documentPath.yaml, "application/yaml; charset=utf-8", async (document) => {
@@ -43,5 +43,5 @@ export function addOpenApiRoutes(
     // Examples are repeated instead of being referred to by anchors.
     return stringify(document, { aliasDuplicateObjects: false, blockQuote: "literal", lineWidth: 0 });
   });
-  addViewer(app, documentPath.json);
+  addViewer(router, documentPath.json);
 }

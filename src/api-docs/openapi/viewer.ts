@@ -1,8 +1,13 @@
 import { readFile } from "node:fs/promises";
-import type { FastifyInstance } from "fastify";
+import type { RequestContext } from "../../calls/context.ts";
+import type { Router } from "../../http/edge/router.ts";
+import { nothingHere } from "../../http/errors/methods.ts";
 import { htmlHeaders } from "../../http/replies/html-headers.ts";
 import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
+import { splitTarget } from "../../transcoding/index.ts";
+
+const assetsPath = "/docs/assets/";
 
 /** The files that the page loads: Swagger UI from its package, and the lines that start it. */
 const files = {
@@ -21,14 +26,17 @@ interface Viewer {
 }
 
 /** Adds `/docs`: the description in Swagger UI. The page loads nothing from other servers. */
-export function addViewer(app: FastifyInstance, documentPath: string): void {
+export function addViewer(router: Router, documentPath: string): void {
   // Few people open the page, so its files are read at the first request.
   const load = memoize(() => loadViewer(documentPath));
-  app.get("/docs", { compress: false }, async (request, reply) => (await load()).page.send(request, reply));
-  app.get<{ Params: { name: string } }>("/docs/assets/:name", { compress: false }, async (request, reply) => {
-    const asset = (await load()).assets.get(request.params.name);
-    return asset === undefined ? reply.callNotFound() : asset.send(request, reply);
-  });
+  router.get("/docs", { serve: async (request) => (await load()).page.reply(request) });
+  const serveAsset = async (request: RequestContext) => {
+    const { path } = splitTarget(request.url);
+    const asset = (await load()).assets.get(path.slice(assetsPath.length));
+    if (asset === undefined) throw nothingHere(request.request.method, []);
+    return asset.reply(request);
+  };
+  router.get(`${assetsPath}:name`, { serve: serveAsset });
 }
 
 async function loadViewer(documentPath: string): Promise<Viewer> {

@@ -2,8 +2,8 @@ import { constants } from "node:http2";
 import type { Socket } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
-import { RequestContext } from "../../calls/context.ts";
-import type { HttpRequest, HttpResponse } from "../../calls/http-messages.ts";
+import { type ArrivedRequest, RequestContext } from "../../calls/context.ts";
+import type { HttpResponse } from "../../calls/http-messages.ts";
 import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { accessOf, isPublicWrite, isRegistration, limitOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
@@ -44,10 +44,10 @@ export class Admission {
   }
 
   /** Makes the context of a request, before anything else is done with it. */
-  begin(request: HttpRequest, response: HttpResponse, id: string): RequestContext {
-    const client = this.#addresses.locate(request);
+  begin(arrived: Pick<ArrivedRequest, "request" | "response" | "id" | "url" | "route">): RequestContext {
+    const client = this.#addresses.locate(arrived.request);
     const limits = this.#limiter.begin(client.counted);
-    return new RequestContext({ request, response, id, log: this.#log, client, limits });
+    return new RequestContext({ ...arrived, log: this.#log, client, limits });
   }
 
   /**
@@ -70,14 +70,14 @@ export class Admission {
    * its address's. Returns at once where no key has to be looked up.
    * @throws StoaError `rate_limited`, `unavailable`
    */
-  visit(context: RequestContext, authorization: string | null): Promise<void> | undefined {
+  visit(context: RequestContext): Promise<void> | undefined {
     this.#overload.check();
-    return this.#visit(context, this.#table.keys.shown(authorization));
+    return this.#visit(context, this.#table.keys.shown(context.request.headers.authorization ?? null));
   }
 
   /** Finds out whether a request shows a good key. It spends nothing except for a wrong key, and refuses nothing. */
-  async identify(context: RequestContext, authorization: string | null): Promise<void> {
-    const key = this.#table.keys.shown(authorization);
+  async identify(context: RequestContext): Promise<void> {
+    const key = this.#table.keys.shown(context.request.headers.authorization ?? null);
     if (key === undefined) return;
     context.agent = this.#table.keys.agentOf(key) ?? (await this.#authentication.findAgent(context, key, undefined));
     if (context.agent === undefined) context.limits.spendCredential();
@@ -159,7 +159,7 @@ function isFaulty({ response, route }: RequestContext): boolean {
   if (!response.writableFinished || isReset(response) || statusCode === 429 || statusCode === 503) return false;
   // Connect answers a message that it cannot decode with 500 over HTTP/1.1, and over gRPC with 200 and a status in the
   // trailer.
-  return route?.limits === "rpc" || (statusCode >= 400 && statusCode < 500);
+  return route.limits === "rpc" || (statusCode >= 400 && statusCode < 500);
 }
 
 /** Whether an HTTP/2 client has reset the stream. Connect ends its response even then, so the response looks finished. */

@@ -1,22 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { notFound, type StoaError } from "../../errors.ts";
-
-declare module "fastify" {
-  interface FastifyContextConfig {
-    /** The route only answers that there is nothing at its address. */
-    isNothing?: boolean;
-  }
-}
+import { notFound, StoaError } from "../../errors.ts";
 
 /** Which methods the routes of a server take. Routes are compared one by one, because only requests without a route ask. */
 export class RouteMethods {
-  readonly #routes: { path: RegExp; methods: string[]; isNothing: boolean }[] = [];
+  readonly #routes: { path: RegExp; methods: readonly string[]; isNothing: boolean }[] = [];
 
-  /** Collects the routes that are added to the server from now on. */
-  constructor(app: FastifyInstance) {
-    app.addHook("onRoute", ({ url, method, config }) => {
-      this.#routes.push({ path: toPattern(url), methods: [method].flat(), isNothing: config?.isNothing === true });
-    });
+  /** @param isNothing whether the route only answers that there is nothing at its address */
+  add(url: string, methods: readonly string[], isNothing = false): void {
+    this.#routes.push({ path: toPattern(url), methods, isNothing });
   }
 
   /** The methods at an address, sorted; none if there is no such address. @param url may have a query */
@@ -32,15 +22,13 @@ export class RouteMethods {
   }
 }
 
-/**
- * The failure of a request whose address or method does not exist. If the address takes other methods, the message and the
- * header Allow name them.
- */
-export function nothingHere(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): StoaError {
+/** The failure of a request whose address or method does not exist. It names the methods that the address takes, if any. */
+export function nothingHere(method: string | undefined, methods: readonly string[]): StoaError {
   if (methods.length === 0) return notFound("There is nothing at this address.");
-  reply.header("allow", methods.join(", "));
-  const taken = methods.filter((method) => method !== "HEAD" && method !== "OPTIONS");
-  return notFound(`There is no ${request.method} here; this address accepts ${taken.join(" and ")}.`);
+  const taken = methods.filter((each) => each !== "HEAD" && each !== "OPTIONS");
+  return new StoaError("not_found", `There is no ${method} here; this address accepts ${taken.join(" and ")}.`, {
+    methods,
+  });
 }
 
 /** A route of Fastify's router as a pattern: `:name` is a segment, `*` the rest of the path, `::` a colon. */

@@ -1,25 +1,22 @@
-import type { ServerResponse } from "node:http";
-import type { FastifyInstance } from "fastify";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
+import type { RequestContext } from "../../calls/context.ts";
 import { createDeferred } from "../../timing/wait.ts";
 
-const path = `/${Health.typeName}/${Health.method.watch.name}`;
 /** How long a stop waits for the replies to end, in milliseconds. A watcher that reads nothing cannot delay it further. */
 const timeoutMs = 500;
 
 /** The open replies to clients that watch the service's health. */
 export class WatchReplies {
-  readonly #open = new Set<ServerResponse>();
+  readonly #open = new Set<RequestContext>();
   #lastEnded: (() => void) | undefined;
 
-  /** Tracks the replies of this server. Create it before the routes. */
-  constructor(app: FastifyInstance) {
-    app.addHook("onRoute", (route) => {
-      if (route.url !== path) return;
-      route.onRequest = [
-        route.onRequest ?? [],
-        async (_request: unknown, { raw }: { raw: ServerResponse }) => this.#add(raw),
-      ].flat();
+  /** Follows a stream of an RPC, if it watches the health. */
+  follow(context: RequestContext): void {
+    if (context.route.rpc !== Health.method.watch) return;
+    this.#open.add(context);
+    context.onEnd(() => {
+      this.#open.delete(context);
+      if (this.#open.size === 0) this.#lastEnded?.();
     });
   }
 
@@ -29,13 +26,5 @@ export class WatchReplies {
     const ended = createDeferred<void>({ ms: timeoutMs, onTimeout: ({ resolve }) => resolve() });
     this.#lastEnded = ended.resolve;
     await ended.promise;
-  }
-
-  #add(response: ServerResponse): void {
-    this.#open.add(response);
-    response.once("close", () => {
-      this.#open.delete(response);
-      if (this.#open.size === 0) this.#lastEnded?.();
-    });
   }
 }

@@ -136,10 +136,10 @@ export class Metrics implements MetricsText {
   /** Counts a request that is over. */
   observe(context: RequestContext): void {
     const { route, tool, request, response, outcome, isReplay, isShared, arrivedAt } = context;
-    const rpc = route?.rpc ?? tool;
+    const rpc = route.rpc ?? tool;
     // Health, metrics, pages and unknown addresses.
     if (rpc === undefined) return;
-    const overRest = route?.limits === "rest";
+    const overRest = route.limits === "rest";
     const protocol = overRest ? "rest" : tool !== undefined ? "mcp" : protocolOf(request.headers["content-type"]);
     const isHttp = overRest || tool !== undefined;
     this.#requests.count(rpc.name, protocol, outcome ?? (isHttp && response.statusCode < 400 ? "ok" : "refused"));

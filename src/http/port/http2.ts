@@ -4,10 +4,9 @@ import { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import { ArrivalGate } from "./arrival-gate.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { Http2Connection, type Http2Limits, RESETS_A_SECOND } from "./http2-connection.ts";
-import { Http2Request, Http2Response } from "./http2-messages.ts";
 import { portStreamOf } from "./http2-stream.ts";
 import type { BudgetedConnection } from "./idle-budget.ts";
-import type { RequestHandlers } from "./request-handlers.ts";
+import type { Handler } from "./request-handlers.ts";
 import type { SendWatch } from "./send-watch.ts";
 import { transportOf } from "./transport.ts";
 
@@ -49,34 +48,19 @@ export class Http2Sessions {
     return connection && connection.openStreams === 0;
   }
 
-  /** Creates a server for `serve`. It does not listen. */
-  createServer({ take, handle }: RequestHandlers): http2.Http2Server {
-    const server = http2.createServer({
+  /** Creates a server for `handle`. It does not listen. */
+  createServer(handle: Handler): http2.Http2Server {
+    const settings = {
       settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS },
       maxSessionMemory: MAX_SESSION_MEMORY,
       streamResetBurst: NGHTTP2_RESET_BURST,
       streamResetRate: RESETS_A_SECOND,
-    });
-    // Node itself answers CONNECT and expectations, for a server that has this listener. This one gets no connections.
-    const answering = http2.createServer((request, response) => {
+    };
+    return http2.createServer(settings, (request, response) => {
       const open = portStreamOf(request.stream);
-      // Those who handle it know the requests of both protocols apart, or use only what they have in common.
+      // The messages of both protocols have in common what the handlers use.
       open?.connection.take(open, () => handle(request as never, response as never));
     });
-    server.on("stream", (stream, headers, flags, rawHeaders) => {
-      if (headers.expect !== undefined || headers[":method"] === "CONNECT") {
-        answering.emit("stream", stream, headers, flags, rawHeaders);
-        return;
-      }
-      const open = portStreamOf(stream);
-      if (open === undefined) return;
-      open.connection.take(open, () => {
-        if (take(new Http2Request(stream, headers, rawHeaders), new Http2Response(open))) return;
-        const request = new http2.Http2ServerRequest(stream, headers, {}, rawHeaders);
-        handle(request as never, new http2.Http2ServerResponse(stream) as never);
-      });
-    });
-    return server;
   }
 
   /** Serves a new connection, as soon as sessions may begin. @param onBegin is called then */

@@ -14,7 +14,7 @@ import { Http1Connections } from "./http1.ts";
 import { Http2Sessions } from "./http2.ts";
 import { type BudgetedConnection, IdleBudget } from "./idle-budget.ts";
 import { InterceptedRequest } from "./intercept-push.ts";
-import type { Handler, RequestHandlers } from "./request-handlers.ts";
+import type { Handler } from "./request-handlers.ts";
 import { type SendLimits, SendWatch } from "./send-watch.ts";
 import { sniff } from "./sniff.ts";
 import { cutSocket, noteTls, transportOf } from "./transport.ts";
@@ -103,10 +103,7 @@ export class Port {
   }
 
   /** Creates the server that Fastify listens with. `handle` gets the requests of both protocols. */
-  readonly serverFactory = (handle: Handler): http.Server => this.createServer({ take: () => false, handle });
-
-  /** Creates a server for the requests of both protocols. */
-  createServer({ take, handle }: RequestHandlers): http.Server {
+  readonly serverFactory = (handle: Handler): http.Server => {
     const { tls, headersTimeoutMs, requestTimeoutMs, idleTimeoutMs } = this.#options;
     const settings = {
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs), // Node refuses a longer one
@@ -122,13 +119,10 @@ export class Port {
       // Node would answer without a body. The application answers such a request like every other bad request.
       requireHostHeader: false,
     };
-    const serve: Handler = (request, response) => {
-      if (!take(request, response)) handle(request, response);
-    };
     const onRequest: Handler = (request, response) => {
-      this.#http1.take(request, response, hasTooManyFields(request) ? this.#refuseFields : serve);
+      this.#http1.take(request, response, hasTooManyFields(request) ? this.#refuseFields : handle);
     };
-    const h2 = this.#http2.createServer({ take, handle });
+    const h2 = this.#http2.createServer(handle);
     const server = tls
       ? (https.createServer(
           { ...settings, ...tls, ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: headersTimeoutMs },
@@ -183,7 +177,7 @@ export class Port {
     this.#servers.push(server);
     // Fastify calls this on close, after the preClose hooks. So an application without such a hook drains, too.
     return Object.assign(server, { closeHttp2Sessions: () => this.beginDrain() });
-  }
+  };
 
   /** Begins to serve the connections that `take` brings, instead of listening. */
   begin(): void {

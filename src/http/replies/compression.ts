@@ -1,11 +1,9 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { FastifyInstance } from "fastify";
 import type { RequestContext } from "../../calls/context.ts";
 import { SharedForms } from "../../calls/shared-forms.ts";
 import { noteReplyLength } from "../port/reply-lengths.ts";
-import { chooseEncoding } from "./precompressed.ts";
+import { chooseEncoding } from "./accept.ts";
 
 /** Shorter replies are not compressed, in bytes. */
 export const minCompressed = 1024;
@@ -22,38 +20,17 @@ export interface CompressedBody {
 }
 
 /**
- * Compresses large replies as a whole before they are sent. A compressing stream would hold the whole reply and the
- * compressor's memory, up to many MB, until the client has read everything. Call this before registering @fastify/compress,
- * which skips replies that have an encoding.
- */
-export function compressLargeReplies(app: FastifyInstance): void {
-  app.addHook("onSend", (request, reply, payload, done) => {
-    const { context } = request;
-    const isText = typeof payload === "string";
-    if ((!isText && !Buffer.isBuffer(payload)) || payload.length < minCompressed) return done(null, payload);
-    if (reply.hasHeader("content-encoding")) return done(null, payload);
-    const type = String(reply.getHeader("content-type"));
-    const compressed = compressReply(context, request.headers, type, payload);
-    if (compressed === undefined) return done(null, payload);
-    compressed.then(({ encoding, bytes }) => {
-      const vary = [reply.getHeader("vary") ?? [], "accept-encoding"].flat().join(", ");
-      reply.header("content-encoding", encoding).header("vary", vary).removeHeader("content-length");
-      done(null, bytes);
-    }, done);
-  });
-}
-
-/**
- * Compresses the body of a reply as its client accepts it, once for all requests that share the response.
+ * Compresses the body of a reply as its client accepts it, once for all requests that share the response. It is compressed as
+ * a whole: a compressing stream would hold the whole reply and the compressor's memory, up to many MB, until the client has
+ * read everything.
  * @param type the content type of the reply
  * @param forms what has been made of the body; by default, that is shared by the requests of one read
  * @returns undefined where the body is sent as it is
  */
 export function compressReply(
-  { response, sharedBodies }: RequestContext,
-  headers: IncomingHttpHeaders,
+  { request: { headers }, response, sharedBodies }: RequestContext,
   type: string,
-  body: string | Buffer,
+  body: Buffer,
   forms = sharedBodies?.get(body, () => new SharedForms()),
 ): Promise<CompressedBody> | undefined {
   const accepted = headers["accept-encoding"];
@@ -64,7 +41,7 @@ export function compressReply(
   noteReplyLength(response, body.length);
   const make = async () => ({
     encoding,
-    bytes: await compress[encoding](typeof body === "string" ? Buffer.from(body) : body),
+    bytes: await compress[encoding](body),
   });
   return forms?.get(encoding, make) ?? make();
 }

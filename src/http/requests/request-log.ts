@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { RequestContext } from "../../calls/context.ts";
 import type { LogAddresses } from "../../config/config.ts";
+import type { ErrorCode } from "../../errors.ts";
 import { truncatedAddress } from "../admission/client-address.ts";
 
 /** How much is logged of a text that the client chooses, in characters. */
@@ -11,11 +12,13 @@ const secret = new RegExp(`[\\w-]{${minSecret},}`, "g");
 
 /** Logs one line for each request: enough to find out who abuses the service, but never a key, a body or a query string. */
 export class RequestLog {
+  readonly #log: FastifyBaseLogger;
   readonly #addresses: LogAddresses;
   /** Whether lines are written at all. This check is cheaper than a description of a request that nobody logs. */
   readonly #isWritten: boolean;
 
   constructor(log: FastifyBaseLogger, addresses: LogAddresses) {
+    this.#log = log;
     this.#addresses = addresses;
     this.#isWritten =
       (log as FastifyBaseLogger & { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.("info") ?? true;
@@ -52,15 +55,20 @@ export class RequestLog {
     );
   }
 
+  /** To be called when a connection has sent what is not a request, and gets a reply even so. */
+  unparsable(refusal: { reqId: string; status: number; code: ErrorCode }, peer: string | undefined): void {
+    if (this.#isWritten) this.#log.info({ ...refusal, address: this.#addressOf(peer ?? "unknown") }, "request");
+  }
+
   #describe(context: RequestContext): Record<string, unknown> {
     const { request, route, url, tool, outcome: code, limits } = context;
     const path = url.split("?", 1)[0] as string;
     return {
       method: request.method,
-      route: route?.path,
+      route: route.path,
       // Left out where it is the same as the route.
-      path: path === route?.path ? undefined : cleaned(path),
-      operation: (route?.rpc ?? tool)?.name,
+      path: path === route.path ? undefined : cleaned(path),
+      operation: (route.rpc ?? tool)?.name,
       code,
       traceId: context.traceId,
       limit: code === "rate_limited" ? (limits.refusedBy ?? "streams") : undefined,

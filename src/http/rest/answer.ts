@@ -9,19 +9,10 @@ import { responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encodeMessage, largeLength, type ReadRequest } from "../../transcoding/index.ts";
 import { matchesEtag, weakTag } from "../replies/etag.ts";
-
-/** The response of a call, before it is sent. */
-export interface RestReply {
-  status: number;
-  fields: Record<string, string>;
-  /** Undefined if the client has the response already. */
-  encoded: EncodedResponse | undefined;
-  /** What is sent instead of the closing brace, if the response is not sent as it is. */
-  last: Buffer | undefined;
-}
+import type { HttpReply } from "../replies/reply.ts";
 
 /** Makes the call of a binding. @throws ConnectError */
-export type Answer = (read: ReadRequest, init: CallInit) => Promise<RestReply>;
+export type Answer = (read: ReadRequest, init: CallInit) => Promise<HttpReply>;
 
 /** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
 export function createAnswer(
@@ -47,19 +38,27 @@ export function createAnswer(
       fields["cache-control"] = "no-cache";
     }
     if (tag && matchesEtag(request.headers["if-none-match"], tag)) {
-      return { status: 304, fields, encoded: undefined, last: undefined };
+      return { status: 304, fields };
     }
     fields["content-type"] = encoded.contentType;
-    return { status, fields, encoded, last };
+    if (last === undefined) return { status, fields, body: encoded.bytes, forms: encoded.forms };
+    // The bytes with warnings are about one request alone.
+    return { status, fields, body: endingWith(encoded.bytes, last), forms: new SharedForms() };
   };
+}
+
+/** A body with `last` instead of its closing brace. A copy of up to 3 MB for each request would take too much memory. */
+function endingWith(body: Buffer, last: Buffer): Buffer | Buffer[] {
+  const begin = body.subarray(0, -1);
+  return body.length <= largeLength ? Buffer.concat([begin, last]) : [begin, last];
 }
 
 type Encode = (message: Message) => EncodedResponse;
 
-export const jsonType = "application/json; charset=utf-8";
+const jsonType = "application/json; charset=utf-8";
 
 /** A response as it is sent. */
-export class EncodedResponse {
+class EncodedResponse {
   readonly contentType: string;
   readonly bytes: Buffer;
   #tag: string | undefined;

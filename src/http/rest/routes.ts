@@ -1,21 +1,21 @@
 import type { Interceptor } from "@connectrpc/connect";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { RequestContext } from "../../calls/context.ts";
 import type { RequestBodies } from "../../calls/request-bodies.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { bindingsOf, isPublicRead } from "../../contract/bindings.ts";
 import { notFound } from "../../errors.ts";
-import { readRequest } from "../../transcoding/index.ts";
 import type { Admission } from "../admission/admission.ts";
 import { CallArrival } from "../admission/call-arrival.ts";
-import { admitVisit } from "../admission/hooks.ts";
+import type { Answer } from "../edge/route.ts";
+import type { Router } from "../edge/router.ts";
+import { errorReply, toldFailure } from "../errors/failures.ts";
 import { nothingHere } from "../errors/methods.ts";
+import type { HttpReply } from "../replies/reply.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { createAnswer } from "./answer.ts";
-import { type Address, type Endpoint, Endpoints, fieldsOf, initOf, openFields, toThrown } from "./endpoints.ts";
-import { sendByFastify } from "./send.ts";
-import { createServeStream, type ServeStream } from "./serve-stream.ts";
-import { wantsEvents } from "./stream.ts";
+import { type Endpoint, Endpoints, fieldsOf, openFields } from "./endpoints.ts";
+import { createServeStream } from "./serve-stream.ts";
 
 export interface RestOptions {
   table: ServiceTable;
@@ -23,98 +23,76 @@ export interface RestOptions {
   admission: Admission;
   streams: OpenStreams;
   bodies: RequestBodies;
+  /** The header fields that every reply has. */
+  commonFields: (context: RequestContext) => Record<string, string>;
   /** See `sendStream`. */
   heartbeatMs?: number | undefined;
 }
 
+/** Methods whose requests have no body that means anything. */
+const bodyless: ReadonlySet<string | undefined> = new Set(["GET", "HEAD"]);
+
 /**
- * Adds the REST facade to a Fastify instance: a route for each google.api.http binding of each service. It knows the
- * contract's descriptors and annotations, and no endpoint by name. Failures are thrown as `StoaError` to the instance's
- * error handler, in this order: route, credentials, size of the body, JSON, fields.
+ * Adds the REST facade: a route for each google.api.http binding of each service. It knows the contract's descriptors and
+ * annotations, and no endpoint by name. Requests are checked in this order: route, credentials, size of the body, JSON,
+ * fields.
  */
-export function addRestRoutes(
-  app: FastifyInstance,
-  { table, interceptors, admission, streams, bodies, heartbeatMs }: RestOptions,
-): void {
-  bodies.readAsBytes(app);
-  for (const [url, byMethod] of groupByRoute(endpointsOf(table, interceptors, heartbeatMs))) {
-    const methods = [...byMethod.keys(), ...(hasPublicRead(byMethod) ? ["OPTIONS"] : [])].sort();
+export function addRestRoutes(router: Router, options: RestOptions): void {
+  for (const [url, byMethod] of groupByRoute(endpointsOf(options))) {
+    const isOpen = [...byMethod.values()].flat().some(({ binding }) => isPublicRead(binding));
+    const methods = [...byMethod.keys(), ...(isOpen ? ["OPTIONS"] : [])].sort();
     for (const [method, group] of byMethod) {
-      const endpoints = new Endpoints(group);
+      const rpc = (group[0] as Endpoint).binding.rpc;
+      const serve = createServe(new Endpoints(group), options);
+      const isStream = isServerStreaming(rpc);
+      const taken = method === "GET" && !isStream ? ["GET", "HEAD"] : [method];
+      router.add({ methods: taken, url, rpc, limits: "rest", serve });
       // A stream is sent as it is made, and has no end for which a HEAD could wait. No other route may take the HEAD.
-      const isStream = group.some(({ serveStream }) => serveStream !== undefined);
-      if (isStream && method === "GET") {
-        app.head(url, { config: { isNothing: true } }, async (request, reply) => {
-          throw nothingHere(request, reply, methods);
-        });
+      if (method === "GET" && isStream) {
+        const refuse = (): never => {
+          throw nothingHere("HEAD", methods);
+        };
+        router.add({ methods: ["HEAD"], url, isNothing: true, serve: refuse });
       }
-      app.route({
-        method,
-        url,
-        config: { limits: "rest", rpc: (group[0] as Endpoint).binding.rpc, endpoints },
-        ...(isStream ? { compress: false, exposeHeadRoute: false } : {}),
-        // Credentials come before the body: a request without them is answered before its body is read.
-        onRequest: (request, reply, done) => {
-          const { context } = request;
-          const address = endpoints.find(context.url);
-          if (address === undefined) {
-            const refuse = () => done(notFound("There is nothing at this address."));
-            const visited = admitVisit(admission, request);
-            if (visited === undefined) refuse();
-            else visited.then(refuse, done);
-            return;
-          }
-          reply.headers(fieldsOf(address.binding));
-          const enter = () => {
-            if (isStream) streams.add(context, (reason) => context.abort(reason));
-            context.target = address;
-            // Fastify would refuse a malformed content type before any parser. The headers are only replaced if there is a
-            // content type, because that makes later access to them slower.
-            if (request.raw.headers["content-type"] !== undefined) request.headers = { "content-type": undefined };
-          };
-          const admitted = admission.admit(context, new CallArrival(address.binding.rpc, context));
-          if (admitted !== undefined) {
-            admitted.then(enter).then(() => done(), done);
-            return;
-          }
-          enter();
-          done();
-        },
-        handler: (request, reply) => serve(endpoints, request, reply),
-      });
     }
     // A preflight is never refused, because a browser cannot tell a limit from a ban. The read itself is limited.
-    if (hasPublicRead(byMethod)) app.options(url, { config: { limits: "none" } }, answerPreflight);
+    if (isOpen) router.add({ methods: ["OPTIONS"], url, limits: "none", serve: () => preflight });
   }
 }
 
-async function serve(endpoints: Endpoints, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { context } = request;
-  const address = context.target as Address;
-  const { answer, serveStream } = address.endpoint;
-  const body = request.body as Buffer | undefined;
-  if (answer !== undefined)
-    return sendByFastify(await endpoints.answer(context, address, answer, body), request, reply);
-  const { binding, captured, query } = address;
-  const lastEventId = wantsEvents(request) ? (request.raw.headers["last-event-id"] as string | undefined) : undefined;
-  const read = readRequest(binding, { captured, query, body, lastEventId });
-  try {
-    return await (serveStream as ServeStream)(read, initOf(context), request, reply);
-  } catch (error) {
-    throw toThrown(error);
-  }
+function createServe(endpoints: Endpoints, { admission, streams, bodies }: RestOptions) {
+  return async (context: RequestContext): Promise<Answer> => {
+    const address = endpoints.find(context.url);
+    if (address === undefined) {
+      await admission.visit(context);
+      throw notFound("There is nothing at this address.");
+    }
+    const { binding, endpoint } = address;
+    const fields = fieldsOf(binding);
+    try {
+      // Credentials come before the body: a request without them is answered before its body is read.
+      const admitted = admission.admit(context, new CallArrival(binding.rpc, context));
+      if (admitted !== undefined) await admitted;
+      const { serveStream, answer } = endpoint;
+      if (serveStream !== undefined) streams.add(context, (reason) => context.abort(reason));
+      const body = bodyless.has(context.request.method) ? undefined : await bodies.read(context.request);
+      if (serveStream !== undefined) return await endpoints.serveStream(context, address, serveStream, fields);
+      const reply = await endpoints.answer(context, address, answer, body);
+      return fields === undefined ? reply : { ...reply, fields: { ...fields, ...reply.fields } };
+    } catch (error) {
+      // A page of another origin may read the failure of what it may read.
+      return errorReply(toldFailure(error, context), fields);
+    }
+  };
 }
 
-function endpointsOf(
-  { services }: ServiceTable,
-  interceptors: readonly Interceptor[],
-  heartbeatMs: number | undefined,
-): Endpoint[] {
-  return services.flatMap(({ service, implementation }) =>
+function endpointsOf({ table, interceptors, commonFields, heartbeatMs }: RestOptions): Endpoint[] {
+  const sending = { commonFields, heartbeatMs };
+  return table.services.flatMap(({ service, implementation }) =>
     bindingsOf(service).map((binding) => ({
       binding,
       ...(isServerStreaming(binding.rpc)
-        ? { answer: undefined, serveStream: createServeStream(binding, implementation, interceptors, heartbeatMs) }
+        ? { answer: undefined, serveStream: createServeStream(binding, implementation, interceptors, sending) }
         : { answer: createAnswer(binding, implementation, interceptors), serveStream: undefined }),
     })),
   );
@@ -139,15 +117,13 @@ function groupByRoute(endpoints: Endpoint[]): Map<string, Map<string, Endpoint[]
   return groups;
 }
 
-function hasPublicRead(byMethod: ReadonlyMap<string, Endpoint[]>): boolean {
-  return [...byMethod.values()].flat().some(({ binding }) => isPublicRead(binding));
-}
-
-async function answerPreflight(_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  // The wildcard of Fetch does not cover Authorization, which a read may carry.
-  reply
-    .headers(openFields)
-    .header("access-control-allow-methods", "GET, HEAD")
-    .header("access-control-allow-headers", "*, Authorization");
-  return reply.header("access-control-max-age", "86400").code(204).send();
-}
+const preflight: HttpReply = {
+  status: 204,
+  fields: {
+    ...openFields,
+    "access-control-allow-methods": "GET, HEAD",
+    // The wildcard of Fetch does not cover Authorization, which a read may carry.
+    "access-control-allow-headers": "*, Authorization",
+    "access-control-max-age": "86400",
+  },
+};

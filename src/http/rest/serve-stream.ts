@@ -1,30 +1,37 @@
 import type { Interceptor } from "@connectrpc/connect";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { CallInit } from "../../calls/call-context.ts";
+import type { RequestContext } from "../../calls/context.ts";
 import type { Implementation } from "../../calls/service-table.ts";
 import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
 import type { ReadRequest } from "../../transcoding/index.ts";
-import { asEvents, asLines, sendStream, wantsEvents } from "./stream.ts";
+import { asEvents, asLines, sendStream } from "./stream.ts";
 
-/** Makes the streaming call of a binding and sends its reply. */
-export type ServeStream = (
-  read: ReadRequest,
-  init: CallInit,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<FastifyReply>;
+/** How a stream is sent. */
+export interface StreamOptions {
+  /** As server-sent events; otherwise as newline-delimited JSON. */
+  asEvents: boolean;
+  /** Header fields besides those that all replies have. */
+  fields: Readonly<Record<string, string>> | undefined;
+}
 
-/**
- * @param heartbeatMs see `sendStream`
- * @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start
- */
+/** Makes the streaming call of a binding and sends its reply. Resolves when the head is sent. */
+export type ServeStream = (read: ReadRequest, init: CallInit, options: StreamOptions) => Promise<void>;
+
+export interface SendingOptions {
+  /** The header fields that every reply has. */
+  commonFields: (context: RequestContext) => Record<string, string>;
+  /** See `sendStream`. */
+  heartbeatMs: number | undefined;
+}
+
+/** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
 export function createServeStream(
   binding: Binding,
   implementation: Implementation,
   interceptors: readonly Interceptor[],
-  heartbeatMs: number | undefined,
+  { commonFields, heartbeatMs }: SendingOptions,
 ): ServeStream {
   const { rpc } = binding;
   if (!isServerStreaming(rpc)) throw new Error(`${rpc.parent.typeName}.${rpc.name} is not a stream of responses.`);
@@ -32,8 +39,9 @@ export function createServeStream(
   const { desc, select } = responseOf(binding);
   const lines = asLines(desc, select);
   const events = asEvents(desc, select);
-  return async ({ message }, init, request, reply) => {
+  return async ({ message }, init, options) => {
     const messages = await call(message, init);
-    return sendStream(request, reply, wantsEvents(request) ? events : lines, messages, heartbeatMs);
+    const fields = { ...commonFields(init.request), ...options.fields };
+    await sendStream(init.request, { format: options.asEvents ? events : lines, fields, heartbeatMs }, messages);
   };
 }

@@ -1,14 +1,13 @@
-import type { ServerResponse } from "node:http";
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
 import type { RequestContext } from "../../calls/context.ts";
 import { toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
+import type { HttpResponse } from "../../calls/http-messages.ts";
 import { Latest } from "../../calls/latest.ts";
 import { recordFailure } from "../../calls/outcome.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
-import { isClosed, untilTaken } from "../streams/exchange.ts";
+import { isClosed, isOpen, untilTaken } from "../requests/exchange.ts";
 
 /** How long the head waits for the first message or failure, in milliseconds. A failure in that time has its own status. */
 const headMs = 250;
@@ -25,8 +24,8 @@ export interface StreamFormat {
 }
 
 /** Whether a client wants a stream as server-sent events. */
-export function wantsEvents({ headers }: FastifyRequest): boolean {
-  return /(?:^|,)\s*text\/event-stream\b/i.test(headers.accept ?? "");
+export function wantsEvents(accept: string | undefined): boolean {
+  return /(?:^|,)\s*text\/event-stream\b/i.test(accept ?? "");
 }
 
 // Hundreds of followers get the same message one after the other. They share its bytes, also while they wait to be sent.
@@ -61,52 +60,55 @@ export function asEvents(desc: DescMessage, select: (message: Message) => Messag
   };
 }
 
+export interface SendOptions {
+  format: StreamFormat;
+  /** The header fields of the reply, besides those of the format and of the limits. */
+  fields: Readonly<Record<string, string>>;
+  /** The time between heartbeats, in milliseconds; 15 s by default. */
+  heartbeatMs: number | undefined;
+}
+
 /**
  * Sends messages as they come. The next one is requested when the client has taken those before it. Resolves when the head
  * is sent.
- * @param heartbeatMs the time between heartbeats, in milliseconds
  * @throws the failure of the stream before its first message
  */
 export function sendStream(
-  { context }: FastifyRequest,
-  reply: FastifyReply,
-  format: StreamFormat,
+  context: RequestContext,
+  options: SendOptions,
   messages: AsyncIterable<Message>,
-  heartbeatMs = defaultHeartbeatMs,
-): Promise<FastifyReply> {
-  return new StreamReply(context, reply.raw, format, heartbeatMs).open(reply, messages[Symbol.asyncIterator]());
+): Promise<void> {
+  return new StreamReply(context, options).open(messages[Symbol.asyncIterator]());
 }
 
 /** A reply whose head has not been sent. */
 interface Opening {
-  reply: FastifyReply;
   timer: NodeJS.Timeout;
-  resolve(reply: FastifyReply): void;
+  resolve(): void;
   reject(error: unknown): void;
 }
 
-/**
- * Writes to the response itself. Fastify would not send the head before the body begins, for which a follower of the chain
- * may wait for hours; and its streams take much memory while thousands of clients wait.
- */
+/** The only place where streams of the facade are written. The head is sent at once: a follower may wait for hours. */
 class StreamReply {
   readonly #context: RequestContext;
-  readonly #response: ServerResponse;
+  readonly #response: HttpResponse;
   readonly #format: StreamFormat;
+  readonly #fields: Readonly<Record<string, string>>;
   readonly #heartbeatMs: number;
   #opening: Opening | undefined;
 
-  constructor(context: RequestContext, response: ServerResponse, format: StreamFormat, heartbeatMs: number) {
+  constructor(context: RequestContext, { format, fields, heartbeatMs = defaultHeartbeatMs }: SendOptions) {
     this.#context = context;
-    this.#response = response;
+    this.#response = context.response;
     this.#format = format;
+    this.#fields = fields;
     this.#heartbeatMs = heartbeatMs;
   }
 
-  open(reply: FastifyReply, messages: AsyncIterator<Message>): Promise<FastifyReply> {
-    const { promise, resolve, reject } = Promise.withResolvers<FastifyReply>();
+  open(messages: AsyncIterator<Message>): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => this.#begin(), headMs);
-    this.#opening = { reply, timer, resolve, reject };
+    this.#opening = { timer, resolve, reject };
     void this.#send(messages);
     return promise;
   }
@@ -132,21 +134,22 @@ class StreamReply {
   /** Sends the head, and keeps the connection alive from now on; does nothing if the head has been sent. */
   #begin(): void {
     if (this.#opening === undefined) return;
-    const { reply, timer, resolve } = this.#opening;
+    const { timer, resolve } = this.#opening;
     this.#opening = undefined;
     clearTimeout(timer);
-    const response = this.#response;
-    reply
-      .hijack()
-      .headers(this.#context.limits.fields())
-      .header("content-type", this.#format.contentType)
-      .header("cache-control", "no-store")
-      // Tells proxies such as nginx not to buffer this reply.
-      .header("x-accel-buffering", "no");
-    response.writeHead(200, reply.getHeaders() as Record<string, string>);
-    response.flushHeaders();
-    this.#keepAlive();
-    resolve(reply);
+    if (isOpen(this.#response)) {
+      this.#response.writeHead(200, {
+        ...this.#fields,
+        ...this.#context.limits.fields(),
+        "content-type": this.#format.contentType,
+        "cache-control": "no-store",
+        // Tells proxies such as nginx not to buffer this reply.
+        "x-accel-buffering": "no",
+      });
+      this.#response.flushHeaders();
+      this.#keepAlive();
+    }
+    resolve();
   }
 
   /** Throws a failure to the one who asked for the stream. @returns false if the head has been sent */

@@ -21,10 +21,7 @@ export function admitToContract(admission: Admission): Admit {
 export function admitToTool(admission: Admission, { service }: ServiceTable["services"][number]): Admit {
   // A client that watches the service's health is never told to wait.
   const isCounted = service.typeName !== Health.typeName;
-  return (context, { header }) => {
-    const authorization = header("authorization");
-    return isCounted ? admission.visit(context, authorization) : admission.identify(context, authorization);
-  };
+  return (context) => (isCounted ? admission.visit(context) : admission.identify(context));
 }
 
 /** Records, logs and maps a failure that no interceptor has seen, such as that of an admission. @returns a Connect error */

@@ -7,6 +7,7 @@ import {
   type ConnectRouter,
   type ConnectRouterOptions,
   type ContextValues,
+  createConnectRouter,
   type HandlerContext,
 } from "@connectrpc/connect";
 import type { Compression, UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
@@ -15,7 +16,7 @@ import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { requestOf } from "../../calls/context.ts";
 import type { RequestBodies } from "../../calls/request-bodies.ts";
-import type { ServiceTable } from "../../calls/service-table.ts";
+import type { Implementation } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { RpcResponse } from "./response.ts";
 import { EnvelopeSplitter, enclose } from "./unary/envelopes.ts";
@@ -41,41 +42,30 @@ export function createCompressions(bodies: RequestBodies): Compression[] {
 /** Connect's options for one service, with the limit that its JSON messages have. */
 export type ServiceOptions = ConnectRouterOptions & { readMaxBytes: number };
 
-/** Adds a service to a router. Binary messages have limits of their own by RPC; JSON messages have `readMaxBytes`. */
-export function addService(
+/** Adds a streamed RPC to a router. Binary messages have limits of their own by RPC; JSON messages have `readMaxBytes`. */
+export function addStream(
   router: ConnectRouter,
-  { service, implementation }: ServiceTable["services"][number],
+  rpc: DescMethod,
+  implementation: Implementation,
   options: ServiceOptions,
 ): void {
-  for (const method of service.methods) {
-    const invoke = implementation[method.localName];
-    if (typeof invoke !== "function") throw new Error(`${service.typeName}.${method.name} has no implementation.`);
-    const handlerWith = (readMaxBytes: number): UniversalHandler => {
-      router.rpc(method as never, invoke.bind(implementation) as never, { ...options, readMaxBytes });
-      const handler = router.handlers.pop() as UniversalHandler;
-      return Object.assign((request: UniversalServerRequest) => handler(messagesOnly(request, readMaxBytes)), handler);
-    };
-    const json = handlerWith(options.readMaxBytes);
-    const binary = handlerWith(maxBinarySize(method.input, options.readMaxBytes));
-    router.handlers.push(byFormat(json, binary));
-  }
-}
-
-/** A message in the address of a GET is bounded by the size of the address; what it decompresses to is not. */
-function byFormat(json: UniversalHandler, binary: UniversalHandler): UniversalHandler {
+  const invoke = implementation[rpc.localName];
+  if (typeof invoke !== "function") throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
+  const handlerWith = (readMaxBytes: number): UniversalHandler => {
+    const alone = createConnectRouter();
+    alone.rpc(rpc as never, invoke.bind(implementation) as never, { ...options, readMaxBytes });
+    const [handler] = alone.handlers as [UniversalHandler];
+    return Object.assign((request: UniversalServerRequest) => handler(messagesOnly(request, readMaxBytes)), handler);
+  };
+  const json = handlerWith(options.readMaxBytes);
+  const binary = handlerWith(maxBinarySize(rpc.input, options.readMaxBytes));
   const handle = async (request: UniversalServerRequest) => {
     const response = await (isJson(request) ? json(request) : binary(request));
     return new RpcResponse(requestOf(request.contextValues as ContextValues), response);
   };
   const { service, method, requestPath, supportedContentType, protocolNames, allowedMethods } = json;
-  return Object.assign(handle, {
-    service,
-    method,
-    requestPath,
-    supportedContentType,
-    protocolNames,
-    allowedMethods,
-  });
+  const described = { service, method, requestPath, supportedContentType, protocolNames, allowedMethods };
+  router.handlers.push(Object.assign(handle, described));
 }
 
 /**

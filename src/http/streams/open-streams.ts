@@ -5,7 +5,7 @@ import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
 import { LocalStreamSlots, type StreamSlots } from "../../rate-limits/stream-slots.ts";
 import type { ClientAddresses } from "../admission/client-address.ts";
 import type { Overload } from "../admission/overload.ts";
-import { connectionOf, cut, isClosed } from "./exchange.ts";
+import { connectionOf, cut, isClosed } from "../requests/exchange.ts";
 
 export interface OpenStreamsOptions {
   limits: StreamLimits;

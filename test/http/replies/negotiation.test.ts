@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { prefersHtml } from "../../../src/http/replies/accept.ts";
-import { chooseEncoding } from "../../../src/http/replies/precompressed.ts";
+import { chooseEncoding, prefersHtml } from "../../../src/http/replies/accept.ts";
 
 describe("the encoding of a reply", () => {
   it.each([

@@ -8,10 +8,7 @@ import type { HttpRequest, HttpResponse } from "../../../src/calls/http-messages
 
 /** The comparison takes a while to load, so a file that starts no service does not load it. */
 let loading: Promise<void> | undefined;
-/** Ends the observation. Test files share the modules of the service. */
-let restore = () => {};
-/** Observes a request that has come to Fastify. */
-let recordByFastify: (request: HttpRequest, response: HttpResponse) => void = () => {};
+let observeRequest: (request: HttpRequest, response: HttpResponse) => void = () => {};
 type FaultOf = typeof import("./replies.ts").faultOf;
 
 const channel = "fastify.initialization";
@@ -23,35 +20,19 @@ function observe(message: unknown): void {
   loading ??= load();
   // No server listens before its replies are compared.
   fastify.addHook("onReady", async () => loading);
-  fastify.addHook("onRequest", async (request, reply) => recordByFastify(request.raw, reply.raw));
+  // This hook comes before those of the service.
+  fastify.addHook("onRequest", async (request, reply) => observeRequest(request.raw, reply.raw));
 }
 
-/** Observes each request where it arrives, whoever serves it. */
 async function load(): Promise<void> {
   const { faultOf, isDescribed } = await import("./replies.ts");
-  const { DirectRequests } = await import("../../../src/http/direct/direct-requests.ts");
-  const { take } = DirectRequests.prototype;
-  const recordDescribed = (request: HttpRequest, response: HttpResponse) =>
-    isDescribed(request.url ?? "") ? record(request, response, faultOf) : () => {};
-  DirectRequests.prototype.take = function (request, response) {
-    const ignore = recordDescribed(request, response);
-    const isTaken = take.call(this, request, response);
-    // Over HTTP/2, Fastify gets a response of its own.
-    if (!isTaken && request.stream !== undefined) ignore();
-    return isTaken;
-  };
-  recordByFastify = (request, response) => {
-    if (request.stream !== undefined) recordDescribed(request, response);
-  };
-  restore = () => {
-    DirectRequests.prototype.take = take;
-    recordByFastify = () => {};
+  observeRequest = (request, response) => {
+    if (isDescribed(request.url ?? "")) record(request, response, faultOf);
   };
 }
 
-/** Records every reply when it ends, whatever wrote it. @returns what ends the recording */
-function record({ method = "", url: target = "" }: HttpRequest, raw: HttpResponse, faultOf: FaultOf): () => void {
-  let isIgnored = false;
+/** Records every reply when it ends, whatever wrote it. */
+function record({ method = "", url: target = "" }: HttpRequest, raw: HttpResponse, faultOf: FaultOf): void {
   // Node does not list the header fields that are passed directly to writeHead.
   let passed: OutgoingHttpHeaders = {};
   const writeHead = raw.writeHead.bind(raw) as (...args: unknown[]) => never;
@@ -77,7 +58,7 @@ function record({ method = "", url: target = "" }: HttpRequest, raw: HttpRespons
     };
   }
   (raw.stream ?? (raw as ServerResponse)).once("close", () => {
-    if (isIgnored || !raw.headersSent) return;
+    if (!raw.headersSent) return;
     const { statusCode: status, writableFinished: isWhole } = raw;
     const headers = { ...raw.getHeaders(), ...passed };
     checked++;
@@ -88,9 +69,6 @@ function record({ method = "", url: target = "" }: HttpRequest, raw: HttpRespons
       faults.push(`${method} ${target}: ${error}`);
     }
   });
-  return () => {
-    isIgnored = true;
-  };
 }
 
 function report(): void {
@@ -109,6 +87,5 @@ afterAll(async () => {
   unsubscribe(channel, observe);
   // A file that makes no request may end before the comparison is loaded.
   await loading;
-  restore();
   report();
 });

@@ -4,7 +4,8 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
-import { readBytes } from "./body.ts";
+import { readBytes } from "../../../calls/read-body.ts";
+import { messageTooLarge } from "./envelopes.ts";
 import {
   type EncodedMessage,
   type ExchangeArguments,
@@ -25,7 +26,7 @@ export class ConnectExchange extends UnaryExchange {
     const { query } = this.format;
     const timeout = headers["connect-timeout-ms"] as string | undefined;
     this.timeout = timeout === undefined ? {} : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
-    const requested = query === undefined ? undefined : (query.get("compression") ?? undefined);
+    const requested = query === undefined ? headers["content-encoding"] : (query.get("compression") ?? undefined);
     this.compression = this.negotiate(requested, headers["accept-encoding"] as string | undefined, "Accept-Encoding");
   }
 
@@ -33,10 +34,10 @@ export class ConnectExchange extends UnaryExchange {
     const { query } = this.format;
     const { request } = this.context;
     const { readMaxBytes: maxBytes } = this.messages;
-    if (query === undefined) {
-      return this.parseInTurn(await readBytes(request, maxBytes, request.headers["content-length"]));
-    }
-    const bytes = bytesOf(query);
+    const bytes =
+      query === undefined
+        ? await readBytes(request, maxBytes, (size) => messageTooLarge(maxBytes, size))
+        : bytesOf(query);
     const compression = this.compression.request;
     return this.parseInTurn(compression === null ? bytes : await compression.decompress(bytes, maxBytes));
   }

@@ -1,9 +1,17 @@
 // The frames of gRPC and gRPC-Web: a byte of flags, four bytes of length, and the message.
 import { Code, ConnectError } from "@connectrpc/connect";
-import { tooLarge } from "./body.ts";
 
 const prefixBytes = 5;
 const noBytes = new Uint8Array(0);
+
+/** @param size the size of the message, if it is known */
+export function messageTooLarge(maxBytes: number, size?: number): ConnectError {
+  const shown = size === undefined ? "" : ` ${size}`;
+  return new ConnectError(
+    `message size${shown} is larger than configured readMaxBytes ${maxBytes}`,
+    Code.ResourceExhausted,
+  );
+}
 
 export interface Envelope {
   flags: number;
@@ -52,7 +60,7 @@ export class EnvelopeSplitter {
     const bytes = this.#join();
     const flags = bytes.readUInt8(this.#start);
     const length = bytes.readUInt32BE(this.#start + 1);
-    if (length > this.#maxBytes) throw tooLarge(this.#maxBytes, ` ${length}`);
+    if (length > this.#maxBytes) throw messageTooLarge(this.#maxBytes, length);
     this.#skip(prefixBytes);
     return { flags, length };
   }

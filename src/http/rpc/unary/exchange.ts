@@ -5,8 +5,7 @@ import { ResponseMetadata } from "../../../calls/call-context.ts";
 import type { RequestContext } from "../../../calls/context.ts";
 import type { HttpResponse } from "../../../calls/http-messages.ts";
 import { isLargeBody, type RequestBodies } from "../../../calls/request-bodies.ts";
-import { isOpen } from "../../streams/exchange.ts";
-import { isIncomplete } from "../response.ts";
+import { isOpen } from "../../requests/exchange.ts";
 import type { Format } from "./format.ts";
 
 export interface MessageOptions {
@@ -123,12 +122,11 @@ export abstract class UnaryExchange {
 
   /** The header fields that responses of all protocols have, and those that the call has set. */
   protected fields(): Record<string, string> {
-    const { request, response, limits } = this.context;
-    const fields = { ...this.#commonFields, ...response.getHeaders() } as Record<string, string>;
+    const { limits } = this.context;
+    const fields = { ...this.#commonFields };
     fields["content-type"] = this.format.contentType;
     const { headerSet } = this.metadata;
     if (headerSet !== undefined) for (const [name, value] of headerSet) fields[name] = value;
-    if (isIncomplete(request)) fields.connection = "close";
     return Object.assign(fields, limits.fields());
   }
 

@@ -26,16 +26,10 @@ const usual = new Map(
   ].map((contentType) => [contentType, read(contentType)]),
 );
 
-/**
- * @returns the format of a unary request; undefined for a request that Connect's own handlers take: with a content type
- * that is unknown, or with a content encoding
- */
+/** @returns the format of a unary request; undefined if its content type is none of these protocols' */
 export function formatOf({ method, url, headers }: HttpRequest): Format | undefined {
   const contentType = headers["content-type"] ?? "";
   if (method === "GET") return formatOfGet(url as string, contentType);
-  const encoding = headers["content-encoding"];
-  // Such a body is rare, so Connect's own handlers decompress it.
-  if (encoding !== undefined && encoding !== "identity") return undefined;
   return usual.get(contentType) ?? read(contentType);
 }
 

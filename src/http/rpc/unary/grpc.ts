@@ -5,9 +5,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import { readBody } from "../../../calls/read-body.ts";
 import { isLargeBody } from "../../../calls/request-bodies.ts";
 import { respell } from "../../grpc/status-message.ts";
-import { readBody } from "./body.ts";
 import { type Envelope, EnvelopeSplitter, enclose } from "./envelopes.ts";
 import {
   type EncodedMessage,

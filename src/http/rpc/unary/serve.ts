@@ -2,14 +2,14 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { RequestContext } from "../../../calls/context.ts";
 import { headersOf } from "../../../calls/request-headers.ts";
-import type { ServiceTable } from "../../../calls/service-table.ts";
+import type { Implementation } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
 import { maxBinarySize } from "../../../contract/message-limits.ts";
 import { CallArrival } from "../../admission/call-arrival.ts";
-import { rpcRoutesOf } from "../../admission/hooks.ts";
-import type { CommonFields, FindDirect } from "../../direct/direct-requests.ts";
+import type { ServedRoute } from "../../edge/route.ts";
 import { type Admit, refuse } from "../admit.ts";
 import { blameCaller } from "../handlers.ts";
+import { unsupportedType } from "../refusal.ts";
 import { ConnectExchange } from "./connect.ts";
 import { createMessages, type ExchangeArguments, type MessageOptions, type UnaryExchange } from "./exchange.ts";
 import { type Format, formatOf } from "./format.ts";
@@ -20,41 +20,32 @@ export interface UnaryOptions {
   admit: Admit;
   /** How messages are read. `readMaxBytes` is for JSON; binary messages have limits of their own by RPC. */
   messages: MessageOptions;
-  commonFields: CommonFields;
+  /** The header fields that every reply has. */
+  commonFields: (context: RequestContext) => Record<string, string>;
 }
 
 /** The longest delay that a timer takes, in milliseconds. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /**
- * Serves the unary RPCs of a service over gRPC, gRPC-Web and Connect, as Connect's own handlers do, in a fraction of their
- * time: without a Headers object, a signal and a chain of async generators for each call.
- * @returns what serves each RPC, by its path; requests that Connect's own handlers serve are not found
+ * Serves a unary RPC over gRPC, gRPC-Web and Connect, as Connect's own handlers do, in a fraction of their time: without a
+ * Headers object, a signal and a chain of async generators for each call.
  */
-export function createUnaryHandlers(
-  { service, implementation }: ServiceTable["services"][number],
+export function serveUnary(
+  rpc: DescMethod,
+  implementation: Implementation,
   { interceptors, admit, messages: options, commonFields }: UnaryOptions,
-): Map<string, FindDirect> {
-  const finders = new Map<string, FindDirect>();
-  for (const route of rpcRoutesOf([{ service, implementation }])) {
-    const { rpc } = route;
-    if (rpc.methodKind !== "unary") continue;
-    const endpoint = { rpc, call: createUnaryCall(rpc, implementation, interceptors), admit };
-    const json = createMessages(rpc, options);
-    const readMaxBytes = maxBinarySize(rpc.input, options.readMaxBytes);
-    const binary = createMessages(rpc, { ...options, readMaxBytes });
-    finders.set(route.path, (request) => {
-      const format = formatOf(request);
-      if (format === undefined) return undefined;
-      const messages = format.hasJsonLimit ? json : binary;
-      const exchangeOf = exchanges[format.protocol];
-      return {
-        route,
-        serve: (context) => serve(endpoint, exchangeOf(format, messages, context, commonFields(context))),
-      };
-    });
-  }
-  return finders;
+): ServedRoute["serve"] {
+  const endpoint = { rpc, call: createUnaryCall(rpc, implementation, interceptors), admit };
+  const json = createMessages(rpc, options);
+  const readMaxBytes = maxBinarySize(rpc.input, options.readMaxBytes);
+  const binary = createMessages(rpc, { ...options, readMaxBytes });
+  return (context) => {
+    const format = formatOf(context.request);
+    if (format === undefined) return unsupportedType;
+    const messages = format.hasJsonLimit ? json : binary;
+    return serve(endpoint, exchanges[format.protocol](format, messages, context, commonFields(context)));
+  };
 }
 
 interface Endpoint {
@@ -70,7 +61,7 @@ const exchanges: Record<Format["protocol"], (...args: ExchangeArguments) => Unar
 };
 
 /** One async function for the whole call, because each more takes promises and turns of the queue. */
-async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): Promise<void> {
+async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): Promise<undefined> {
   const { context, timeout, format, metadata } = exchange;
   try {
     if (timeout.timeoutMs !== undefined) abortAfter(timeout.timeoutMs, context);
@@ -88,12 +79,7 @@ async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): P
     const body = exchange.encode(reply.message);
     exchange.succeed(body instanceof Promise ? await body : body);
   } catch (error) {
-    try {
-      await exchange.fail(toSent(error, rpc, context));
-    } catch (failure) {
-      context.log.error({ err: failure }, "a reply failed");
-      context.response.destroy();
-    }
+    await exchange.fail(toSent(error, rpc, context));
   }
 }
 

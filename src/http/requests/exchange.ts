@@ -1,5 +1,4 @@
 // How the request and response of a stream differ between HTTP/1.1 and HTTP/2.
-import type { ServerResponse } from "node:http";
 import { constants, type Http2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { HttpRequest, HttpResponse } from "../../calls/http-messages.ts";
@@ -21,7 +20,7 @@ export function isOpen(response: HttpResponse): boolean {
 }
 
 /** Resolves when the client has taken what was written to a response, or the response is closed. */
-export function untilTaken(response: ServerResponse): Promise<void> {
+export function untilTaken(response: HttpResponse): Promise<void> {
   if (isClosed(response)) return Promise.resolve();
   return new Promise((resolve) => {
     const settle = () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { HttpRequest } from "../../../calls/http-messages.ts";
+import type { HttpRequest } from "./http-messages.ts";
 
 /** What the reader of a body does with it. What it throws ends the reading. */
 export interface BodyReader<Result> {
@@ -11,19 +11,19 @@ export interface BodyReader<Result> {
 }
 
 /**
- * Reads the body of a request. The rest of a body is left unread if its reader throws.
+ * Reads the body of a request. The rest of a body is dropped if its reader throws.
  * @throws what the reader throws; ConnectError `canceled` if the client goes away before the body is complete
  */
 export function readBody<Result>(request: HttpRequest, reader: BodyReader<Result>): Promise<Result> {
-  // Over HTTP/1.1, the request itself is the stream.
-  const body = request.stream ?? (request as IncomingMessage);
+  const body = request as IncomingMessage;
   return new Promise((resolve, reject) => {
     let isWaiting = false;
     let hasEnded = false;
     // Node keeps streams for a while. They must not keep what has listened to them.
     const leave = () => body.off("data", onData).off("end", onEnd).off("close", onClose);
     const fail = (error: unknown) => {
-      leave().pause();
+      // Drops what still comes, so that the connection can be used again.
+      leave().resume();
       reject(error);
     };
     const attempt = (work: () => void) => {
@@ -62,7 +62,7 @@ export function readBody<Result>(request: HttpRequest, reader: BodyReader<Result
     const onClose = () => {
       if (!hasEnded) fail(disconnected());
     };
-    // What has happened before tells nobody again. An empty body may have ended while the caller was looked up.
+    // Events that were fired before are not repeated. An empty body may have ended while the caller was looked up.
     if (body.readableEnded) onEnd();
     else if (body.destroyed) onClose();
     else body.on("data", onData).on("end", onEnd).on("close", onClose);
@@ -75,28 +75,21 @@ function disconnected(): ConnectError {
 
 /**
  * The bytes of a whole body.
- * @param announced the value of Content-Length
- * @throws ConnectError `resource_exhausted` if there are more than `maxBytes`
+ * @param tooLarge makes the error for more than `maxBytes`. It gets the size if Content-Length says it
+ * @throws what `tooLarge` makes; ConnectError `canceled` if the client goes away before the body is complete
  */
-export function readBytes(body: HttpRequest, maxBytes: number, announced: string | undefined): Promise<Uint8Array> {
-  if (Number(announced) > maxBytes) return Promise.reject(tooLarge(maxBytes, ` ${Number(announced)}`));
+export function readBytes(request: HttpRequest, maxBytes: number, tooLarge: (size?: number) => Error): Promise<Buffer> {
+  const announced = Number(request.headers["content-length"]);
+  if (announced > maxBytes) return Promise.reject(tooLarge(announced));
   const chunks: Buffer[] = [];
   let length = 0;
-  return readBody(body, {
+  return readBody(request, {
     take(chunk) {
       length += chunk.length;
-      if (length > maxBytes) throw tooLarge(maxBytes);
+      if (length > maxBytes) throw tooLarge();
       chunks.push(chunk);
       return undefined;
     },
     end: () => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)),
   });
-}
-
-/** @param size the size of the message after a space, if it is known */
-export function tooLarge(maxBytes: number, size = ""): ConnectError {
-  return new ConnectError(
-    `message size${size} is larger than configured readMaxBytes ${maxBytes}`,
-    Code.ResourceExhausted,
-  );
 }

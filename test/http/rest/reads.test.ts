@@ -1,4 +1,4 @@
-// Reads that are served beside Fastify, compared with the same reads by Fastify. A client must not be able to tell them apart.
+// Reads of the facade as bytes, over both versions of HTTP.
 import { once } from "node:events";
 import http, { type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import http2 from "node:http2";
@@ -6,15 +6,16 @@ import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type FixtureServer, startFixtureServer } from "../../support/fixture-server.ts";
+import { recordingIn } from "../../support/recording.ts";
 import { waitUntil } from "../../support/wait.ts";
 
-let direct: FixtureServer;
-let byFastify: FixtureServer;
+let server: FixtureServer;
 
 beforeAll(async () => {
-  direct = await startFixtureServer();
-  byFastify = await startFixtureServer({ byFrameworksAlone: true });
+  server = await startFixtureServer();
 });
+
+const compareWith = recordingIn(new URL("reads.json", import.meta.url));
 
 interface Ask {
   path: string;
@@ -58,19 +59,18 @@ function answerOf(status: number | undefined, { date, ...headers }: Record<strin
 
 let asked = 0;
 
-/** Sends a request to both. @returns what the direct way answers */
-async function compare(send: Send, ask: Ask): Promise<Answer> {
+/** Sends a request and compares what comes back, and what the log says, with the recording. @param name tells it apart */
+async function answerTo(name: string, send: Send, ask: Ask): Promise<Answer> {
   asked += 1;
-  const id = `direct-${asked}`;
-  const one = async (server: FixtureServer) => {
-    const answer = await send(server, { ...ask, headers: { "x-request-id": id, ...ask.headers } });
-    const isOfAsk = ({ reqId, msg }: Record<string, unknown>) => reqId === id && msg === "request";
-    await waitUntil("the line of the request", () => server.log.some(isOfAsk));
-    const { code, operation, route, path, status, method } = server.log.find(isOfAsk) as Record<string, unknown>;
-    return { ...answer, noted: { code, operation, route, path, status, method } };
-  };
-  const [answer, expected] = await Promise.all([one(direct), one(byFastify)]);
-  expect(answer).toEqual(expected);
+  const id = `read-${asked}`;
+  const answer = await send(server, { ...ask, headers: { "x-request-id": id, ...ask.headers } });
+  const isOfAsk = ({ reqId, msg }: Record<string, unknown>) => reqId === id && msg === "request";
+  await waitUntil("the line of the request", () => server.log.some(isOfAsk));
+  const { code, operation, route, path, status, method } = server.log.find(isOfAsk) as Record<string, unknown>;
+  const { "x-request-id": sentId, ...headers } = answer.headers;
+  expect(sentId).toBe(id);
+  const noted = { code, operation, route, path, status, method };
+  compareWith(`${name}: ${send.name}`, { ...answer, headers, noted });
   return answer;
 }
 
@@ -119,39 +119,42 @@ describe.each([
   ["HTTP/1.1", sendHttp1],
   ["HTTP/2", sendHttp2],
 ] as const)("over %s", (_version, send) => {
-  it.each(asks)("%s gives %i", async (_what, status, ask) => {
+  it.each(asks)("%s gives %i", async (what, status, ask) => {
     // The second time, the address is known.
-    for (let i = 0; i < 2; i++) expect((await compare(send, ask)).status).toBe(status);
+    for (let i = 0; i < 2; i++) expect((await answerTo(what, send, ask)).status).toBe(status);
   });
 
   it("a client that has the response gets 304", async () => {
     const path = "/v1/things/tagged";
-    const { headers, body } = await compare(send, { path });
+    const { headers, body } = await answerTo("a tagged read", send, { path });
     expect(body).not.toBe("");
     const tag = headers.etag as string;
     for (const known of [tag, `"other", ${tag}`, "*"]) {
-      const answer = await compare(send, { path, headers: { "if-none-match": known } });
+      const answer = await answerTo("a known read", send, { path, headers: { "if-none-match": known } });
       expect([answer.status, answer.body, answer.headers.etag]).toEqual([304, "", tag]);
     }
-    expect((await compare(send, { path, headers: { "if-none-match": '"other"' } })).status).toBe(200);
+    const other = { path, headers: { "if-none-match": '"other"' } };
+    expect((await answerTo("another tag", send, other)).status).toBe(200);
   });
 });
 
-it("requests are refused in the same way once a stop has begun", async () => {
+it("requests are refused in the manner of their protocols once a stop has begun", async () => {
   const rpc = "/fixture.v1.EchoService/Get";
   const headers = { "content-type": "application/json", "x-request-id": "late" };
   const all: Ask[] = [
     { path: "/v1/things/one", headers },
     { path: rpc, method: "POST", headers, body: "{}" },
   ];
-  const one = async (options: { byFrameworksAlone?: boolean }) => {
-    const server = await startFixtureServer(options);
-    server.beginStop();
-    return Promise.all(all.flatMap((ask) => [sendHttp1(server, ask), sendHttp2(server, ask)]));
-  };
-  const answers = await one({});
-  expect(answers).toEqual(await one({ byFrameworksAlone: true }));
+  const stopping = await startFixtureServer();
+  stopping.beginStop();
+  const answers = await Promise.all(all.flatMap((ask) => [sendHttp1(stopping, ask), sendHttp2(stopping, ask)]));
   expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+  expect(answers.map(({ body }) => JSON.parse(body))).toMatchObject([
+    { ok: false, error: "unavailable" },
+    { ok: false, error: "unavailable" },
+    { code: "unavailable" },
+    { code: "unavailable" },
+  ]);
 });
 
 it.each([
@@ -159,34 +162,29 @@ it.each([
   ["a malformed host", ["Host", "a b"]],
   ["no host", []],
 ])("a request with %s is refused", async (_what, headers) => {
-  const one = async ({ port }: FixtureServer) => {
-    const options = { host: "127.0.0.1", port, path: "/v1/things/one", setHost: false, agent: false };
-    const request = http.request({ ...options, headers }).end();
-    const [response] = (await once(request, "response")) as [IncomingMessage];
-    const { date, "x-request-id": id, ...fields } = response.headers;
-    expect([date, id]).not.toContain(undefined);
-    return { status: response.statusCode, fields, body: String(await buffer(response)) };
-  };
-  const [answer, expected] = [await one(direct), await one(byFastify)];
-  expect(answer).toEqual(expected);
-  expect(answer.status).toBe(400);
+  const { port } = server;
+  const options = { host: "127.0.0.1", port, path: "/v1/things/one", setHost: false, agent: false };
+  const request = http.request({ ...options, headers }).end();
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  expect(response.headers).toMatchObject({ date: expect.any(String), "x-request-id": expect.any(String) });
+  expect([response.statusCode, JSON.parse(String(await buffer(response))).error]).toEqual([400, "bad_input"]);
 });
 
 it.each([
   ["goes on", undefined],
   ["fails", "canceled"],
 ])("a client that leaves aborts its read, which %s: the code in the log is %s", async (name, code) => {
-  const waits = direct.nextWait();
+  const waits = server.nextWait();
   const id = `leaves-${name}`.replace(" ", "-");
   const path = `/v1/wait?name=${encodeURIComponent(name)}`;
   const headers = { "x-request-id": id };
-  const request = http.get({ host: "127.0.0.1", port: direct.port, path, headers, agent: false });
+  const request = http.get({ host: "127.0.0.1", port: server.port, path, headers, agent: false });
   request.on("error", () => {});
   const { signal } = await waits;
   request.destroy();
   await waitUntil("the end of the call", () => signal.aborted);
   const isOfAsk = ({ reqId, msg }: Record<string, unknown>) => reqId === id && msg === "request aborted";
-  await waitUntil("the line of the request", () => direct.log.some(isOfAsk));
-  const line = direct.log.find(isOfAsk);
+  await waitUntil("the line of the request", () => server.log.some(isOfAsk));
+  const line = server.log.find(isOfAsk);
   expect([line?.operation, line?.route, line?.code]).toEqual(["Wait", "/v1/wait", code]);
 });

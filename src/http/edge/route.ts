@@ -1,0 +1,28 @@
+import type { RequestContext, Route } from "../../calls/context.ts";
+import type { HttpReply } from "../replies/reply.ts";
+
+/** A reply; undefined if it has been sent, as by streams and RPCs. */
+export type Answer = HttpReply | undefined;
+
+/** What serves the requests of some methods at some addresses. Nothing about a request chooses it but these two. */
+export interface ServedRoute extends Route {
+  readonly methods: readonly string[];
+  /**
+   * Answers a request that has been admitted as its `limits` say.
+   * @param next hands the request over to the framework's own handler of the route; only for streams of RPCs
+   * @throws what `fail` answers
+   */
+  serve(this: void, context: RequestContext, next: () => void): Answer | Promise<Answer>;
+  /** Answers a failed request; by default in the Error shape. */
+  readonly fail?: ((this: void, context: RequestContext, error: unknown) => Answer | Promise<Answer>) | undefined;
+}
+
+/** A route as it is added: with the methods that it takes, and a pattern of addresses for Fastify's router. */
+export interface RouteOptions extends Pick<ServedRoute, "serve" | "fail" | "isPage">, Partial<Pick<Route, "rpc">> {
+  methods: readonly string[];
+  url: string;
+  /** By default, a request spends a read or its agent's call. */
+  limits?: Route["limits"];
+  /** Whether the route only answers that there is nothing at its address. */
+  isNothing?: boolean;
+}

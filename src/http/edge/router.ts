@@ -1,0 +1,102 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { RequestContext } from "../../calls/context.ts";
+import { badInput } from "../../errors.ts";
+import { RouteMethods } from "../errors/methods.ts";
+import type { Arrived, Edge } from "./edge.ts";
+import { createNotFound } from "./not-found.ts";
+import type { RouteOptions, ServedRoute } from "./route.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set for the requests that Fastify's own handlers serve. */
+    context: RequestContext | undefined;
+  }
+  interface FastifyContextConfig {
+    route?: ServedRoute;
+  }
+}
+
+/** Serves what no router takes. */
+const malformed: ServedRoute = {
+  path: undefined,
+  methods: [],
+  rpc: undefined,
+  limits: "none",
+  serve() {
+    throw badInput(undefined, "The request is malformed.");
+  },
+};
+
+/**
+ * The addresses of the service, in Fastify's router. Fastify chooses the route of a request and hands it to the edge at once:
+ * no hook but this one runs, and no handler but those of streamed RPCs.
+ */
+export class Router {
+  readonly methods = new RouteMethods();
+  readonly #app: FastifyInstance;
+
+  readonly #edge: Edge;
+  /** Serves the requests that no route takes. */
+  readonly #nothing = createNotFound(this.methods);
+
+  constructor(app: FastifyInstance, edge: Edge) {
+    this.#app = app;
+    this.#edge = edge;
+    app.decorateRequest("context", undefined);
+    app.addHook("onRequest", (request, reply, done) => {
+      const { route: atAddress } = request.routeOptions.config;
+      // A plugin's routes take every method.
+      const route = atAddress?.methods.includes(request.method) ? atAddress : undefined;
+      const next = (context: RequestContext) => {
+        request.context = context;
+        reply.headers(edge.fieldsOf(context));
+        done();
+      };
+      edge.serve(arrivedAs(request, reply, route ?? this.#nothing), next);
+    });
+    app.setErrorHandler((_error, request, reply) => this.refuse(request, reply));
+  }
+
+  /** Refuses a request whose method or address the router does not know. The requests of the edge never come here. */
+  refuse(request: FastifyRequest, reply: FastifyReply): void {
+    reply.hijack();
+    this.#edge.serve(arrivedAs(request, reply, malformed), () => {});
+  }
+
+  /** Adds a route. */
+  add(options: RouteOptions): void {
+    const route = this.#describe(options);
+    const { methods, url } = options;
+    this.#app.route({ method: [...methods], url, exposeHeadRoute: false, config: { route }, handler: unreachable });
+  }
+
+  /** Adds a route for GET and HEAD. */
+  get(url: string, options: Omit<RouteOptions, "url" | "methods">): void {
+    this.add({ ...options, url, methods: ["GET", "HEAD"] });
+  }
+
+  /** Adds the routes of a plugin of Fastify, which has handlers of its own. */
+  async register(plugin: (app: FastifyInstance) => Promise<void>, routes: readonly RouteOptions[]): Promise<void> {
+    const byUrl = new Map(routes.map((options) => [options.url, this.#describe(options)]));
+    await this.#app.register(async (scope) => {
+      scope.addHook("onRoute", (added) => {
+        const route = byUrl.get(added.url);
+        if (route !== undefined) added.config = { ...added.config, route };
+      });
+      await plugin(scope);
+    });
+  }
+
+  #describe({ url, methods, rpc, limits, isNothing, serve, fail, isPage }: RouteOptions): ServedRoute {
+    this.methods.add(url, methods, isNothing);
+    return { path: url, methods, rpc, limits, serve, fail, isPage };
+  }
+}
+
+function arrivedAs({ raw, originalUrl: url }: FastifyRequest, reply: FastifyReply, route: ServedRoute): Arrived {
+  return { request: raw, response: reply.raw, url, route };
+}
+
+function unreachable(): never {
+  throw new Error("The edge serves the requests of this route.");
+}

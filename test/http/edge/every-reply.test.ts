@@ -1,0 +1,192 @@
+// What every reply has in common, whatever serves it: header fields, one line in the log, and a count of its operation.
+import { beforeAll, expect, it } from "vitest";
+import { type Service, startService } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
+import { exchangeBytes, exchangeHttp1, exchangeHttp2, openSession, type Reply } from "../recorded/exchange.ts";
+
+interface Ask {
+  method?: string;
+  target: string;
+  headers?: readonly (readonly [string, string])[];
+  body?: Buffer;
+}
+
+function frame(data: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(data.length, 1);
+  return Buffer.concat([prefix, data]);
+}
+
+const type = (name: string) => [["content-type", name]] as const;
+/** The message of a request whose first field is the number 1. */
+const one = Buffer.from([0x08, 0x01]);
+const getPost = "/stoa.v1.PostService/GetPost";
+const receipts = "/stoa.v1.LedgerService/StreamReceipts";
+/** A stream over REST, which ends with the receipt that there is. */
+const stream = "/api/v1/house/receipts/stream?from=1&to=1";
+
+/** What is asked, the status and the code in the log, and how the request is counted. */
+const kinds: [what: string, ask: Ask, status: number, code?: string | undefined, counted?: [string, string, string]][] =
+  [
+    ["a read", { target: "/api/v1/posts/1" }, 200, undefined, ["GetPost", "rest", "ok"]],
+    ["a HEAD", { method: "HEAD", target: "/api/v1/posts/1" }, 200, undefined, ["GetPost", "rest", "ok"]],
+    ["a read of nothing", { target: "/api/v1/posts/99" }, 404, "not_found", ["GetPost", "rest", "not_found"]],
+    ["a preflight", { method: "OPTIONS", target: "/api/v1/posts/1" }, 204],
+    [
+      "a write without a key",
+      { method: "POST", target: "/api/v1/posts", body: Buffer.from("{}") },
+      401,
+      "unauthorized",
+      ["CreatePost", "rest", "unauthorized"],
+    ],
+    [
+      "a body that is too large",
+      { method: "POST", target: "/api/v1/agents/register", body: Buffer.alloc(262_145, " ") },
+      413,
+      "too_large",
+      ["RegisterAgent", "rest", "too_large"],
+    ],
+    ["a page", { target: "/" }, 200],
+    ["a page of nothing", { target: "/posts/99", headers: [["accept", "text/html"]] }, 404, "not_found"],
+    ["a style sheet", { target: "/favicon.svg" }, 200],
+    ["a document", { target: "/llms.txt" }, 200],
+    ["health", { target: "/healthz" }, 200],
+    ["readiness", { target: "/readyz" }, 200],
+    ["a message of MCP that is none", { method: "POST", target: "/mcp", body: Buffer.from("{") }, 400],
+    ["another method for MCP", { target: "/mcp" }, 405],
+    ["an address with nothing", { target: "/nothing" }, 404, "not_found"],
+    ["a wrong method", { method: "PUT", target: "/api/v1/posts/1" }, 404, "not_found"],
+    ["a method that a router does not know", { method: "QUERY", target: "/" }, 404, "not_found"],
+    ["a broken percent-encoding", { target: "/%zz/x" }, 404, "not_found"],
+    [
+      "a unary call of gRPC",
+      { method: "POST", target: getPost, headers: type("application/grpc"), body: frame(one) },
+      200,
+      "ok",
+      ["GetPost", "grpc", "ok"],
+    ],
+    [
+      "a unary call of gRPC-Web",
+      { method: "POST", target: getPost, headers: type("application/grpc-web+proto"), body: frame(one) },
+      200,
+      "ok",
+      ["GetPost", "grpc-web", "ok"],
+    ],
+    [
+      "a unary call of Connect",
+      { method: "POST", target: getPost, headers: type("application/proto"), body: one },
+      200,
+      "ok",
+      ["GetPost", "connect", "ok"],
+    ],
+    [
+      "a unary call that fails",
+      { method: "POST", target: getPost, headers: type("application/json"), body: Buffer.from('{"id":"99"}') },
+      404,
+      "not_found",
+      ["GetPost", "connect", "not_found"],
+    ],
+    [
+      "an unknown content type at an RPC",
+      { method: "POST", target: getPost, headers: type("application/xml"), body: one },
+      415,
+      undefined,
+      ["GetPost", "connect", "refused"],
+    ],
+    [
+      "an unknown content type at a stream of an RPC",
+      { method: "POST", target: receipts, headers: type("application/xml"), body: one },
+      415,
+      undefined,
+      ["StreamReceipts", "connect", "refused"],
+    ],
+    ["an unknown RPC", { method: "POST", target: "/stoa.v1.PostService/X", headers: type("application/grpc") }, 200],
+    ["a stream", { target: stream }, 200, undefined, ["StreamReceipts", "rest", "ok"]],
+    ["a stream that begins nowhere", { target: "/api/v1/house/receipts/stream?from=x" }, 400, "bad_input"],
+  ];
+
+let service: Service;
+
+beforeAll(async () => {
+  const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
+  service = await startService({ config: { siteUrl: "https://stoa.example", metrics } });
+  const { key } = await service.register();
+  await service.rest("posts", { key, body: { title: "A post" } });
+});
+
+async function countOf([operation, protocol, code]: [string, string, string]): Promise<number> {
+  const text = await (await fetch(service.app.metricsUrl as string)).text();
+  const name = `stoa_requests_total{operation="${operation}",protocol="${protocol}",code="${code}"} `;
+  return Number(
+    text
+      .split("\n")
+      .find((line) => line.startsWith(name))
+      ?.slice(name.length) ?? 0,
+  );
+}
+
+function fieldsOf({ headers }: Reply): Record<string, string> {
+  return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+async function lineOf(isOfAsk: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
+  const lines = () => service.log.filter((line) => line.msg === "request" && isOfAsk(line));
+  await waitUntil("the line of the request", () => lines().length > 0);
+  expect(lines()).toHaveLength(1);
+  return lines()[0] as Record<string, unknown>;
+}
+
+const send = {
+  "HTTP/1.1": (ask: Parameters<typeof exchangeHttp1>[1]) => exchangeHttp1(service.url, ask),
+  "HTTP/2": async (ask: Parameters<typeof exchangeHttp1>[1]) => {
+    const session = openSession(service.url);
+    try {
+      return await exchangeHttp2(session, ask);
+    } finally {
+      session.destroy();
+    }
+  },
+};
+
+const asked = kinds.flatMap(([what, ask, status, code, counted]) =>
+  (["HTTP/1.1", "HTTP/2"] as const).map((version) => ({ what, version, ask, status, code, counted })),
+);
+
+it.each(asked)("$what over $version", async ({ what, version, ask, status, code, counted }) => {
+  const { method = "GET", target, headers = [], body } = ask;
+  const id = `${what}/${version}`.replaceAll(" ", "-");
+  const before = counted && (await countOf(counted));
+  const sent = [...headers, ["x-request-id", id], ["user-agent", "the-test"]] as const;
+  const length =
+    version === "HTTP/1.1" && body !== undefined ? ([["content-length", String(body.length)]] as const) : [];
+  const reply = (await send[version]({ method, target, headers: [...sent, ...length], body })) as Reply;
+  expect(reply.status).toBe(status);
+  expect(fieldsOf(reply)).toMatchObject({
+    "x-request-id": id,
+    "strict-transport-security": "max-age=31536000",
+    date: expect.stringMatching(/ GMT$/),
+  });
+  const line = await lineOf(({ reqId }) => reqId === id);
+  expect(line).toMatchObject({ method, status, address: "127.0.0.1", userAgent: "the-test", ms: expect.any(Number) });
+  expect(line.code).toBe(code);
+  expect(line.operation).toBe(counted?.[0] ?? line.operation);
+  if (counted !== undefined) expect(await countOf(counted)).toBe((before as number) + 1);
+});
+
+it.each([
+  ["what is no HTTP", "hello\r\n\r\n", 400, "bad_input"],
+  ["a head that is too long", `GET / HTTP/1.1\r\nHost: a\r\nb: ${"c".repeat(20_000)}\r\n\r\n`, 431, "bad_input"],
+  [
+    "too many fields",
+    `GET / HTTP/1.1\r\nHost: a\r\n${Array.from({ length: 200 }, (_, i) => `a${i}: b\r\n`).join("")}\r\n`,
+    431,
+    "bad_input",
+  ],
+])("%s", async (_what, bytes, status, code) => {
+  const reply = (await exchangeBytes(service.url, Buffer.from(bytes))) as Reply;
+  expect(reply.status).toBe(status);
+  const fields = fieldsOf(reply);
+  expect(fields).toMatchObject({ "strict-transport-security": "max-age=31536000", date: expect.any(String) });
+  const line = await lineOf(({ reqId }) => reqId === fields["x-request-id"]);
+  expect(line).toMatchObject({ status, code, address: "127.0.0.1" });
+});
