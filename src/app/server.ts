@@ -59,7 +59,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
   const { rateLimits, registration } = config;
   const policies = rateLimits && createPolicies(rateLimits);
   const newAgentPolicies = rateLimits ? createNewAgentPolicies(rateLimits, config.newAgentLimits) : {};
-  const services = createServiceTable({
+  const table = createServiceTable({
     board,
     ledger,
     inboxes: new InboxStreams(database.db, board, shutdown.signal),
@@ -68,10 +68,10 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     registration,
     writeLimits: policies && new WriteLimits(policies, newAgentPolicies),
   });
-  const table = boundReads(services);
   const site = new Site({ siteUrl, now: times.now, registration: registration.mode });
   const server = await createServer({
     table,
+    innermost: boundReads(table),
     pages: site,
     addRoutes(router, { interceptors, admission, bodies }) {
       site.addRoutes(router, table, interceptors);

@@ -1,6 +1,7 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext } from "@connectrpc/connect";
-import { contextValuesOf, type RequestContext } from "./context.ts";
+import type { Cancellation } from "../timing/wait.ts";
+import { type Call, contextValuesOf } from "./call.ts";
 
 /** The headers and trailers that a call sets for its response. Each is made on first use. */
 export class ResponseMetadata {
@@ -35,8 +36,8 @@ export interface CallInit {
   method: string;
   url: string;
   headers: () => Headers;
-  request: RequestContext;
-  /** When it aborts, the call ends; the request's own signal by default. */
+  call: Call;
+  /** When it aborts, the call ends; by default, it ends with its request. */
   signal?: AbortSignal | undefined;
   /** Where the call puts its headers and trailers; they are there also if the call fails. */
   metadata?: ResponseMetadata;
@@ -51,7 +52,7 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
   readonly url: string;
   readonly values: ContextValues;
   protected readonly metadata: ResponseMetadata;
-  readonly #request: RequestContext;
+  readonly call: Call;
   readonly #ownSignal: AbortSignal | undefined;
   readonly #headers: () => Headers;
   #requestHeader: Headers | undefined;
@@ -62,20 +63,20 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
     this.protocolName = init.protocol ?? "rest";
     this.requestMethod = init.method;
     this.url = init.url;
-    this.#request = init.request;
+    this.call = init.call;
     this.#ownSignal = init.signal;
-    this.values = contextValuesOf(init.request);
+    this.values = contextValuesOf(init.call);
     this.#headers = init.headers;
     this.metadata = init.metadata ?? new ResponseMetadata();
   }
 
   get signal(): AbortSignal {
-    return this.#ownSignal ?? this.#request.signal;
+    return this.#ownSignal ?? this.call.origin.signal;
   }
 
-  /** The signal of this call alone; undefined if the call ends with its request. */
-  get ownSignal(): AbortSignal | undefined {
-    return this.#ownSignal;
+  /** What ends the call. It has no signal yet where nobody has asked for one. */
+  get cancellation(): Cancellation {
+    return this.#ownSignal ?? this.call.origin;
   }
 
   get requestHeader(): Headers {

@@ -2,11 +2,11 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Caller } from "../board/agents.ts";
 import { StoaError } from "../errors.ts";
-import { operator, requestOf } from "./context.ts";
+import { callOf, operator } from "./call.ts";
 
 /** The agent that calls; only for operations whose access is `agent`. @throws StoaError `unauthorized` */
 export function callerOf({ values }: HandlerContext): Caller {
-  const { caller } = requestOf(values);
+  const { caller } = callOf(values);
   if (caller === undefined || caller === operator) throw unauthorized(Access.AGENT);
   return caller;
 }

@@ -1,47 +1,38 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor, type StreamRequest, type UnaryRequest } from "@connectrpc/connect";
+import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
-import { findViolation } from "../contract/field-rules.ts";
 import { accessOf } from "../contract/rules.ts";
-import { errorStatus, StoaError, StoredDamage } from "../errors.ts";
-import { type RequestContext, requestOf } from "./context.ts";
-import { toConnectError, toStoaError } from "./error-mapping.ts";
+import { StoaError, StoredDamage } from "../errors.ts";
+import { callOf } from "./call.ts";
+import { checkRules } from "./checked.ts";
+import { toConnectError } from "./error-mapping.ts";
 import { traceCalls } from "./trace-calls.ts";
+import { UnaryContext } from "./unary-call.ts";
 
 type AnyRequest = UnaryRequest | StreamRequest;
 
-/** The chain that every call runs through, whatever its protocol; the first interceptor is the outermost. */
-export function createInterceptors(): Interceptor[] {
-  return [traceCalls, mapErrors, requireCaller, validate];
+/**
+ * The chain that every call runs through, whatever its protocol; the first interceptor is the outermost.
+ * @param inner what comes after them
+ */
+export function createInterceptors(inner: readonly Interceptor[] = []): Interceptor[] {
+  return [traceCalls, mapErrors, requireCaller, validate, ...inner];
 }
 
-/**
- * Every failure leaves as a Connect error, before a stream begins and in the middle of it. The request notes whether the
- * caller was at fault, because floods of faulty requests are limited.
- */
+/** Every failure leaves as a Connect error, before a stream begins and in the middle of it. */
 export const mapErrors: Interceptor = (next) => async (call) => {
-  const request = requestOf(call.contextValues);
+  const { log } = callOf(call.contextValues).origin;
   // While a stream waits, the rest of its call is not kept. Other calls make their signal only where it is needed.
   const failing = call.stream ? { service: call.service, method: call.method, signal: call.signal } : call;
-  const map = (error: unknown) => {
-    const failure = mapError(error, failing, request);
-    request.isFault = isFault(failure);
-    return failure;
-  };
-  request.isFault = false;
   try {
     const response = await next(call);
     if (!response.stream) return response;
-    return { ...response, message: mapErrorsOf(response.message, map) };
+    return { ...response, message: mapErrorsOf(response.message, (error) => mapError(error, failing, log)) };
   } catch (error) {
-    throw map(error);
+    throw mapError(error, failing, log);
   }
 };
-
-/** Whether the caller is at fault for a failure. A call that comes too soon is not a fault. */
-export function isFault(error: unknown): boolean {
-  const { code } = toStoaError(error);
-  return errorStatus[code] < 500 && code !== "rate_limited";
-}
 
 /** Maps what an iteration throws. A generator would take more memory for each stream that waits. */
 function mapErrorsOf<T>(messages: AsyncIterable<T>, map: (error: unknown) => ConnectError): AsyncIterable<T> {
@@ -88,13 +79,13 @@ const lostConnection = [
 type FailedCall = Pick<AnyRequest, "service" | "method" | "signal">;
 
 /** Unknown failures are logged here, once. A client disconnect is not a failure. */
-function mapError(error: unknown, { service, method, signal }: FailedCall, request: RequestContext): ConnectError {
+function mapError(error: unknown, { service, method, signal }: FailedCall, log: FastifyBaseLogger): ConnectError {
   const isCanceled = signal.aborted && error === signal.reason && !(error instanceof StoaError);
   if (isCanceled || (error instanceof Error && lostConnection.includes((error as NodeJS.ErrnoException).code ?? ""))) {
     return ConnectError.from(error, Code.Canceled);
   }
   if (isForLog(error)) {
-    request.log.error({ err: error, rpc: `${service.typeName}/${method.name}` }, "a call failed");
+    log.error({ err: error, rpc: `${service.typeName}/${method.name}` }, "a call failed");
   }
   return toConnectError(error);
 }
@@ -107,7 +98,7 @@ function isForLog(error: unknown): boolean {
 
 /** Enforces the contract's access rule: a call without the caller that its operation requires goes no further. */
 const requireCaller: Interceptor = (next) => (call) => {
-  if (accessOf(call.method) !== Access.PUBLIC && requestOf(call.contextValues).caller === undefined) {
+  if (accessOf(call.method) !== Access.PUBLIC && callOf(call.contextValues).caller === undefined) {
     throw new StoaError("unauthorized", "This needs credentials.");
   }
   return next(call);
@@ -115,21 +106,15 @@ const requireCaller: Interceptor = (next) => (call) => {
 
 /** Runs the field rules on each message of a call. */
 const validate: Interceptor = (next) => async (request) => {
-  if (request.stream) return next({ ...request, message: validateEach(request) });
-  check(request, request.message);
+  const { input } = request.method;
+  if (request.stream) return next({ ...request, message: validateEach(input, request.message) });
+  if (!(request instanceof UnaryContext && request.isChecked)) checkRules(input, request.message);
   return next(request);
 };
 
-async function* validateEach(request: StreamRequest) {
-  for await (const message of request.message) {
-    check(request, message);
+async function* validateEach(input: DescMessage, messages: AsyncIterable<Message>) {
+  for await (const message of messages) {
+    checkRules(input, message);
     yield message;
   }
-}
-
-/** A frozen message is one with which a call has been served before, so it follows the rules; see `RepeatedReads`. */
-function check({ method }: AnyRequest, message: UnaryRequest["message"]): void {
-  if (Object.isFrozen(message)) return;
-  const violation = findViolation(method.input, message);
-  if (violation !== undefined) throw violation;
 }

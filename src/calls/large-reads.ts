@@ -3,7 +3,7 @@ import { createTextLength } from "../contract/text-length.ts";
 import { StoaError } from "../errors.ts";
 import { createDeferred, type Deferred } from "../timing/wait.ts";
 import { YieldQueue } from "../timing/yield-queue.ts";
-import { requestOf } from "./context.ts";
+import { callOf } from "./call.ts";
 import type { ServiceTable } from "./service-table.ts";
 
 /**
@@ -111,9 +111,9 @@ export function boundLargeReads(table: Pick<ServiceTable, "services" | "slow" | 
   return (next) => async (request) => {
     const textLength = request.stream ? undefined : lengths.get(request.method);
     if (textLength === undefined) return next(request);
-    const { agent, client } = requestOf(request.contextValues);
+    const { agent, origin } = callOf(request.contextValues);
     const turns = slow.includes(request.method) ? slowReads : reads;
-    const turn = turns.begin(agent ?? client.counted, request.signal);
+    const turn = turns.begin(agent ?? origin.client.counted, request.signal);
     if (turn !== undefined) await turn;
     let length = 0;
     try {

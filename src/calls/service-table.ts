@@ -1,5 +1,5 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import type { RequestContext } from "./context.ts";
+import type { Admitted } from "./call.ts";
 
 /** The methods of a service by their local names, as Connect's router takes them. */
 export type Implementation = Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ export interface ServiceTable {
     holder: KeyHolder | undefined,
     header: (name: string) => string | null,
     signal: AbortSignal,
-  ): Promise<RequestContext["caller"]>;
+  ): Promise<Admitted["caller"]>;
   /**
    * Finds out whether a request may register an agent.
    * @param token what the request shows as the registration token

@@ -1,15 +1,32 @@
 import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, Interceptor, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
 import { CallContext, type CallInit } from "./call-context.ts";
+import { Checked } from "./checked.ts";
 import type { Implementation } from "./service-table.ts";
+import type { SharedForms } from "./shared-forms.ts";
+
+/** What callers of the same read share. */
+export interface Shared {
+  /** What has been made of the response, such as its JSON; undefined if nobody shares it. */
+  readonly forms: SharedForms | undefined;
+  /** The same of what is not kept for later reads, such as pages. */
+  readonly bodies: SharedForms | undefined;
+  /** Whether the response was made for another call. */
+  readonly isShared: boolean;
+}
+
+/** The header of a response that was stored by an earlier call with the same idempotency key. */
+export const replayedHeader = "Idempotency-Replayed";
 
 export interface Reply {
   message: Message;
   /** The headers that the call has set; undefined where it has set none. */
   headers: Headers | undefined;
+  /** Undefined for calls that share nothing. */
+  shared: Shared | undefined;
 }
 
-export type UnaryCall = (message: Message, init: CallInit) => Promise<Reply>;
+export type UnaryCall = (message: Message | Checked, init: CallInit) => Promise<Reply>;
 
 type UnaryImplementation = (message: Message, context: HandlerContext) => Promise<Message> | Message;
 type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;
@@ -38,7 +55,8 @@ export function createUnaryCall(
   return async (message, init) => {
     const call = new UnaryContext(rpc, message, init);
     const reply = await chain(call);
-    return { message: reply.message, headers: call.headersSet };
+    const { shared } = reply as ContextReply;
+    return { message: reply.message, headers: call.headersSet, shared };
   };
 }
 
@@ -47,13 +65,24 @@ function isUnary(rpc: DescMethod): rpc is DescMethod & DescMethodUnary {
 }
 
 /** Request and handler context in one object. */
-class UnaryContext extends CallContext<DescMethodUnary> implements UnaryRequest {
+export class UnaryContext extends CallContext<DescMethodUnary> implements UnaryRequest {
   readonly stream = false as const;
   readonly message: Message;
+  /** Whether the message is known to follow the rules of its fields. */
+  readonly isChecked: boolean;
+  readonly #init: CallInit;
 
-  constructor(rpc: DescMethodUnary, message: Message, init: CallInit) {
+  constructor(rpc: DescMethodUnary, message: Message | Checked, init: CallInit) {
     super(rpc, init);
-    this.message = message;
+    this.isChecked = message instanceof Checked;
+    this.message = message instanceof Checked ? message.message : message;
+    this.#init = init;
+  }
+
+  /** The same call for several callers: without the headers of one of them. @param signal aborts when nobody waits any longer */
+  forMany(signal: AbortSignal): UnaryContext {
+    const { metadata: _, ...init } = this.#init;
+    return new UnaryContext(this.method, this.message, { ...init, headers: () => new Headers(), signal });
   }
 
   get contextValues(): ContextValues {
@@ -64,8 +93,8 @@ class UnaryContext extends CallContext<DescMethodUnary> implements UnaryRequest 
     return this.requestHeader;
   }
 
-  reply(message: Message): UnaryResponse {
-    return new ContextReply(this, message);
+  reply(message: Message, shared?: Shared): UnaryResponse {
+    return new ContextReply(this, message, shared);
   }
 
   get headersSet(): Headers | undefined {
@@ -80,11 +109,13 @@ class UnaryContext extends CallContext<DescMethodUnary> implements UnaryRequest 
 class ContextReply implements UnaryResponse {
   readonly stream = false as const;
   readonly message: Message;
+  readonly shared: Shared | undefined;
   readonly #call: UnaryContext;
 
-  constructor(call: UnaryContext, message: Message) {
+  constructor(call: UnaryContext, message: Message, shared: Shared | undefined) {
     this.#call = call;
     this.message = message;
+    this.shared = shared;
   }
 
   get service(): DescService {

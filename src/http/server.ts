@@ -1,8 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { type FastifyBaseLogger, fastify } from "fastify";
-import type { RequestContext } from "../calls/context.ts";
 import { createInterceptors } from "../calls/interceptors.ts";
-import { maxBodyBytes, RequestBodies } from "../calls/request-bodies.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { LogAddresses } from "../config/config.ts";
 import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
@@ -13,6 +11,7 @@ import { Admission } from "./admission/admission.ts";
 import { ClientAddresses } from "./admission/client-address.ts";
 import { Overload, type OverloadOptions } from "./admission/overload.ts";
 import { Edge } from "./edge/edge.ts";
+import { RequestLog } from "./edge/request-log.ts";
 import { Router } from "./edge/router.ts";
 import type { ErrorPages } from "./errors/error-pages.ts";
 import { refuseConnection, refuseUnparsable } from "./errors/failures.ts";
@@ -23,7 +22,8 @@ import { type CheckReady, Readiness } from "./health/readiness.ts";
 import { addHealthRoutes } from "./health/routes.ts";
 import { type GaugeSource, Metrics, type MetricsText } from "./metrics/metrics.ts";
 import { Port, type PortOptions } from "./port/port.ts";
-import { RequestLog } from "./requests/request-log.ts";
+import type { RequestContext } from "./requests/context.ts";
+import { maxBodyBytes, RequestBodies } from "./requests/request-bodies.ts";
 import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc/routes.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
@@ -37,6 +37,8 @@ export interface RouteParts {
 
 export interface ServerOptions {
   table: ServiceTable;
+  /** The innermost interceptors of the table's calls. */
+  innermost?: readonly Interceptor[] | undefined;
   /** Shows failures as pages; without it they are never pages. */
   pages?: ErrorPages | undefined;
   /** Adds what is served beside the API and its health: pages, documents, MCP. */
@@ -98,6 +100,7 @@ const maxParamLength = 65_536;
 /** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
 export async function createServer({
   table,
+  innermost,
   pages,
   addRoutes,
   isSecure,
@@ -142,7 +145,7 @@ export async function createServer({
     rewriteUrl: ({ url = "/" }) => routable(url),
     frameworkErrors: (_error, request, reply) => router.refuse(request, reply as never),
   });
-  const interceptors = createInterceptors();
+  const interceptors = createInterceptors(innermost);
   const bodies = new RequestBodies();
   const readiness = new Readiness(checkReady, log, shutdown, stopAnnounced);
   const tools = createToolServices(table, readiness, shutdown);

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Caller } from "../board/agents.ts";
-import { operator, requestOf } from "../calls/context.ts";
+import { callOf, operator } from "../calls/call.ts";
 import { hasSecretResponse, isIdempotentByKey } from "../contract/rules.ts";
 import { badInput } from "../errors.ts";
 import { agentClaimId, type Claim, claimId } from "./claims.ts";
@@ -26,7 +26,7 @@ export function readClaim(context: HandlerContext, request: Message): Claim | un
   if (!form.test(key)) {
     throw badInput(header, "Idempotency-Key must be 16 to 128 visible ASCII characters, and come once.");
   }
-  const { caller } = requestOf(context.values);
+  const { caller } = callOf(context.values);
   if (caller === undefined) checkUnguessable(key);
   const apiKey = caller === operator ? undefined : caller?.apiKey;
   return {

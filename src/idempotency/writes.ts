@@ -2,8 +2,9 @@ import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Board, Unit } from "../board/board.ts";
 import type { Repair, WriteLimits } from "../board/write-limits.ts";
+import { callOf } from "../calls/call.ts";
 import { callerOf } from "../calls/callers.ts";
-import { requestOf } from "../calls/context.ts";
+import { replayedHeader } from "../calls/unary-call.ts";
 import { limitOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -73,7 +74,7 @@ export class Writes {
     const { context } = write;
     const claim = readClaim(context, request);
     // A response is given to anybody who shows the key of an anonymous call, so a key is a guess at a secret.
-    if (claim !== undefined && isAnonymous(context)) requestOf(context.values).limits.enforceCredentials();
+    if (claim !== undefined && isAnonymous(context)) callOf(context.values).origin.limits.enforceCredentials();
     try {
       if (claim === undefined) return await this.#runWithoutKey(transaction, write);
       const { refusal } = this.#board;
@@ -160,7 +161,7 @@ export class Writes {
     const { context } = write;
     const name = limitOf(context.method);
     if (this.#limits === undefined || name === undefined || unit.unchanged) return;
-    const { client, limits } = requestOf(context.values);
+    const { client, limits } = callOf(context.values).origin;
     const charged = isAnonymous(context) ? client.counted : callerOf(context);
     const { repair, ...verdict } = await this.#limits.charge(unit, name, charged);
     write.repair = repair;
@@ -168,9 +169,8 @@ export class Writes {
   }
 }
 
-function markReplayed({ responseHeader, values }: HandlerContext): void {
-  requestOf(values).isReplay = true;
-  responseHeader.set("Idempotency-Replayed", "true");
+function markReplayed({ responseHeader }: HandlerContext): void {
+  responseHeader.set(replayedHeader, "true");
 }
 
 /**
@@ -192,9 +192,9 @@ function readReply<Reply extends Message>({ output }: HandlerContext["method"], 
 
 /** An unknown key of an anonymous call counts as a wrong secret. */
 function spendCredential(context: HandlerContext): void {
-  if (isAnonymous(context)) requestOf(context.values).limits.spendCredential();
+  if (isAnonymous(context)) callOf(context.values).origin.limits.spendCredential();
 }
 
 function isAnonymous({ values }: HandlerContext): boolean {
-  return requestOf(values).caller === undefined;
+  return callOf(values).caller === undefined;
 }

@@ -66,13 +66,13 @@ export class Resources {
     const [, id = "", isThread] = match;
     try {
       const { rpc, call } = this.#getPost;
-      await visitor.admit(rpc, undefined);
+      const caller = await visitor.admit(rpc, undefined);
       const input: Input = new Map([["id", new UrlText([id])]]);
       const { message } = await call(decodeMessage(rpc.input, input), {
         method: "POST",
         url: visitor.context.url,
         headers: () => new Headers(),
-        request: visitor.context,
+        call: visitor.context.call(rpc, caller),
       });
       const thread = encodeMessage(GetPostResponseSchema, message as never);
       const shown = isThread === undefined ? { post: thread.post } : thread;

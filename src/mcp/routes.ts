@@ -2,14 +2,14 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
-import type { RequestContext } from "../calls/context.ts";
-import type { RequestBodies } from "../calls/request-bodies.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
 import type { Router } from "../http/edge/router.ts";
 import type { HttpReply } from "../http/replies/reply.ts";
+import type { RequestContext } from "../http/requests/context.ts";
+import type { RequestBodies } from "../http/requests/request-bodies.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { untilAborted } from "../timing/wait.ts";
 import { YieldQueue } from "../timing/yield-queue.ts";
@@ -103,8 +103,8 @@ async function answer(protocol: McpProtocol, visitor: Visitor, bytes: Buffer | u
 }
 
 /** A key that is not good is an error of the configuration, which its author should see at once. */
-function checkKey({ agent, request }: RequestContext): void {
-  if (agent !== undefined || !/^Bearer +[^ ]/i.test(request.headers.authorization ?? "")) return;
+function checkKey({ notes, request }: RequestContext): void {
+  if (notes.agent !== undefined || !/^Bearer +[^ ]/i.test(request.headers.authorization ?? "")) return;
   throw new StoaError("unauthorized", "The API key of this connection is not valid: Authorization: Bearer <api_key>.");
 }
 

@@ -30,7 +30,7 @@ async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<Cal
   const given = takeIdempotencyKey(tool, input);
   const idempotencyKey = typeof given === "string" && visible.test(given) ? given : undefined;
   if (!isPublic && !visitor.isAgent) throw unauthorized(accessOf(rpc));
-  await visitor.admit(rpc, idempotencyKey);
+  const caller = await visitor.admit(rpc, idempotencyKey);
   if (given !== idempotencyKey) {
     throw badInput(
       idempotencyArgument,
@@ -48,8 +48,9 @@ async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<Cal
     method: "POST",
     url: context.url,
     headers: () => new Headers(idempotencyKey === undefined ? {} : { [idempotencyHeader]: idempotencyKey }),
-    request: context,
+    call: context.call(rpc, caller),
   });
+  context.noteReply(reply);
   const selected = response.select(reply.message);
   if (isRaw) {
     const { data } = selected as typeof selected & { data: Uint8Array };
@@ -57,7 +58,7 @@ async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<Cal
   }
   const members: Record<string, unknown> = { ok: true, ...encodeMessage(response.desc, selected) };
   if (ignored.warnings.length > 0) members.warnings = ignored.warnings;
-  const isReplayed = reply.headers?.has("Idempotency-Replayed") === true;
+  const isReplayed = context.notes.isReplay === true;
   const { text, value } = visitor.toJson(members);
   return {
     // Clients that do not read structured content show this text to their models.

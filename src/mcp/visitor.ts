@@ -1,9 +1,10 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { RequestContext } from "../calls/context.ts";
+import type { Admitted } from "../calls/call.ts";
 import { toErrorBody, toStoaError } from "../calls/error-mapping.ts";
-import { recordFailure } from "../calls/outcome.ts";
 import type { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
+import type { RequestContext } from "../http/requests/context.ts";
+import { outcomeOf } from "../http/requests/outcome.ts";
 import type { YieldQueue } from "../timing/yield-queue.ts";
 import { HeldJson, isLarge, toFragments } from "./held-json.ts";
 
@@ -24,7 +25,7 @@ export class Visitor {
 
   /** Whether the connection shows a good API key. */
   get isAgent(): boolean {
-    return this.context.agent !== undefined;
+    return this.context.notes.agent !== undefined;
   }
 
   /**
@@ -32,11 +33,11 @@ export class Visitor {
    * @param idempotencyKey the argument of that name: a connection's header would be the same for all calls
    * @throws StoaError `unauthorized`, `forbidden`, `rate_limited`, `unavailable`
    */
-  async admit(rpc: DescMethod, idempotencyKey: string | undefined): Promise<void> {
+  async admit(rpc: DescMethod, idempotencyKey: string | undefined): Promise<Admitted["caller"]> {
     const { context } = this;
     const { headers } = context.request;
-    context.tool = rpc;
-    await this.#admission.admitVisited(context, {
+    context.notes.tool = rpc;
+    return this.#admission.admitVisited(context, {
       rpc,
       header: (name) =>
         name === "idempotency-key" ? (idempotencyKey ?? null) : ((headers[name] as string | undefined) ?? null),
@@ -63,10 +64,8 @@ export class Visitor {
 
   /** Records a failure for the metrics and the log. @returns the failure in the Error shape */
   fail(error: unknown): { known: StoaError; shape: Record<string, unknown> } {
-    const { context } = this;
     const known = toStoaError(error);
-    recordFailure(context, error);
-    context.isFault ??= known.code !== "rate_limited" && known.code !== "unavailable" && known.code !== "internal";
+    this.context.notes.outcome = outcomeOf(error);
     return { known, shape: JSON.parse(toErrorBody(known)) };
   }
 }

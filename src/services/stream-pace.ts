@@ -1,5 +1,5 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { requestOf } from "../calls/context.ts";
+import { callOf } from "../calls/call.ts";
 import { ItemTurns, pace } from "../rate-limits/pacing.ts";
 
 /** A stream spends a further call of its caller's limit for each so many items. */
@@ -17,7 +17,7 @@ export class StreamPace {
    * @throws the signal's reason, from that function
    */
   of({ signal, values }: Pick<HandlerContext, "signal" | "values">): () => Promise<void> {
-    const { limits } = requestOf(values);
+    const { limits } = callOf(values).origin;
     let sent = 0;
     let lastAt = Number.NEGATIVE_INFINITY;
     return async () => {

@@ -4,7 +4,7 @@ import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { type Feed, FeedSort } from "../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Agent, Comment, Community, Post, PostTitle } from "../../gen/stoa/v1/resources_pb.js";
-import type { RequestContext } from "../calls/context.ts";
+import type { RequestContext } from "../http/requests/context.ts";
 import { type AtomEntry, atomFeed, atomHeaders } from "./atom.ts";
 import { escapeText, type Html, raw } from "./html.ts";
 import type { PageContext } from "./page-context.ts";

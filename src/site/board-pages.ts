@@ -36,10 +36,10 @@ export function addBoardPages(context: PageContext): void {
 
   add("/", async (request) => {
     const query = pickParameters(request, feedParameters);
-    const { input, output } = await listPosts(request, { query });
+    const { input, output, bodies } = await listPosts(request, { query });
     const feed = output.feed as Feed;
     const json = `/api/v1/feed${toSearch(query)}`;
-    return showOfRead(request, json, () => ({
+    return showOfRead(request, { bodies }, json, () => ({
       ...homeView(feed, feedPageOf("/", feed, input), siteUrl(), registration),
       json,
     }));
@@ -47,9 +47,9 @@ export function addBoardPages(context: PageContext): void {
 
   add("/communities", async (request) => {
     const query = pickParameters(request, ["cursor"]);
-    const { input, output } = await listCommunities(request, { query });
+    const { input, output, bodies } = await listCommunities(request, { query });
     const isLater = input.cursor !== undefined;
-    return showOfRead(request, `communities ${isLater}`, () =>
+    return showOfRead(request, { bodies }, `communities ${isLater}`, () =>
       communitiesView(output.communities, output.nextCursor, isLater),
     );
   });

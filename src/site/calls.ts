@@ -1,10 +1,11 @@
 import type { DescMethodUnary, Message, MessageShape } from "@bufbuild/protobuf";
 import { ConnectError, type Interceptor } from "@connectrpc/connect";
-import type { RequestContext } from "../calls/context.ts";
 import { toStoaError } from "../calls/error-mapping.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
+import type { SharedForms } from "../calls/shared-forms.ts";
 import { createUnaryCall } from "../calls/unary-call.ts";
 import { bindingsOf } from "../contract/bindings.ts";
+import type { RequestContext } from "../http/requests/context.ts";
 import { type QueryParameter, readUrlFields } from "../transcoding/index.ts";
 
 type Input<Rpc extends DescMethodUnary> = MessageShape<Rpc["input"]>;
@@ -24,6 +25,8 @@ export interface CallInput<Rpc extends DescMethodUnary> {
 export interface Call<Rpc extends DescMethodUnary> {
   input: Input<Rpc>;
   output: Output<Rpc>;
+  /** What callers of the same read share, besides its response. */
+  bodies: SharedForms | undefined;
 }
 
 /**
@@ -53,13 +56,13 @@ function createRead<Rpc extends DescMethodUnary>(
   return async (request, { path = {}, query = [], fields = {} } = {}) => {
     const input: Input<Rpc> = Object.assign(readUrlFields(rpc.input as Rpc["input"], binding, { path, query }), fields);
     try {
-      const { message } = await call(input, {
+      const { message, shared } = await call(input, {
         method: request.request.method ?? "",
         url: request.url,
         headers: () => new Headers(),
-        request,
+        call: request.call(rpc, undefined),
       });
-      return { input, output: message as Output<Rpc> };
+      return { input, output: message as Output<Rpc>, bodies: shared?.bodies };
     } catch (error) {
       // The interceptors have logged their errors, which are Connect errors.
       throw error instanceof ConnectError ? toStoaError(error) : error;

@@ -1,7 +1,7 @@
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt, VerifyCommands } from "../../gen/stoa/v1/receipt_pb.js";
-import type { RequestContext } from "../calls/context.ts";
 import { badInput } from "../errors.ts";
+import type { RequestContext } from "../http/requests/context.ts";
 import { decodeQuery } from "../transcoding/index.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment, pickParameters } from "./page-url.ts";

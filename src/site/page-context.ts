@@ -1,8 +1,9 @@
 import type { Interceptor } from "@connectrpc/connect";
-import type { RequestContext } from "../calls/context.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
+import type { Shared } from "../calls/unary-call.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import type { HttpReply } from "../http/replies/reply.ts";
+import type { RequestContext } from "../http/requests/context.ts";
 import type { BodyRenderer } from "./body-renderer.ts";
 import type { CreateRead } from "./calls.ts";
 import type { Page } from "./layout.ts";
@@ -21,9 +22,10 @@ export interface PagesOptions {
   show(request: RequestContext, page: Page): HttpReply;
   /**
    * A page that is made of one read alone. Requests that share the read share the page.
+   * @param read its one read
    * @param name tells pages of the same read apart
    */
-  showOfRead(request: RequestContext, name: string, make: () => Page): HttpReply;
+  showOfRead(request: RequestContext, read: Pick<Shared, "bodies">, name: string, make: () => Page): HttpReply;
 }
 
 /** What all pages need. */

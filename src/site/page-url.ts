@@ -1,4 +1,4 @@
-import type { RequestContext } from "../calls/context.ts";
+import type { RequestContext } from "../http/requests/context.ts";
 import { decodeQuery, type QueryParameter, splitTarget } from "../transcoding/index.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { CommentService, CommentSort } from "../../gen/stoa/v1/comment_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
-import type { RequestContext } from "../calls/context.ts";
+import type { RequestContext } from "../http/requests/context.ts";
 import { Semaphore } from "../timing/semaphore.ts";
 import type { Html } from "./html.ts";
 import type { PageContext } from "./page-context.ts";

@@ -1,6 +1,7 @@
-import type { RequestContext } from "../calls/context.ts";
+import { SharedForms } from "../calls/shared-forms.ts";
 import { matchesEtag, weakTag } from "../http/replies/etag.ts";
 import type { HttpReply } from "../http/replies/reply.ts";
+import type { RequestContext } from "../http/requests/context.ts";
 
 /** How long browsers may reuse a page without asking, in seconds. After that the ETag tells whether it has changed. */
 const freshSeconds = 10;
@@ -9,6 +10,8 @@ const freshSeconds = 10;
 export class EncodedText {
   readonly bytes: Buffer;
   readonly tag: string;
+  /** What has been made of the bytes: their compressed forms. */
+  readonly forms = new SharedForms();
 
   constructor(text: string) {
     this.bytes = Buffer.from(text);
@@ -22,8 +25,8 @@ export function textReply(
   text: string | EncodedText,
   headers: Readonly<Record<string, string>>,
 ): HttpReply {
-  const { bytes, tag } = typeof text === "string" ? { bytes: text, tag: weakTag(text) } : text;
+  const { bytes, tag, forms } = typeof text === "string" ? { bytes: text, tag: weakTag(text), forms: undefined } : text;
   const fields = { ...headers, etag: tag, "cache-control": `public, max-age=${freshSeconds}` };
   if (matchesEtag(request.headers["if-none-match"], tag)) return { status: 304, fields };
-  return { status: 200, fields, body: bytes };
+  return { status: 200, fields, body: bytes, forms };
 }

@@ -1,5 +1,4 @@
 import type { Interceptor } from "@connectrpc/connect";
-import type { RequestContext } from "../calls/context.ts";
 import { errorHeaders } from "../calls/error-mapping.ts";
 import type { ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
@@ -8,6 +7,7 @@ import type { Router } from "../http/edge/router.ts";
 import { prefersHtml } from "../http/replies/accept.ts";
 import { htmlHeaders } from "../http/replies/html-headers.ts";
 import type { HttpReply } from "../http/replies/reply.ts";
+import type { RequestContext } from "../http/requests/context.ts";
 import { Assets } from "./assets.ts";
 import { layout, type Page } from "./layout.ts";
 import { addPages } from "./pages.ts";
@@ -46,9 +46,9 @@ export class Site {
         if (page.isCacheable !== false) return textReply(request, text, htmlHeaders);
         return { status: 200, fields: { ...htmlHeaders, "cache-control": "no-store" }, body: text };
       },
-      showOfRead: (request, name, make) => {
+      showOfRead: (request, { bodies }, name, make) => {
         const encode = () => new EncodedText(this.#frame(make()));
-        return textReply(request, sharedPage(request.sharedBodies, name, encode), htmlHeaders);
+        return textReply(request, sharedPage(bodies, name, encode), htmlHeaders);
       },
     });
   }

@@ -1,15 +1,11 @@
 // Idempotency keys while the database refuses writes, as on a full disk: what was stored before is still replayed.
 import { randomUUID } from "node:crypto";
-import { EventEmitter } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
-import { pino } from "pino";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { Board } from "../../src/board/board.ts";
 import { InboxStreams } from "../../src/board/inbox/streams.ts";
-import { RequestContext } from "../../src/calls/context.ts";
 import { createInterceptors } from "../../src/calls/interceptors.ts";
 import type { ServiceTable } from "../../src/calls/service-table.ts";
 import { createUnaryCall } from "../../src/calls/unary-call.ts";
@@ -22,6 +18,7 @@ import { createServiceTable } from "../../src/services/table.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { openLedger, TestClock } from "../ledger/support.ts";
 import { afterFile } from "../support/after-file.ts";
+import { anonymousCall, callOrigin } from "../support/call-context.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
 
 const hour = 3_600_000;
@@ -63,23 +60,18 @@ interface Call {
 
 /** Makes a call as the protocols do after admission. @returns the response, and whether it is a replay */
 async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotencyKey, apiKey, limits }: Call = {}) {
-  const client = { address: "192.0.2.1", counted: "192.0.2.1" };
-  const request = new RequestContext({
-    request: {} as IncomingMessage,
-    response: new EventEmitter() as ServerResponse,
-    id: "1",
-    url: "/",
-    route: { path: "/", rpc, limits: "rpc" },
-    log: pino({ level: "silent" }),
-    client,
-    limits: limits ?? limiter.begin(`address ${randomUUID()}`),
-  });
-  if (apiKey !== undefined) request.caller = await authenticate(apiKey, rpc);
+  const origin = callOrigin({ limits: limits ?? limiter.begin(`address ${randomUUID()}`) });
+  const caller = apiKey === undefined ? undefined : await authenticate(apiKey, rpc);
   const service = table.services.find(({ service }) => service === rpc.parent);
   if (service === undefined) throw new Error(`There is no ${rpc.parent.typeName}.`);
   const make = createUnaryCall(rpc, service.implementation, createInterceptors());
   const headers = () => new Headers(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey });
-  const reply = await make(create(rpc.input, init), { method: "POST", url: "/", headers, request });
+  const reply = await make(create(rpc.input, init), {
+    method: "POST",
+    url: "/",
+    headers,
+    call: anonymousCall({ origin, caller }),
+  });
   const isReplayed = reply.headers?.get("idempotency-replayed") === "true";
   return { message: reply.message as Message & { apiKey: string }, isReplayed };
 }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { contextValuesOf, type RequestContext } from "../../src/calls/context.ts";
+import { contextValuesOf } from "../../src/calls/call.ts";
 import { unlimitedRequest } from "../../src/rate-limits/request-limits.ts";
 import { StreamPace } from "../../src/services/stream-pace.ts";
+import { anonymousCall, callOrigin } from "../support/call-context.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -13,8 +14,8 @@ afterEach(() => {
 /** The pace of a stream among those of its service, with its limits. */
 function streamPace(paces = new StreamPace()) {
   const spendMore = vi.fn(() => 0);
-  const request = { limits: { ...unlimitedRequest, spendMore } } as unknown as RequestContext;
-  return { pace: paces.of({ signal: new AbortController().signal, values: contextValuesOf(request) }), spendMore };
+  const call = anonymousCall({ origin: callOrigin({ limits: { ...unlimitedRequest, spendMore } }) });
+  return { pace: paces.of({ signal: new AbortController().signal, values: contextValuesOf(call) }), spendMore };
 }
 
 /** Whether a stream goes on within this turn of the event loop. */

@@ -1,17 +1,27 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ContextValues } from "@connectrpc/connect";
 import { pino } from "pino";
-import { contextValuesOf, RequestContext } from "../../src/calls/context.ts";
+import { type Call, type CallOrigin, contextValuesOf } from "../../src/calls/call.ts";
 import { unlimitedRequest } from "../../src/rate-limits/request-limits.ts";
 
-/** The context values of a call that a test makes without a server. */
+/** What a test gives to a call that it makes without a server. */
+export function callOrigin(changes: Partial<CallOrigin> = {}): CallOrigin {
+  const { signal } = new AbortController();
+  const client = { address: "192.0.2.1", counted: "192.0.2.1" };
+  const cancellation = {
+    aborted: false,
+    reason: undefined,
+    addEventListener: () => undefined,
+    removeEventListener: () => undefined,
+  };
+  return { ...cancellation, client, limits: unlimitedRequest, signal, log: pino({ level: "silent" }), ...changes };
+}
+
+/** An anonymous call that a test makes without a server. */
+export function anonymousCall(changes: Partial<Call> = {}): Call {
+  return { origin: callOrigin(), agent: undefined, caller: undefined, span: undefined, ...changes };
+}
+
+/** The context values of such a call. */
 export function callWithoutLimits(): ContextValues {
-  const client = { address: "127.0.0.1", counted: "127.0.0.1" };
-  const log = pino({ level: "silent" });
-  const request = {} as IncomingMessage;
-  const response = {} as ServerResponse;
-  const route = { path: "/", rpc: undefined, limits: undefined };
-  return contextValuesOf(
-    new RequestContext({ request, response, id: "1", url: "/", route, log, client, limits: unlimitedRequest }),
-  );
+  return contextValuesOf(anonymousCall());
 }

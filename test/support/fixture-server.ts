@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import type { HandlerContext } from "@connectrpc/connect";
 import { pino } from "pino";
-import { requestOf } from "../../src/calls/context.ts";
+import { callOf } from "../../src/calls/call.ts";
 import type { ServiceTable } from "../../src/calls/service-table.ts";
 import { StoaError } from "../../src/errors.ts";
 import { createServer } from "../../src/http/server.ts";
@@ -52,7 +52,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     }),
     refuse: (strict: object) => strict,
     rule: (ruled: object) => ruled,
-    write: (thing: Thing, { values }: HandlerContext) => ({ ...thing, rpc: "Write", note: requestOf(values).caller }),
+    write: (thing: Thing, { values }: HandlerContext) => ({ ...thing, rpc: "Write", note: callOf(values).caller }),
     fail({ name }: Thing) {
       if (name === "unavailable") throw new StoaError("unavailable", "Later.", { retryAfterSeconds: 7 });
       if (name === "missing") throw new StoaError("not_found", "It is not here.", { field: "name" });

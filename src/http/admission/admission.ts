@@ -2,12 +2,14 @@ import { constants } from "node:http2";
 import type { Socket } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
-import { type ArrivedRequest, RequestContext } from "../../calls/context.ts";
-import type { HttpResponse } from "../../calls/http-messages.ts";
+import type { Admitted } from "../../calls/call.ts";
 import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { accessOf, isPublicWrite, isRegistration, limitOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
 import type { RateLimiter } from "../../rate-limits/rate-limiter.ts";
+import { type ArrivedRequest, RequestContext } from "../requests/context.ts";
+import type { HttpResponse } from "../requests/http-messages.ts";
+import { isFault } from "../requests/outcome.ts";
 import { type Arrival, Authentication } from "./authentication.ts";
 import type { ClientAddresses } from "./client-address.ts";
 
@@ -55,8 +57,9 @@ export class Admission {
    * address that it uses.
    */
   end(context: RequestContext): void {
-    const { client, agent, isFault = isFaulty(context) } = context;
-    if (isFault && agent === undefined) this.#limiter.spendRefusal(client.counted);
+    const { agent, outcome } = context.notes;
+    if (agent !== undefined || !(outcome === undefined ? isFaulty(context) : isFault(outcome))) return;
+    this.#limiter.spendRefusal(context.client.counted);
   }
 
   /** To be called when a connection has sent something that is not a request: it counts as a refused request. */
@@ -70,25 +73,28 @@ export class Admission {
    * its address's. Returns at once where no key has to be looked up.
    * @throws StoaError `rate_limited`, `unavailable`
    */
-  visit(context: RequestContext): Promise<void> | undefined {
+  visit(context: RequestContext): Promise<undefined> | undefined {
     this.#overload.check();
     return this.#visit(context, this.#table.keys.shown(context.request.headers.authorization ?? null));
   }
 
   /** Finds out whether a request shows a good key. It spends nothing except for a wrong key, and refuses nothing. */
-  async identify(context: RequestContext): Promise<void> {
+  async identify(context: RequestContext): Promise<undefined> {
     const key = this.#table.keys.shown(context.request.headers.authorization ?? null);
-    if (key === undefined) return;
-    context.agent = this.#table.keys.agentOf(key) ?? (await this.#authentication.findAgent(context, key, undefined));
-    if (context.agent === undefined) context.limits.spendCredential();
+    if (key === undefined) return undefined;
+    const agent = this.#table.keys.agentOf(key) ?? (await this.#authentication.findAgent(context, key, undefined));
+    context.notes.agent = agent;
+    if (agent === undefined) context.limits.spendCredential();
+    return undefined;
   }
 
   /**
    * Admits a call, and finds out who makes it where the contract requires that. Returns at once where no key has to be
    * looked up.
+   * @returns the caller; undefined of a public operation
    * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
    */
-  admit(context: RequestContext, arrival: Arrival): Promise<void> | undefined {
+  admit(context: RequestContext, arrival: Arrival): Promise<Admitted["caller"]> | undefined {
     this.#overload.check();
     const { rpc, header } = arrival;
     const limit = limitOf(rpc);
@@ -105,9 +111,10 @@ export class Admission {
   /**
    * Admits a call within a request that `visit` has admitted: a message of MCP, whose call is known once its body is read.
    * The call does not spend again what the visit has spent.
+   * @returns the caller; undefined of a public operation
    * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
    */
-  async admitVisited(context: RequestContext, arrival: Arrival): Promise<void> {
+  async admitVisited(context: RequestContext, arrival: Arrival): Promise<Admitted["caller"]> {
     const { rpc, header } = arrival;
     const limit = limitOf(rpc);
     if (limit !== undefined) context.limits.spendFrom(limit);
@@ -117,26 +124,35 @@ export class Admission {
     }
     if (isPublicWrite(rpc)) checkSite(context, header);
     if (isRegistration(rpc)) await this.#authentication.admitRegistration(context, arrival, undefined);
+    return undefined;
   }
 
-  #visit(context: RequestContext, key: ShownKey | undefined, call?: ShowingCall): Promise<void> | undefined {
+  #visit(context: RequestContext, key: ShownKey | undefined, call?: ShowingCall): Promise<undefined> | undefined {
     if (key === undefined) {
       context.limits.spendRead();
       return undefined;
     }
     const agent = this.#table.keys.agentOf(key);
     if (agent === undefined) return this.#visitWithUnknownKey(context, key, call);
-    context.agent = agent;
+    context.notes.agent = agent;
     context.limits.spendCall(agent);
     return undefined;
   }
 
   /** A wrong key on a public operation is ignored, but counts as wrong. */
-  async #visitWithUnknownKey(context: RequestContext, key: ShownKey, call: ShowingCall | undefined): Promise<void> {
-    context.agent = await this.#authentication.findAgent(context, key, call);
-    if (context.agent !== undefined) return context.limits.spendCall(context.agent);
-    context.limits.spendCredential();
-    context.limits.spendRead();
+  async #visitWithUnknownKey(
+    context: RequestContext,
+    key: ShownKey,
+    call: ShowingCall | undefined,
+  ): Promise<undefined> {
+    const agent = await this.#authentication.findAgent(context, key, call);
+    context.notes.agent = agent;
+    if (agent !== undefined) context.limits.spendCall(agent);
+    else {
+      context.limits.spendCredential();
+      context.limits.spendRead();
+    }
+    return undefined;
   }
 }
 

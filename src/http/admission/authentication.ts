@@ -1,7 +1,8 @@
-import type { RequestContext } from "../../calls/context.ts";
+import type { Admitted } from "../../calls/call.ts";
 import type { KeyHolder, ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { registrationHeader } from "../../contract/registration.ts";
 import { StoaError, StoredDamage } from "../../errors.ts";
+import type { RequestContext } from "../requests/context.ts";
 
 /** Headers are looked up by their lower-case names. */
 const registrationToken = registrationHeader.toLowerCase();
@@ -27,43 +28,48 @@ export class Authentication {
   }
 
   /** Admits a call that requires an agent. @throws StoaError `rate_limited`, `unauthorized` */
-  async admitAgent(context: RequestContext, arrival: Arrival, key: ShownKey | undefined): Promise<void> {
+  async admitAgent(context: RequestContext, arrival: Arrival, key: ShownKey | undefined): Promise<Admitted["caller"]> {
     const { limits } = context;
     const known = key && this.#table.keys.agentOf(key);
     // Spent before the query, so that a refused call costs none.
     if (known !== undefined) spendCall(context, known);
     const holder = key && (await this.#findHolder(context, arrival, key, known !== undefined));
     const isWrong = key !== undefined && known === undefined && !isGood(holder);
-    if (!isGood(holder)) context.agent = undefined;
+    if (!isGood(holder)) context.notes.agent = undefined;
     else if (known === undefined) spendCall(context, holder.agent.id);
     // A past key may repeat its rotation, which takes another query to find out.
     if (isWrong && holder !== undefined) {
       limits.enforceRefusals();
       limits.enforceCredentials();
     }
+    let caller: Admitted["caller"];
     try {
-      const caller = await this.#authenticate(arrival, holder);
-      context.caller = caller;
+      caller = await this.#authenticate(arrival, holder);
       if (typeof caller === "object") limits.callAs(caller.createdAt);
     } catch (error) {
       logDamage(context, arrival, error);
-      if (!isUnauthorized(error) || context.agent !== undefined) throw error;
+      if (!isUnauthorized(error) || context.notes.agent !== undefined) throw error;
       limits.enforceRefusals();
       throw (isWrong && limits.spendCredential()) || error;
     }
-    if (context.agent === undefined && holder !== undefined) spendCall(context, holder.agent.id);
+    if (context.notes.agent === undefined && holder !== undefined) spendCall(context, holder.agent.id);
+    return caller;
   }
 
   /**
    * Admits a call that requires an agent, of a request that has spent its call. An operator's token admits nothing here.
    * @throws StoaError `unauthorized`
    */
-  async admitVisitingAgent(context: RequestContext, arrival: Arrival, key: ShownKey | undefined): Promise<void> {
+  async admitVisitingAgent(
+    context: RequestContext,
+    arrival: Arrival,
+    key: ShownKey | undefined,
+  ): Promise<Admitted["caller"]> {
     try {
       const holder = key && (await this.#table.keys.find(key, arrival));
       const caller = await this.#authenticate(arrival, holder);
-      context.caller = caller;
       if (typeof caller === "object") context.limits.callAs(caller.createdAt);
+      return caller;
     } catch (error) {
       logDamage(context, arrival, error);
       throw error;
@@ -75,16 +81,16 @@ export class Authentication {
    * attacker at the same address cannot lock the operator out.
    * @throws StoaError `rate_limited`, `unauthorized`
    */
-  async admitOperator(context: RequestContext, arrival: Arrival): Promise<void> {
-    const { limits } = context;
+  async admitOperator({ limits }: RequestContext, arrival: Arrival): Promise<Admitted["caller"]> {
     try {
-      context.caller = await this.#authenticate(arrival, undefined);
+      const caller = await this.#authenticate(arrival, undefined);
+      limits.noteCredentials();
+      return caller;
     } catch (error) {
       limits.enforceRefusals();
       // A request that shows nothing has guessed nothing.
       throw (arrival.header("authorization") !== null && limits.spendCredential()) || error;
     }
-    limits.noteCredentials();
   }
 
   /**
@@ -93,7 +99,7 @@ export class Authentication {
    * @param visit completes once the call is spent
    * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`
    */
-  async admitRegistration({ limits }: RequestContext, { header }: Arrival, visit: Promise<void> | undefined) {
+  async admitRegistration({ limits }: RequestContext, { header }: Arrival, visit: Promise<undefined> | undefined) {
     await visit;
     // An empty value shows nothing.
     const token = header(registrationToken) || null;
@@ -102,9 +108,10 @@ export class Authentication {
     } catch (error) {
       throw (token !== null && isUnauthorized(error) && limits.spendCredential()) || error;
     }
+    return undefined;
   }
 
-  #authenticate({ rpc, header, signal }: Arrival, holder: KeyHolder | undefined): Promise<RequestContext["caller"]> {
+  #authenticate({ rpc, header, signal }: Arrival, holder: KeyHolder | undefined): Promise<Admitted["caller"]> {
     return this.#table.authenticate(rpc, holder, header, signal);
   }
 
@@ -119,7 +126,7 @@ export class Authentication {
 }
 
 function spendCall(context: RequestContext, agent: number): void {
-  context.agent = agent;
+  context.notes.agent = agent;
   context.limits.spendCall(agent);
 }
 

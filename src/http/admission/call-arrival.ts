@@ -1,5 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { RequestContext } from "../../calls/context.ts";
+import type { RequestContext } from "../requests/context.ts";
 import type { Arrival } from "./authentication.ts";
 
 /** The arrival of a unary call. A class, so that the signal is made only for a call that needs it. */

@@ -1,8 +1,8 @@
 // Neither ipaddr.js nor @fastify/proxy-addr is used here. ipaddr.js takes 4 µs instead of 50 ns for an IPv4 address, and
 // reads `::192.0.2.1` as the IPv4 address. @fastify/proxy-addr uses it, and refuses networks with a prefix of 0.
 import { BlockList, isIPv4, isIPv6, type Socket } from "node:net";
-import type { ClientAddress } from "../../calls/context.ts";
-import type { HttpRequest } from "../../calls/http-messages.ts";
+import type { ClientAddress } from "../../calls/call.ts";
+import type { HttpRequest } from "../requests/http-messages.ts";
 
 /** Named ranges, as Fastify's trustProxy has them. */
 const ranges: Record<string, string[]> = {

@@ -1,15 +1,15 @@
-import type { RequestContext } from "../../calls/context.ts";
-import type { HttpRequest, HttpResponse } from "../../calls/http-messages.ts";
 import { badInput } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { ErrorPages } from "../errors/error-pages.ts";
 import { errorReply, toldFailure } from "../errors/failures.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type HttpReply, sendReply } from "../replies/reply.ts";
+import type { RequestContext } from "../requests/context.ts";
 import { hasGoodHost } from "../requests/host.ts";
+import type { HttpRequest, HttpResponse } from "../requests/http-messages.ts";
 import { requestIdOf } from "../requests/request-id.ts";
-import type { RequestLog } from "../requests/request-log.ts";
-import type { ServedRoute } from "./route.ts";
+import type { RequestLog } from "./request-log.ts";
+import type { HandedOver, ServedRoute } from "./route.ts";
 
 export interface EdgeOptions {
   admission: Admission;
@@ -45,29 +45,31 @@ export class Edge {
    * Serves a request to its end.
    * @param next see `ServedRoute.serve`
    */
-  serve(arrived: Arrived, next: (context: RequestContext) => void): void {
+  serve(arrived: Arrived, next: (handedOver: HandedOver) => void): void {
     const { requestLog } = this.#options;
     const { route } = arrived;
     const context = this.admission.begin({ ...arrived, id: requestIdOf(arrived.request) });
-    requestLog.begin(context);
-    const answered = this.#answer(context, route, () => next(context));
+    const sentBefore = requestLog.sentBefore(context);
+    const answered = this.#answer(context, route, next);
     context.onEnd(() => {
-      requestLog.noteSent(context);
+      const bytes = requestLog.bytesOf(context, sentBefore);
       // A call whose client has disconnected may go on for a moment. Its outcome is known when it has ended.
-      void answered.then(() => this.#end(context));
+      void answered.then(() => this.#end(context, bytes));
     });
   }
 
   /** The header fields that every reply has, besides those of the limits. */
-  fieldsOf({ id }: RequestContext): Record<string, string> {
+  fieldsOf({ id, notes: { span } }: RequestContext): Record<string, string> {
     const { transportSecurity } = this.#options;
-    return transportSecurity === undefined
-      ? { "x-request-id": id }
-      : { "x-request-id": id, "strict-transport-security": transportSecurity };
+    const fields: Record<string, string> = { "x-request-id": id };
+    if (transportSecurity !== undefined) fields["strict-transport-security"] = transportSecurity;
+    // Names the span of the call (W3C Trace Context, Level 2).
+    if (span !== undefined) fields.traceresponse = span.traceparent;
+    return fields;
   }
 
   /** Never rejects. */
-  async #answer(context: RequestContext, route: ServedRoute, next: () => void): Promise<void> {
+  async #answer(context: RequestContext, route: ServedRoute, next: (handedOver: HandedOver) => void): Promise<void> {
     try {
       const reply = await this.#attempt(context, route, next);
       if (reply !== undefined) await sendReply(context, reply, this.fieldsOf(context));
@@ -77,7 +79,11 @@ export class Edge {
     }
   }
 
-  async #attempt(context: RequestContext, route: ServedRoute, next: () => void): Promise<HttpReply | undefined> {
+  async #attempt(
+    context: RequestContext,
+    route: ServedRoute,
+    next: (handedOver: HandedOver) => void,
+  ): Promise<HttpReply | undefined> {
     try {
       this.#check(context);
       if (route.limits === undefined) {
@@ -101,11 +107,11 @@ export class Edge {
     return pages?.answersWithPage(context) ? pages.errorPage(context, told) : errorReply(told);
   }
 
-  #end(context: RequestContext): void {
+  #end(context: RequestContext, bytes: number | undefined): void {
     const { metrics, requestLog } = this.#options;
     this.admission.end(context);
     metrics.observe(context);
-    if (context.isSent) requestLog.finished(context);
-    else requestLog.aborted(context);
+    if (context.isSent) requestLog.finished(context, bytes);
+    else requestLog.aborted(context, bytes);
   }
 }

@@ -1,6 +1,6 @@
-import type { RequestContext } from "../../calls/context.ts";
 import { nothingHere, type RouteMethods } from "../errors/methods.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import type { RequestContext } from "../requests/context.ts";
 import type { Answer, ServedRoute } from "./route.ts";
 
 const unimplemented = "There is no such RPC.";
@@ -24,7 +24,7 @@ function answerAsRpc(context: RequestContext): HttpReply | undefined {
   const { headers } = context.request;
   const contentType = headers["content-type"] ?? "";
   if (/^application\/grpc(?:-web)?(?:[+;-]|$)/.test(contentType)) {
-    context.isFault = true;
+    context.notes.outcome = "not_found";
     // gRPC and gRPC-Web send a response without a body as headers only.
     return { status: 200, fields: { "content-type": contentType, "grpc-status": "12", "grpc-message": unimplemented } };
   }

@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { RequestContext } from "../../calls/context.ts";
 import { badInput } from "../../errors.ts";
 import { RouteMethods } from "../errors/methods.ts";
 import type { Arrived, Edge } from "./edge.ts";
 import { createNotFound } from "./not-found.ts";
-import type { RouteOptions, ServedRoute } from "./route.ts";
+import type { HandedOver, RouteOptions, ServedRoute } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set for the requests that Fastify's own handlers serve. */
-    context: RequestContext | undefined;
+    /** Set for the requests that the handlers of a plugin serve. */
+    handedOver: HandedOver | undefined;
   }
   interface FastifyContextConfig {
     route?: ServedRoute;
@@ -42,14 +41,14 @@ export class Router {
   constructor(app: FastifyInstance, edge: Edge) {
     this.#app = app;
     this.#edge = edge;
-    app.decorateRequest("context", undefined);
+    app.decorateRequest("handedOver", undefined);
     app.addHook("onRequest", (request, reply, done) => {
       const { route: atAddress } = request.routeOptions.config;
       // A plugin's routes take every method.
       const route = atAddress?.methods.includes(request.method) ? atAddress : undefined;
-      const next = (context: RequestContext) => {
-        request.context = context;
-        reply.headers(edge.fieldsOf(context));
+      const next = (handedOver: HandedOver) => {
+        request.handedOver = handedOver;
+        reply.headers(edge.fieldsOf(handedOver.context));
         done();
       };
       edge.serve(arrivedAs(request, reply, route ?? this.#nothing), next);

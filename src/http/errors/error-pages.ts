@@ -1,6 +1,6 @@
-import type { RequestContext } from "../../calls/context.ts";
 import type { StoaError } from "../../errors.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import type { RequestContext } from "../requests/context.ts";
 
 /** Shows failures as pages, for people. The transport knows nothing else of pages. */
 export interface ErrorPages {

@@ -1,15 +1,15 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { RequestContext } from "../../calls/context.ts";
 import { errorHeaders, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
-import { recordFailure } from "../../calls/outcome.ts";
 import { badInput, errorStatus, StoaError } from "../../errors.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import type { RequestContext } from "../requests/context.ts";
+import { outcomeOf } from "../requests/outcome.ts";
 import { requestIdOf } from "../requests/request-id.ts";
 
 /** The failure that a client is told of. It is recorded. An unknown failure is logged, and its cause is not shown. */
 export function toldFailure(error: unknown, context: RequestContext): StoaError {
   // The call has recorded its failure, before it was mapped.
-  if (context.outcome === undefined) recordFailure(context, error);
+  context.notes.outcome ??= outcomeOf(error);
   // A client disconnect during the look-up of its key is not an error.
   const isCanceled = error instanceof ConnectError && error.code === Code.Canceled;
   if (error instanceof StoaError || isCanceled) return toStoaError(error);

@@ -5,7 +5,7 @@ import type {
   ServerReflectionRequest,
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
-import { requestOf } from "../../calls/context.ts";
+import { callOf } from "../../calls/call.ts";
 import { StoaError } from "../../errors.ts";
 import { pace } from "../../rate-limits/pacing.ts";
 import { waitFor } from "../../timing/wait.ts";
@@ -39,7 +39,7 @@ export function createReflectionService(
   const turns = new YieldQueue();
   return {
     async *serverReflectionInfo(requests, { signal: gone, values }) {
-      const { limits } = requestOf(values);
+      const { limits } = callOf(values).origin;
       const signal = AbortSignal.any([shutdown, gone]);
       let answered = 0;
       // A file that was sent on this stream is not sent again as an import of another file.

@@ -1,6 +1,6 @@
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
-import type { RequestContext } from "../../calls/context.ts";
 import { createDeferred } from "../../timing/wait.ts";
+import type { RequestContext } from "../requests/context.ts";
 
 /** How long a stop waits for the replies to end, in milliseconds. A watcher that reads nothing cannot delay it further. */
 const timeoutMs = 500;

@@ -1,10 +1,10 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type { RequestContext } from "../../calls/context.ts";
 import { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Router } from "../edge/router.ts";
 import type { MetricsText } from "../metrics/metrics.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import type { RequestContext } from "../requests/context.ts";
 
 /**
  * Adds /metrics to the public port, for clients that show the token. The right token is accepted whatever its address has

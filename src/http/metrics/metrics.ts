@@ -7,8 +7,8 @@ import {
   type MetricValue,
   Registry,
 } from "prom-client";
-import type { RequestContext } from "../../calls/context.ts";
 import { withTimeout } from "../../timing/wait.ts";
+import type { RequestContext } from "../requests/context.ts";
 import { RequestCounts } from "./request-counts.ts";
 
 /** A value that is read when the metrics are read. With a label: a value for each value of the label. `isCounter`: it only grows. */
@@ -135,7 +135,8 @@ export class Metrics implements MetricsText {
 
   /** Counts a request that is over. */
   observe(context: RequestContext): void {
-    const { route, tool, request, response, outcome, isReplay, isShared, arrivedAt } = context;
+    const { route, request, response, arrivedAt } = context;
+    const { tool, outcome, isReplay, isShared } = context.notes;
     const rpc = route.rpc ?? tool;
     // Health, metrics, pages and unknown addresses.
     if (rpc === undefined) return;

@@ -1,5 +1,5 @@
 import type { MetricType } from "prom-client";
-import type { Outcome } from "../../calls/context.ts";
+import type { Outcome } from "../../calls/call.ts";
 
 /** In seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -1,4 +1,4 @@
-import type { HttpResponse } from "../../calls/http-messages.ts";
+import type { HttpResponse } from "../requests/http-messages.ts";
 
 /** The property of an HTTP/2 stream that holds the length of its reply before compression, in bytes. */
 const uncompressedLength = Symbol("uncompressedLength");

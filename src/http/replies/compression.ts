@@ -1,8 +1,8 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { RequestContext } from "../../calls/context.ts";
-import { SharedForms } from "../../calls/shared-forms.ts";
+import type { SharedForms } from "../../calls/shared-forms.ts";
 import { noteReplyLength } from "../port/reply-lengths.ts";
+import type { RequestContext } from "../requests/context.ts";
 import { chooseEncoding } from "./accept.ts";
 
 /** Shorter replies are not compressed, in bytes. */
@@ -24,14 +24,14 @@ export interface CompressedBody {
  * a whole: a compressing stream would hold the whole reply and the compressor's memory, up to many MB, until the client has
  * read everything.
  * @param type the content type of the reply
- * @param forms what has been made of the body; by default, that is shared by the requests of one read
+ * @param forms what has been made of the body for other requests; undefined where nobody shares it
  * @returns undefined where the body is sent as it is
  */
 export function compressReply(
-  { request: { headers }, response, sharedBodies }: RequestContext,
+  { request: { headers }, response }: RequestContext,
   type: string,
   body: Buffer,
-  forms = sharedBodies?.get(body, () => new SharedForms()),
+  forms: SharedForms | undefined,
 ): Promise<CompressedBody> | undefined {
   const accepted = headers["accept-encoding"];
   if (accepted === undefined || headers["x-no-compression"] !== undefined) return undefined;

@@ -1,5 +1,5 @@
-import type { RequestContext } from "../../calls/context.ts";
 import type { SharedForms } from "../../calls/shared-forms.ts";
+import type { RequestContext } from "../requests/context.ts";
 import { isOpen } from "../requests/exchange.ts";
 import { compressReply, minCompressed } from "./compression.ts";
 
@@ -10,7 +10,7 @@ export interface HttpReply {
   readonly fields: Readonly<Record<string, string>>;
   /** Parts are sent one after the other, and not compressed. */
   readonly body?: string | Buffer | readonly Buffer[] | undefined;
-  /** What has been made of the body for other requests; by default that of the requests that share the read. */
+  /** What has been made of the body for other requests; undefined where nobody shares it. */
   readonly forms?: SharedForms | undefined;
 }
 

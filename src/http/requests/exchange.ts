@@ -1,7 +1,7 @@
 // How the request and response of a stream differ between HTTP/1.1 and HTTP/2.
 import { constants, type Http2Session } from "node:http2";
 import type { Socket } from "node:net";
-import type { HttpRequest, HttpResponse } from "../../calls/http-messages.ts";
+import type { HttpRequest, HttpResponse } from "./http-messages.ts";
 
 /** The connection of a request; undefined if it is closed. */
 export function connectionOf({ stream, socket }: HttpRequest): Socket | Http2Session | undefined {

@@ -1,4 +1,4 @@
-import type { HttpRequest } from "../../calls/http-messages.ts";
+import type { HttpRequest } from "./http-messages.ts";
 
 /** The form of nearly every Host header; other forms are parsed. */
 const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::(?:\d{1,4}|[1-5]\d{4}))?$/i;

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { HttpRequest } from "../../calls/http-messages.ts";
+import type { HttpRequest } from "./http-messages.ts";
 
 const sane = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 

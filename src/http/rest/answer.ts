@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { CallInit } from "../../calls/call-context.ts";
+import type { Checked } from "../../calls/checked.ts";
 import type { Implementation } from "../../calls/service-table.ts";
 import { SharedForms } from "../../calls/shared-forms.ts";
 import { createUnaryCall } from "../../calls/unary-call.ts";
@@ -10,9 +11,13 @@ import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encodeMessage, largeLength, type ReadRequest } from "../../transcoding/index.ts";
 import { matchesEtag, weakTag } from "../replies/etag.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import type { RequestContext } from "../requests/context.ts";
 
 /** Makes the call of a binding. @throws ConnectError */
-export type Answer = (read: ReadRequest, init: CallInit) => Promise<HttpReply>;
+export type Answer = (read: CheckedRead, init: CallInit, request: RequestContext) => Promise<HttpReply>;
+
+/** A request as it was read, with a message that may be known to follow its rules. */
+export type CheckedRead = Omit<ReadRequest, "message"> & { message: Message | Checked };
 
 /** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
 export function createAnswer(
@@ -24,11 +29,13 @@ export function createAnswer(
   const encode = createEncoder(binding);
   const isTagged = isTaggedRead(binding);
   const { status } = binding;
-  return async ({ message, warnings }, init) => {
+  return async ({ message, warnings }, init, context) => {
     const response = await call(message, init);
-    const { request, sharedForms } = init.request;
+    context.noteReply(response);
+    const { request } = context;
+    const forms = response.shared?.forms;
     const make = () => encode(response.message);
-    const encoded = sharedForms === undefined ? make() : sharedForms.get(encode, make);
+    const encoded = forms === undefined ? make() : forms.get(encode, make);
     const last = encoded.lastWith(warnings);
     const fields: Record<string, string> = response.headers === undefined ? {} : Object.fromEntries(response.headers);
     let tag = fields.etag;
@@ -43,7 +50,7 @@ export function createAnswer(
     fields["content-type"] = encoded.contentType;
     if (last === undefined) return { status, fields, body: encoded.bytes, forms: encoded.forms };
     // The bytes with warnings are about one request alone.
-    return { status, fields, body: endingWith(encoded.bytes, last), forms: new SharedForms() };
+    return { status, fields, body: endingWith(encoded.bytes, last) };
   };
 }
 

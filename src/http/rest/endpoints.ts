@@ -1,15 +1,17 @@
 import { ConnectError } from "@connectrpc/connect";
+import type { Admitted } from "../../calls/call.ts";
 import type { CallInit } from "../../calls/call-context.ts";
-import type { RequestContext } from "../../calls/context.ts";
+import { Checked } from "../../calls/checked.ts";
 import { toStoaError } from "../../calls/error-mapping.ts";
-import { recordFailure } from "../../calls/outcome.ts";
-import { headersOf } from "../../calls/request-headers.ts";
-import { type Binding, isPublicRead } from "../../contract/bindings.ts";
+import { type Binding, isPublicRead, isTaggedRead } from "../../contract/bindings.ts";
 import type { Captured } from "../../contract/path-template.ts";
+import { RecentMap } from "../../rate-limits/recent-map.ts";
 import { type ReadRequest, readRequest, splitTarget } from "../../transcoding/index.ts";
 import type { HttpReply } from "../replies/reply.ts";
-import type { Answer } from "./answer.ts";
-import { RepeatedReads } from "./repeated-reads.ts";
+import type { RequestContext } from "../requests/context.ts";
+import { outcomeOf } from "../requests/outcome.ts";
+import { headersOf } from "../requests/request-headers.ts";
+import type { Answer, CheckedRead } from "./answer.ts";
 import type { ServeStream } from "./serve-stream.ts";
 import { wantsEvents } from "./stream.ts";
 
@@ -25,9 +27,13 @@ export interface Address {
   binding: Binding;
   captured: Captured[];
   query: string;
-  read?: ReadRequest;
+  read?: CheckedRead;
 }
 
+/** How many addresses of a route are remembered. */
+const capacity = 64;
+/** Longer addresses are not remembered, in characters. */
+const maxLength = 512;
 /** The header fields of a reply that a page of another origin may read, besides those that it always may. */
 const exposedHeaders = "ETag, RateLimit, RateLimit-Policy, Retry-After, Stoa-Receipt, X-Request-Id";
 /** The header fields by which pages of any origin may read a reply. */
@@ -41,7 +47,8 @@ export function fieldsOf(binding: Binding): Readonly<Record<string, string>> | u
 /** The endpoints of one route and method. They differ in their verbs. */
 export class Endpoints {
   readonly #all: readonly Endpoint[];
-  readonly #reads = new RepeatedReads<Address>();
+  /** The addresses of public reads that were last asked for. */
+  readonly #known = new RecentMap<string, Address>(capacity);
 
   constructor(all: readonly Endpoint[]) {
     this.#all = all;
@@ -49,7 +56,7 @@ export class Endpoints {
 
   /** @returns undefined where no endpoint has the verb of the address */
   find(url: string): Address | undefined {
-    return this.#reads.get(url) ?? this.#match(url);
+    return this.#known.get(url) ?? this.#match(url);
   }
 
   /**
@@ -57,16 +64,22 @@ export class Endpoints {
    * @param body undefined without one, and for a method that has none
    * @throws StoaError
    */
-  async answer(context: RequestContext, address: Address, answer: Answer, body?: Buffer): Promise<HttpReply> {
+  async answer(
+    context: RequestContext,
+    caller: Admitted["caller"],
+    address: Address,
+    body?: Buffer,
+  ): Promise<HttpReply> {
     const { binding, captured, query } = address;
+    const answer = address.endpoint.answer as Answer;
     const known = body === undefined ? address.read : undefined;
-    const read = known ?? readRequest(binding, { captured, query, body });
+    const read = known === undefined ? readRequest(binding, { captured, query, body }) : undefined;
     try {
-      const reply = await answer(read, initOf(context));
-      if (body === undefined && known === undefined) this.#reads.remember(context.url, { ...address, read });
+      const reply = await answer(known ?? (read as ReadRequest), initOf(context, binding, caller), context);
+      if (body === undefined && read !== undefined) this.#remember(context.url, address, read);
       return reply;
     } catch (error) {
-      recordFailure(context, error);
+      context.notes.outcome = outcomeOf(error);
       throw toThrown(error);
     }
   }
@@ -78,8 +91,8 @@ export class Endpoints {
    */
   async serveStream(
     context: RequestContext,
-    { binding, captured, query }: Address,
-    serveStream: ServeStream,
+    caller: Admitted["caller"],
+    { binding, captured, query, endpoint }: Address,
     fields: Readonly<Record<string, string>> | undefined,
   ): Promise<undefined> {
     const { headers } = context.request;
@@ -87,10 +100,17 @@ export class Endpoints {
     const lastEventId = asEvents ? (headers["last-event-id"] as string | undefined) : undefined;
     const read = readRequest(binding, { captured, query, body: undefined, lastEventId });
     try {
-      await serveStream(read, initOf(context), { asEvents, fields });
+      const serveStream = endpoint.serveStream as ServeStream;
+      await serveStream(read, initOf(context, binding, caller), { context, asEvents, fields });
     } catch (error) {
       throw toThrown(error);
     }
+  }
+
+  /** Most callers ask for the same addresses again, and what an address says does not change. So it is read and checked once. */
+  #remember(url: string, address: Address, { message, warnings }: ReadRequest): void {
+    if (url.length > maxLength || !isTaggedRead(address.binding)) return;
+    this.#known.set(url, { ...address, read: { warnings, message: new Checked(address.binding.rpc.input, message) } });
   }
 
   #match(url: string): Address | undefined {
@@ -105,9 +125,9 @@ export class Endpoints {
 }
 
 /** The call of a request of the facade. */
-function initOf(request: RequestContext): CallInit {
-  const { method = "", headers } = request.request;
-  return { method, url: request.url, headers: () => headersOf(headers), request };
+function initOf(context: RequestContext, { rpc }: Binding, caller: Admitted["caller"]): CallInit {
+  const { method = "", headers } = context.request;
+  return { method, url: context.url, headers: () => headersOf(headers), call: context.call(rpc, caller) };
 }
 
 /** The interceptors have logged what they throw, which is a Connect error. The edge logs everything else. */

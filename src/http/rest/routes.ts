@@ -1,6 +1,4 @@
 import type { Interceptor } from "@connectrpc/connect";
-import type { RequestContext } from "../../calls/context.ts";
-import type { RequestBodies } from "../../calls/request-bodies.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { bindingsOf, isPublicRead } from "../../contract/bindings.ts";
@@ -12,6 +10,8 @@ import type { Router } from "../edge/router.ts";
 import { errorReply, toldFailure } from "../errors/failures.ts";
 import { nothingHere } from "../errors/methods.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import type { RequestContext } from "../requests/context.ts";
+import type { RequestBodies } from "../requests/request-bodies.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { createAnswer } from "./answer.ts";
 import { type Endpoint, Endpoints, fieldsOf, openFields } from "./endpoints.ts";
@@ -72,12 +72,12 @@ function createServe(endpoints: Endpoints, { admission, streams, bodies }: RestO
     try {
       // Credentials come before the body: a request without them is answered before its body is read.
       const admitted = admission.admit(context, new CallArrival(binding.rpc, context));
-      if (admitted !== undefined) await admitted;
-      const { serveStream, answer } = endpoint;
-      if (serveStream !== undefined) streams.add(context, (reason) => context.abort(reason));
+      const caller = admitted === undefined ? undefined : await admitted;
+      const isStream = endpoint.serveStream !== undefined;
+      if (isStream) streams.add(context);
       const body = bodyless.has(context.request.method) ? undefined : await bodies.read(context.request);
-      if (serveStream !== undefined) return await endpoints.serveStream(context, address, serveStream, fields);
-      const reply = await endpoints.answer(context, address, answer, body);
+      if (isStream) return await endpoints.serveStream(context, caller, address, fields);
+      const reply = await endpoints.answer(context, caller, address, body);
       return fields === undefined ? reply : { ...reply, fields: { ...fields, ...reply.fields } };
     } catch (error) {
       // A page of another origin may read the failure of what it may read.

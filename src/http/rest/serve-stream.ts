@@ -1,15 +1,16 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { CallInit } from "../../calls/call-context.ts";
-import type { RequestContext } from "../../calls/context.ts";
 import type { Implementation } from "../../calls/service-table.ts";
 import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
 import type { ReadRequest } from "../../transcoding/index.ts";
+import type { RequestContext } from "../requests/context.ts";
 import { asEvents, asLines, sendStream } from "./stream.ts";
 
 /** How a stream is sent. */
 export interface StreamOptions {
+  context: RequestContext;
   /** As server-sent events; otherwise as newline-delimited JSON. */
   asEvents: boolean;
   /** Header fields besides those that all replies have. */
@@ -41,7 +42,8 @@ export function createServeStream(
   const events = asEvents(desc, select);
   return async ({ message }, init, options) => {
     const messages = await call(message, init);
-    const fields = { ...commonFields(init.request), ...options.fields };
-    await sendStream(init.request, { format: options.asEvents ? events : lines, fields, heartbeatMs }, messages);
+    const { context } = options;
+    const fields = { ...commonFields(context), ...options.fields };
+    await sendStream(context, { format: options.asEvents ? events : lines, fields, heartbeatMs }, messages);
   };
 }

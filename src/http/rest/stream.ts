@@ -1,13 +1,13 @@
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
-import type { RequestContext } from "../../calls/context.ts";
 import { toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
-import type { HttpResponse } from "../../calls/http-messages.ts";
 import { Latest } from "../../calls/latest.ts";
-import { recordFailure } from "../../calls/outcome.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
+import type { RequestContext } from "../requests/context.ts";
 import { isClosed, isOpen, untilTaken } from "../requests/exchange.ts";
+import type { HttpResponse } from "../requests/http-messages.ts";
+import { outcomeOf } from "../requests/outcome.ts";
 
 /** How long the head waits for the first message or failure, in milliseconds. A failure in that time has its own status. */
 const headMs = 250;
@@ -180,7 +180,7 @@ class StreamReply {
   #describe(error: unknown): string {
     // The interceptors have logged what they throw, which is a Connect error.
     if (!(error instanceof ConnectError)) this.#context.log.error({ err: error }, "a stream failed");
-    recordFailure(this.#context, error);
+    this.#context.notes.outcome = outcomeOf(error);
     return toErrorBody(toStoaError(error));
   }
 }

@@ -1,16 +1,16 @@
 import { ConnectError } from "@connectrpc/connect";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
-import type { RequestContext } from "../../calls/context.ts";
+import type { Admitted } from "../../calls/call.ts";
 import { toConnectError } from "../../calls/error-mapping.ts";
-import { isFault } from "../../calls/interceptors.ts";
-import { recordFailure } from "../../calls/outcome.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Arrival } from "../admission/authentication.ts";
+import type { RequestContext } from "../requests/context.ts";
+import { outcomeOf } from "../requests/outcome.ts";
 
 /** Admits a call before its message is read. Returns at once where no key has to be looked up. @throws StoaError */
-export type Admit = (context: RequestContext, arrival: Arrival) => Promise<void> | undefined;
+export type Admit = (context: RequestContext, arrival: Arrival) => Promise<Admitted["caller"]> | undefined;
 
 /** How the calls of the contract's services are admitted. */
 export function admitToContract(admission: Admission): Admit {
@@ -28,7 +28,6 @@ export function admitToTool(admission: Admission, { service }: ServiceTable["ser
 export function refuse(context: RequestContext, error: unknown): ConnectError {
   const isKnown = error instanceof ConnectError || error instanceof StoaError;
   if (!isKnown) context.log.error({ err: error }, "a request failed");
-  recordFailure(context, error);
-  context.isFault = isFault(error);
+  context.notes.outcome = outcomeOf(error);
   return toConnectError(error);
 }

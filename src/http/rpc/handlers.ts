@@ -8,18 +8,23 @@ import {
   type ConnectRouterOptions,
   type ContextValues,
   createConnectRouter,
-  type HandlerContext,
 } from "@connectrpc/connect";
-import type { Compression, UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import {
+  type Compression,
+  compressedFlag,
+  type UniversalHandler,
+  type UniversalServerRequest,
+} from "@connectrpc/connect/protocol";
 import { endStreamFlag } from "@connectrpc/connect/protocol-connect";
 import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import { requestOf } from "../../calls/context.ts";
-import type { RequestBodies } from "../../calls/request-bodies.ts";
 import type { Implementation } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
+import type { RequestBodies } from "../requests/request-bodies.ts";
 import { RpcResponse } from "./response.ts";
-import { EnvelopeSplitter, enclose } from "./unary/envelopes.ts";
+import { requestOf } from "./stream-calls.ts";
+import { type Envelope, EnvelopeSplitter, enclose } from "./unary/envelopes.ts";
+import { createMessages, type MessageOptions, type Messages } from "./unary/exchange.ts";
 
 const brotli = promisify(brotliCompress);
 
@@ -39,29 +44,36 @@ export function createCompressions(bodies: RequestBodies): Compression[] {
   }));
 }
 
-/** Connect's options for one service, with the limit that its JSON messages have. */
-export type ServiceOptions = ConnectRouterOptions & { readMaxBytes: number };
+/** How a streamed RPC is served. `readMaxBytes` is the limit of its JSON messages. */
+export type StreamOptions = Pick<ConnectRouterOptions, "interceptors" | "binaryOptions"> & MessageOptions;
 
 /** Adds a streamed RPC to a router. Binary messages have limits of their own by RPC; JSON messages have `readMaxBytes`. */
 export function addStream(
   router: ConnectRouter,
   rpc: DescMethod,
   implementation: Implementation,
-  options: ServiceOptions,
+  options: StreamOptions,
 ): void {
   const invoke = implementation[rpc.localName];
   if (typeof invoke !== "function") throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
   const handlerWith = (readMaxBytes: number): UniversalHandler => {
     const alone = createConnectRouter();
-    alone.rpc(rpc as never, invoke.bind(implementation) as never, { ...options, readMaxBytes });
+    alone.rpc(rpc as never, invoke.bind(implementation) as never, {
+      ...options,
+      acceptCompression: options.compressions,
+      readMaxBytes,
+    });
     const [handler] = alone.handlers as [UniversalHandler];
-    return Object.assign((request: UniversalServerRequest) => handler(messagesOnly(request, readMaxBytes)), handler);
+    const check = checkMessages(createMessages(rpc, { ...options, readMaxBytes }));
+    return Object.assign((request: UniversalServerRequest) => handler(check(request)), handler);
   };
   const json = handlerWith(options.readMaxBytes);
   const binary = handlerWith(maxBinarySize(rpc.input, options.readMaxBytes));
   const handle = async (request: UniversalServerRequest) => {
-    const response = await (isJson(request) ? json(request) : binary(request));
-    return new RpcResponse(requestOf(request.contextValues as ContextValues), response);
+    const context = requestOf(request.contextValues as ContextValues);
+    // Streams end with our reasons: a client that has left, a stop, too little memory.
+    const ending = { ...request, signal: context.signal };
+    return new RpcResponse(context, await (isJson(request) ? json(ending) : binary(ending)));
   };
   const { service, method, requestPath, supportedContentType, protocolNames, allowedMethods } = json;
   const described = { service, method, requestPath, supportedContentType, protocolNames, allowedMethods };
@@ -69,41 +81,58 @@ export function addStream(
 }
 
 /**
- * Leaves out the envelopes of a body that are not messages, which mean nothing in a request. Connect would decompress each of
- * them, and there may be thousands.
+ * Reads the messages of a body before Connect does. Leaves out the envelopes that are not messages, which mean nothing in a
+ * request: Connect would decompress each of them, and there may be thousands. The caller is to blame for a message that cannot
+ * be decoded; Connect would report it as `internal`.
  */
-function messagesOnly(request: UniversalServerRequest, maxBytes: number): UniversalServerRequest {
-  const type = request.header.get("content-type") ?? "";
-  const flag = /^application\/grpc-web/i.test(type)
-    ? trailerFlag
-    : /^application\/connect\+/i.test(type) && endStreamFlag;
-  return flag ? { ...request, body: withoutFlag(request.body as AsyncIterable<Buffer>, flag, maxBytes) } : request;
+function checkMessages(messages: Messages): (request: UniversalServerRequest) => UniversalServerRequest {
+  return (request) => {
+    const type = request.header.get("content-type") ?? "";
+    const isWeb = /^application\/grpc-web/i.test(type);
+    const isConnect = /^application\/connect\+/i.test(type);
+    const ignored = isWeb ? trailerFlag : isConnect ? endStreamFlag : 0;
+    const encoding = request.header.get(isConnect ? "connect-content-encoding" : "grpc-encoding");
+    const compression = messages.compressions.find(({ name }) => name === encoding);
+    const { parse } = messages.serialization.getI(!isJson(request));
+    const check = async ({ flags, data }: Envelope) => {
+      const isCompressed = (flags & compressedFlag) !== 0;
+      // Connect refuses what is compressed in an unknown way.
+      if (isCompressed && compression === undefined) return;
+      try {
+        parse(isCompressed ? await (compression as Compression).decompress(data, messages.readMaxBytes) : data);
+      } catch (error) {
+        if (blameCaller(error, messages.rpc))
+          requestOf(request.contextValues as ContextValues).notes.outcome = "bad_input";
+        throw error;
+      }
+    };
+    return {
+      ...request,
+      body: checkEach(request.body as AsyncIterable<Buffer>, messages.readMaxBytes, ignored, check),
+    };
+  };
 }
 
-async function* withoutFlag(body: AsyncIterable<Buffer>, flag: number, maxBytes: number): AsyncGenerator<Uint8Array> {
+/** @param ignored the flag of the envelopes that are left out */
+async function* checkEach(
+  body: AsyncIterable<Buffer>,
+  maxBytes: number,
+  ignored: number,
+  check: (envelope: Envelope) => Promise<void>,
+): AsyncGenerator<Uint8Array> {
   const splitter = new EnvelopeSplitter(maxBytes);
   for await (const chunk of body) {
-    for (const { flags, data } of splitter.push(chunk)) if ((flags & flag) === 0) yield enclose(flags, data);
+    for (const envelope of splitter.push(chunk)) {
+      if ((envelope.flags & ignored) !== 0) continue;
+      await check(envelope);
+      yield enclose(envelope.flags, envelope.data);
+    }
   }
   splitter.end();
 }
 
 function isJson({ header }: UniversalServerRequest): boolean {
   return /[/+]json\b/i.test(header.get("content-type") ?? "");
-}
-
-/**
- * Makes Connect blame the caller for a message that cannot be decoded, in every protocol. Connect reports it as `internal`
- * before any interceptor runs, and aborts the call's context with the failure before it writes the failure.
- * @param onUndecodable called for such a call
- */
-export function blameUndecodable(context: HandlerContext, onUndecodable: () => void): void {
-  const ending = context as HandlerContext & { abort(reason?: unknown): void };
-  const { abort } = ending;
-  ending.abort = (reason) => {
-    if (blameCaller(reason, context.method)) onUndecodable();
-    abort(reason);
-  };
 }
 
 /** Changes the failure of a message that cannot be decoded: the caller is to blame. @returns false for other failures */

@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
-import type { RouteLimits } from "../../calls/context.ts";
+import type { RouteLimits } from "../requests/context.ts";
 
 /** The address of an RPC in every protocol. */
 export function rpcPath({ parent, name }: DescMethod): string {

@@ -1,6 +1,6 @@
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
-import type { RequestContext } from "../../calls/context.ts";
 import { respell } from "../grpc/status-message.ts";
+import type { RequestContext } from "../requests/context.ts";
 
 /**
  * Connect's response to an RPC, completed at the last moment: Connect reads `header` when it writes the head of the

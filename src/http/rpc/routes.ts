@@ -1,22 +1,23 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { createHandlerContext, HandlerContext, Interceptor } from "@connectrpc/connect";
+import type { ConnectRouter, Interceptor } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import { contextValuesOf, type RequestContext, requestOf } from "../../calls/context.ts";
 import { mapErrors } from "../../calls/interceptors.ts";
-import { recordOutcomes } from "../../calls/outcome.ts";
-import type { RequestBodies } from "../../calls/request-bodies.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
-import type { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
-import type { RouteOptions, ServedRoute } from "../edge/route.ts";
+import { CallArrival } from "../admission/call-arrival.ts";
+import type { HandedOver, RouteOptions, ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import type { RequestContext } from "../requests/context.ts";
+import type { RequestBodies } from "../requests/request-bodies.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
-import { addStream, blameUndecodable, createCompressions } from "./handlers.ts";
+import { addStream, createCompressions } from "./handlers.ts";
 import { rpcLimits, rpcPath } from "./paths.ts";
 import { isStreamType, refusalOf, unsupportedType } from "./refusal.ts";
+import { noteEnds, valuesOf } from "./stream-calls.ts";
+import type { MessageOptions } from "./unary/exchange.ts";
 import { serveUnary } from "./unary/serve.ts";
 
 export interface RpcOptions {
@@ -55,13 +56,13 @@ export async function addRpcRoutes(router: Router, options: RpcOptions): Promise
   const groups: Group[] = [
     {
       services: table.services,
-      interceptors: [recordOutcomes, ...interceptors],
+      interceptors,
       admitTo: () => admitToContract(admission),
       endsItself: false,
     },
     {
       services: tools,
-      interceptors: [recordOutcomes, mapErrors],
+      interceptors: [mapErrors],
       admitTo: (service) => admitToTool(admission, service),
       // Whoever watches the service's health is told that it stops.
       endsItself: true,
@@ -78,50 +79,64 @@ export async function addRpcRoutes(router: Router, options: RpcOptions): Promise
       }
     }
   }
-  await addStreams(router, groups, options, messages.compressions);
+  await addStreams(router, groups, options, messages);
 }
 
 async function addStreams(
   router: Router,
   groups: readonly Group[],
-  { streams, readMaxBytes, onStream }: RpcOptions,
-  acceptCompression: ReturnType<typeof createCompressions>,
+  { streams, onStream }: RpcOptions,
+  messages: MessageOptions,
 ): Promise<void> {
-  const plugin = {
-    routes(connect: Parameters<typeof addStream>[0]) {
-      for (const { services, interceptors, admitTo, endsItself } of groups) {
-        for (const service of services) {
-          const admit = admitTo(service);
-          for (const rpc of methodsOf(service, "stream")) {
-            addStream(connect, rpc, service.implementation, {
-              interceptors,
-              readMaxBytes,
-              // Unknown fields must not be kept: each of two bytes would become several objects that nobody reads.
-              binaryOptions: { readUnknownFields: false },
-              acceptCompression,
-              // As over REST, limits and credentials come before the message: a refused caller learns nothing of its faults.
-              requestGate: (context) => enter(context, admit, (...stream) => streams.add(...stream, endsItself)),
-            });
-          }
-        }
+  // Unknown fields must not be kept: each of two bytes would become several objects that nobody reads.
+  const options = { ...messages, binaryOptions: { readUnknownFields: false } };
+  const routes: RouteOptions[] = [];
+  const handlers: ((connect: ConnectRouter) => void)[] = [];
+  for (const { services, interceptors, admitTo, endsItself } of groups) {
+    for (const service of services) {
+      const admit = admitTo(service);
+      for (const rpc of methodsOf(service, "stream")) {
+        handlers.push((connect) =>
+          addStream(connect, rpc, service.implementation, { ...options, interceptors: [noteEnds, ...interceptors] }),
+        );
+        const open = (context: RequestContext) => {
+          streams.add(context, endsItself);
+          onStream(context);
+        };
+        routes.push({
+          methods: ["POST"],
+          url: rpcPath(rpc),
+          rpc,
+          limits: rpcLimits(rpc),
+          serve: serveStream(rpc, admit, open),
+          fail,
+        });
       }
+    }
+  }
+  const plugin = {
+    routes: (connect: ConnectRouter) => {
+      for (const add of handlers) add(connect);
     },
-    contextValues: ({ context }: { context: RequestContext | undefined }) => contextValuesOf(context as RequestContext),
+    contextValues: ({ handedOver }: { handedOver: HandedOver | undefined }) => valuesOf(handedOver as HandedOver),
   };
-  const streamed = groups.flatMap(({ services }) => services.flatMap((service) => methodsOf(service, "stream")));
-  const routes = streamed.map((rpc) => streamRoute(rpc, onStream));
   await router.register(async (scope) => void (await scope.register(fastifyConnectPlugin, plugin)), routes);
 }
 
-/** The route of a streamed RPC: Connect's own handler serves it. @param onStream called for each stream */
-function streamRoute(rpc: DescMethod, onStream: (context: RequestContext) => void): RouteOptions {
-  const serve: ServedRoute["serve"] = (context, next) => {
+/**
+ * Serves a streamed RPC: admits it, and hands it over to Connect's own handler. As over REST, limits and credentials come
+ * before the message: a refused caller learns nothing of its faults. Streams are counted last, so that a call that is refused
+ * otherwise takes no place.
+ */
+function serveStream(rpc: DescMethod, admit: Admit, open: (context: RequestContext) => void): ServedRoute["serve"] {
+  return async (context, next) => {
     if (!isStreamType(context.request.headers["content-type"])) return unsupportedType;
-    onStream(context);
-    next();
+    const admitted = admit(context, new CallArrival(rpc, context));
+    const caller = admitted === undefined ? undefined : await admitted;
+    open(context);
+    next({ call: context.call(rpc, caller), context });
     return undefined;
   };
-  return { methods: ["POST"], url: rpcPath(rpc), rpc, limits: rpcLimits(rpc), serve, fail };
 }
 
 /** Answers what fails before a handler has it. */
@@ -136,26 +151,4 @@ function methodsOf({ service }: Service, kind: "unary" | "stream"): DescMethod[]
 /** Connect also serves reads by GET. */
 function isRead({ idempotency }: DescMethod): boolean {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-}
-
-/** Admits a call before its message is read. No interceptor sees a failure here, so it is recorded and mapped here. */
-async function enter(
-  context: HandlerContext,
-  admit: Admit,
-  addStream: (request: RequestContext, abort: (reason: StoaError) => void) => void,
-): Promise<void> {
-  const request = requestOf(context.values);
-  blameUndecodable(context, () => {
-    request.outcome = "bad_input";
-  });
-  const { method, requestHeader, signal } = context;
-  try {
-    await admit(request, { rpc: method, header: (name) => requestHeader.get(name), signal });
-    // Streams are admitted last, so that a call that is refused otherwise takes no place. Connect passes the controller of the
-    // call's signal as the context.
-    const { abort } = context as ReturnType<typeof createHandlerContext>;
-    addStream(request, abort);
-  } catch (error) {
-    throw refuse(request, error);
-  }
 }

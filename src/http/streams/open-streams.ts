@@ -1,10 +1,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { RequestContext } from "../../calls/context.ts";
 import { StoaError } from "../../errors.ts";
 import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
 import { LocalStreamSlots, type StreamSlots } from "../../rate-limits/stream-slots.ts";
 import type { ClientAddresses } from "../admission/client-address.ts";
 import type { Overload } from "../admission/overload.ts";
+import type { RequestContext } from "../requests/context.ts";
 import { connectionOf, cut, isClosed } from "../requests/exchange.ts";
 
 export interface OpenStreamsOptions {
@@ -19,8 +19,6 @@ export interface OpenStreamsOptions {
 
 interface OpenStream {
   context: RequestContext;
-  /** Aborts the call's signal, which ends the stream with this error. */
-  abort(this: void, reason: StoaError): void;
   /** Whether the stream notices by itself that the service stops: it may have a last message. */
   endsItself: boolean;
   /** The agent that the stream counts for; undefined where the request shows no good key. */
@@ -59,7 +57,7 @@ export class OpenStreams {
     this.#overload = overload;
     this.#shutdown = shutdown;
     shutdown.addEventListener("abort", () => {
-      for (const { abort, endsItself } of this.#open) if (!endsItself) abort(shutdown.reason);
+      for (const { context, endsItself } of this.#open) if (!endsItself) context.abort(shutdown.reason);
     });
   }
 
@@ -70,16 +68,16 @@ export class OpenStreams {
 
   /**
    * Admits the stream that a request asks for; to be called before the stream begins.
-   * @param abort aborts the call's signal, which ends the stream with this error
    * @param endsItself whether the stream notices by itself that the service stops
    * @throws StoaError `rate_limited` where the caller has too many open, `unavailable` where all callers together have or
    * the process is short of memory; the reason of the shutdown;
    * ConnectError `canceled` where the client is gone
    */
-  add(context: RequestContext, abort: (reason: StoaError) => void, endsItself = false): void {
+  add(context: RequestContext, endsItself = false): void {
     this.#overload.check();
     this.#shutdown.throwIfAborted();
-    const { request, response, agent } = context;
+    const { request, response, notes } = context;
+    const { agent } = notes;
     const connection = connectionOf(request);
     if (connection === undefined || isClosed(response))
       throw new ConnectError("the client disconnected", Code.Canceled);
@@ -99,7 +97,7 @@ export class OpenStreams {
 
     const { maxMs } = this.#limits;
     const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
-    const open: OpenStream = { context, abort, endsItself, agent, address, timer, isEnding: false };
+    const open: OpenStream = { context, endsItself, agent, address, timer, isEnding: false };
     this.#open.add(open);
     streams.add(open);
     context.onEnd(() => this.#remove(open, streams));
@@ -131,7 +129,7 @@ export class OpenStreams {
     clearTimeout(stream.timer);
     stream.isEnding = true;
     stream.timer = setTimeout(() => cut(stream.context.response), endMs).unref();
-    stream.abort(reason);
+    stream.context.abort(reason);
   }
 
   #remove(stream: OpenStream, onConnection: Set<OpenStream>): void {

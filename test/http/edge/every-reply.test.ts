@@ -100,7 +100,12 @@ const kinds: [what: string, ask: Ask, status: number, code?: string | undefined,
       undefined,
       ["StreamReceipts", "connect", "refused"],
     ],
-    ["an unknown RPC", { method: "POST", target: "/stoa.v1.PostService/X", headers: type("application/grpc") }, 200],
+    [
+      "an unknown RPC",
+      { method: "POST", target: "/stoa.v1.PostService/X", headers: type("application/grpc") },
+      200,
+      "not_found",
+    ],
     ["a stream", { target: stream }, 200, undefined, ["StreamReceipts", "rest", "ok"]],
     ["a stream that begins nowhere", { target: "/api/v1/house/receipts/stream?from=x" }, 400, "bad_input"],
   ];

@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach } from "vitest";
-import type { HttpRequest, HttpResponse } from "../../../src/calls/http-messages.ts";
+import type { HttpRequest, HttpResponse } from "../../../src/http/requests/http-messages.ts";
 
 /** The comparison takes a while to load, so a file that starts no service does not load it. */
 let loading: Promise<void> | undefined;

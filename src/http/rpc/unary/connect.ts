@@ -4,7 +4,8 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
-import { readBytes } from "../../../calls/read-body.ts";
+import type { Reply } from "../../../calls/unary-call.ts";
+import { readBytes } from "../../requests/read-body.ts";
 import { messageTooLarge } from "./envelopes.ts";
 import {
   type EncodedMessage,
@@ -42,8 +43,8 @@ export class ConnectExchange extends UnaryExchange {
     return this.parseInTurn(compression === null ? bytes : await compression.decompress(bytes, maxBytes));
   }
 
-  encode(message: Message): Uint8Array | Promise<Uint8Array> {
-    const encoded = this.encodeMessage(message);
+  encode(reply: Reply): Uint8Array | Promise<Uint8Array> {
+    const encoded = this.encodeMessage(reply);
     return encoded instanceof Promise ? encoded.then((each) => this.#take(each)) : this.#take(encoded);
   }
 

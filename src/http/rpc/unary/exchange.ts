@@ -2,10 +2,11 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate, createMethodSerializationLookup } from "@connectrpc/connect/protocol";
 import { ResponseMetadata } from "../../../calls/call-context.ts";
-import type { RequestContext } from "../../../calls/context.ts";
-import type { HttpResponse } from "../../../calls/http-messages.ts";
-import { isLargeBody, type RequestBodies } from "../../../calls/request-bodies.ts";
+import type { Reply, Shared } from "../../../calls/unary-call.ts";
+import type { RequestContext } from "../../requests/context.ts";
 import { isOpen } from "../../requests/exchange.ts";
+import type { HttpResponse } from "../../requests/http-messages.ts";
+import { isLargeBody, type RequestBodies } from "../../requests/request-bodies.ts";
 import type { Format } from "./format.ts";
 
 export interface MessageOptions {
@@ -49,7 +50,7 @@ export type ExchangeArguments = [
   format: Format,
   messages: Messages,
   context: RequestContext,
-  commonFields: Record<string, string>,
+  commonFields: (context: RequestContext) => Record<string, string>,
 ];
 
 /** One unary request and its response, in one protocol. */
@@ -58,7 +59,7 @@ export abstract class UnaryExchange {
   readonly context: RequestContext;
   readonly metadata = new ResponseMetadata();
   protected readonly messages: Messages;
-  readonly #commonFields: Record<string, string>;
+  readonly #commonFields: ExchangeArguments[3];
 
   constructor(...[format, messages, context, commonFields]: ExchangeArguments) {
     this.format = format;
@@ -79,7 +80,7 @@ export abstract class UnaryExchange {
   /** Reads the request message. @throws ConnectError */
   abstract read(): Promise<Message>;
   /** Makes what `succeed` sends. @throws ConnectError `internal` */
-  abstract encode(message: Message): Uint8Array | Promise<Uint8Array>;
+  abstract encode(reply: Reply): Uint8Array | Promise<Uint8Array>;
   abstract succeed(body: Uint8Array): void;
   abstract fail(error: ConnectError): void | Promise<void>;
 
@@ -94,13 +95,13 @@ export abstract class UnaryExchange {
   }
 
   /** Encodes the response message, once for all requests that share it. */
-  protected encodeMessage(message: Message): EncodedMessage | Promise<EncodedMessage> {
+  protected encodeMessage({ message, shared }: Reply): EncodedMessage | Promise<EncodedMessage> {
     const { response } = this.compression;
     const make = () => {
       const bytes = this.messages.serialization.getO(this.format.isBinary).serialize(message);
       return this.compressed(bytes, response);
     };
-    return this.shared(`message ${response?.name}`, make);
+    return this.madeOnce(shared, `message ${response?.name}`, make);
   }
 
   /** Chooses the compressions of the request and its response. @param name the header by which clients accept them */
@@ -110,8 +111,8 @@ export abstract class UnaryExchange {
   }
 
   /** The form of this name of the response message in its format, which requests that share the response make once. */
-  protected shared<T>(name: string, make: () => T): T {
-    const forms = this.context.sharedForms;
+  protected madeOnce<T>(shared: Shared | undefined, name: string, make: () => T): T {
+    const forms = shared?.forms;
     return forms === undefined ? make() : forms.get(`${this.format.isBinary ? "binary" : "JSON"} ${name}`, make);
   }
 
@@ -123,7 +124,7 @@ export abstract class UnaryExchange {
   /** The header fields that responses of all protocols have, and those that the call has set. */
   protected fields(): Record<string, string> {
     const { limits } = this.context;
-    const fields = { ...this.#commonFields };
+    const fields = this.#commonFields(this.context);
     fields["content-type"] = this.format.contentType;
     const { headerSet } = this.metadata;
     if (headerSet !== undefined) for (const [name, value] of headerSet) fields[name] = value;

@@ -5,9 +5,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag } from "@connectrpc/connect/protocol";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
-import { readBody } from "../../../calls/read-body.ts";
-import { isLargeBody } from "../../../calls/request-bodies.ts";
+import type { Reply } from "../../../calls/unary-call.ts";
 import { respell } from "../../grpc/status-message.ts";
+import { readBody } from "../../requests/read-body.ts";
+import { isLargeBody } from "../../requests/request-bodies.ts";
 import { type Envelope, EnvelopeSplitter, enclose } from "./envelopes.ts";
 import {
   type EncodedMessage,
@@ -64,9 +65,9 @@ abstract class EnvelopedExchange extends UnaryExchange {
     });
   }
 
-  encode(message: Message): Uint8Array | Promise<Uint8Array> {
-    return this.shared(`envelope ${this.compression.response?.name}`, () => {
-      const encoded = this.encodeMessage(message);
+  encode(reply: Reply): Uint8Array | Promise<Uint8Array> {
+    return this.madeOnce(reply.shared, `envelope ${this.compression.response?.name}`, () => {
+      const encoded = this.encodeMessage(reply);
       return encoded instanceof Promise ? encoded.then(encloseMessage) : encloseMessage(encoded);
     });
   }

@@ -1,12 +1,14 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import type { RequestContext } from "../../../calls/context.ts";
-import { headersOf } from "../../../calls/request-headers.ts";
+import type { Admitted } from "../../../calls/call.ts";
 import type { Implementation } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
 import { maxBinarySize } from "../../../contract/message-limits.ts";
 import { CallArrival } from "../../admission/call-arrival.ts";
 import type { ServedRoute } from "../../edge/route.ts";
+import type { RequestContext } from "../../requests/context.ts";
+import { outcomeOf } from "../../requests/outcome.ts";
+import { headersOf } from "../../requests/request-headers.ts";
 import { type Admit, refuse } from "../admit.ts";
 import { blameCaller } from "../handlers.ts";
 import { unsupportedType } from "../refusal.ts";
@@ -44,7 +46,7 @@ export function serveUnary(
     const format = formatOf(context.request);
     if (format === undefined) return unsupportedType;
     const messages = format.hasJsonLimit ? json : binary;
-    return serve(endpoint, exchanges[format.protocol](format, messages, context, commonFields(context)));
+    return serve(endpoint, exchanges[format.protocol](format, messages, context, commonFields));
   };
 }
 
@@ -63,11 +65,13 @@ const exchanges: Record<Format["protocol"], (...args: ExchangeArguments) => Unar
 /** One async function for the whole call, because each more takes promises and turns of the queue. */
 async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): Promise<undefined> {
   const { context, timeout, format, metadata } = exchange;
+  let hasBegun = false;
   try {
     if (timeout.timeoutMs !== undefined) abortAfter(timeout.timeoutMs, context);
+    let caller: Admitted["caller"];
     try {
       const admitted = admit(context, new CallArrival(rpc, context));
-      if (admitted !== undefined) await admitted;
+      if (admitted !== undefined) caller = await admitted;
     } catch (error) {
       throw refuse(context, error);
     }
@@ -75,10 +79,16 @@ async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): P
     const message = await exchange.read();
     const { method = "", url = "" } = context.request;
     const headers = () => headersOf(context.request.headers);
-    const reply = await call(message, { protocol: format.protocol, method, url, headers, request: context, metadata });
-    const body = exchange.encode(reply.message);
+    const made = context.call(rpc, caller);
+    hasBegun = true;
+    const reply = await call(message, { protocol: format.protocol, method, url, headers, call: made, metadata });
+    context.notes.outcome = "ok";
+    context.noteReply(reply);
+    const body = exchange.encode(reply);
     exchange.succeed(body instanceof Promise ? await body : body);
   } catch (error) {
+    // A message that cannot be read is refused before there is a call, and is no outcome of one.
+    if (hasBegun) context.notes.outcome = outcomeOf(error);
     await exchange.fail(toSent(error, rpc, context));
   }
 }
@@ -98,6 +108,6 @@ function abortAfter(ms: number, context: RequestContext): void {
 /** A failure as it is sent. The interceptors have mapped the failures of calls. */
 function toSent(error: unknown, rpc: DescMethod, context: RequestContext): ConnectError {
   if (!(error instanceof ConnectError)) return refuse(context, error);
-  if (blameCaller(error, rpc)) context.outcome = "bad_input";
+  if (blameCaller(error, rpc)) context.notes.outcome = "bad_input";
   return error;
 }

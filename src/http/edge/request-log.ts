@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger } from "fastify";
-import type { RequestContext } from "../../calls/context.ts";
 import type { LogAddresses } from "../../config/config.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { truncatedAddress } from "../admission/client-address.ts";
+import type { RequestContext } from "../requests/context.ts";
 
 /** How much is logged of a text that the client chooses, in characters. */
 const maxText = 200;
@@ -24,35 +24,35 @@ export class RequestLog {
       (log as FastifyBaseLogger & { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.("info") ?? true;
   }
 
-  /** To be called when a request arrives. */
-  begin(context: RequestContext): void {
-    const { request } = context;
-    if (this.#isWritten && request.httpVersionMajor === 1) context.sentBefore = request.socket?.bytesWritten ?? 0;
+  /** To be called when a request arrives. @returns the bytes that its connection has sent before the response, over HTTP/1.1 */
+  sentBefore({ request }: RequestContext): number {
+    return this.#isWritten && request.httpVersionMajor === 1 ? (request.socket?.bytesWritten ?? 0) : 0;
   }
 
-  /** Notes how many bytes were sent. Further requests on the connection count from then on. */
-  noteSent(context: RequestContext): void {
-    if (this.#isWritten) context.sent = bytesOf(context);
+  /** To be called when a response is closed: further requests on the connection count from then on. @returns its bytes */
+  bytesOf({ request, response }: RequestContext, sentBefore: number): number | undefined {
+    if (!this.#isWritten) return undefined;
+    // Over HTTP/1.1 with its head; over HTTP/2 without it, if its length was known beforehand.
+    const { socket } = request;
+    if (request.httpVersionMajor === 1) return socket ? socket.bytesWritten - sentBefore : undefined;
+    const length = response.getHeader("content-length");
+    return length === undefined || request.aborted ? undefined : Number(length);
   }
 
-  /** To be called when a reply is sent. */
-  finished(context: RequestContext): void {
-    // Over HTTP/2, Fastify also calls this for a request whose client has disconnected.
-    if (!this.#isWritten || context.request.aborted) return;
+  /** To be called when a reply is sent. @param bytes of the reply, if they are known */
+  finished(context: RequestContext, bytes: number | undefined): void {
+    if (!this.#isWritten) return;
     const { statusCode: status } = context.response;
     const ms = performance.now() - context.arrivedAt;
-    context.log.info({ ...this.#describe(context), status, ms, bytes: context.sent ?? bytesOf(context) }, "request");
+    context.log.info({ ...this.#describe(context), status, ms, bytes }, "request");
   }
 
   /** To be called when the client disconnects before it has its reply. The status is known if the reply has begun. */
-  aborted(context: RequestContext): void {
+  aborted(context: RequestContext, bytes: number | undefined): void {
     if (!this.#isWritten) return;
     const { headersSent, statusCode } = context.response;
     const status = headersSent ? statusCode : undefined;
-    context.log.info(
-      { ...this.#describe(context), status, bytes: context.sent ?? bytesOf(context) },
-      "request aborted",
-    );
+    context.log.info({ ...this.#describe(context), status, bytes }, "request aborted");
   }
 
   /** To be called when a connection has sent what is not a request, and gets a reply even so. */
@@ -61,7 +61,8 @@ export class RequestLog {
   }
 
   #describe(context: RequestContext): Record<string, unknown> {
-    const { request, route, url, tool, outcome: code, limits } = context;
+    const { request, route, url, limits } = context;
+    const { tool, outcome: code, span, agent } = context.notes;
     const path = url.split("?", 1)[0] as string;
     return {
       method: request.method,
@@ -70,10 +71,10 @@ export class RequestLog {
       path: path === route.path ? undefined : cleaned(path),
       operation: (route.rpc ?? tool)?.name,
       code,
-      traceId: context.traceId,
+      traceId: span?.traceId,
       limit: code === "rate_limited" ? (limits.refusedBy ?? "streams") : undefined,
       address: this.#addressOf(context.client.address),
-      agent: context.agent,
+      agent,
       userAgent: cleaned(request.headers["user-agent"]),
     };
   }
@@ -82,14 +83,6 @@ export class RequestLog {
     if (this.#addresses === "none") return undefined;
     return this.#addresses === "full" ? address : truncatedAddress(address);
   }
-}
-
-/** The size of a reply in bytes: over HTTP/1.1 with its head; over HTTP/2 without it, if its length was known beforehand. */
-function bytesOf({ request, response, sentBefore }: RequestContext): number | undefined {
-  const { socket } = request;
-  if (request.httpVersionMajor === 1) return socket ? socket.bytesWritten - sentBefore : undefined;
-  const length = response.getHeader("content-length");
-  return length === undefined || request.aborted ? undefined : Number(length);
 }
 
 /** Shortens a client's text, and removes what could be the secret part of a key. */

@@ -1,28 +1,18 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
-import type { Caller } from "../board/agents.ts";
-import type { ErrorCode } from "../errors.ts";
-import type { RequestLimits } from "../rate-limits/request-limits.ts";
-import type { Cancellation } from "../timing/wait.ts";
+import {
+  type Admitted,
+  type Call,
+  type CallOrigin,
+  type ClientAddress,
+  createCall,
+  type Outcome,
+} from "../../calls/call.ts";
+import { type Reply, replayedHeader } from "../../calls/unary-call.ts";
+import type { RequestLimits } from "../../rate-limits/request-limits.ts";
+import type { CallSpan } from "../../tracing/tracing.ts";
 import type { HttpRequest, HttpResponse } from "./http-messages.ts";
-import type { SharedForms } from "./shared-forms.ts";
-
-/** An internal service that holds the operator token. */
-export const operator = Symbol("operator");
-
-/**
- * What became of a request, for the metrics and the log. `canceled`: the caller gave up. `refused`: Connect refused a
- * message that it could not read, before there was a call.
- */
-export type Outcome = "ok" | ErrorCode | "canceled" | "refused";
-
-/** The address of a client as it is, and the form in which limits count it. */
-export interface ClientAddress {
-  readonly address: string;
-  /** An IPv4 address, or the /64 network of an IPv6 address. */
-  readonly counted: string;
-}
 
 /** How a route is limited: `none` not at all; `rest` and `rpc` admit their calls themselves; others spend a read. */
 export type RouteLimits = "none" | "rest" | "rpc";
@@ -53,11 +43,24 @@ export interface ArrivedRequest {
   limits: RequestLimits;
 }
 
-/**
- * What the service knows of one request, from its arrival until its response is closed. Every protocol makes one at its
- * edge and fills it in: admission sets `agent` and `caller`, and the call sets `outcome`.
- */
-export class RequestContext implements Cancellation {
+/** What is noted of a request for the log and the metrics. */
+export interface Notes {
+  /** The agent whose good API key the request shows, also on a public operation. */
+  agent?: number | undefined;
+  /** The RPC that a message of MCP calls, as a tool or to read a resource. */
+  tool?: DescMethod | undefined;
+  /** What became of the request; undefined where no call was made, or a call over REST has succeeded. */
+  outcome?: Outcome | undefined;
+  /** The span of its call, or of the last of its calls. */
+  span?: CallSpan | undefined;
+  /** Whether the response was stored by an earlier request with the same idempotency key. */
+  isReplay?: boolean;
+  /** Whether the response was made for another request that asked for the same. */
+  isShared?: boolean;
+}
+
+/** One HTTP request, from its arrival until its response is closed. Only the edge and the protocols know it; see `Call`. */
+export class RequestContext implements CallOrigin {
   readonly request: HttpRequest;
   readonly response: HttpResponse;
   readonly id: string;
@@ -65,33 +68,10 @@ export class RequestContext implements Cancellation {
   readonly limits: RequestLimits;
   /** The address that the client asked for, as it was sent. */
   readonly url: string;
+  readonly route: Route;
   /** When the request arrived, by `performance.now()`. */
   readonly arrivedAt = performance.now();
-  readonly route: Route;
-  /** The agent whose good API key the request shows, also on a public operation. Only its own limits apply then. */
-  agent: number | undefined = undefined;
-  /** Who calls, where the operation requires credentials. */
-  caller: Caller | typeof operator | undefined = undefined;
-  /** The RPC that a message of MCP calls, as a tool or to read a resource. */
-  tool: DescMethod | undefined = undefined;
-  /** Set if the response is shared with other requests, or is the same as before: what has been made of it. */
-  sharedForms: SharedForms | undefined = undefined;
-  /** The same of what is not kept for later reads: pages, and compressed bodies. The requests that share the read have it. */
-  sharedBodies: SharedForms | undefined = undefined;
-  /** What became of the request so far; undefined until a call or an error reply has set it. */
-  outcome: Outcome | undefined = undefined;
-  /** Whether the caller was at fault when the call failed; undefined where no call has begun. */
-  isFault: boolean | undefined = undefined;
-  /** Whether the response was stored by an earlier request with the same idempotency key. */
-  isReplay = false;
-  /** Whether the response was made for another request that asked for the same. */
-  isShared = false;
-  /** The trace that its call belongs to; undefined while tracing is off. */
-  traceId: string | undefined = undefined;
-  /** Over HTTP/1.1: the bytes that the connection had sent before this response. */
-  sentBefore = 0;
-  /** The bytes of the response, once they are known. */
-  sent: number | undefined = undefined;
+  readonly notes: Notes = {};
   readonly #serviceLog: FastifyBaseLogger;
   #log: FastifyBaseLogger | undefined = undefined;
   #controller: AbortController | undefined = undefined;
@@ -116,6 +96,20 @@ export class RequestContext implements Cancellation {
   get log(): FastifyBaseLogger {
     this.#log ??= this.#serviceLog.child({ reqId: this.id });
     return this.#log;
+  }
+
+  /** Makes the call of an RPC that this request makes. @param caller as admission has found it out */
+  call(rpc: DescMethod, caller: Admitted["caller"]): Call {
+    const { agent } = this.notes;
+    const call = createCall(this, rpc, { agent, caller }, this.request.headers);
+    this.notes.span = call.span;
+    return call;
+  }
+
+  /** Notes what is known of a response besides its message. */
+  noteReply({ headers, shared }: Reply): void {
+    this.notes.isReplay = headers?.has(replayedHeader) === true;
+    this.notes.isShared = shared?.isShared === true;
   }
 
   /** Whether the whole response was sent. */
@@ -196,19 +190,4 @@ function isClosed({ stream, destroyed }: HttpResponse): boolean {
 /** Whether a closed response was sent. When an HTTP/2 client resets a stream, Node ends the response before it closes it. */
 function isComplete(response: HttpResponse): boolean {
   return response.writableFinished && response.stream?.aborted !== true;
-}
-
-/** The one key under which a call's context values hold its request. */
-const requestKey = createContextKey<RequestContext | undefined>(undefined, { description: "the request" });
-
-/** Context values for a call that belongs to a request. */
-export function contextValuesOf(request: RequestContext): ContextValues {
-  return createContextValues().set(requestKey, request);
-}
-
-/** The request that a call belongs to. @throws Error where the call was made without one */
-export function requestOf(values: ContextValues): RequestContext {
-  const request = values.get(requestKey);
-  if (request === undefined) throw new Error("This call has no request context.");
-  return request;
 }

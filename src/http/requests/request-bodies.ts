@@ -1,6 +1,6 @@
-import { StoaError } from "../errors.ts";
-import { Semaphore } from "../timing/semaphore.ts";
-import { TurnScheduler } from "../timing/turn-scheduler.ts";
+import { StoaError } from "../../errors.ts";
+import { Semaphore } from "../../timing/semaphore.ts";
+import { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import { bodyTooLarge, decompressBody } from "./decompression.ts";
 import type { HttpRequest } from "./http-messages.ts";
 import { readBytes } from "./read-body.ts";

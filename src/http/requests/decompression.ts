@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
-import { badInput, StoaError } from "../errors.ts";
+import { badInput, StoaError } from "../../errors.ts";
 
 const decoders = {
   br: promisify(brotliDecompress),
