@@ -1,11 +1,14 @@
 // However a stream ends, its place is free again.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { drain, type Form, forms, receive } from "../../ledger/reading/followers.ts";
 import { fill } from "../../ledger/support.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { createLinkedDatabase } from "../../support/database-link.ts";
+import { waitUntil } from "../../support/wait.ts";
 import { type Kind, kinds, openStream, type Streaming, startStreaming } from "./support.ts";
 
 const restPath = "/api/v1/house/receipts/stream";
@@ -57,6 +60,22 @@ async function beginUnreadHttp1({ port }: Streaming) {
   return socket;
 }
 
+/** Watches the first reply of a service over a version of HTTP. @returns whether it has waited for its client in three looks */
+function watchReplyTo({ port }: Streaming, version: string): () => boolean {
+  let reply: ServerResponse | undefined;
+  const onStart = (message: unknown) => {
+    const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+    if (request.socket.localPort === port && `HTTP/${request.httpVersion}` === version) reply ??= response;
+  };
+  subscribe("http.server.request.start", onStart);
+  onTestFinished(() => void unsubscribe("http.server.request.start", onStart));
+  let looks = 0;
+  return () => {
+    looks = reply !== undefined && reply.writableLength > 0 ? looks + 1 : 0;
+    return looks >= 3;
+  };
+}
+
 it.each(kinds)("%s: a stream ends when its client leaves", async (kind: Kind) => {
   const stream = await openStream(service, kind);
   await service.untilOpen(1);
@@ -103,16 +122,24 @@ it.concurrent("streams of receipts in all forms fail with the database", async (
 });
 
 it.concurrent("a client that reads nothing is cut some seconds after its stream should have ended", async () => {
-  const brief = await startStreaming({ maxMs: 500 }, { db: full });
-  const begun = performance.now();
-  const unread = [restPath, rpcPath].map((path) => beginUnread(brief.url, path));
-  const socket = await beginUnreadHttp1(brief);
+  const use = { heapLive: 0, heapLimit: 100, resident: 0, external: 0 };
+  const memory = { read: () => ({ ...use }), close() {} };
+  const overload = { heapShare: 0.8, residentBytes: undefined };
+  const busy = await startStreaming({}, { db: full, config: { overload }, overrides: { memory } });
+  const isStuck = watchReplyTo(busy, "HTTP/1.1");
+  const unread = [restPath, rpcPath].map((path) => beginUnread(busy.url, path));
+  const socket = await beginUnreadHttp1(busy);
   await Promise.all(unread.map((each) => each.begun));
+  // If the buffers of the system held all that is sent, there would be nothing to cut.
+  await waitUntil("full buffers", isStuck);
   const closed = unread.map(({ stream }) => new Promise((resolve) => stream.once("close", resolve)));
+  const begun = performance.now();
+  // A lasting shortage of memory ends the streams.
+  use.heapLive = 90;
   await Promise.all(closed);
   expect(performance.now() - begun).toBeGreaterThan(5_000);
   expect(unread.map(({ stream }) => stream.rstCode)).toEqual([constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL]);
-  await brief.untilOpen(0);
+  await busy.untilOpen(0);
   let last = Buffer.alloc(0);
   for await (const chunk of socket) last = chunk;
   expect(last.toString("latin1").endsWith("0\r\n\r\n")).toBe(false);
