@@ -25,7 +25,6 @@ export const layers: Record<string, string> = {
   markdown: "",
   "rate-limits": "errors timing",
   process: "",
-  workers: "timing rate-limits",
   config: "rate-limits",
   // The contract, and the conversion between REST and its messages.
   contract: "errors gen protobuf",
@@ -62,9 +61,8 @@ export const layers: Record<string, string> = {
   cli: "client receipt",
   // The composition of all layers, and the operator's commands.
   operator: "errors process config receipt store private-database board ledger cli timing",
-  app: "errors timing tracing otel warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs mcp workers fastify",
+  app: "errors timing tracing otel warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs mcp fastify",
   main: "config app",
-  worker: "app",
 };
 
 /** The layers that import no package and no module of Node.js: they are pure, and some run in browsers. */

@@ -10,7 +10,6 @@ import { openParts } from "./parts.ts";
 import { createStoaServer } from "./server.ts";
 import { closeOf, Shutdown } from "./shutdown.ts";
 import type { App, Startup } from "./startup.ts";
-import { composeSupervisor } from "./supervisor.ts";
 import { startTracing } from "./tracing.ts";
 
 export { openLog } from "./log.ts";
@@ -31,8 +30,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   const startup = { config, overrides, log, shutdown, warnings: new Warnings(), sealChecks: new SealChecks() };
   try {
     await startTracing(startup);
-    const composed = config.workers === 1 ? compose(startup) : composeSupervisor(startup);
-    return await orAborted(composed, shutdown.signal);
+    return await orAborted(compose(startup), shutdown.signal);
   } catch (error) {
     // A start that was given up has used this much of the time for the stop.
     await shutdown.run(shutdown.signal.aborted ? -abortedStartTimeoutMs : 0);

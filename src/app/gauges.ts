@@ -4,8 +4,8 @@ import type { Database } from "../store/database/database.ts";
 import type { FreeSpace } from "../store/database/free-space.ts";
 import type { Warnings } from "../warnings.ts";
 
-/** What the metrics tell of every process: its connections to the database, and its verifications. */
-export function gaugesOfProcess(ledger: Ledger, db: Database): GaugeSource[] {
+/** What the metrics tell of the connections to the database, and of verifications. */
+function gaugesOfProcess(ledger: Ledger, db: Database): GaugeSource[] {
   return [
     {
       name: "stoa_database_connections_in_use",
@@ -27,7 +27,6 @@ export function gaugesOfProcess(ledger: Ledger, db: Database): GaugeSource[] {
     {
       name: "stoa_ledger_verified_timestamp_seconds",
       help: "When this process last verified the whole ledger, or found that it does not verify; NaN before.",
-      aggregator: "max",
       read: () => ledger.verifier.verifiedAt && ledger.verifier.verifiedAt / 1000,
     },
   ];

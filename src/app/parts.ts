@@ -9,7 +9,7 @@ import { openLedger } from "./ledger.ts";
 import { watchDatabase } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
 
-/** What exists once in a service, whether it serves by itself or by workers. */
+/** What the service consists of, before it serves. */
 export interface CommonParts {
   database: ServiceDatabase;
   times: ServiceTimes;

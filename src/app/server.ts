@@ -12,7 +12,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { addMcpRoutes } from "../mcp/routes.ts";
 import { createNewAgentPolicies } from "../rate-limits/new-agents.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
-import { createRateLimiter, type LimitFactory } from "../rate-limits/rate-limiter.ts";
+import { createRateLimiter } from "../rate-limits/rate-limiter.ts";
 import { createServiceTable } from "../services/table.ts";
 import { Site } from "../site/site.ts";
 import type { ServiceTimes } from "./clock.ts";
@@ -20,12 +20,6 @@ import type { ServiceDatabase } from "./database.ts";
 import type { Overrides } from "./overrides.ts";
 import { checkReady } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
-
-/** What workers share. */
-export interface Sharing extends Pick<ServerOptions, "slots" | "shownMetrics"> {
-  limitOf: LimitFactory;
-  port: Pick<ServerOptions["port"], "bodies" | "connections">;
-}
 
 /** The parts of the service that answer requests. */
 export interface ServedParts {
@@ -37,10 +31,6 @@ export interface ServedParts {
   siteUrl: string;
   /** Metrics besides those of requests. */
   gauges: GaugeSource[];
-  /** What the operator should know; by default the warnings of this process. */
-  warning?: () => string | undefined;
-  /** In a worker: what all workers share, and its part of the budgets. */
-  sharing?: Sharing | undefined;
 }
 
 /**
@@ -53,8 +43,7 @@ const bufferPoolBytes = 8 * 1024;
 export async function createStoaServer(startup: Startup, parts: ServedParts): Promise<Server> {
   Buffer.poolSize = bufferPoolBytes;
   const { config, overrides, log, shutdown, warnings } = startup;
-  const { database, board, ledger, times, sharing } = parts;
-  const warning = parts.warning ?? (() => warnings.text);
+  const { database, board, ledger, times } = parts;
   const siteUrl = () => parts.siteUrl;
   const { rateLimits, registration } = config;
   const policies = rateLimits && createPolicies(rateLimits);
@@ -93,9 +82,8 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     isSecure: parts.siteUrl.startsWith("https://"),
     log,
     logAddresses: config.logAddresses,
-    limiter: createRateLimiter(policies, times.even, { policies: newAgentPolicies, now: times.now }, sharing?.limitOf),
+    limiter: createRateLimiter(policies, times.even, { policies: newAgentPolicies, now: times.now }),
     streams: config.streams,
-    slots: sharing?.slots,
     overload: config.overload,
     memory: overrides.memory,
     trustProxy: config.trustProxy,
@@ -103,14 +91,13 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     stopAnnounced: shutdown.announced,
     checkReady: async (signal) => {
       const newer = await checkReady(database.db, ledger, signal);
-      const texts = [newer, warning()].filter((text) => text !== undefined);
+      const texts = [newer, warnings.text].filter((text) => text !== undefined);
       return texts.length === 0 ? undefined : texts.join(" ");
     },
     gauges: parts.gauges,
     metricsToken: config.metrics.token,
-    shownMetrics: sharing?.shownMetrics,
     heartbeatMs: overrides.heartbeatMs,
-    port: { ...portOptions(config, overrides), ...sharing?.port },
+    port: portOptions(config, overrides),
   });
   shutdown.push(() => server.close(), "connections of clients");
   return server;

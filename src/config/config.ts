@@ -19,7 +19,7 @@ import {
   parseProxies,
   parseSiteUrl,
   parseToken,
-  parseWorkers,
+  refuseWorkers,
 } from "./values.ts";
 
 /** Everything that can be set from outside. This file is the only reader of the environment. */
@@ -35,8 +35,6 @@ export interface Config {
   migrationDatabase: DatabaseConfig | undefined;
   /** Whether triggers protect the ledger and the record of moderation. Some clusters do not run them reliably. */
   ledgerTriggers: boolean;
-  /** How many processes serve. With one, there is no other process. */
-  workers: number;
   /** How many connections all processes together may have. */
   databaseConnections: number;
   /** How long a call may wait for the database in all, in milliseconds. */
@@ -134,13 +132,8 @@ export function readConfig(environment: Environment): Config {
     );
   }
   const quotas = readQuotas(read);
-  const workers = read("STOA_WORKERS", parseWorkers) ?? 1;
+  read("STOA_WORKERS", refuseWorkers);
   const databaseConnections = read("STOA_DATABASE_CONNECTIONS", integerBetween(1, 1000)) ?? 32;
-  if (workers > 1 && databaseConnections < 2 * (workers + 1)) {
-    throw new ConfigError(
-      `STOA_DATABASE_CONNECTIONS must be at least ${2 * (workers + 1)} with STOA_WORKERS=${workers}: every process needs two.`,
-    );
-  }
   const operatorToken = readSecret("STOA_OPERATOR_TOKEN", parseToken);
   const config: Omit<Config, "warnings"> = {
     host,
@@ -149,7 +142,6 @@ export function readConfig(environment: Environment): Config {
     database,
     migrationDatabase,
     ledgerTriggers: read("STOA_LEDGER_TRIGGERS", oneOf("on", "off")) !== "off",
-    workers,
     databaseConnections,
     databaseTimeoutMs: 1000 * (read("STOA_DATABASE_TIMEOUT_SECONDS", integerBetween(1, 600)) ?? 10),
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),

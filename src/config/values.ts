@@ -1,7 +1,4 @@
 import { isIPv4, isIPv6 } from "node:net";
-import { availableParallelism } from "node:os";
-
-const maxWorkers = 64;
 
 /*
  * Parsers for the values of settings. Each throws an Error whose message continues a sentence that begins with the name of
@@ -30,14 +27,12 @@ export function integerBetween(min: number, max: number) {
   };
 }
 
-/** Reads how many processes serve: a number, or `auto` for one on each core that this process may use. */
-export function parseWorkers(text: string): number {
-  if (text === "auto") return Math.min(availableParallelism(), maxWorkers);
-  try {
-    return integerBetween(1, maxWorkers)(text);
-  } catch (error) {
-    throw new Error(`must be auto, or ${(error as Error).message.replace(/^must be /, "")}`);
-  }
+/** Refuses a setting of an earlier version. */
+export function refuseWorkers(): never {
+  throw new Error(
+    "is no setting any more: a service is one process. Remove it, and run several replicas on one database instead, " +
+      "as docs/operating.md says",
+  );
 }
 
 /** Accepts the word `off`, or what `parse` accepts. */

@@ -6,7 +6,6 @@ import type { LogAddresses } from "../config/config.ts";
 import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
 import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
 import type { StreamLimits } from "../rate-limits/stream-limits.ts";
-import type { StreamSlots } from "../rate-limits/stream-slots.ts";
 import { Admission } from "./admission/admission.ts";
 import { ClientAddresses } from "./admission/client-address.ts";
 import { Overload, type OverloadOptions } from "./admission/overload.ts";
@@ -20,7 +19,7 @@ import { WatchReplies } from "./grpc/watch-replies.ts";
 import { addMetricsRoute } from "./health/metrics-route.ts";
 import { type CheckReady, Readiness } from "./health/readiness.ts";
 import { addHealthRoutes } from "./health/routes.ts";
-import { type GaugeSource, Metrics, type MetricsText } from "./metrics/metrics.ts";
+import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import { Port, type PortOptions } from "./port/port.ts";
 import type { RequestContext } from "./requests/context.ts";
 import { maxBodyBytes, RequestBodies } from "./requests/request-bodies.ts";
@@ -53,8 +52,6 @@ export interface ServerOptions {
   limiter: RateLimiter;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
-  /** Counts the streams; by default those of this process alone. */
-  slots?: StreamSlots | undefined;
   /** The memory use above which new work is refused. */
   overload: OverloadLimits;
   /** Reads the use of memory; by default that of this process. */
@@ -63,8 +60,6 @@ export interface ServerOptions {
   trustProxy: readonly string[];
   /** The bearer token for /metrics on this port; without it there is no such address. */
   metricsToken?: string | undefined;
-  /** What /metrics on this port shows; by default the metrics of this process. */
-  shownMetrics?: MetricsText | undefined;
   log: FastifyBaseLogger;
   logAddresses: LogAddresses;
   /** Further metrics besides those of requests. */
@@ -74,15 +69,10 @@ export interface ServerOptions {
   port: Omit<PortOptions, "clientErrorReply" | "tooManyReply">;
 }
 
-/** Serves the connections that another process accepts. */
-export type ConnectionTaker = Pick<Port, "take" | "closeIdle">;
-
 export interface Server {
   readonly metrics: Metrics;
   /** Starts to listen and returns the port. */
   listen(address: { host: string; port: number }): Promise<number>;
-  /** Starts to serve the connections that another process accepts, instead of listening. */
-  join(): Promise<ConnectionTaker>;
   /**
    * To be called once `shutdown` has aborted. Running calls finish within the drain time, and open connections are told to
    * close.
@@ -109,12 +99,10 @@ export async function createServer({
   stopAnnounced,
   limiter,
   streams: streamLimits,
-  slots,
   overload: overloadLimits,
   memory,
   trustProxy,
   metricsToken,
-  shownMetrics,
   log,
   logAddresses,
   gauges = [],
@@ -154,7 +142,7 @@ export async function createServer({
   );
   const overload = new Overload({ limits: overloadLimits, log, probe: memory, onLasting: () => streams.shed() });
   const admission = new Admission({ limiter, addresses, table, overload, log });
-  const streams = new OpenStreams({ limits: streamLimits, addresses, overload, shutdown, slots });
+  const streams = new OpenStreams({ limits: streamLimits, addresses, overload, shutdown });
   const metrics = new Metrics([...gauges, ...loadGauges(streams, overload)]);
   const watchReplies = new WatchReplies();
   const requestLog = new RequestLog(log, logAddresses);
@@ -175,8 +163,7 @@ export async function createServer({
   });
   addRoutes?.(router, { interceptors, admission, bodies });
   addHealthRoutes(router, () => readiness.check());
-  if (metricsToken !== undefined)
-    addMetricsRoute(router, { metrics: shownMetrics ?? metrics, token: metricsToken, admission });
+  if (metricsToken !== undefined) addMetricsRoute(router, { metrics, token: metricsToken, admission });
   const drain = async () => {
     overload.stop();
     await watchReplies.ended();
@@ -189,11 +176,6 @@ export async function createServer({
     async listen(address) {
       await app.listen(address);
       return (app.server.address() as { port: number }).port;
-    },
-    async join() {
-      await app.ready();
-      port.begin();
-      return port;
     },
     close() {
       // Not in a hook of Fastify, which limits hooks to the time that a plugin may take to load.
@@ -209,7 +191,6 @@ function loadGauges(streams: OpenStreams, overload: Overload): GaugeSource[] {
     {
       name: "stoa_overload",
       help: "1 while the process is short of memory and refuses new work; else 0.",
-      aggregator: "max",
       read: () => (overload.isActive ? 1 : 0),
     },
   ];

@@ -1,7 +1,7 @@
 import { StoaError } from "../errors.ts";
 import type { Decision } from "./gcra.ts";
 import { countedBy } from "./limit-texts.ts";
-import type { Limit } from "./local-limit.ts";
+import type { LocalLimit } from "./local-limit.ts";
 import { type NewAgentPolicies, newUntil, type Verdict } from "./new-agents.ts";
 import { type Policies, type Policy, wholeSeconds } from "./policy.ts";
 import type { LimitName } from "./quota.ts";
@@ -15,11 +15,11 @@ export interface LocalLimits {
   /** Gives the time by which agents are new, in milliseconds since 1970 (UTC). */
   readonly dateNow: () => number;
   /** By agent. */
-  readonly calls: Limit<number>;
+  readonly calls: LocalLimit<number>;
   /** The others are by client address. */
-  readonly reads: Limit<string>;
-  readonly refusals: Limit<string>;
-  readonly credentials: Limit<string>;
+  readonly reads: LocalLimit<string>;
+  readonly refusals: LocalLimit<string>;
+  readonly credentials: LocalLimit<string>;
 }
 
 /** One request's dealings with the rate limits, while they are on. */
@@ -34,7 +34,7 @@ export class LimitedRequest implements RequestLimits {
   /** The limit of the operation itself. */
   #own: Policy | undefined = undefined;
   /** The limit that the request has spent from, and for whom. */
-  #spent: Limit<unknown> | undefined = undefined;
+  #spent: LocalLimit<unknown> | undefined = undefined;
   #spender: unknown = undefined;
   #hasSpentCredential = false;
 
@@ -124,8 +124,8 @@ export class LimitedRequest implements RequestLimits {
     return { "ratelimit-policy": policies, ratelimit: state };
   }
 
-  #spend<Key>(limit: Limit<Key>, key: Key): void {
-    this.#spent = limit as Limit<unknown>;
+  #spend<Key>(limit: LocalLimit<Key>, key: Key): void {
+    this.#spent = limit as LocalLimit<unknown>;
     this.#spender = key;
     this.enforce({ policy: limit.policy, decision: limit.spend(key) });
   }

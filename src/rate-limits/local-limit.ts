@@ -5,20 +5,11 @@ import { RecentMap } from "./recent-map.ts";
 /** How many callers a limit remembers: at 100 bytes each, at most some 10 MB for all limits. */
 const maxCallers = 50_000;
 
-/** A policy that requests spend from. */
-export interface Limit<Key> {
-  readonly policy: Policy;
-  /** Spends one call of `key`, unless only `reserve` calls or fewer are left. */
-  spend(key: Key, reserve?: number): Decision;
-  /** Decides as `spend` would, and spends nothing. */
-  check(key: Key): Decision;
-}
-
 /**
  * A policy applied in this process, with bounded memory. The callers that were quiet longest are forgotten first; a
  * forgotten caller has the whole burst again.
  */
-export class LocalLimit<Key> implements Limit<Key> {
+export class LocalLimit<Key> {
   readonly policy: Policy;
   readonly #now: () => number;
   readonly #arrivals: RecentMap<Key, number>;
@@ -37,10 +28,10 @@ export class LocalLimit<Key> implements Limit<Key> {
     return this.#arrivals.size;
   }
 
-  /** @param at the time of the call, in milliseconds since 1970 (UTC) */
-  spend(key: Key, reserve = 0, at = this.#now()): Decision {
+  /** Spends one call of `key`, unless only `reserve` calls or fewer are left. */
+  spend(key: Key, reserve = 0): Decision {
     const { policy } = this;
-    const now = at * 1000;
+    const now = this.#now() * 1000;
     const arrival = afterClock(policy, this.#arrivals.get(key) ?? 0, now);
     const advanced = advance(policy, arrival, now);
     const rate = reserve === 0 ? policy : { burst: policy.burst - reserve, interval: policy.interval };
@@ -50,6 +41,7 @@ export class LocalLimit<Key> implements Limit<Key> {
     return decision;
   }
 
+  /** Decides as `spend` would, and spends nothing. */
   check(key: Key): Decision {
     const known = this.#arrivals.get(key);
     if (known === undefined) return this.#full;
@@ -60,16 +52,5 @@ export class LocalLimit<Key> implements Limit<Key> {
     // One more call would lead to this decision, with one call fewer remaining than there is now.
     const { allowed, remaining, wait } = decide(this.policy, advance(this.policy, arrival, now), now);
     return allowed ? { allowed, remaining: remaining + 1, wait } : { allowed, remaining, wait };
-  }
-
-  /** The callers that do not have the whole burst, with their theoretical arrival times. */
-  *arrivals(): Generator<[Key, number]> {
-    const now = this.#now() * 1000;
-    for (const entry of this.#arrivals.entries()) if (entry[1] > now) yield entry;
-  }
-
-  /** Takes over what another process has remembered. */
-  restore(arrivals: Iterable<readonly [Key, number]>): void {
-    for (const [key, arrival] of arrivals) this.#arrivals.set(key, arrival);
   }
 }

@@ -1,11 +1,8 @@
 import { LimitedRequest, type LocalLimits } from "./limited-request.ts";
-import { type Limit, LocalLimit } from "./local-limit.ts";
+import { LocalLimit } from "./local-limit.ts";
 import type { NewAgentPolicies } from "./new-agents.ts";
-import type { Policies, Policy } from "./policy.ts";
+import type { Policies } from "./policy.ts";
 import { type RequestLimits, unlimitedRequest } from "./request-limits.ts";
-
-/** Makes the limit that applies a policy to agents or addresses. */
-export type LimitFactory = <Key extends string | number>(policy: Policy) => Limit<Key>;
 
 /** The rate limits of a process. (Writes are limited besides, in their transaction.) */
 export interface RateLimiter {
@@ -19,23 +16,21 @@ export interface RateLimiter {
  * @param policies undefined where nothing is limited
  * @param now gives the time in milliseconds since 1970 (UTC), from a clock that nobody sets
  * @param newAgents the smaller limits of new agents, and the clock by which agents are new
- * @param limitOf by default makes limits that this process keeps alone
  */
 export function createRateLimiter(
   policies: Policies | undefined,
   now: () => number,
   newAgents: { policies: NewAgentPolicies; now: () => number } = { policies: {}, now },
-  limitOf: LimitFactory = (policy) => new LocalLimit(policy, now),
 ): RateLimiter {
   if (policies === undefined) return unlimited;
   const limits: LocalLimits = {
     policies,
     newAgentPolicies: newAgents.policies,
     dateNow: newAgents.now,
-    calls: limitOf(policies.calls),
-    reads: limitOf(policies.reads),
-    refusals: limitOf(policies.refusals),
-    credentials: limitOf(policies.credentials),
+    calls: new LocalLimit(policies.calls, now),
+    reads: new LocalLimit(policies.reads, now),
+    refusals: new LocalLimit(policies.refusals, now),
+    credentials: new LocalLimit(policies.credentials, now),
   };
   return {
     begin: (address) => new LimitedRequest(limits, address),

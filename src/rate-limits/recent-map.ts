@@ -26,12 +26,6 @@ export class RecentMap<Key, Value> {
     return older;
   }
 
-  /** All entries, without using them. */
-  *entries(): Generator<[Key, Value]> {
-    yield* this.#older.entries();
-    yield* this.#recent.entries();
-  }
-
   delete(key: Key): void {
     this.#recent.delete(key);
     this.#older.delete(key);

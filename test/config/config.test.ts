@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeConfig, readConfig } from "../../src/config/config.ts";
@@ -49,18 +49,12 @@ it("the address of a database is read", () => {
   });
 });
 
-it("the number of workers is read, and each process has connections to the database", () => {
-  expect(readConfig({}).workers).toBe(1);
-  expect(readConfig({ STOA_WORKERS: "3" }).workers).toBe(3);
-  expect(readConfig({ STOA_WORKERS: "auto", STOA_DATABASE_CONNECTIONS: "200" }).workers).toBe(
-    Math.min(availableParallelism(), 64),
-  );
-  for (const text of ["0", "65", "all", "1.5"]) {
-    expect(() => readConfig({ STOA_WORKERS: text })).toThrow("STOA_WORKERS must be auto, or an integer from 1 to 64");
+it("several processes for one service are refused, with what to do instead", () => {
+  for (const text of ["1", "4", "auto"]) {
+    expect(() => readConfig({ STOA_WORKERS: text })).toThrow(
+      /^STOA_WORKERS is no setting any more: .*several replicas/,
+    );
   }
-  expect(readConfig({ STOA_WORKERS: "2", STOA_DATABASE_CONNECTIONS: "6" }).databaseConnections).toBe(6);
-  expect(() => readConfig({ STOA_WORKERS: "2", STOA_DATABASE_CONNECTIONS: "5" })).toThrow("at least 6");
-  expect(readConfig({ STOA_WORKERS: "1", STOA_DATABASE_CONNECTIONS: "1" }).databaseConnections).toBe(1);
 });
 
 it("a trailing slash of the site address is dropped", () => {

@@ -65,7 +65,6 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
       STOA_DATA_DIR: dataDir,
       STOA_DATABASE_URL: urlOf(db.config),
       STOA_LOG_LEVEL: "warn",
-      ...(process.env.STOA_TEST_WORKERS === undefined ? {} : { STOA_WORKERS: process.env.STOA_TEST_WORKERS }),
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -100,7 +99,7 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
     db,
     key,
     output: () => output,
-    residentMiB: () => largestMiB(pid, "VmRSS"),
+    residentMiB: () => statusMiB(pid, "VmRSS"),
     async longestBlocks() {
       const answer = once<Blocks>(child);
       child.send("longest");
@@ -115,7 +114,7 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
       expect(hasExited(), output).toBe(false);
       await report(victim, replies);
       expect(faultsIn(output)).toEqual([]);
-      expect(largestMiB(pid, "VmHWM")).toBeLessThan(maxResidentMiB);
+      expect(statusMiB(pid, "VmHWM")).toBeLessThan(maxResidentMiB);
       expect(replies.length).toBeGreaterThan(0);
       expect(replies.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
       expect(replies.filter(({ ms }) => ms > maxNeighbourMs)).toEqual([]);
@@ -135,7 +134,7 @@ async function report({ pid, longestBlocks }: Victim, replies: NeighbourReply[])
   const slowest = Math.max(...replies.map(({ ms }) => ms));
   const { longestMs, longestCpuMs } = await longestBlocks();
   const figures = [
-    `${largestMiB(pid, "VmHWM").toFixed(0)} MiB at most`,
+    `${statusMiB(pid, "VmHWM").toFixed(0)} MiB at most`,
     `loop blocked for ${longestMs.toFixed(0)} ms (${longestCpuMs.toFixed(0)} ms of processor time)`,
     `neighbour waited ${slowest.toFixed(0)} ms`,
   ];
@@ -194,12 +193,6 @@ function startFlags(): string[] {
 /** How the script `start` sets the C library's allocator up. */
 function startEnvironment(): Record<string, string> {
   return Object.fromEntries(startWords().flatMap((word) => (word.startsWith("MALLOC_") ? [word.split("=")] : [])));
-}
-
-/** A figure of the service's process, or of the worker where it is largest, in MiB. */
-function largestMiB(pid: number, name: string): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
-  return Math.max(...[pid, ...children].map((each) => statusMiB(each, name)));
 }
 
 /** A figure of /proc/PID/status, in MiB. */

@@ -55,22 +55,6 @@ it("a look restarts the wait when the clock was set back", () => {
   expect(limit.check("a")).toMatchObject({ allowed: true, remaining: 1 });
 });
 
-it("another process takes over the callers that do not have the whole burst", () => {
-  const { clock, limit } = makeLimit();
-  limit.spend("earlier");
-  clock.now += 1000;
-  limit.spend("a");
-  for (let i = 0; i < 3; i++) limit.spend("b");
-  const arrivals = [...limit.arrivals()];
-  expect(arrivals).toEqual([
-    ["a", (clock.now + 1000) * 1000],
-    ["b", (clock.now + 3000) * 1000],
-  ]);
-  const other = new LocalLimit<string>(policy, () => clock.now);
-  other.restore(arrivals);
-  for (const key of ["earlier", "a", "b"]) expect(other.check(key)).toEqual(limit.check(key));
-});
-
 it("a bounded number of callers is remembered, and a caller that keeps calling is not forgotten", () => {
   const { limit } = makeLimit(1000);
   for (let i = 0; i < 3; i++) limit.spend("flood");

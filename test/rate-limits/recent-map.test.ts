@@ -47,18 +47,6 @@ describe("a map of recent entries", () => {
     }
   });
 
-  it("lists all entries, those that are forgotten first before the others, and does not use them", () => {
-    const map = fill(4, "abc");
-    expect([...map.entries()]).toEqual([
-      ["a", 0],
-      ["b", 1],
-      ["c", 2],
-    ]);
-    map.set("d", 3);
-    map.set("e", 4);
-    expect(keysOf(map, "abcde")).toEqual(["c", "d", "e"]);
-  });
-
   it("deletes an entry from either half", () => {
     const map = fill(4, "abc");
     map.delete("a");

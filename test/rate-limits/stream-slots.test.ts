@@ -1,13 +1,13 @@
 import { beforeEach, expect, it } from "vitest";
 import { Counts } from "../../src/rate-limits/counts.ts";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
-import { LocalStreamSlots } from "../../src/rate-limits/stream-slots.ts";
+import { StreamSlots } from "../../src/rate-limits/stream-slots.ts";
 
 const address = "192.0.2.1";
-let slots: LocalStreamSlots;
+let slots: StreamSlots;
 
 beforeEach(() => {
-  slots = new LocalStreamSlots({ ...defaultStreamLimits, total: 3, perAddress: 2, perAgent: 1 });
+  slots = new StreamSlots({ ...defaultStreamLimits, total: 3, perAddress: 2, perAgent: 1 });
 });
 
 it("an agent has its streams, and another agent has its own", () => {

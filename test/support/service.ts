@@ -107,7 +107,6 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     database: db.config,
     migrationDatabase: undefined,
     ledgerTriggers: true,
-    workers: 1,
     databaseConnections: 16,
     databaseTimeoutMs: 10_000,
     dataDir: "/nonexistent", // startService gives each service one of its own

@@ -42,11 +42,6 @@ export function refuseConnection() {
   return connectionReply(new StoaError("rate_limited", message, { retryAfterSeconds: 1 }));
 }
 
-/** Makes the reply to a connection that no worker takes. */
-export function refuseUnserved() {
-  return connectionReply(new StoaError("unavailable", "The service is starting.", { retryAfterSeconds: 1 }));
-}
-
 function connectionReply(error: StoaError) {
   const headers = { ...errorHeaders(error), "X-Request-Id": requestIdOf({ headers: {} }) };
   return { status: errorStatus[error.code], body: toErrorBody(error), headers };

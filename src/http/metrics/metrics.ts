@@ -1,12 +1,4 @@
-import {
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  type Metric,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-} from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import { withTimeout } from "../../timing/wait.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { RequestCounts } from "./request-counts.ts";
@@ -17,8 +9,6 @@ export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> 
 interface Gauged<Value> {
   name: string;
   help: string;
-  /** What the values of several processes become; by default their sum. */
-  aggregator?: "sum" | "max";
   isCounter?: boolean;
   /** Undefined while the value is unknown. It is also unknown if `read` throws or takes over a second. */
   read(): Value | undefined | Promise<Value | undefined>;
@@ -28,9 +18,6 @@ type GaugeValue = number | ReadonlyMap<string, number> | undefined;
 
 /** How long a gauge may take to be read, in milliseconds. */
 const readTimeoutMs = 1_000;
-
-/** A metric with its values, as plain data. */
-export type MetricValues = MetricObjectWithValues<MetricValue<string>>;
 
 let processRegistry: Registry | undefined;
 
@@ -93,7 +80,7 @@ export class Metrics implements MetricsText {
       },
     ];
     for (const source of [...gauges, ...counters]) {
-      const { name, help, aggregator = "sum", isCounter = false } = source;
+      const { name, help, isCounter = false } = source;
       const label = "label" in source ? source.label : undefined;
       let running: Promise<GaugeValue> | undefined;
       const labelNames = label === undefined ? [] : [label];
@@ -122,7 +109,6 @@ export class Metrics implements MetricsText {
       new Gauge({
         name,
         help,
-        aggregator,
         labelNames,
         registers,
         collect() {
@@ -155,12 +141,6 @@ export class Metrics implements MetricsText {
       this.#running = undefined;
     });
     return this.#running;
-  }
-
-  /** All metrics as values, for `MergedMetrics`. */
-  async values(): Promise<MetricValues[]> {
-    const registries = [this.#registry, processMetrics()];
-    return (await Promise.all(registries.map((each) => each.getMetricsAsJSON()))).flat();
   }
 
   async #read(): Promise<string> {

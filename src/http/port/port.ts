@@ -179,25 +179,6 @@ export class Port {
     return Object.assign(server, { closeHttp2Sessions: () => this.beginDrain() });
   };
 
-  /** Begins to serve the connections that `take` brings, instead of listening. */
-  begin(): void {
-    // Node enforces the timeouts of requests only on a server that has emitted this.
-    for (const server of this.#servers) server.emit("listening");
-  }
-
-  /** Serves a connection that another process has accepted. */
-  take(socket: net.Socket): void {
-    socket.allowHalfOpen = true;
-    socket.setNoDelay(true);
-    socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
-    this.#servers[0]?.emit("connection", socket);
-  }
-
-  /** Closes an idle connection. @returns whether there was one */
-  closeIdle(): boolean {
-    return this.#caps.closeIdle();
-  }
-
   /**
    * Stops listening and tells the open connections: GOAWAY on every HTTP/2 session, `Connection: close` on every further
    * HTTP/1.1 reply; idle connections are closed, and running calls may finish. Calling it again does nothing.

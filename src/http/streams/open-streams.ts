@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { StoaError } from "../../errors.ts";
 import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
-import { LocalStreamSlots, type StreamSlots } from "../../rate-limits/stream-slots.ts";
+import { StreamSlots } from "../../rate-limits/stream-slots.ts";
 import type { ClientAddresses } from "../admission/client-address.ts";
 import type { Overload } from "../admission/overload.ts";
 import type { RequestContext } from "../requests/context.ts";
@@ -13,8 +13,6 @@ export interface OpenStreamsOptions {
   overload: Pick<Overload, "check">;
   /** Aborts when the service stops. Streams then end with its reason. */
   shutdown: AbortSignal;
-  /** By default counts the streams of this process alone. */
-  slots?: StreamSlots | undefined;
 }
 
 interface OpenStream {
@@ -50,9 +48,9 @@ export class OpenStreams {
   /** Entries last as long as their connection. */
   readonly #byConnection = new Map<object, Set<OpenStream>>();
 
-  constructor({ limits, addresses, overload, shutdown, slots = new LocalStreamSlots(limits) }: OpenStreamsOptions) {
+  constructor({ limits, addresses, overload, shutdown }: OpenStreamsOptions) {
     this.#limits = limits;
-    this.#slots = slots;
+    this.#slots = new StreamSlots(limits);
     this.#addresses = addresses;
     this.#overload = overload;
     this.#shutdown = shutdown;
