@@ -1,10 +1,13 @@
 // The service's transport alone, without a database: its port, its hooks and the standard services for gRPC tools.
 import { pino } from "pino";
+import { Port } from "../../src/http/port/port.ts";
 import { createServer } from "../../src/http/server.ts";
 import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 
 const shutdown = new AbortController();
+const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 60_000, idleTimeoutMs: 75_000, drainTimeoutMs: 1_000 };
+const port = new Port(times, { handle: (_request, response) => void response.destroy() });
 const server = await createServer({
   table: {
     services: [],
@@ -28,10 +31,11 @@ const server = await createServer({
   trustProxy: [],
   logAddresses: "full",
   log: pino({ level: "warn" }),
-  port: { headersTimeoutMs: 10_000, requestTimeoutMs: 60_000, idleTimeoutMs: 75_000, drainTimeoutMs: 1_000 },
+  port,
 });
-const port = await server.listen({ host: "127.0.0.1", port: 0 });
-process.stdout.write(`The transport answers at http://127.0.0.1:${port}\n`);
+server.serve();
+const number = await port.listen({ host: "127.0.0.1", port: 0 });
+process.stdout.write(`The transport answers at http://127.0.0.1:${number}\n`);
 process.on("SIGTERM", () => {
   shutdown.abort(new Error("The service is stopping."));
   void server.close();

@@ -42,12 +42,12 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 /** The steps of the start. Each adds to `startup.shutdown` what ends it. */
 async function compose(startup: Startup): Promise<App> {
   const { config, log, shutdown } = startup;
-  const { reserved, metrics, url } = await openListeners(startup);
+  const { port, metrics, url } = await openListeners(startup);
   const parts = await openParts(startup);
   const siteUrl = config.siteUrl ?? url;
-  const server = await createStoaServer(startup, { ...parts, siteUrl });
+  const server = await createStoaServer(startup, { ...parts, siteUrl, port });
   shutdown.signal.throwIfAborted();
-  await server.listen(reserved.transferSocket());
+  server.serve();
   metrics?.show(server.metrics);
   log.info({ url, siteUrl, metrics: metrics?.url }, "listening");
   return { url, metricsUrl: metrics?.url, close: closeOf(config, shutdown) };

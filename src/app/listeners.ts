@@ -1,27 +1,69 @@
+import type { Config } from "../config/config.ts";
+import { ClientAddresses } from "../http/admission/client-address.ts";
+import { RequestLog } from "../http/edge/request-log.ts";
+import { refuseConnection } from "../http/errors/failures.ts";
 import { MetricsListener } from "../http/metrics/listener.ts";
-import { type ReservedPort, reservePort } from "../http/port/reserve-port.ts";
+import { Port, type PortOptions } from "../http/port/port.ts";
+import { serveStarting } from "../http/starting.ts";
+import type { Overrides } from "./overrides.ts";
 import type { Startup } from "./startup.ts";
 
 /** The ports of the service, open before anything else is done. Until the service is up, they answer 503. */
 export interface Listeners {
-  reserved: ReservedPort;
+  port: Port;
   metrics: MetricsListener | undefined;
   /** The address of the service, such as http://127.0.0.1:8080. */
   url: string;
 }
 
 /**
- * Opens the ports. Only this needs the rights of root, which are then given up by `portOpened`.
+ * Opens the ports. Only this needs the rights of root, which are then given up by `portOpened`. If it fails, nothing in the
+ * database has changed.
  * @throws Error with one line for the operator when a port is in use
  */
 export async function openListeners({ config, overrides, log, shutdown }: Startup): Promise<Listeners> {
-  const reserved = await reservePort(config, config.tls);
-  shutdown.push(() => reserved.close(), "the reserved port");
+  const addresses = new ClientAddresses(config.trustProxy);
+  const starting = serveStarting({
+    addresses,
+    requestLog: new RequestLog(log, config.logAddresses),
+    shutdown: shutdown.signal,
+    transportSecurity: transportSecurityOf(config),
+    log,
+  });
+  const port = new Port(portOptions(config, overrides, addresses), starting);
+  const number = await port.listen(config);
+  shutdown.push(() => port.drained(), "the port");
   const metrics = await MetricsListener.open(config.metrics, log);
   if (metrics !== undefined) shutdown.push(() => metrics.close(), "the metrics");
   await overrides.portOpened?.();
   shutdown.signal.throwIfAborted();
-  return { reserved, metrics, url: `${config.tls ? "https" : "http"}://${hostInUrl(config.host)}:${reserved.port}` };
+  return { port, metrics, url: `${config.tls ? "https" : "http"}://${hostInUrl(config.host)}:${number}` };
+}
+
+/** The value of Strict-Transport-Security; undefined where clients may come without TLS, directly or through a proxy. */
+export function transportSecurityOf({ tls, siteUrl }: Config): string | undefined {
+  return tls !== undefined || siteUrl?.startsWith("https://") ? "max-age=31536000" : undefined;
+}
+
+function portOptions(config: Config, { timeouts = {} }: Overrides, proxies: ClientAddresses): PortOptions {
+  return {
+    tls: config.tls,
+    headersTimeoutMs: timeouts.headersMs ?? 10_000,
+    requestTimeoutMs: timeouts.requestMs ?? 60_000,
+    idleTimeoutMs: timeouts.idleMs ?? 75_000,
+    drainTimeoutMs: config.drainTimeoutMs,
+    sending: {
+      sendTimeoutMs: config.sendTimeoutMs,
+      maxUnsentPerConnection: config.maxUnsentBytesPerConnection,
+      maxUnsent: config.maxUnsentBytes,
+    },
+    connections: {
+      maxConnections: config.maxConnections,
+      maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+      isProxy: (address) => proxies.trusts(address),
+    },
+    tooManyReply: refuseConnection,
+  };
 }
 
 function hostInUrl(host: string): string {

@@ -4,10 +4,9 @@ import type { Board } from "../board/board.ts";
 import { InboxStreams } from "../board/inbox/streams.ts";
 import { WriteLimits } from "../board/write-limits.ts";
 import { boundReads } from "../calls/reads.ts";
-import type { Config } from "../config/config.ts";
-import { ClientAddresses } from "../http/admission/client-address.ts";
 import type { GaugeSource } from "../http/metrics/metrics.ts";
-import { createServer, type Server, type ServerOptions } from "../http/server.ts";
+import type { Port } from "../http/port/port.ts";
+import { createServer, type Server } from "../http/server.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { addMcpRoutes } from "../mcp/routes.ts";
 import { createNewAgentPolicies } from "../rate-limits/new-agents.ts";
@@ -17,7 +16,7 @@ import { createServiceTable } from "../services/table.ts";
 import { Site } from "../site/site.ts";
 import type { ServiceTimes } from "./clock.ts";
 import type { ServiceDatabase } from "./database.ts";
-import type { Overrides } from "./overrides.ts";
+import { transportSecurityOf } from "./listeners.ts";
 import { checkReady } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
 
@@ -31,6 +30,8 @@ export interface ServedParts {
   siteUrl: string;
   /** Metrics besides those of requests. */
   gauges: GaugeSource[];
+  /** The listening port. */
+  port: Port;
 }
 
 /**
@@ -39,7 +40,7 @@ export interface ServedParts {
  */
 const bufferPoolBytes = 8 * 1024;
 
-/** Creates the server: API, pages, documents, health and metrics. It does not listen yet. */
+/** Creates the server: API, pages, documents, health and metrics. It does not serve yet. */
 export async function createStoaServer(startup: Startup, parts: ServedParts): Promise<Server> {
   Buffer.poolSize = bufferPoolBytes;
   const { config, overrides, log, shutdown, warnings } = startup;
@@ -79,7 +80,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
       const described = table.services.map(({ service }) => service);
       addOpenApiRoutes(router, described, mode, siteUrl);
     },
-    isSecure: parts.siteUrl.startsWith("https://"),
+    transportSecurity: transportSecurityOf(config),
     log,
     logAddresses: config.logAddresses,
     limiter: createRateLimiter(policies, times.even, { policies: newAgentPolicies, now: times.now }),
@@ -97,29 +98,8 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     gauges: parts.gauges,
     metricsToken: config.metrics.token,
     heartbeatMs: overrides.heartbeatMs,
-    port: portOptions(config, overrides),
+    port: parts.port,
   });
   shutdown.push(() => server.close(), "connections of clients");
   return server;
-}
-
-function portOptions(config: Config, { timeouts = {} }: Overrides): ServerOptions["port"] {
-  const proxies = new ClientAddresses(config.trustProxy);
-  return {
-    tls: config.tls,
-    headersTimeoutMs: timeouts.headersMs ?? 10_000,
-    requestTimeoutMs: timeouts.requestMs ?? 60_000,
-    idleTimeoutMs: timeouts.idleMs ?? 75_000,
-    drainTimeoutMs: config.drainTimeoutMs,
-    sending: {
-      sendTimeoutMs: config.sendTimeoutMs,
-      maxUnsentPerConnection: config.maxUnsentBytesPerConnection,
-      maxUnsent: config.maxUnsentBytes,
-    },
-    connections: {
-      maxConnections: config.maxConnections,
-      maxConnectionsPerAddress: config.maxConnectionsPerAddress,
-      isProxy: (address) => proxies.trusts(address),
-    },
-  };
 }

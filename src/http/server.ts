@@ -13,14 +13,14 @@ import { Edge } from "./edge/edge.ts";
 import { RequestLog } from "./edge/request-log.ts";
 import { Router } from "./edge/router.ts";
 import type { ErrorPages } from "./errors/error-pages.ts";
-import { refuseConnection, refuseUnparsable } from "./errors/failures.ts";
+import { refuseUnparsable } from "./errors/failures.ts";
 import { createToolServices } from "./grpc/tools.ts";
 import { WatchReplies } from "./grpc/watch-replies.ts";
 import { addMetricsRoute } from "./health/metrics-route.ts";
 import { type CheckReady, Readiness } from "./health/readiness.ts";
 import { addHealthRoutes } from "./health/routes.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
-import { Port, type PortOptions } from "./port/port.ts";
+import type { Port } from "./port/port.ts";
 import type { RequestContext } from "./requests/context.ts";
 import { maxBodyBytes, RequestBodies } from "./requests/request-bodies.ts";
 import { addRestRoutes } from "./rest/routes.ts";
@@ -42,8 +42,8 @@ export interface ServerOptions {
   pages?: ErrorPages | undefined;
   /** Adds what is served beside the API and its health: pages, documents, MCP. */
   addRoutes?: ((router: Router, parts: RouteParts) => void) | undefined;
-  /** Whether clients reach the service over TLS, directly or through a proxy. Browsers are then told to use only TLS. */
-  isSecure?: boolean | undefined;
+  /** The value of Strict-Transport-Security; undefined where clients may come without TLS. */
+  transportSecurity?: string | undefined;
   checkReady: CheckReady;
   /** Aborts when the service begins to stop: new requests are refused, and streams without an end are ended. */
   shutdown: AbortSignal;
@@ -66,13 +66,14 @@ export interface ServerOptions {
   gauges?: GaugeSource[];
   /** How often a REST stream sends a heartbeat, in milliseconds. */
   heartbeatMs?: number | undefined;
-  port: Omit<PortOptions, "clientErrorReply" | "tooManyReply">;
+  /** Listens already. */
+  port: Port;
 }
 
 export interface Server {
   readonly metrics: Metrics;
-  /** Starts to listen and returns the port. */
-  listen(address: { host: string; port: number }): Promise<number>;
+  /** Begins to serve the requests of the port. */
+  serve(): void;
   /**
    * To be called once `shutdown` has aborted. Running calls finish within the drain time, and open connections are told to
    * close.
@@ -87,13 +88,13 @@ const refuseSchemas = (): never => {
 /** The longest part of an address that the routers take, in characters. */
 const maxParamLength = 65_536;
 
-/** Builds the transport: one port, REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
+/** Builds the transport: REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
 export async function createServer({
   table,
   innermost,
   pages,
   addRoutes,
-  isSecure,
+  transportSecurity,
   checkReady,
   shutdown,
   stopAnnounced,
@@ -107,22 +108,9 @@ export async function createServer({
   logAddresses,
   gauges = [],
   heartbeatMs,
-  port: portOptions,
+  port,
 }: ServerOptions): Promise<Server> {
-  const transportSecurity = isSecure || portOptions.tls ? "max-age=31536000" : undefined;
-  const refused = transportSecurity === undefined ? {} : { "Strict-Transport-Security": transportSecurity };
-  const port = new Port({
-    ...portOptions,
-    clientErrorReply: (_error, status, socket) => {
-      admission.countUnparsable(socket);
-      const refusal = refuseUnparsable(status, refused);
-      requestLog.unparsable({ reqId: refusal.id, status, code: refusal.code }, socket.remoteAddress);
-      return refusal;
-    },
-    tooManyReply: refuseConnection,
-  });
   const app = fastify({
-    serverFactory: port.serverFactory as never,
     // The edge logs each request, and gives it its id.
     logger: false,
     requestIdHeader: false,
@@ -133,6 +121,7 @@ export async function createServer({
     rewriteUrl: ({ url = "/" }) => routable(url),
     frameworkErrors: (_error, request, reply) => router.refuse(request, reply as never),
   });
+  const refused = transportSecurity === undefined ? {} : { "Strict-Transport-Security": transportSecurity };
   const interceptors = createInterceptors(innermost);
   const bodies = new RequestBodies();
   const readiness = new Readiness(checkReady, log, shutdown, stopAnnounced);
@@ -169,13 +158,22 @@ export async function createServer({
     await watchReplies.ended();
     await port.drained();
   };
+  await app.ready();
   let closed: Promise<void> | undefined;
 
   return {
     metrics,
-    async listen(address) {
-      await app.listen(address);
-      return (app.server.address() as { port: number }).port;
+    serve() {
+      port.serve({
+        // The types of Fastify know the messages of HTTP/1.1 alone.
+        handle: (request, response) => app.routing(request, response),
+        refuse: (_error, status, socket) => {
+          admission.countUnparsable(socket);
+          const refusal = refuseUnparsable(status, refused);
+          requestLog.unparsable({ reqId: refusal.id, status, code: refusal.code }, socket.remoteAddress);
+          return refusal;
+        },
+      });
     },
     close() {
       // Not in a hook of Fastify, which limits hooks to the time that a plugin may take to load.

@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { callOf } from "../../src/calls/call.ts";
 import type { ServiceTable } from "../../src/calls/service-table.ts";
 import { StoaError } from "../../src/errors.ts";
+import { Port } from "../../src/http/port/port.ts";
 import { createServer } from "../../src/http/server.ts";
 import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
@@ -86,6 +87,8 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const shutdown = new AbortController();
+  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 };
+  const port = new Port(times, { handle: (_request, response) => void response.destroy() });
   const server = await createServer({
     table,
     checkReady: async () => undefined,
@@ -96,9 +99,10 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     trustProxy: [],
     logAddresses: "full",
     log: pino({ level: "info" }, stream),
-    port: { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 },
+    port,
   });
-  const port = await server.listen({ host: "127.0.0.1", port: 0 });
+  server.serve();
+  const number = await port.listen({ host: "127.0.0.1", port: 0 });
   const beginStop = () =>
     shutdown.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
   afterFile(() => {
@@ -106,8 +110,8 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     return server.close();
   });
   return {
-    port,
-    url: `http://127.0.0.1:${port}`,
+    port: number,
+    url: `http://127.0.0.1:${number}`,
     log,
     credentials,
     beginStop,

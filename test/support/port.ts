@@ -1,11 +1,13 @@
 // Shared by the tests of the port: an application behind it, and raw connections.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import http2 from "node:http2";
 import net from "node:net";
 import tls from "node:tls";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { generate } from "selfsigned";
-import { Port, type PortOptions } from "../../src/http/port/port.ts";
+import { Port, type PortHandlers, type PortOptions } from "../../src/http/port/port.ts";
+import type { Handler } from "../../src/http/port/request-handlers.ts";
 import { afterTest } from "./after-test.ts";
 
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -24,6 +26,32 @@ export const LARGE = 20_000_000;
 const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
 export const certificate: { cert: string; key: string } = { cert, key };
 
+export const noTimeLimits = {
+  headersTimeoutMs: NEVER,
+  requestTimeoutMs: NEVER,
+  idleTimeoutMs: NEVER,
+  drainTimeoutMs: NEVER,
+};
+
+/** Calls `listener` for each connection that a port accepts, until the test has ended. */
+export function onConnection(number: number, listener: (socket: net.Socket) => void): void {
+  const onSocket = (message: unknown) => {
+    const { socket } = message as { socket: net.Socket };
+    if (socket.localPort === number) listener(socket);
+  };
+  subscribe("net.server.socket", onSocket);
+  afterTest(() => void unsubscribe("net.server.socket", onSocket));
+}
+
+/** Calls `listener` for each request over HTTP/1.1 whose head a port has read, until the test has ended. */
+export function onHead(number: number, listener: () => void): void {
+  const onStart = (message: unknown) => {
+    if ((message as { socket: net.Socket }).socket.localPort === number) listener();
+  };
+  subscribe("http.server.request.start", onStart);
+  afterTest(() => void unsubscribe("http.server.request.start", onStart));
+}
+
 export interface Running {
   app: FastifyInstance;
   port: Port;
@@ -36,17 +64,12 @@ export interface Running {
 
 /** @param addRoutes adds further routes to the application */
 export async function start(
-  options: Partial<PortOptions> = {},
+  { refuse, ...options }: Partial<PortOptions> & Pick<PortHandlers, "refuse"> = {},
   addRoutes?: (app: FastifyInstance) => void,
 ): Promise<Running> {
-  const port = new Port({
-    headersTimeoutMs: NEVER,
-    requestTimeoutMs: NEVER,
-    idleTimeoutMs: NEVER,
-    drainTimeoutMs: NEVER,
-    ...options,
-  });
-  const app = Fastify({ serverFactory: port.serverFactory, return503OnClosing: false });
+  const app = Fastify({ return503OnClosing: false });
+  const handle: Handler = (request, response) => app.routing(request, response);
+  const port = new Port({ ...noTimeLimits, ...options }, { handle, refuse });
   const held = Promise.withResolvers<void>();
   const waiting: (() => void)[] = [];
   const enter = () => {
@@ -71,16 +94,13 @@ export async function start(
   app.get("/streamed", stream);
   app.post("/unread", { onRequest: stream }, async () => {}); // replies without a look at the body
   addRoutes?.(app);
-  app.addHook("preClose", async () => {
-    port.beginDrain();
-    await port.drained();
-  });
-  await app.listen({ port: 0, host: "127.0.0.1" });
+  app.addHook("preClose", () => port.drained());
+  await app.ready();
+  const number = await port.listen({ host: "127.0.0.1", port: 0 });
   afterTest(async () => {
     held.resolve();
     await app.close();
   });
-  const { port: number } = app.server.address() as net.AddressInfo;
   return {
     app,
     port,
@@ -109,10 +129,10 @@ export function connect(number: number, socket: net.Socket = net.connect(number,
 }
 
 /** As `connect`, with a way to send bytes that the server reads apart from all others. */
-export async function connectSplitting(app: FastifyInstance, number: number) {
-  const accepted = once(app.server, "connection") as Promise<[net.Socket]>;
+export async function connectSplitting(number: number) {
+  const accepted = new Promise<net.Socket>((resolve) => onConnection(number, resolve));
   const client = connect(number);
-  const [server] = await accepted;
+  const server = await accepted;
   let sent = 0;
   /** Resolves when the server has read these bytes, and everything that they cause at once is done. */
   const sendAlone = async (text: string) => {

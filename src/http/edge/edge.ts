@@ -12,8 +12,8 @@ import type { RequestLog } from "./request-log.ts";
 import type { HandedOver, ServedRoute } from "./route.ts";
 
 export interface EdgeOptions {
-  admission: Admission;
-  metrics: Metrics;
+  admission: Pick<Admission, "begin" | "visit" | "end">;
+  metrics: Pick<Metrics, "observe">;
   requestLog: RequestLog;
   /** Aborts when the service begins to stop: new requests are refused. */
   shutdown: AbortSignal;
@@ -33,11 +33,9 @@ export interface Arrived {
 
 /** What every request passes, whatever serves it: it is begun, admitted, answered, logged, counted and ended here. */
 export class Edge {
-  readonly admission: Admission;
   readonly #options: EdgeOptions;
 
   constructor(options: EdgeOptions) {
-    this.admission = options.admission;
     this.#options = options;
   }
 
@@ -48,7 +46,7 @@ export class Edge {
   serve(arrived: Arrived, next: (handedOver: HandedOver) => void): void {
     const { requestLog } = this.#options;
     const { route } = arrived;
-    const context = this.admission.begin({ ...arrived, id: requestIdOf(arrived.request) });
+    const context = this.#options.admission.begin({ ...arrived, id: requestIdOf(arrived.request) });
     const sentBefore = requestLog.sentBefore(context);
     const answered = this.#answer(context, route, next);
     context.onEnd(() => {
@@ -87,7 +85,7 @@ export class Edge {
     try {
       this.#check(context);
       if (route.limits === undefined) {
-        const visit = this.admission.visit(context);
+        const visit = this.#options.admission.visit(context);
         if (visit !== undefined) await visit;
       }
       return await route.serve(context, next);
@@ -109,7 +107,7 @@ export class Edge {
 
   #end(context: RequestContext, bytes: number | undefined): void {
     const { metrics, requestLog } = this.#options;
-    this.admission.end(context);
+    this.#options.admission.end(context);
     metrics.observe(context);
     if (context.isSent) requestLog.finished(context, bytes);
     else requestLog.aborted(context, bytes);

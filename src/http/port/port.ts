@@ -39,8 +39,13 @@ export interface PortOptions {
   connections?: ConnectionLimits | undefined;
   /** Makes the reply to a connection over the limit. */
   tooManyReply?: (() => ReturnType<ClientErrorReply>) | undefined;
+}
+
+/** What serves the requests of a port. It may be replaced while the port listens. */
+export interface PortHandlers {
+  handle: Handler;
   /** Makes the reply to an HTTP/1.1 request that Node's parser refuses. */
-  clientErrorReply?: ClientErrorReply | undefined;
+  refuse?: ClientErrorReply | undefined;
 }
 
 const unbounded: SendLimits = {
@@ -62,14 +67,11 @@ const TLS_BYTES = 56 * 1024;
 /** When TCP keep-alive begins on a silent connection, in milliseconds. It finds dead peers, such as followers of receipts. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 
-/**
- * A port for Fastify: `Fastify({ serverFactory: port.serverFactory })`. For a graceful close, call `beginDrain()` and await
- * `drained()` in a `preClose` hook.
- */
+/** A listening port for both versions of HTTP. */
 export class Port {
   readonly #options: PortOptions;
-  /** Fastify asks for a second server when it listens on a name with two addresses, such as localhost. */
-  readonly #servers: http.Server[] = [];
+  readonly #server: http.Server;
+  #handlers: PortHandlers;
   readonly #sockets = new Set<net.Socket>();
   /** The connections whose protocol is not known yet. */
   readonly #unknown = new Map<net.Socket, BudgetedConnection>();
@@ -81,8 +83,9 @@ export class Port {
   readonly #drained = Promise.withResolvers<void>();
   #drainTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: PortOptions) {
+  constructor(options: PortOptions, handlers: PortHandlers) {
     this.#options = options;
+    this.#handlers = handlers;
     this.#caps = new ConnectionCaps(options.connections, (socket) => this.#isIdle(socket));
     const sending = options.sending ?? unbounded;
     const memory = new HeldMemory(Math.max(sending.maxUnsent, MIN_HELD));
@@ -95,6 +98,7 @@ export class Port {
       memory,
       options.tls ? TLS_BYTES : 0,
     );
+    this.#server = this.#createServer();
   }
 
   /** The number of open connections, and of the HTTP/2 sessions among them. */
@@ -102,8 +106,27 @@ export class Port {
     return { total: this.#sockets.size, http2: this.#http2.size };
   }
 
-  /** Creates the server that Fastify listens with. `handle` gets the requests of both protocols. */
-  readonly serverFactory = (handle: Handler): http.Server => {
+  /**
+   * Begins to listen.
+   * @param port 0 lets the system choose
+   * @returns the port
+   * @throws Error with one line for the operator
+   */
+  async listen({ host, port }: { host: string; port: number }): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", (error: NodeJS.ErrnoException) => reject(new Error(explain(error, host, port))));
+      this.#server.listen({ host, port }, resolve);
+    });
+    return (this.#server.address() as net.AddressInfo).port;
+  }
+
+  /** Serves all further requests by these, also those of connections from before. */
+  serve(handlers: PortHandlers): void {
+    this.#handlers = handlers;
+  }
+
+  #createServer(): http.Server {
+    const handle: Handler = (request, response) => this.#handlers.handle(request, response);
     const { tls, headersTimeoutMs, requestTimeoutMs, idleTimeoutMs } = this.#options;
     const settings = {
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs), // Node refuses a longer one
@@ -164,20 +187,12 @@ export class Port {
       });
     }
 
-    const onClientError = (error: Error, socket: net.Socket) => {
-      const answer = () => refuse(error, socket, this.#http1.hasBegunReply(socket), this.#options.clientErrorReply);
+    server.on("clientError", (error: Error, socket: net.Socket) => {
+      const answer = () => refuse(error, socket, this.#http1.hasBegunReply(socket), this.#handlers.refuse);
       if (!this.#http1.takeError(error, socket, answer)) answer();
-    };
-    server.on("clientError", onClientError);
-    server.once("listening", () => {
-      // Fastify adds a listener that would destroy the socket while our reply is being sent.
-      server.removeAllListeners("clientError");
-      server.on("clientError", onClientError);
     });
-    this.#servers.push(server);
-    // Fastify calls this on close, after the preClose hooks. So an application without such a hook drains, too.
-    return Object.assign(server, { closeHttp2Sessions: () => this.beginDrain() });
-  };
+    return server;
+  }
 
   /**
    * Stops listening and tells the open connections: GOAWAY on every HTTP/2 session, `Connection: close` on every further
@@ -189,7 +204,7 @@ export class Port {
       for (const socket of this.#sockets) socket.destroy();
     }, this.#options.drainTimeoutMs);
     // http.Server's own close would stop the timeouts and cut replies that are being flushed.
-    for (const server of this.#servers) if (server.listening) net.Server.prototype.close.call(server);
+    if (this.#server.listening) net.Server.prototype.close.call(this.#server);
     this.#http1.drain();
     this.#http2.drain();
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
@@ -204,7 +219,7 @@ export class Port {
 
   readonly #refuseFields: Handler = (_request, response) => {
     const error = Object.assign(new Error("the request has too many header fields"), { code: "HPE_HEADER_OVERFLOW" });
-    refuseRequest(error, response, this.#options.clientErrorReply);
+    refuseRequest(error, response, this.#handlers.refuse);
   };
 
   /** @returns false for a connection over the limit, which is answered and closed here */
@@ -255,4 +270,14 @@ function takeListener(server: http.Server, event: string): (socket: net.Socket) 
   if (!listener) throw new Error(`this Node.js has no ${event} listener on its HTTP server`);
   server.removeAllListeners(event);
   return listener.bind(server) as (socket: net.Socket) => void;
+}
+
+function explain(error: NodeJS.ErrnoException, host: string, port: number): string {
+  const where = `port ${port} of ${host}`;
+  if (error.code === "EADDRINUSE") return `${where} is in use by another program; stop it or set STOA_PORT`;
+  if (error.code === "EACCES") return `${where} may not be opened by this account; set STOA_PORT to 1024 or higher`;
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
+    return `${host} is not an address of this machine; set STOA_HOST`;
+  }
+  return `${where} cannot be opened (${error.message})`;
 }

@@ -9,6 +9,13 @@ import { enclose } from "./unary/envelopes.ts";
 /** The answer to a content type of none of the protocols. */
 export const unsupportedType = { status: 415, fields: {} } as const satisfies HttpReply;
 
+/** Whether a content type is that of an RPC. `application/json` says nothing: REST has it, too. */
+export function isRpcType(contentType = ""): boolean {
+  return (
+    /^application\/(?:proto|connect\+)/.test(contentType) || /^application\/grpc(?:-web)?(?:[+;-]|$)/.test(contentType)
+  );
+}
+
 /** Whether a content type is that of a stream. */
 export function isStreamType(contentType = ""): boolean {
   const web = grpcWeb.parseContentType(contentType);

@@ -120,11 +120,11 @@ describe("incomplete bodies", () => {
 
   it("are passed on only when they are complete if they are compressed", async () => {
     const pieces: number[] = [];
-    const { app, number } = await start({}, (each) => {
+    const { number } = await start({}, (each) => {
       takeBytes(each);
       each.addHook("preParsing", async ({ raw }) => void raw.on("data", ({ length }) => pieces.push(length)));
     });
-    const { seen, sendAlone } = await connectSplitting(app, number);
+    const { seen, sendAlone } = await connectSplitting(number);
     await sendAlone("POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\nhalf");
     expect(pieces).toEqual([]);
     await sendAlone("rest");

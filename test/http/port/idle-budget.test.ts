@@ -8,6 +8,7 @@ import {
   EMPTY_SETTINGS,
   GOAWAY,
   get,
+  onConnection,
   PREFACE,
   readStream,
   request,
@@ -16,7 +17,7 @@ import {
 import { waitUntil } from "../../support/wait.ts";
 
 it("heads that never end are cut when all together are too much, and other connections go on", async () => {
-  const { app, number, port, entered, release } = await start({});
+  const { number, port, entered, release } = await start({});
   const running = entered();
   const busy = connect(number);
   busy.socket.write(request("/held"));
@@ -27,7 +28,7 @@ it("heads that never end are cut when all together are too much, and other conne
   const session = connectHttp2(number);
   await readStream(get(session, "/version"));
   const heads: Socket[] = [];
-  app.server.on("connection", (socket: Socket) => heads.push(socket));
+  onConnection(number, (socket) => heads.push(socket));
   const open = new Set<number>();
   const begin = (count: number, bytes: number) => {
     for (const last = begun + count; begun < last; begun++) {

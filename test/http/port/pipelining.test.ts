@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import type net from "node:net";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it } from "vitest";
-import { certificate, connect, connectTls, request, SOON, start } from "../../support/port.ts";
+import { certificate, connect, connectTls, onConnection, onHead, request, SOON, start } from "../../support/port.ts";
 
 const post = (body: string) =>
   `POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -62,14 +61,14 @@ describe("pipelined requests", () => {
   });
 
   it("are not read while another one is running", async () => {
-    const { app, number, entered, release } = await start();
+    const { number, entered, release } = await start();
     let requests = 0;
-    app.server.on("request", () => {
+    onHead(number, () => {
       requests += 1;
     });
-    const accepted = once(app.server, "connection");
+    const accepted = new Promise<net.Socket>((resolve) => onConnection(number, resolve));
     const { socket, seen } = connect(number);
-    const [server] = (await accepted) as [net.Socket];
+    const server = await accepted;
     const first = entered();
     socket.write(request("/held"));
     await first;

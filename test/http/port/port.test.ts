@@ -2,9 +2,7 @@ import { once } from "node:events";
 import http2 from "node:http2";
 import https from "node:https";
 import net from "node:net";
-import Fastify from "fastify";
 import { describe, expect, it } from "vitest";
-import { Port } from "../../../src/http/port/port.ts";
 import { afterTest } from "../../support/after-test.ts";
 import {
   certificate,
@@ -16,7 +14,7 @@ import {
   GOAWAY,
   get,
   LARGE,
-  NEVER,
+  onHead,
   PREFACE,
   readStream,
   request,
@@ -56,16 +54,16 @@ describe("protocols", () => {
   });
 
   it("recognises a preface that arrives byte by byte", async () => {
-    const { app, number } = await start();
-    const { socket, seen, sendAlone } = await connectSplitting(app, number);
+    const { number } = await start();
+    const { socket, seen, sendAlone } = await connectSplitting(number);
     for (const byte of PREFACE) await sendAlone(byte);
     socket.write(EMPTY_SETTINGS);
     await seen(SETTINGS_ACK);
   });
 
   it("passes every byte to the HTTP/1.1 parser if the first bytes are not a preface", async () => {
-    const { app, number } = await start();
-    const { socket, seen, sendAlone } = await connectSplitting(app, number);
+    const { number } = await start();
+    const { socket, seen, sendAlone } = await connectSplitting(number);
     for (const part of ["P", "OST /length HTTP/1.1\r\nHost: stoa\r\n", "Content-Type: application/json\r\nContent-"])
       await sendAlone(part);
     const body = JSON.stringify("x".repeat(500_000));
@@ -74,8 +72,8 @@ describe("protocols", () => {
   });
 
   it("passes a request line that begins like a preface to the HTTP/1.1 parser, byte by byte", async () => {
-    const { app, number } = await start();
-    const { closed, sendAlone } = await connectSplitting(app, number);
+    const { number } = await start();
+    const { closed, sendAlone } = await connectSplitting(number);
     for (const byte of "PRI * HTTP/2.0\r\n\r\nSX") await sendAlone(byte);
     expect(await closed).toMatch(/^HTTP\/1\.1 400 /);
   });
@@ -112,20 +110,24 @@ describe("protocols", () => {
     expect(head[":status"]).toBe(405);
   });
 
-  it("serves several addresses as one port, as Fastify asks for on localhost", async () => {
-    const { app, port } = await start();
-    const second = port.serverFactory((request, response) => void response.end(`second ${request.httpVersion}`));
-    second.on("upgrade", () => {}); // Fastify adds such a listener, without serving upgrades
-    second.listen(0, "127.0.0.1");
-    await once(second, "listening");
-    const { port: number } = second.address() as net.AddressInfo;
-    expect(await readStream(get(connectHttp2(number), "/"))).toBe("second 2.0");
-    const { socket, seen, closed } = connect(number);
-    socket.write(request("/", "Connection: Upgrade", "Upgrade: websocket"));
-    await seen("second 1.1");
-    await app.close();
-    await closed;
-    expect(second.listening).toBe(false);
+  it("serves a request that asks for another protocol as it is", async () => {
+    const { number } = await start();
+    const { socket, seen } = connect(number);
+    socket.write(request("/version", "Connection: Upgrade", "Upgrade: websocket"));
+    await seen('{"version":"1.1"}');
+  });
+
+  it("serves further requests by other handlers, also on a connection from before", async () => {
+    const { number, port } = await start();
+    const session = connectHttp2(number);
+    expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
+    const { socket, seen } = connect(number);
+    socket.write(request("/version"));
+    await seen('{"version":"1.1"}');
+    port.serve({ handle: (request, response) => void response.end(`other ${request.httpVersion}`) });
+    expect(await readStream(get(session, "/version"))).toBe("other 2.0");
+    socket.write(request("/version"));
+    await seen("other 1.1");
   });
 });
 
@@ -244,7 +246,7 @@ describe("refused requests", () => {
     for (const tls of [undefined, certificate]) {
       const { number } = await start({
         tls,
-        clientErrorReply: (_error, status) => ({ status, body: `{"refused":${status}}`, headers: { "X-Own": "1" } }),
+        refuse: (_error, status) => ({ status, body: `{"refused":${status}}`, headers: { "X-Own": "1" } }),
       });
       const { socket, closed } = tls ? await connectTls(number, "http/1.1") : connect(number);
       socket.write(bytes);
@@ -321,14 +323,14 @@ describe("drain", () => {
   });
 
   it("announces the close with the last pipelined reply", async () => {
-    const { app, port, number, entered, release } = await start();
+    const { port, number, entered, release } = await start();
     const { socket, closed } = connect(number);
     const first = entered();
     socket.write(request("/held"));
     await first;
     port.beginDrain();
     // It waits for the first, and is not entered before.
-    const second = once(app.server, "request");
+    const second = new Promise<void>((resolve) => onHead(number, resolve));
     socket.write(request("/held"));
     await second;
     release();
@@ -400,8 +402,8 @@ describe("drain", () => {
   });
 
   it("ends an HTTP/2 connection whose preface is complete only after the drain began", async () => {
-    const { app, port, number } = await start();
-    const { socket, closed, seen, sendAlone } = await connectSplitting(app, number);
+    const { port, number } = await start();
+    const { socket, closed, seen, sendAlone } = await connectSplitting(number);
     await sendAlone(PREFACE.slice(0, 10));
     port.beginDrain();
     socket.write(PREFACE.slice(10));
@@ -413,8 +415,8 @@ describe("drain", () => {
   });
 
   it("closes an HTTP/1.1 connection whose protocol is known only after the drain began, with its first reply", async () => {
-    const { app, port, number } = await start();
-    const { socket, closed, sendAlone } = await connectSplitting(app, number);
+    const { port, number } = await start();
+    const { socket, closed, sendAlone } = await connectSplitting(number);
     await sendAlone("P");
     port.beginDrain();
     socket.write("OST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]");
@@ -439,21 +441,6 @@ describe("drain", () => {
     await cut;
     await app.close();
     await app.close();
-  });
-
-  it("happens on close even if the application does not ask for it", async () => {
-    const port = new Port({
-      headersTimeoutMs: NEVER,
-      requestTimeoutMs: NEVER,
-      idleTimeoutMs: NEVER,
-      drainTimeoutMs: NEVER,
-    });
-    const app = Fastify({ serverFactory: port.serverFactory });
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    const session = connectHttp2((app.server.address() as net.AddressInfo).port);
-    await once(session, "remoteSettings");
-    await app.close();
-    await once(session, "close");
   });
 
   it("leaves none of many connections open", async () => {

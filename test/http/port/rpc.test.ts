@@ -1,6 +1,5 @@
 // The clients of internal services on the one port: grpc-js, and Connect's own over both HTTP versions.
 
-import type { AddressInfo } from "node:net";
 import {
   create,
   createFileRegistry,
@@ -18,6 +17,7 @@ import Fastify from "fastify";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Port } from "../../../src/http/port/port.ts";
+import { noTimeLimits } from "../../support/port.ts";
 
 type StringValue = MessageShape<typeof StringValueSchema>;
 
@@ -86,14 +86,9 @@ describe.each(["http", "https"])("RPC over %s", (scheme) => {
   beforeAll(async () => {
     const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
     certificate = cert;
-    const port = new Port({
-      tls: scheme === "https" ? { cert, key } : undefined,
-      headersTimeoutMs: 10_000,
-      requestTimeoutMs: 10_000,
-      idleTimeoutMs: 10_000,
-      drainTimeoutMs: 10_000,
-    });
-    const app = Fastify({ serverFactory: port.serverFactory });
+    const app = Fastify();
+    const tls = scheme === "https" ? { cert, key } : undefined;
+    const port = new Port({ ...noTimeLimits, tls }, { handle: (request, response) => app.routing(request, response) });
     await app.register(fastifyConnectPlugin, {
       routes: (router) => {
         const echo = { unary: (request: StringValue) => request, letters, chat };
@@ -101,8 +96,8 @@ describe.each(["http", "https"])("RPC over %s", (scheme) => {
       },
     });
     app.addHook("preClose", () => port.drained());
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    address = `127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+    await app.ready();
+    address = `127.0.0.1:${await port.listen({ host: "127.0.0.1", port: 0 })}`;
     close = () => app.close();
   });
   afterAll(() => close());

@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { pino } from "pino";
 import { expect, it } from "vitest";
+import { Port } from "../../../src/http/port/port.ts";
 import { createServer } from "../../../src/http/server.ts";
 import { createRateLimiter } from "../../../src/rate-limits/rate-limiter.ts";
 import { defaultStreamLimits } from "../../../src/rate-limits/stream-limits.ts";
@@ -24,6 +25,8 @@ async function serve(...names: string[]): Promise<void> {
     slow: [],
     beginCall: () => 10_000,
   };
+  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 };
+  const port = new Port(times, { handle: (_request, response) => void response.destroy() });
   const server = await createServer({
     table,
     checkReady: async () => undefined,
@@ -34,7 +37,7 @@ async function serve(...names: string[]): Promise<void> {
     trustProxy: [],
     logAddresses: "full",
     log: pino({ level: "silent" }),
-    port: { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 },
+    port,
   });
   await server.close();
 }
