@@ -74,7 +74,7 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
   const serve = async (context: RequestContext): Promise<HttpReply> => {
     checkOrigin(context.request.headers.origin, siteUrl());
     checkKey(context);
-    const bytes = await bodies.read(context.request);
+    const bytes = (await bodies.read(context.request)) ?? Buffer.alloc(0);
     await new Promise<void>((resolve) => turns.run(resolve));
     return answer(protocol, new Visitor(context, admission, writing), bytes);
   };
@@ -84,7 +84,7 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
   router.add({ methods: ["GET", "DELETE"], url: mcpPath, serve: refuse });
 }
 
-async function answer(protocol: McpProtocol, visitor: Visitor, bytes: Buffer | undefined): Promise<HttpReply> {
+async function answer(protocol: McpProtocol, visitor: Visitor, bytes: Buffer): Promise<HttpReply> {
   const { request, signal } = visitor.context;
   try {
     const { body, toolArguments } = readBody(bytes);
@@ -95,7 +95,7 @@ async function answer(protocol: McpProtocol, visitor: Visitor, bytes: Buffer | u
     const payload = text !== undefined && visitor.held !== undefined ? await visitor.held.writeInto(text) : text;
     const fields: Record<string, string> = { "cache-control": "no-store" };
     if (type !== null) fields["content-type"] = type === "application/json" ? jsonType : type;
-    return { status: response.status, fields, body: payload };
+    return { status: response.status, fields, body: payload ?? "" };
   } catch (error) {
     if (error instanceof Unreadable) return errorReply(400, error.code, error.message);
     throw error;
@@ -109,8 +109,8 @@ function checkKey({ notes, request }: RequestContext): void {
 }
 
 /** @throws Unreadable */
-function readBody(bytes: Buffer | undefined): { body: unknown; toolArguments: Input | undefined } {
-  if (bytes === undefined || !isUtf8(bytes)) throw new Unreadable(-32700, "The body is not JSON in UTF-8.");
+function readBody(bytes: Buffer): { body: unknown; toolArguments: Input | undefined } {
+  if (!isUtf8(bytes)) throw new Unreadable(-32700, "The body is not JSON in UTF-8.");
   const text = bytes.toString("utf8");
   const message = parse(text);
   if (Array.isArray(message)) throw new Unreadable(-32600, "Send each message by itself: batches are not supported.");

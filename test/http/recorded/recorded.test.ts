@@ -11,6 +11,7 @@ import type { Case } from "./cases.ts";
 import { exchangeBytes, exchangeHttp1, exchangeHttp2, openSession, type Reply } from "./exchange.ts";
 import { limitedCases } from "./limited-cases.ts";
 import { malformed } from "./malformed-cases.ts";
+import { mcpCases } from "./mcp-cases.ts";
 import { restCases } from "./rest-cases.ts";
 import { rpcCases } from "./rpc-cases.ts";
 
@@ -149,7 +150,7 @@ const withLength: (send: (request: Parameters<typeof exchangeHttp1>[1]) => Retur
           : [...request.headers, ["Content-Length", String(request.body.length)]],
     });
 
-const sets: Record<string, () => Promise<Case[]> | Case[]> = { rest: restCases, rpc: rpcCases };
+const sets: Record<string, () => Promise<Case[]> | Case[]> = { rest: restCases, rpc: rpcCases, mcp: mcpCases };
 
 it.each(Object.keys(sets))("over HTTP/1.1, replies are as recorded: %s", async (set) => {
   const { service, keys } = await startWorld();
