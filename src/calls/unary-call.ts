@@ -7,9 +7,9 @@ import type { SharedForms } from "./shared-forms.ts";
 
 /** What callers of the same read share. */
 export interface Shared {
-  /** What has been made of the response, such as its JSON; undefined if nobody shares it. */
+  /** What has been made of the response, such as its JSON; later reads that find the same have it, too. Undefined if nobody does. */
   readonly forms: SharedForms | undefined;
-  /** The same of what is not kept for later reads, such as pages. */
+  /** What is made of the response for the callers of this one read, such as pages. It is not kept for later reads. */
   readonly bodies: SharedForms | undefined;
   /** Whether the response was made for another call. */
   readonly isShared: boolean;

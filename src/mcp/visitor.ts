@@ -8,7 +8,7 @@ import { outcomeOf } from "../http/requests/outcome.ts";
 import type { YieldQueue } from "../timing/yield-queue.ts";
 import { HeldJson, isLarge, toFragments } from "./held-json.ts";
 
-/** The HTTP request that a message of MCP came in, and its dealings with the service. */
+/** The HTTP request of a message of MCP: who makes it, what it may call, and the large results of its calls. */
 export class Visitor {
   readonly context: RequestContext;
   /** The JSON of the result, if it is large. */

@@ -22,7 +22,7 @@ export interface LocalLimits {
   readonly credentials: LocalLimit<string>;
 }
 
-/** One request's dealings with the rate limits, while they are on. */
+/** What one request has spent from the rate limits, and what they have decided, while they are on. */
 export class LimitedRequest implements RequestLimits {
   refusedBy: LimitName | undefined = undefined;
   readonly #limits: LocalLimits;

@@ -6,7 +6,7 @@ import type { LimitName } from "./quota.ts";
 export type LimitFields = Readonly<Record<string, string>>;
 
 /**
- * One request's dealings with the rate limits. It spends from them, gathers their decisions, and renders the decisions into
+ * The rate limits as one request sees them. It spends from them, gathers their decisions, and renders the decisions into
  * the header fields of the response. Where rate limits are off, `unlimitedRequest` allows everything.
  */
 export interface RequestLimits {

@@ -84,7 +84,7 @@ export class Batch<Value> {
     }, tickMs);
   }
 
-  /** Fails the callers that have given up or have no time left. A look-up for nobody does not begin. */
+  /** Fails the callers that have given up or have no time left. Keys without callers are dropped. */
   #dismiss(keys: Map<string, Caller<Value>[]>, now: number): void {
     for (const [key, callers] of keys) {
       const patient = callers.filter(({ signal, endsAt }) => !signal.aborted && now < endsAt);

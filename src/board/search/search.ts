@@ -143,7 +143,7 @@ function behind(all: readonly Ranked[], { id, relevance }: Position): Ranked[] {
   return all.filter((each) => each.relevance < relevance || (each.relevance === relevance && each.id < id));
 }
 
-/** The index finds single words. What else must occur is looked for in what it finds. */
+/** The index finds items by single words. The other conditions are checked on the items that it finds. */
 function restOf(scope: SearchScope, words: readonly string[]): SearchScope {
   return { ...scope, required: scope.required.filter((term) => !words.includes(term)) };
 }

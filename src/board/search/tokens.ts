@@ -64,8 +64,8 @@ export function runsOf(normalized: string): Run[] {
 /** The token of a word. */
 export function wordToken(word: string): string {
   if (shortWord.test(word)) return `q${word}`.padEnd(4, "_");
-  // 41 bits. Two words with the same token are found for each other; among ten million words a word has such a double with
-  // a probability of 5 in a million.
+  // 41 bits. A search for a word also finds another word that has the same token. Among ten million words, the probability that
+  // a given word has the token of another one is 5 in a million.
   const number = Number.parseInt(hash("sha256", word, "hex").slice(0, 13), 16) % 36 ** 8;
   return `q_${number.toString(36).padStart(8, "0")}`;
 }

@@ -11,13 +11,6 @@ const ranges: Record<string, string[]> = {
   uniquelocal: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 };
 
-/** The property of a session or socket that holds its peer's address, which does not change. */
-const peerAddress = Symbol("peerAddress");
-
-interface Connection {
-  [peerAddress]?: ClientAddress;
-}
-
 /**
  * Says from which address a request comes, for HTTP/1.1 and HTTP/2 alike: that of the connection, unless a proxy that is
  * trusted has it from somebody else. Then X-Forwarded-For is read from its end, where the nearest proxy wrote, up to the
@@ -25,6 +18,8 @@ interface Connection {
  */
 export class ClientAddresses {
   readonly #trusted: BlockList | undefined;
+  /** The addresses of the peers of connections, which do not change. The keys are sockets and HTTP/2 sessions. */
+  readonly #peers = new WeakMap<object, ClientAddress>();
   #onIgnored: ((peer: string) => void) | undefined;
 
   /**
@@ -76,9 +71,14 @@ export class ClientAddresses {
 
   #peerOf(request: HttpRequest): ClientAddress {
     // Over HTTP/2 each request has a stand-in for the socket of its own.
-    const connection = (request.stream?.session ?? request.socket ?? {}) as Connection;
-    connection[peerAddress] ??= describe(request.socket?.remoteAddress ?? "");
-    return connection[peerAddress];
+    const connection = request.stream?.session ?? request.socket;
+    if (connection === undefined || connection === null) return describe("");
+    let peer = this.#peers.get(connection);
+    if (peer === undefined) {
+      peer = describe(request.socket?.remoteAddress ?? "");
+      this.#peers.set(connection, peer);
+    }
+    return peer;
   }
 
   #nearestUntrusted(peer: string, forwarded: string): string {

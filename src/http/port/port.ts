@@ -17,7 +17,7 @@ import { InterceptedRequest } from "./intercept-push.ts";
 import type { Handler } from "./request-handlers.ts";
 import { type SendLimits, SendWatch } from "./send-watch.ts";
 import { sniff } from "./sniff.ts";
-import { cutSocket, noteTls, transportOf } from "./transport.ts";
+import { cutSocket, noteTls } from "./transport.ts";
 
 /** The settings of a port. All times are in milliseconds. */
 export interface PortOptions {
@@ -161,12 +161,27 @@ export class Port {
     const serveHttp1 = takeListener(server, tls ? "secureConnection" : "connection");
     if (tls) {
       const shakeHands = takeListener(server, "connection");
+      // The connections that shake hands, by the addresses of their peers: Node does not say which socket TLS is over.
+      const shaking = new Map<string, net.Socket>();
       server.on("connection", (socket: net.Socket) => {
-        if (this.#accept(socket)) shakeHands(socket);
+        if (!this.#accept(socket)) return;
+        const peer = peerOf(socket);
+        shaking.set(peer, socket);
+        socket.once("close", () => {
+          if (shaking.get(peer) === socket) shaking.delete(peer);
+        });
+        shakeHands(socket);
       });
       server.on("secureConnection", (socket: TLSSocket) => {
-        noteTls(socket);
-        const known = () => this.#unknown.delete(transportOf(socket));
+        const transport = shaking.get(peerOf(socket));
+        if (transport === undefined) {
+          // The client has gone already.
+          socket.destroy();
+          return;
+        }
+        shaking.delete(peerOf(socket));
+        noteTls(socket, transport);
+        const known = () => this.#unknown.delete(transport);
         if (socket.alpnProtocol === "h2") this.#http2.serve(h2, socket, known);
         else {
           known();
@@ -270,6 +285,11 @@ function takeListener(server: http.Server, event: string): (socket: net.Socket) 
   if (!listener) throw new Error(`this Node.js has no ${event} listener on its HTTP server`);
   server.removeAllListeners(event);
   return listener.bind(server) as (socket: net.Socket) => void;
+}
+
+/** The address and port of a connection's peer, which no other open connection to this port has. */
+function peerOf({ remoteAddress, remotePort }: net.Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number): string {

@@ -1,11 +1,7 @@
 import type { HttpResponse } from "../requests/http-messages.ts";
 
-/** The property of an HTTP/2 stream that holds the length of its reply before compression, in bytes. */
-const uncompressedLength = Symbol("uncompressedLength");
-
-interface Measured {
-  [uncompressedLength]?: number;
-}
+/** The lengths of replies before compression, in bytes, by their HTTP/2 streams. */
+const uncompressedLengths = new WeakMap<object, number>();
 
 /**
  * Tells the port how much memory a reply took that is sent compressed. An HTTP/2 session then works on no more requests at
@@ -14,10 +10,10 @@ interface Measured {
  */
 export function noteReplyLength(response: HttpResponse, bytes: number): void {
   const { stream } = response;
-  if (stream !== undefined) (stream as Measured)[uncompressedLength] = bytes;
+  if (stream !== undefined) uncompressedLengths.set(stream, bytes);
 }
 
 /** Returns the length that `noteReplyLength` recorded for a stream; 0 if it was not called. */
 export function replyLength(stream: object): number {
-  return (stream as Measured)[uncompressedLength] ?? 0;
+  return uncompressedLengths.get(stream) ?? 0;
 }

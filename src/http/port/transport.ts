@@ -22,16 +22,14 @@ export function waitingBytes(socket: Socket): number {
   return handleOf(socket)?.writeQueueSize ?? 0;
 }
 
-/** The property of a TCP socket that holds the TLS socket over it. */
-const tlsOver = Symbol("tlsOver");
+/** The TCP sockets under TLS sockets, and the other way round. */
+const transports = new WeakMap<Socket, Socket>();
+const carried = new WeakMap<Socket, TLSSocket>();
 
-/** To be called for each TLS socket, so that `cutSocket` knows of it. */
-export function noteTls(socket: TLSSocket): void {
-  (transportOf(socket) as CarryingSocket)[tlsOver] = socket;
-}
-
-interface CarryingSocket extends Socket {
-  [tlsOver]?: TLSSocket;
+/** To be called for each TLS socket, before anything else is done with it. @param transport the TCP socket under it */
+export function noteTls(socket: TLSSocket, transport: Socket): void {
+  transports.set(socket, transport);
+  carried.set(transport, socket);
 }
 
 /**
@@ -41,7 +39,7 @@ interface CarryingSocket extends Socket {
 export function cutSocket(socket: Socket): void {
   if (socket.destroyed) return;
   // libuv does not reset a socket that is being shut down. Node takes it for closed even so, and it would stay open for ever.
-  if (isShuttingDown(socket) || isShuttingDown((socket as CarryingSocket)[tlsOver])) socket.destroy();
+  if (isShuttingDown(socket) || isShuttingDown(carried.get(socket))) socket.destroy();
   else socket.resetAndDestroy();
 }
 
@@ -71,7 +69,7 @@ export function startReading(socket: Socket): void {
 
 /** The TCP socket of a connection: the one under TLS, or the socket itself. */
 export function transportOf(socket: Socket): Socket {
-  return (socket as { _parent?: Socket | null })._parent ?? socket;
+  return transports.get(socket) ?? socket;
 }
 
 function handleOf(socket: Socket): Handle | null | undefined {

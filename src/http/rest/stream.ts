@@ -152,7 +152,7 @@ class StreamReply {
     resolve();
   }
 
-  /** Throws a failure to the one who asked for the stream. @returns false if the head has been sent */
+  /** Makes `open` reject with a failure. @returns false if the head has been sent */
   #refuse(error: unknown): boolean {
     if (this.#opening === undefined) return false;
     clearTimeout(this.#opening.timer);

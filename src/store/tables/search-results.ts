@@ -2,8 +2,8 @@ import type { Param, Queryable } from "../database/queryable.ts";
 import type { Searched } from "./search-index.ts";
 
 /*
- * The index answers which items hold some words. What else they must hold is looked for in the tokens of these items:
- * phrases, because engines miss some, and common words, because their lists are long.
+ * The index answers which items hold some words. The other conditions are checked on the tokens of these items: phrases,
+ * because engines miss some, and common words, because their lists are long.
  */
 
 /** Where to search, and what the tokens of a result hold. A needle is a token, or several, between spaces. */
