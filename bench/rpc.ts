@@ -19,7 +19,7 @@ import {
 } from "./report.ts";
 
 /** The minimum throughput of the service's transport, as a share of the gRPC project's server. */
-const minShare = 0.8;
+const minShare = 0.5;
 
 const health: Case = {
   name: "health",
