@@ -1,7 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { ClientAddresses } from "../http/admission/client-address.ts";
 import { RequestLog } from "../http/edge/request-log.ts";
-import { refuseConnection } from "../http/errors/failures.ts";
 import { MetricsListener } from "../http/metrics/listener.ts";
 import { Port, type PortOptions } from "../http/port/port.ts";
 import { serveStarting } from "../http/starting.ts";
@@ -62,7 +61,6 @@ function portOptions(config: Config, { timeouts = {} }: Overrides, proxies: Clie
       maxConnectionsPerAddress: config.maxConnectionsPerAddress,
       isProxy: (address) => proxies.trusts(address),
     },
-    tooManyReply: refuseConnection,
   };
 }
 

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { type ErrorCode, StoaError } from "../errors.ts";
+import type { Outcome } from "./call.ts";
 
 /*
  * The one place where failures become what callers see. RPC callers get a Connect error whose detail message has the stable
@@ -48,6 +49,16 @@ export function toStoaError(error: unknown): StoaError {
   return new StoaError("internal", "Something went wrong here; it has been logged under the request id.", {
     cause: error,
   });
+}
+
+/** The codes with which Connect refuses a request that it cannot read. Our own refusals have a StoaError as their cause. */
+const unreadable: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.ResourceExhausted, Code.Unimplemented]);
+
+/** The outcome that a failure stands for. */
+export function outcomeOf(error: unknown): Outcome {
+  if (!(error instanceof ConnectError)) return toStoaError(error).code;
+  if (error.code === Code.Canceled) return "canceled";
+  return !(error.cause instanceof StoaError) && unreadable.has(error.code) ? "refused" : toStoaError(error).code;
 }
 
 /** An error in the Error shape; absent members are left out. */

@@ -1,8 +1,8 @@
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { errorStatus } from "../errors.ts";
+import type { Interceptor } from "@connectrpc/connect";
+import { type ErrorCode, errorStatus } from "../errors.ts";
 import type { CallSpan } from "../tracing/tracing.ts";
 import { callOf } from "./call.ts";
-import { toStoaError } from "./error-mapping.ts";
+import { outcomeOf } from "./error-mapping.ts";
 
 /** Makes each call within its span, and ends the span. */
 export const traceCalls: Interceptor = (next) => async (call) => {
@@ -20,25 +20,19 @@ export const traceCalls: Interceptor = (next) => async (call) => {
 };
 
 async function* traceEnd<T>(messages: AsyncIterable<T>, span: CallSpan): AsyncGenerator<T> {
-  let isEnded = false;
   try {
     yield* messages;
-    isEnded = true;
     span.end("ok", false);
   } catch (error) {
-    isEnded = true;
     endFailed(span, error);
     throw error;
   } finally {
-    // The consumer has left.
-    if (!isEnded) span.end("canceled", false);
+    // The consumer has left, if nothing else has ended it.
+    span.end("canceled", false);
   }
 }
 
 function endFailed(span: CallSpan, error: unknown): void {
-  if (error instanceof ConnectError && error.code === Code.Canceled) span.end("canceled", false);
-  else {
-    const { code } = toStoaError(error);
-    span.end(code, errorStatus[code] >= 500);
-  }
+  const outcome = outcomeOf(error);
+  span.end(outcome, outcome in errorStatus && errorStatus[outcome as ErrorCode] >= 500);
 }

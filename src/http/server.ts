@@ -13,7 +13,6 @@ import { Edge } from "./edge/edge.ts";
 import { RequestLog } from "./edge/request-log.ts";
 import { Router } from "./edge/router.ts";
 import type { ErrorPages } from "./errors/error-pages.ts";
-import { refuseUnparsable } from "./errors/failures.ts";
 import { createToolServices } from "./grpc/tools.ts";
 import { WatchReplies } from "./grpc/watch-replies.ts";
 import { addMetricsRoute } from "./health/metrics-route.ts";
@@ -121,7 +120,6 @@ export async function createServer({
     rewriteUrl: ({ url = "/" }) => routable(url),
     frameworkErrors: (_error, request, reply) => router.refuse(request, reply as never),
   });
-  const refused = transportSecurity === undefined ? {} : { "Strict-Transport-Security": transportSecurity };
   const interceptors = createInterceptors(innermost);
   const bodies = new RequestBodies();
   const readiness = new Readiness(checkReady, log, shutdown, stopAnnounced);
@@ -167,12 +165,7 @@ export async function createServer({
       port.serve({
         // The types of Fastify know the messages of HTTP/1.1 alone.
         handle: (request, response) => app.routing(request, response),
-        refuse: (_error, status, socket) => {
-          admission.countUnparsable(socket);
-          const refusal = refuseUnparsable(status, refused);
-          requestLog.unparsable({ reqId: refusal.id, status, code: refusal.code }, socket.remoteAddress);
-          return refusal;
-        },
+        refuse: (status, socket) => edge.refuse(status, socket),
       });
     },
     close() {

@@ -6,11 +6,12 @@ import type { ClientAddresses } from "./admission/client-address.ts";
 import { Edge } from "./edge/edge.ts";
 import type { RequestLog } from "./edge/request-log.ts";
 import type { ServedRoute } from "./edge/route.ts";
-import { errorReply, refuseUnparsable } from "./errors/failures.ts";
+import { errorReply, toldFailure } from "./errors/failures.ts";
 import type { PortHandlers } from "./port/port.ts";
 import type { HttpReply } from "./replies/reply.ts";
 import { RequestContext } from "./requests/context.ts";
-import { isRpcType, refusalOf } from "./rpc/refusal.ts";
+import { isRpcRequest } from "./requests/rpc-types.ts";
+import { refusalOf } from "./rpc/refusal.ts";
 
 export interface StartingOptions {
   addresses: ClientAddresses;
@@ -35,12 +36,16 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
     methods: [],
     rpc: undefined,
     limits: "none",
-    serve({ url, notes, request }) {
+    serve({ url }) {
       if (url.split("?", 1)[0] === "/healthz") return alive;
-      notes.outcome = starting.code;
-      const { headers } = request;
-      const isRpc = isRpcType(headers["content-type"]) || headers["connect-protocol-version"] !== undefined;
-      const reply = isRpc ? refusalOf(headers["content-type"], toConnectError(starting)) : errorReply(starting);
+      throw starting;
+    },
+    fail(context, error) {
+      const { headers } = context.request;
+      const failure = toldFailure(error, context);
+      const reply = isRpcRequest(headers)
+        ? refusalOf(headers["content-type"], toConnectError(failure))
+        : errorReply(failure);
       return { ...reply, fields: { ...uncached, ...reply.fields } };
     },
   };
@@ -49,17 +54,12 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
       new RequestContext({ ...arrived, client: addresses.locate(arrived.request), limits: unlimitedRequest, log }),
     visit: () => undefined,
     end() {},
+    countUnparsable() {},
   };
   const edge = new Edge({ ...options, admission, metrics: { observe() {} }, pages: undefined });
-  const { requestLog, transportSecurity } = options;
-  const fields = transportSecurity === undefined ? {} : { "Strict-Transport-Security": transportSecurity };
   return {
     handle: (request, response) => edge.serve({ request, response, url: request.url as string, route }, () => {}),
-    refuse(_error, status, socket) {
-      const refusal = refuseUnparsable(status, fields);
-      requestLog.unparsable({ reqId: refusal.id, status, code: refusal.code }, socket.remoteAddress);
-      return refusal;
-    },
+    refuse: (status, socket) => edge.refuse(status, socket),
   };
 }
 

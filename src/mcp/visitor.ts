@@ -1,10 +1,9 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Admitted } from "../calls/call.ts";
-import { toErrorBody, toStoaError } from "../calls/error-mapping.ts";
+import { outcomeOf, toErrorBody, toStoaError } from "../calls/error-mapping.ts";
 import type { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
 import type { RequestContext } from "../http/requests/context.ts";
-import { outcomeOf } from "../http/requests/outcome.ts";
 import type { YieldQueue } from "../timing/yield-queue.ts";
 import { HeldJson, isLarge, toFragments } from "./held-json.ts";
 

@@ -51,7 +51,7 @@ export interface CallSpan {
   /** Runs `work` so that spans which it makes are within this one. */
   within<Result>(work: () => Result): Result;
   /**
-   * Ends the span, once.
+   * Ends the span. Further calls do nothing.
    * @param outcome `ok`, or the code of the failure
    * @param isFailure whether the service is at fault
    */
@@ -73,11 +73,14 @@ export function beginCall(name: { service: string; method: string }, headers: ob
 
 function toCallSpan(span: Span, inside: Context): CallSpan {
   const { traceId, spanId, traceFlags } = span.spanContext();
+  let isEnded = false;
   return {
     traceId,
     traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`,
     within: (work) => context.with(inside, work),
     end(outcome, isFailure) {
+      if (isEnded) return;
+      isEnded = true;
       span.setAttribute("stoa.outcome", outcome);
       if (isFailure) failSpan(span, outcome);
       span.end();

@@ -40,13 +40,18 @@ describe("a service that is starting", () => {
     await db.pool.query("INSERT INTO schema_lease VALUES (1, 'another', UNIX_TIMESTAMP() + 3600)");
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
-    const starting = startService({ db, config: { port } });
+    const starting = startService({ db, config: { port, siteUrl: "https://stoa.example" } });
     let first: Awaited<ReturnType<typeof rawRequest>> | undefined;
     while (first === undefined) {
       first = await rawRequest(`${url}/api/v1/posts`, { headers: { "x-request-id": "early" } }).catch(() => undefined);
     }
     expect(first.status).toBe(503);
-    expect(first.headers).toMatchObject({ "retry-after": "1", "x-request-id": "early" });
+    const ofEach = {
+      "strict-transport-security": "max-age=31536000",
+      "cache-control": "no-store",
+      date: expect.stringMatching(/ GMT$/),
+    };
+    expect(first.headers).toMatchObject({ "retry-after": "1", "x-request-id": "early", ...ofEach });
     expect(JSON.parse(first.body.toString())).toEqual({
       ok: false,
       error: "unavailable",
@@ -59,7 +64,7 @@ describe("a service that is starting", () => {
     expect([longPost.status, longPost.headers.get("retry-after")]).toEqual([503, "1"]);
     const session = http2.connect(url);
     const [head] = await once(session.request({ ":path": "/api/v1/posts" }).resume(), "response");
-    expect(head).toMatchObject({ ":status": 503, "retry-after": "1" });
+    expect(head).toMatchObject({ ":status": 503, "retry-after": "1", ...ofEach });
     const transports = [
       createGrpcTransport({ baseUrl: url }),
       createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1" }),
@@ -96,6 +101,15 @@ describe("a service that is starting", () => {
     expect(statuses.at(-1)).toBe(200);
     const service = await starting;
     expect(service.url).toBe(url);
+    const early = service.log.filter(({ reqId }) => reqId === "early");
+    expect(early).toHaveLength(1);
+    expect(early[0]).toMatchObject({
+      msg: "request",
+      method: "GET",
+      status: 503,
+      code: "unavailable",
+      address: "127.0.0.1",
+    });
     // The same connections go on.
     const [served] = await once(session.request({ ":path": "/api/v1/posts" }).resume(), "response");
     expect(served[":status"]).toBe(200);

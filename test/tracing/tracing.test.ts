@@ -180,6 +180,24 @@ describe("a call", () => {
     expect(attribute(span as Span, "stoa.outcome")).toBe("canceled");
   });
 
+  it.each([
+    ["a message that cannot be read", { "x-a": "b" }, "bad_input"],
+    ["a timeout that cannot be read", { "grpc-timeout": "soon" }, "refused"],
+  ])("that streams and is refused for %s is a span that ends, and no failure of the service", async (_, sent, code) => {
+    const caller = newCaller();
+    const body = Buffer.from([0, 0, 0, 0, 1, 0xff]);
+    const headers = { ...caller.headers, ...sent, "content-type": "application/grpc-web+proto" } as Record<
+      string,
+      string
+    >;
+    const url = `${service.url}/stoa.v1.LedgerService/StreamReceipts`;
+    await (await fetch(url, { method: "POST", headers, body })).arrayBuffer();
+    const [span] = await spansOf(caller, 1);
+    expect(span).toMatchObject({ name: "stoa.v1.LedgerService/StreamReceipts", parentSpanId: caller.spanId });
+    expect(attribute(span as Span, "stoa.outcome")).toBe(code);
+    expect(span?.status.code ?? 0).toBe(0);
+  });
+
   it.each(["", "00-zz-bb-01", `00-${"0".repeat(32)}-${"b".repeat(16)}-01`, "x".repeat(5000)])(
     "begins a trace of its own where traceparent is not valid: %j",
     async (traceparent) => {

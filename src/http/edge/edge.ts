@@ -1,18 +1,19 @@
-import { badInput } from "../../errors.ts";
+import type { Socket } from "node:net";
+import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { ErrorPages } from "../errors/error-pages.ts";
-import { errorReply, toldFailure } from "../errors/failures.ts";
+import { connectionFailure, errorReply, toldFailure } from "../errors/failures.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type HttpReply, sendReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { hasGoodHost } from "../requests/host.ts";
+import { hasGoodHost, noGoodHost } from "../requests/host.ts";
 import type { HttpRequest, HttpResponse } from "../requests/http-messages.ts";
 import { requestIdOf } from "../requests/request-id.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { HandedOver, ServedRoute } from "./route.ts";
 
 export interface EdgeOptions {
-  admission: Pick<Admission, "begin" | "visit" | "end">;
+  admission: Pick<Admission, "begin" | "visit" | "end" | "countUnparsable">;
   metrics: Pick<Metrics, "observe">;
   requestLog: RequestLog;
   /** Aborts when the service begins to stop: new requests are refused. */
@@ -56,13 +57,28 @@ export class Edge {
     });
   }
 
+  /** Makes and logs the reply to a connection that is refused before it has a request. See `connectionFailure`. */
+  refuse(status: number, socket: Socket) {
+    const { admission, requestLog } = this.#options;
+    const failure = connectionFailure(status);
+    if (status !== 429) admission.countUnparsable(socket);
+    const id = requestIdOf({ headers: {} });
+    requestLog.refused({ reqId: id, status, code: failure.code }, socket.remoteAddress);
+    return { status, body: toErrorBody(failure), headers: { ...errorHeaders(failure), ...this.#fieldsOfAll(id) } };
+  }
+
   /** The header fields that every reply has, besides those of the limits. */
   fieldsOf({ id, notes: { span } }: RequestContext): Record<string, string> {
+    const fields = this.#fieldsOfAll(id);
+    // Names the span of the call (W3C Trace Context, Level 2).
+    if (span !== undefined) fields.traceresponse = span.traceparent;
+    return fields;
+  }
+
+  #fieldsOfAll(id: string): Record<string, string> {
     const { transportSecurity } = this.#options;
     const fields: Record<string, string> = { "x-request-id": id };
     if (transportSecurity !== undefined) fields["strict-transport-security"] = transportSecurity;
-    // Names the span of the call (W3C Trace Context, Level 2).
-    if (span !== undefined) fields.traceresponse = span.traceparent;
     return fields;
   }
 
@@ -96,7 +112,7 @@ export class Edge {
 
   #check({ request }: RequestContext): void {
     this.#options.shutdown.throwIfAborted();
-    if (!hasGoodHost(request)) throw badInput(undefined, "The Host header is missing, malformed or repeated.");
+    if (!hasGoodHost(request)) throw noGoodHost();
   }
 
   #fail(context: RequestContext, error: unknown): HttpReply {

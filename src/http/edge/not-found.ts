@@ -1,6 +1,7 @@
 import { nothingHere, type RouteMethods } from "../errors/methods.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
+import { grpcOf, isRpcRequest } from "../requests/rpc-types.ts";
 import type { Answer, ServedRoute } from "./route.ts";
 
 const unimplemented = "There is no such RPC.";
@@ -23,14 +24,12 @@ export function createNotFound(all: RouteMethods): ServedRoute {
 function answerAsRpc(context: RequestContext): HttpReply | undefined {
   const { headers } = context.request;
   const contentType = headers["content-type"] ?? "";
-  if (/^application\/grpc(?:-web)?(?:[+;-]|$)/.test(contentType)) {
+  if (grpcOf(contentType) !== undefined) {
     context.notes.outcome = "not_found";
     // gRPC and gRPC-Web send a response without a body as headers only.
     return { status: 200, fields: { "content-type": contentType, "grpc-status": "12", "grpc-message": unimplemented } };
   }
-  if (headers["connect-protocol-version"] === undefined && !/^application\/(?:proto|connect\+)/.test(contentType)) {
-    return undefined;
-  }
+  if (!isRpcRequest(headers)) return undefined;
   const body = JSON.stringify({ code: "unimplemented", message: unimplemented });
   return { status: 404, fields: { "content-type": "application/json; charset=utf-8" }, body };
 }

@@ -55,8 +55,8 @@ export class RequestLog {
     context.log.info({ ...this.#describe(context), status, bytes }, "request aborted");
   }
 
-  /** To be called when a connection has sent what is not a request, and gets a reply even so. */
-  unparsable(refusal: { reqId: string; status: number; code: ErrorCode }, peer: string | undefined): void {
+  /** To be called when a connection that has no request gets a reply. */
+  refused(refusal: { reqId: string; status: number; code: ErrorCode }, peer: string | undefined): void {
     if (this.#isWritten) this.#log.info({ ...refusal, address: this.#addressOf(peer ?? "unknown") }, "request");
   }
 

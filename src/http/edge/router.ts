@@ -31,12 +31,12 @@ const malformed: ServedRoute = {
  * no hook but this one runs, and no handler but those of streamed RPCs.
  */
 export class Router {
-  readonly methods = new RouteMethods();
+  readonly #methods = new RouteMethods();
   readonly #app: FastifyInstance;
 
   readonly #edge: Edge;
   /** Serves the requests that no route takes. */
-  readonly #nothing = createNotFound(this.methods);
+  readonly #nothing = createNotFound(this.#methods);
 
   constructor(app: FastifyInstance, edge: Edge) {
     this.#app = app;
@@ -87,7 +87,7 @@ export class Router {
   }
 
   #describe({ url, methods, rpc, limits, isNothing, serve, fail, isPage }: RouteOptions): ServedRoute {
-    this.methods.add(url, methods, isNothing);
+    this.#methods.add(url, methods, isNothing);
     return { path: url, methods, rpc, limits, serve, fail, isPage };
   }
 }

@@ -1,10 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { errorHeaders, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
+import { errorHeaders, outcomeOf, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { badInput, errorStatus, StoaError } from "../../errors.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { outcomeOf } from "../requests/outcome.ts";
-import { requestIdOf } from "../requests/request-id.ts";
 
 /** The failure that a client is told of. It is recorded. An unknown failure is logged, and its cause is not shown. */
 export function toldFailure(error: unknown, context: RequestContext): StoaError {
@@ -27,22 +25,16 @@ export function errorReply(error: StoaError, fields: Readonly<Record<string, str
   };
 }
 
-/** The answer to what Node's HTTP parser refuses. It never becomes a request, but its answer has the Error shape, too. */
-export function refuseUnparsable(status: number, headers: Record<string, string>) {
+/**
+ * Why a connection is refused before it has a request.
+ * @param status 429 for one connection too many; else that of what Node's HTTP parser refuses
+ */
+export function connectionFailure(status: number): StoaError {
+  if (status === 429) {
+    const message = "There are too many connections, from this address or in total; close some, or try again.";
+    return new StoaError("rate_limited", message, { retryAfterSeconds: 1 });
+  }
   const message =
     status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
-  const error = status === 413 ? new StoaError("too_large", message) : badInput(undefined, message);
-  const id = requestIdOf({ headers: {} });
-  return { id, code: error.code, status, body: toErrorBody(error), headers: { ...headers, "X-Request-Id": id } };
-}
-
-/** The answer to a client that has too many connections open, or that connects when there is no room for another. */
-export function refuseConnection() {
-  const message = "There are too many connections, from this address or in total; close some, or try again.";
-  return connectionReply(new StoaError("rate_limited", message, { retryAfterSeconds: 1 }));
-}
-
-function connectionReply(error: StoaError) {
-  const headers = { ...errorHeaders(error), "X-Request-Id": requestIdOf({ headers: {} }) };
-  return { status: errorStatus[error.code], body: toErrorBody(error), headers };
+  return status === 413 ? new StoaError("too_large", message) : badInput(undefined, message);
 }

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import { withTimeout } from "../../timing/wait.ts";
 import type { RequestContext } from "../requests/context.ts";
+import { grpcOf } from "../requests/rpc-types.ts";
 import { RequestCounts } from "./request-counts.ts";
 
 /** A value that is read when the metrics are read. With a label: a value for each value of the label. `isCounter`: it only grows. */
@@ -127,7 +128,11 @@ export class Metrics implements MetricsText {
     // Health, metrics, pages and unknown addresses.
     if (rpc === undefined) return;
     const overRest = route.limits === "rest";
-    const protocol = overRest ? "rest" : tool !== undefined ? "mcp" : protocolOf(request.headers["content-type"]);
+    const protocol = overRest
+      ? "rest"
+      : tool !== undefined
+        ? "mcp"
+        : (grpcOf(request.headers["content-type"]) ?? "connect");
     const isHttp = overRest || tool !== undefined;
     this.#requests.count(rpc.name, protocol, outcome ?? (isHttp && response.statusCode < 400 ? "ok" : "refused"));
     if (isReplay) this.#replays += 1;
@@ -146,11 +151,6 @@ export class Metrics implements MetricsText {
   async #read(): Promise<string> {
     return `${await this.#registry.metrics()}\n${await processMetrics().metrics()}`;
   }
-}
-
-function protocolOf(contentType = ""): string {
-  if (contentType.startsWith("application/grpc-web")) return "grpc-web";
-  return contentType.startsWith("application/grpc") ? "grpc" : "connect";
 }
 
 async function readOnce(read: GaugeSource["read"]): Promise<GaugeValue> {

@@ -1,15 +1,18 @@
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 
+/** A reply to a connection that has no request. Its body is JSON. */
+export interface RawReply {
+  status: number;
+  body: string;
+  headers?: Record<string, string>;
+}
+
 /**
- * Makes the reply to a request that cannot be parsed: a JSON body, the status to send, and further headers. It gets the
- * parser's error and the status for it (400, 408, 413 or 431).
+ * Makes the reply to a connection that is refused before it has a request.
+ * @param status 429 for a connection over the limit; 400, 408, 413 or 431 for a request that cannot be parsed
  */
-export type ClientErrorReply = (
-  error: Error,
-  status: number,
-  socket: Socket,
-) => { status: number; body: string; headers?: Record<string, string> };
+export type Refuse = (status: number, socket: Socket) => RawReply;
 
 /** How long a refused client may go on sending. Closing with unread bytes would reset the connection and lose the reply. */
 const LINGER_MS = 1000;
@@ -20,7 +23,8 @@ const STATUS_OF_CODE: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
 };
 
-const plainReply: ClientErrorReply = (_error, status) => ({
+/** The reply of a port without another. */
+export const plainReply: Refuse = (status) => ({
   status,
   body: JSON.stringify({ message: STATUS_CODES[status] }),
 });
@@ -29,12 +33,7 @@ const plainReply: ClientErrorReply = (_error, status) => ({
  * Answers an HTTP/1.1 request that cannot be parsed or did not arrive in time, and closes the connection. Writes nothing
  * if a reply `hasBegun`, or if the connection failed for another reason (a reset, a TLS handshake).
  */
-export function refuse(
-  error: Error & { code?: string },
-  socket: Socket,
-  hasBegun: boolean,
-  makeReply: ClientErrorReply = plainReply,
-): void {
+export function refuse(error: Error & { code?: string }, socket: Socket, hasBegun: boolean, makeReply: Refuse): void {
   const code = error.code ?? "";
   const isRequestFault = code.startsWith("HPE_") || code === "ERR_HTTP_REQUEST_TIMEOUT";
   if (socket.writableEnded && !socket.destroyed) return; // refused before, and still sending
@@ -42,18 +41,14 @@ export function refuse(
     socket.destroy();
     return;
   }
-  socket.end(rawReply(makeReply(error, STATUS_OF_CODE[code] ?? 400, socket)));
+  socket.end(rawReply(makeReply(STATUS_OF_CODE[code] ?? 400, socket)));
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(timer));
 }
 
 /** Answers an HTTP/1.1 request that the parser accepted, as `refuse` answers one that it did not. Closes the connection. */
-export function refuseRequest(
-  error: Error & { code: string },
-  response: ServerResponse,
-  makeReply: ClientErrorReply = plainReply,
-): void {
-  const { status, body, headers } = makeReply(error, STATUS_OF_CODE[error.code] ?? 400, response.req.socket);
+export function refuseRequest(error: Error & { code: string }, response: ServerResponse, makeReply: Refuse): void {
+  const { status, body, headers } = makeReply(STATUS_OF_CODE[error.code] ?? 400, response.req.socket);
   response.shouldKeepAlive = false;
   const fields = {
     "Content-Type": "application/json; charset=utf-8",
@@ -64,7 +59,7 @@ export function refuseRequest(
 }
 
 /** Writes out an HTTP/1.1 reply that ends its connection. */
-export function rawReply({ status, body, headers }: ReturnType<ClientErrorReply>): string {
+export function rawReply({ status, body, headers }: RawReply): string {
   const head = {
     Date: new Date().toUTCString(),
     "Content-Type": "application/json; charset=utf-8",

@@ -7,7 +7,7 @@ import https from "node:https";
 import net from "node:net";
 import type { TLSSocket } from "node:tls";
 import { BodyBudget, type BodyLimits } from "./body-budget.ts";
-import { type ClientErrorReply, rawReply, refuse, refuseRequest } from "./client-error.ts";
+import { plainReply, type Refuse, rawReply, refuse, refuseRequest } from "./client-error.ts";
 import { ConnectionCaps, type ConnectionLimits } from "./connection-caps.ts";
 import { HeldMemory } from "./held-memory.ts";
 import { Http1Connections } from "./http1.ts";
@@ -37,15 +37,13 @@ export interface PortOptions {
   bodies?: BodyLimits | undefined;
   /** The maximum numbers of connections; no limits by default. */
   connections?: ConnectionLimits | undefined;
-  /** Makes the reply to a connection over the limit. */
-  tooManyReply?: (() => ReturnType<ClientErrorReply>) | undefined;
 }
 
 /** What serves the requests of a port. It may be replaced while the port listens. */
 export interface PortHandlers {
   handle: Handler;
-  /** Makes the reply to an HTTP/1.1 request that Node's parser refuses. */
-  refuse?: ClientErrorReply | undefined;
+  /** Makes the replies to connections that are refused before they have a request; plain ones by default. */
+  refuse?: Refuse | undefined;
 }
 
 const unbounded: SendLimits = {
@@ -203,7 +201,7 @@ export class Port {
     }
 
     server.on("clientError", (error: Error, socket: net.Socket) => {
-      const answer = () => refuse(error, socket, this.#http1.hasBegunReply(socket), this.#handlers.refuse);
+      const answer = () => refuse(error, socket, this.#http1.hasBegunReply(socket), this.#refuse);
       if (!this.#http1.takeError(error, socket, answer)) answer();
     });
     return server;
@@ -232,9 +230,13 @@ export class Port {
     return this.#drained.promise;
   }
 
+  get #refuse(): Refuse {
+    return this.#handlers.refuse ?? plainReply;
+  }
+
   readonly #refuseFields: Handler = (_request, response) => {
     const error = Object.assign(new Error("the request has too many header fields"), { code: "HPE_HEADER_OVERFLOW" });
-    refuseRequest(error, response, this.#handlers.refuse);
+    refuseRequest(error, response, this.#refuse);
   };
 
   /** @returns false for a connection over the limit, which is answered and closed here */
@@ -242,9 +244,8 @@ export class Port {
     // A reset by the peer is never a server error.
     socket.on("error", () => {});
     if (!this.#caps.admit(socket)) {
-      const { tls, tooManyReply } = this.#options;
-      if (tls || tooManyReply === undefined) socket.destroy();
-      else socket.end(rawReply(tooManyReply()), () => socket.destroy());
+      if (this.#options.tls) socket.destroy();
+      else socket.end(rawReply(this.#refuse(429, socket)), () => socket.destroy());
       return false;
     }
     this.#sockets.add(socket);

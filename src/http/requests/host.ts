@@ -1,3 +1,4 @@
+import { badInput, type StoaError } from "../../errors.ts";
 import type { HttpRequest } from "./http-messages.ts";
 
 /** The form of nearly every Host header; other forms are parsed. */
@@ -15,6 +16,11 @@ export function hasGoodHost({ headers, rawHeaders, httpVersion }: HttpRequest): 
   if (authority !== undefined && authority.toLowerCase() !== host.toLowerCase()) return false;
   // Connect makes a URL of the host, and does not answer the request if it cannot.
   return plainHost.test(host) || URL.canParse(`http://${host}`);
+}
+
+/** The failure of a request that does not say for which host it is. */
+export function noGoodHost(): StoaError {
+  return badInput(undefined, "The Host header is missing, malformed or repeated.");
 }
 
 /** Counted in the raw headers, because Node keeps only the first of two Host headers. */

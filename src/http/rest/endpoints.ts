@@ -2,14 +2,13 @@ import { ConnectError } from "@connectrpc/connect";
 import type { Admitted } from "../../calls/call.ts";
 import type { CallInit } from "../../calls/call-context.ts";
 import { Checked } from "../../calls/checked.ts";
-import { toStoaError } from "../../calls/error-mapping.ts";
+import { outcomeOf, toStoaError } from "../../calls/error-mapping.ts";
 import { type Binding, isPublicRead, isTaggedRead } from "../../contract/bindings.ts";
 import type { Captured } from "../../contract/path-template.ts";
 import { RecentMap } from "../../rate-limits/recent-map.ts";
 import { type ReadRequest, readRequest, splitTarget } from "../../transcoding/index.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { outcomeOf } from "../requests/outcome.ts";
 import { headersOf } from "../requests/request-headers.ts";
 import type { Answer, CheckedRead } from "./answer.ts";
 import type { ServeStream } from "./serve-stream.ts";
@@ -86,19 +85,19 @@ export class Endpoints {
 
   /**
    * Makes the streaming call of a request. Resolves when the head of its reply is sent.
-   * @param fields of the reply
+   * @param sent the body of the request, as `answer` takes it, and the header fields of the reply
    * @throws StoaError
    */
   async serveStream(
     context: RequestContext,
     caller: Admitted["caller"],
     { binding, captured, query, endpoint }: Address,
-    fields: Readonly<Record<string, string>> | undefined,
+    { body, fields }: { body: Buffer | undefined; fields: Readonly<Record<string, string>> | undefined },
   ): Promise<undefined> {
     const { headers } = context.request;
     const asEvents = wantsEvents(headers.accept);
     const lastEventId = asEvents ? (headers["last-event-id"] as string | undefined) : undefined;
-    const read = readRequest(binding, { captured, query, body: undefined, lastEventId });
+    const read = readRequest(binding, { captured, query, body, lastEventId });
     try {
       const serveStream = endpoint.serveStream as ServeStream;
       await serveStream(read, initOf(context, binding, caller), { context, asEvents, fields });

@@ -76,7 +76,7 @@ function createServe(endpoints: Endpoints, { admission, streams, bodies }: RestO
       const isStream = endpoint.serveStream !== undefined;
       if (isStream) streams.add(context);
       const body = bodyless.has(context.request.method) ? undefined : await bodies.read(context.request);
-      if (isStream) return await endpoints.serveStream(context, caller, address, fields);
+      if (isStream) return await endpoints.serveStream(context, caller, address, { body, fields });
       const reply = await endpoints.answer(context, caller, address, body);
       return fields === undefined ? reply : { ...reply, fields: { ...fields, ...reply.fields } };
     } catch (error) {

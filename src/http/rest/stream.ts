@@ -1,13 +1,12 @@
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
-import { toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
+import { outcomeOf, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { Latest } from "../../calls/latest.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { isClosed, isOpen, untilTaken } from "../requests/exchange.ts";
 import type { HttpResponse } from "../requests/http-messages.ts";
-import { outcomeOf } from "../requests/outcome.ts";
 
 /** How long the head waits for the first message or failure, in milliseconds. A failure in that time has its own status. */
 const headMs = 250;

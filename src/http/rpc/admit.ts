@@ -1,13 +1,12 @@
 import { ConnectError } from "@connectrpc/connect";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import type { Admitted } from "../../calls/call.ts";
-import { toConnectError } from "../../calls/error-mapping.ts";
+import { outcomeOf, toConnectError } from "../../calls/error-mapping.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Arrival } from "../admission/authentication.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { outcomeOf } from "../requests/outcome.ts";
 
 /** Admits a call before its message is read. Returns at once where no key has to be looked up. @throws StoaError */
 export type Admit = (context: RequestContext, arrival: Arrival) => Promise<Admitted["caller"]> | undefined;

@@ -20,6 +20,7 @@ import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { Implementation } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
+import { badInput } from "../../errors.ts";
 import type { RequestBodies } from "../requests/request-bodies.ts";
 import { RpcResponse } from "./response.ts";
 import { requestOf } from "./stream-calls.ts";
@@ -101,8 +102,7 @@ function checkMessages(messages: Messages): (request: UniversalServerRequest) =>
       try {
         parse(isCompressed ? await (compression as Compression).decompress(data, messages.readMaxBytes) : data);
       } catch (error) {
-        if (blameCaller(error, messages.rpc))
-          requestOf(request.contextValues as ContextValues).notes.outcome = "bad_input";
+        blameCaller(error, messages.rpc);
         throw error;
       }
     };
@@ -139,7 +139,8 @@ function isJson({ header }: UniversalServerRequest): boolean {
 export function blameCaller(reason: unknown, { input }: DescMethod): boolean {
   repairMessage(reason);
   if (!isUndecodable(reason)) return false;
-  Object.assign(reason, { code: Code.InvalidArgument, rawMessage: `The message is not a ${input.typeName}.` });
+  const rawMessage = `The message is not a ${input.typeName}.`;
+  Object.assign(reason, { code: Code.InvalidArgument, rawMessage, cause: badInput(undefined, rawMessage) });
   return true;
 }
 

@@ -1,27 +1,13 @@
 import type { ConnectError } from "@connectrpc/connect";
 import * as connect from "@connectrpc/connect/protocol-connect";
 import * as grpc from "@connectrpc/connect/protocol-grpc";
-import * as grpcWeb from "@connectrpc/connect/protocol-grpc-web";
 import { respell } from "../grpc/status-message.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import { grpcOf } from "../requests/rpc-types.ts";
 import { enclose } from "./unary/envelopes.ts";
 
 /** The answer to a content type of none of the protocols. */
 export const unsupportedType = { status: 415, fields: {} } as const satisfies HttpReply;
-
-/** Whether a content type is that of an RPC. `application/json` says nothing: REST has it, too. */
-export function isRpcType(contentType = ""): boolean {
-  return (
-    /^application\/(?:proto|connect\+)/.test(contentType) || /^application\/grpc(?:-web)?(?:[+;-]|$)/.test(contentType)
-  );
-}
-
-/** Whether a content type is that of a stream. */
-export function isStreamType(contentType = ""): boolean {
-  const web = grpcWeb.parseContentType(contentType);
-  if (web !== undefined) return !web.text;
-  return grpc.parseContentType(contentType) !== undefined || connect.parseContentType(contentType)?.stream === true;
-}
 
 /**
  * The answer to an RPC that is refused before its message is read, in the manner of its protocol.
@@ -29,7 +15,7 @@ export function isStreamType(contentType = ""): boolean {
  */
 export function refusalOf(contentType: string | undefined, error: ConnectError): HttpReply {
   const type = contentType ?? "";
-  if (grpc.parseContentType(type) !== undefined || grpcWeb.parseContentType(type) !== undefined) {
+  if (grpcOf(type) !== undefined) {
     // A failure before any message is sent as headers only.
     const status = Object.fromEntries(grpc.setTrailerStatus(new Headers(), error));
     const message = respell(status["grpc-message"] ?? "");

@@ -10,12 +10,14 @@ import type { HandedOver, RouteOptions, ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
+import { noGoodHost } from "../requests/host.ts";
 import type { RequestBodies } from "../requests/request-bodies.ts";
+import { isStreamType } from "../requests/rpc-types.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
 import { addStream, createCompressions } from "./handlers.ts";
 import { rpcLimits, rpcPath } from "./paths.ts";
-import { isStreamType, refusalOf, unsupportedType } from "./refusal.ts";
+import { refusalOf, unsupportedType } from "./refusal.ts";
 import { noteEnds, valuesOf } from "./stream-calls.ts";
 import type { MessageOptions } from "./unary/exchange.ts";
 import { serveUnary } from "./unary/serve.ts";
@@ -130,11 +132,17 @@ async function addStreams(
  */
 function serveStream(rpc: DescMethod, admit: Admit, open: (context: RequestContext) => void): ServedRoute["serve"] {
   return async (context, next) => {
-    if (!isStreamType(context.request.headers["content-type"])) return unsupportedType;
+    const { headers } = context.request;
+    if (!isStreamType(headers["content-type"])) return unsupportedType;
+    // Connect makes a URL of the host. HTTP/1.0 and HTTP/2 may come without one.
+    if ((headers.host ?? headers[":authority"]) === undefined) throw noGoodHost();
     const admitted = admit(context, new CallArrival(rpc, context));
     const caller = admitted === undefined ? undefined : await admitted;
     open(context);
-    next({ call: context.call(rpc, caller), context });
+    const call = context.call(rpc, caller);
+    // What Connect refuses itself never comes to the interceptor that ends the span.
+    context.onEnd(() => call.span?.end(context.notes.outcome ?? "refused", false));
+    next({ call, context });
     return undefined;
   };
 }

@@ -1,8 +1,8 @@
 import { type ContextValues, createContextKey, type Interceptor } from "@connectrpc/connect";
 import { contextValuesOf } from "../../calls/call.ts";
+import { outcomeOf } from "../../calls/error-mapping.ts";
 import type { HandedOver } from "../edge/route.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { outcomeOf } from "../requests/outcome.ts";
 
 const requestKey = createContextKey<RequestContext | undefined>(undefined, { description: "the request of a stream" });
 

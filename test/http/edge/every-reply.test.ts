@@ -1,5 +1,8 @@
 // What every reply has in common, whatever serves it: header fields, one line in the log, and a count of its operation.
+import { once } from "node:events";
+import { connect } from "node:net";
 import { beforeAll, expect, it } from "vitest";
+import { afterTest } from "../../support/after-test.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { exchangeBytes, exchangeHttp1, exchangeHttp2, openSession, type Reply } from "../recorded/exchange.ts";
@@ -194,4 +197,37 @@ it.each([
   expect(fields).toMatchObject({ "strict-transport-security": "max-age=31536000", date: expect.any(String) });
   const line = await lineOf(({ reqId }) => reqId === fields["x-request-id"]);
   expect(line).toMatchObject({ status, code, address: "127.0.0.1" });
+});
+
+it("a connection over the limit", async () => {
+  const { url, log } = await startService({ config: { siteUrl: "https://stoa.example", maxConnections: 1 } });
+  const first = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => {});
+  afterTest(() => first.destroy());
+  // An idle connection would give its place to the next one.
+  first.write("GET /api/v1/house/receipts/stream?follow=true HTTP/1.1\r\nHost: a\r\n\r\n");
+  await once(first, "data");
+  const reply = (await exchangeBytes(url, Buffer.alloc(0))) as Reply;
+  expect(reply.status).toBe(429);
+  const fields = fieldsOf(reply);
+  expect(fields).toMatchObject({
+    "strict-transport-security": "max-age=31536000",
+    date: expect.any(String),
+    "retry-after": "1",
+  });
+  const lines = log.filter(({ reqId }) => reqId === fields["x-request-id"]);
+  expect(lines).toMatchObject([{ msg: "request", status: 429, code: "rate_limited", address: "127.0.0.1" }]);
+});
+
+it.each([
+  ["gRPC", "application/grpc", frame(Buffer.alloc(0))],
+  ["gRPC-Web", "application/grpc-web+proto", frame(Buffer.alloc(0))],
+  ["Connect", "application/connect+json", frame(Buffer.from("{}"))],
+])("a stream of %s over HTTP/1.0, which need not name a host", async (_protocol, contentType, body) => {
+  const id = `hostless-${contentType}`;
+  const head = `POST ${receipts} HTTP/1.0\r\nX-Request-Id: ${id}\r\nContent-Type: ${contentType}\r\n`;
+  const bytes = Buffer.concat([Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n`), body]);
+  const reply = (await exchangeBytes(service.url, bytes)) as Reply;
+  expect(`${JSON.stringify(fieldsOf(reply))} ${reply.body}`).toContain("The Host header is missing");
+  const line = await lineOf(({ reqId }) => reqId === id);
+  expect(line).toMatchObject({ status: 200, code: "bad_input", operation: "StreamReceipts" });
 });

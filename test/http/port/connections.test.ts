@@ -1,11 +1,20 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import type { Refuse } from "../../../src/http/port/client-error.ts";
 import type { PortOptions } from "../../../src/http/port/port.ts";
 import { certificate, connect, connectHttp2, connectTls, get, readStream, request, start } from "../../support/port.ts";
 
-const caps = (changes: Partial<NonNullable<PortOptions["connections"]>>): Partial<PortOptions> => ({
+const refuse: Refuse = (status) => ({
+  status,
+  body: '{"error":"rate_limited"}',
+  headers: { "Retry-After": "1" },
+});
+
+const caps = (
+  changes: Partial<NonNullable<PortOptions["connections"]>>,
+): Partial<PortOptions> & { refuse: Refuse } => ({
+  refuse,
   connections: { maxConnections: 1000, maxConnectionsPerAddress: 1000, isProxy: () => false, ...changes },
-  tooManyReply: () => ({ status: 429, body: '{"error":"rate_limited"}', headers: { "Retry-After": "1" } }),
 });
 
 describe("the caps on connections", () => {

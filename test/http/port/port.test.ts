@@ -246,7 +246,7 @@ describe("refused requests", () => {
     for (const tls of [undefined, certificate]) {
       const { number } = await start({
         tls,
-        refuse: (_error, status) => ({ status, body: `{"refused":${status}}`, headers: { "X-Own": "1" } }),
+        refuse: (status) => ({ status, body: `{"refused":${status}}`, headers: { "X-Own": "1" } }),
       });
       const { socket, closed } = tls ? await connectTls(number, "http/1.1") : connect(number);
       socket.write(bytes);

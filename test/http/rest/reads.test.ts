@@ -155,6 +155,12 @@ it("requests are refused in the manner of their protocols once a stop has begun"
     { code: "unavailable" },
     { code: "unavailable" },
   ]);
+  for (const { headers } of answers) {
+    expect(headers).toMatchObject({ "x-request-id": "late", "retry-after": "1" });
+  }
+  const lines = stopping.log.filter(({ msg }) => msg === "request");
+  expect(lines).toHaveLength(4);
+  for (const line of lines) expect(line).toMatchObject({ reqId: "late", status: 503, code: "unavailable" });
 });
 
 it.each([

@@ -1,13 +1,13 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { Admitted } from "../../../calls/call.ts";
+import { outcomeOf } from "../../../calls/error-mapping.ts";
 import type { Implementation } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
 import { maxBinarySize } from "../../../contract/message-limits.ts";
 import { CallArrival } from "../../admission/call-arrival.ts";
 import type { ServedRoute } from "../../edge/route.ts";
 import type { RequestContext } from "../../requests/context.ts";
-import { outcomeOf } from "../../requests/outcome.ts";
 import { headersOf } from "../../requests/request-headers.ts";
 import { type Admit, refuse } from "../admit.ts";
 import { blameCaller } from "../handlers.ts";
