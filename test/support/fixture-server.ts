@@ -87,7 +87,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const shutdown = new AbortController();
-  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 };
+  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };
   const port = new Port(times, { handle: (_request, response) => void response.destroy() });
   const server = await createServer({
     table,

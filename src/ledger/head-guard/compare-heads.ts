@@ -16,7 +16,7 @@ export interface MissingHead {
 
 export interface HeadComparison {
   missing: MissingHead[];
-  /** The hashes of the recoveries in the chain. */
+  /** The hashes of the recoveries in the chain, up to its head. */
   recoveries: string[];
 }
 
@@ -25,7 +25,8 @@ export interface HeadComparison {
  * @param head the newest receipt of the chain
  */
 export async function compareHeads(db: Queryable, head: Head, served: readonly ServedHead[]): Promise<HeadComparison> {
-  const recoveries = (await listRecoveryRows(db)).flatMap(readRecovery);
+  // A recovery that is sealed after `head` was read says nothing of the chain that ends there.
+  const recoveries = (await listRecoveryRows(db, head.seq)).flatMap(readRecovery);
   const missing: MissingHead[] = [];
   for (const each of served) {
     if (await contains(db, head, each)) continue;

@@ -25,7 +25,7 @@ async function serve(...names: string[]): Promise<void> {
     slow: [],
     beginCall: () => 10_000,
   };
-  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 10_000, drainTimeoutMs: 100 };
+  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };
   const port = new Port(times, { handle: (_request, response) => void response.destroy() });
   const server = await createServer({
     table,
