@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { ClientAddresses } from "../http/admission/client-address.ts";
+import { ClientAddresses, countedAddress } from "../http/admission/client-address.ts";
 import { RequestLog } from "../http/edge/request-log.ts";
 import { MetricsListener } from "../http/metrics/listener.ts";
 import { Port, type PortOptions } from "../http/port/port.ts";
@@ -51,14 +51,13 @@ function portOptions(config: Config, { timeouts = {} }: Overrides, proxies: Clie
     requestTimeoutMs: timeouts.requestMs ?? 60_000,
     idleTimeoutMs: timeouts.idleMs ?? 75_000,
     drainTimeoutMs: config.drainTimeoutMs,
-    sending: {
-      sendTimeoutMs: config.sendTimeoutMs,
-      maxUnsentPerConnection: config.maxUnsentBytesPerConnection,
-      maxUnsent: config.maxUnsentBytes,
-    },
+    sendTimeoutMs: config.sendTimeoutMs,
+    maxHeldPerConnection: config.maxUnsentBytesPerConnection,
+    maxHeld: config.maxUnsentBytes,
     connections: {
       maxConnections: config.maxConnections,
       maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+      countAs: countedAddress,
       isProxy: (address) => proxies.trusts(address),
     },
   };

@@ -44,8 +44,7 @@ const bufferPoolBytes = 8 * 1024;
 export async function createStoaServer(startup: Startup, parts: ServedParts): Promise<Server> {
   Buffer.poolSize = bufferPoolBytes;
   const { config, overrides, log, shutdown, warnings } = startup;
-  const { database, board, ledger, times } = parts;
-  const siteUrl = () => parts.siteUrl;
+  const { database, board, ledger, times, siteUrl } = parts;
   const { rateLimits, registration } = config;
   const policies = rateLimits && createPolicies(rateLimits);
   const newAgentPolicies = rateLimits ? createNewAgentPolicies(rateLimits, config.newAgentLimits) : {};
@@ -74,7 +73,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
         bodies,
         registration: mode,
         siteUrl,
-        guide: () => guide.text("skill.md", siteUrl()),
+        guide: () => guide.text("skill.md", siteUrl),
         log,
       });
       const described = table.services.map(({ service }) => service);

@@ -2,8 +2,9 @@ import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor, type StreamRequest, type UnaryRequest } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
-import { accessOf } from "../contract/rules.ts";
+import { rulesOf } from "../contract/rules.ts";
 import { StoaError, StoredDamage } from "../errors.ts";
+import { tracer } from "../tracing/tracing.ts";
 import { callOf } from "./call.ts";
 import { checkRules } from "./checked.ts";
 import { toConnectError } from "./error-mapping.ts";
@@ -17,7 +18,7 @@ type AnyRequest = UnaryRequest | StreamRequest;
  * @param inner what comes after them
  */
 export function createInterceptors(inner: readonly Interceptor[] = []): Interceptor[] {
-  return [traceCalls, mapErrors, requireCaller, validate, ...inner];
+  return [...(tracer === undefined ? [] : [traceCalls]), mapErrors, requireCaller, validate, ...inner];
 }
 
 /** Every failure leaves as a Connect error, before a stream begins and in the middle of it. */
@@ -98,7 +99,7 @@ function isForLog(error: unknown): boolean {
 
 /** Enforces the contract's access rule: a call without the caller that its operation requires goes no further. */
 const requireCaller: Interceptor = (next) => (call) => {
-  if (accessOf(call.method) !== Access.PUBLIC && callOf(call.contextValues).caller === undefined) {
+  if (rulesOf(call.method).access !== Access.PUBLIC && callOf(call.contextValues).caller === undefined) {
     throw new StoaError("unauthorized", "This needs credentials.");
   }
   return next(call);

@@ -41,16 +41,17 @@ export class LargeReads {
   /**
    * Begins a read, at once if it returns undefined. `end` must follow.
    * @param caller the agent or the address whose reads share turns
+   * @param call its signal ends the wait
    * @throws the signal's reason when it aborts first; StoaError `unavailable` when too many wait, or its time is over
    */
-  begin(caller: unknown, signal: AbortSignal): Promise<void> | undefined {
+  begin(caller: unknown, call: { readonly signal: AbortSignal }): Promise<void> | undefined {
     if (this.#running < this.#limit) {
       this.#running += 1;
       return undefined;
     }
-    signal.throwIfAborted();
+    call.signal.throwIfAborted();
     if (this.#size >= maxWaiting) throw tooMany();
-    return this.#wait(caller, signal);
+    return this.#wait(caller, call.signal);
   }
 
   /** Ends a read that has begun. @param length the text in its reply, in UTF-16 code units */
@@ -113,7 +114,7 @@ export function boundLargeReads(table: Pick<ServiceTable, "services" | "slow" | 
     if (textLength === undefined) return next(request);
     const { agent, origin } = callOf(request.contextValues);
     const turns = slow.includes(request.method) ? slowReads : reads;
-    const turn = turns.begin(agent ?? origin.client.counted, request.signal);
+    const turn = turns.begin(agent ?? origin.client.counted, request);
     if (turn !== undefined) await turn;
     let length = 0;
     try {

@@ -41,18 +41,20 @@ export class LatestOfRpc {
     this.#textLength = createTextLength(output) ?? (() => 0);
   }
 
-  /** @param key the same for identical requests. @returns undefined where nothing is remembered */
-  has(key: string): boolean {
-    return this.#areEqual !== undefined && this.#latest.get(this.#name + key) !== undefined;
-  }
-
-  /** Remembers a response. @returns it, or the equal one from before, with what has been made of it */
-  remember(key: string, message: Message): Latest {
+  /**
+   * What has been made of a response, or of the equal one from before.
+   * @param key the same for identical requests
+   * @param isShared whether several callers share it. It is then remembered
+   * @returns undefined where nobody shares it, and nothing is remembered
+   */
+  formsOf(key: string, message: Message, isShared: boolean): SharedForms | undefined {
+    const name = this.#name + key;
+    const before = this.#latest.get(name);
+    if (before === undefined && !isShared) return undefined;
     const made = { message, forms: new SharedForms() };
-    if (this.#areEqual === undefined || this.#textLength(message) > maxTextLength) return made;
-    const before = this.#latest.get(this.#name + key);
-    if (before !== undefined && this.#areEqual(before.message, message)) return before;
-    this.#latest.set(this.#name + key, made);
-    return made;
+    if (this.#areEqual === undefined || this.#textLength(message) > maxTextLength) return made.forms;
+    if (before !== undefined && this.#areEqual(before.message, message)) return before.forms;
+    this.#latest.set(name, made);
+    return made.forms;
   }
 }

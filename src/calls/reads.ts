@@ -1,8 +1,8 @@
 import type { DescField, DescMethod, Message } from "@bufbuild/protobuf";
-import type { Interceptor } from "@connectrpc/connect";
+import type { Interceptor, UnaryResponse } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { defaultOf } from "../contract/defaults.ts";
-import { accessOf, isWrite } from "../contract/rules.ts";
+import { rulesOf } from "../contract/rules.ts";
 import { createTextLength } from "../contract/text-length.ts";
 import type { Call } from "./call.ts";
 import { boundLargeReads, largeLength } from "./large-reads.ts";
@@ -14,18 +14,20 @@ import { UnaryContext } from "./unary-call.ts";
 
 /** What callers share: the response, for whose call it was made, and what they make of it. */
 interface SharedReply {
-  message: Message;
-  headers: Headers | undefined;
-  maker?: Call;
-  forms?: SharedForms;
-  bodies?: SharedForms;
+  readonly message: Message;
+  readonly headers: Headers | undefined;
+  /** Undefined where the caller shares it with nobody. */
+  readonly maker: Call | undefined;
+  readonly bodies: SharedForms | undefined;
+  /** Looked up by the first caller, for all who share the reply. */
+  forms: SharedForms | undefined;
 }
 
 /** How the calls of one RPC share. */
 interface Sharing {
-  keyOf: (message: Message) => string;
-  reads: SharedReads<SharedReply>;
-  latest: LatestOfRpc;
+  readonly keyOf: (message: Message) => string;
+  readonly reads: SharedReads<SharedReply>;
+  readonly latest: LatestOfRpc;
 }
 
 /**
@@ -52,35 +54,33 @@ function shareReads({ services, sharing }: ServiceTable): Interceptor {
   return (next) => async (request) => {
     const sharing = shared.get(request.method);
     if (sharing === undefined || !(request instanceof UnaryContext)) return next(request);
-    const { keyOf, reads, latest } = sharing;
-    const { message, call } = request;
-    const key = keyOf(message);
-    const make = async (context: UnaryContext): Promise<SharedReply> => {
-      const response = await next(context);
-      return { message: response.message as Message, headers: context.headersSet };
+    const { call, cancellation } = request;
+    const key = sharing.keyOf(request.message);
+    const alone = async (): Promise<SharedReply> => {
+      const { message } = (await next(request)) as UnaryResponse;
+      return { message, headers: request.headersSet, maker: undefined, bodies: undefined, forms: undefined };
     };
     const together = async (signal: AbortSignal): Promise<SharedReply> => {
-      const reply = await make(request.forMany(signal));
-      return { ...reply, maker: call, bodies: new SharedForms() };
+      const many = request.forMany(signal);
+      const { message } = (await next(many)) as UnaryResponse;
+      return { message, headers: many.headersSet, maker: call, bodies: new SharedForms(), forms: undefined };
     };
-    const reply = await reads.get(key, { signal: request.cancellation, alone: () => make(request), together });
-    // Not within the read: the next one begins when it ends. The first caller does it for all who share the reply.
-    if (reply.forms === undefined && (reply.maker !== undefined || latest.has(key))) {
-      Object.assign(reply, latest.remember(key, reply.message));
-    }
-    const { maker, headers, forms, bodies } = reply;
+    const reply = await sharing.reads.get(key, { signal: cancellation, alone, together });
+    const { message, maker, headers, bodies } = reply;
+    // Not within the read: the next one begins when it ends.
+    reply.forms ??= sharing.latest.formsOf(key, message, maker !== undefined);
     if (maker !== undefined && headers !== undefined) {
       for (const [name, value] of headers) request.responseHeader.set(name, value);
     }
-    return request.reply(reply.message, { forms, bodies, isShared: maker !== undefined && maker !== call });
+    return request.reply(message, { forms: reply.forms, bodies, isShared: maker !== undefined && maker !== call });
   };
 }
 
 /** Whether an RPC is a read whose response depends on its request and on what is stored, and on nothing else. */
 function isShareable(rpc: DescMethod): boolean {
   return (
-    accessOf(rpc) === Access.PUBLIC &&
-    !isWrite(rpc) &&
+    rulesOf(rpc).access === Access.PUBLIC &&
+    !rulesOf(rpc).isWrite &&
     rpc.input.fields.every(({ fieldKind }) => fieldKind === "scalar" || fieldKind === "enum")
   );
 }

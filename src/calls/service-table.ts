@@ -19,6 +19,13 @@ export interface ShowingCall {
   signal: AbortSignal;
 }
 
+/** What a request shows to say who calls. */
+export interface ShownCredentials {
+  /** The value of its Authorization header. */
+  authorization: string | null;
+  idempotencyKey: string | null;
+}
+
 /** What is known of API keys; services/api-keys.ts says more. */
 export interface Keys {
   shown(authorization: string | null): ShownKey | undefined;
@@ -38,13 +45,12 @@ export interface ServiceTable {
   /**
    * Finds out who calls; never called for public operations.
    * @param holder the holder of the key that the request shows, as far as `keys` has found one
-   * @param header gives the value of a request header, by its lower-case name
    * @throws StoaError `unauthorized`
    */
   authenticate(
     rpc: DescMethod,
     holder: KeyHolder | undefined,
-    header: (name: string) => string | null,
+    shown: ShownCredentials,
     signal: AbortSignal,
   ): Promise<Admitted["caller"]>;
   /**

@@ -1,6 +1,6 @@
 import type { DescMethod, DescMethodServerStreaming, Message } from "@bufbuild/protobuf";
 import type { HandlerContext, Interceptor, StreamRequest, StreamResponse } from "@connectrpc/connect";
-import { CallContext, type CallInit } from "./call-context.ts";
+import { CallContext, type CallInit } from "./call.ts";
 import type { Implementation } from "./service-table.ts";
 
 type StreamImplementation = (message: Message, context: HandlerContext) => AsyncIterable<Message>;

@@ -1,6 +1,6 @@
 import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, Interceptor, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
-import { CallContext, type CallInit } from "./call-context.ts";
+import { CallContext, type CallInit } from "./call.ts";
 import { Checked } from "./checked.ts";
 import type { Implementation } from "./service-table.ts";
 import type { SharedForms } from "./shared-forms.ts";

@@ -74,7 +74,7 @@ export interface Config {
   drainTimeoutMs: number;
   /** How long a reply may have unsent bytes without progress, in milliseconds. */
   sendTimeoutMs: number;
-  /** How many bytes of replies may be unsent, on one connection and on all of them. */
+  /** How many bytes one connection, and all of them, may make the service hold: unsent replies, bodies, requests. */
   maxUnsentBytesPerConnection: number;
   maxUnsentBytes: number;
   /** How many connections may be open, in all and of one address. */
@@ -167,7 +167,7 @@ export function readConfig(environment: Environment): Config {
     maxUnsentBytesPerConnection:
       read("STOA_MAX_UNSENT_BYTES_PER_CONNECTION", integerBetween(8 * MIB, 1024 * MIB)) ?? 16 * MIB,
     maxUnsentBytes: read("STOA_MAX_UNSENT_BYTES", integerBetween(8 * MIB, 16_384 * MIB)) ?? 48 * MIB,
-    maxConnections: read("STOA_MAX_CONNECTIONS", integerBetween(1, 1_000_000)) ?? 8192,
+    maxConnections: read("STOA_MAX_CONNECTIONS", integerBetween(1, 1_000_000)) ?? 2048,
     maxConnectionsPerAddress: read("STOA_MAX_CONNECTIONS_PER_ADDRESS", integerBetween(1, 1_000_000)) ?? 256,
   };
   return {

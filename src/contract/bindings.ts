@@ -3,7 +3,7 @@ import { http } from "../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../gen/google/api/http_pb.js";
 import { Access, success_status } from "../../gen/stoa/v1/options_pb.js";
 import { compilePathTemplate, type PathTemplate } from "./path-template.ts";
-import { accessOf } from "./rules.ts";
+import { rulesOf } from "./rules.ts";
 
 /** One way to call an RPC over REST, from its google.api.http annotation. */
 export interface Binding {
@@ -72,7 +72,7 @@ function mustHave(message: DescMethod["input"], name: string): DescField {
 
 /** Whether a binding is a read that anybody may make. Pages of other origins may read its response. */
 export function isPublicRead({ rpc, httpMethod }: Binding): boolean {
-  return httpMethod === "GET" && accessOf(rpc) === Access.PUBLIC;
+  return httpMethod === "GET" && rulesOf(rpc).access === Access.PUBLIC;
 }
 
 /** Whether the responses of a binding have an ETag. */

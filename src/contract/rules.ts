@@ -31,75 +31,54 @@ type LimitName = NonNullable<(typeof limitNames)[Limit]>;
 
 const noSideEffects = MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 
-interface Rules {
-  access: Access;
-  idempotentByKey: boolean;
-  currentKeyOnly: boolean;
-  replyIsSecret: boolean;
-  limit: LimitName | undefined;
-  write: boolean;
-  registration: boolean;
+/** What the contract says about an RPC. */
+export interface RpcRules {
+  /** Who may call it. */
+  readonly access: Access;
+  /** Whether it takes an idempotency key. */
+  readonly isIdempotentByKey: boolean;
+  /** Whether it accepts only an agent's current API key. */
+  readonly isForCurrentKeyOnly: boolean;
+  /** Whether its response holds a secret, which must not be stored in plain text. */
+  readonly hasSecretResponse: boolean;
+  /** The name of its own rate limit, if it has one. */
+  readonly limit: LimitName | undefined;
+  /** Whether it has side effects. */
+  readonly isWrite: boolean;
+  /** Whether it has side effects and needs no credentials. */
+  readonly isPublicWrite: boolean;
+  /** Whether it registers an agent, for which the operator may require a token. */
+  readonly isRegistration: boolean;
 }
 
-const known = new Map<DescMethod, Rules>();
+const known = new Map<DescMethod, RpcRules>();
 
-function rulesOf(rpc: DescMethod): Rules {
+/** @throws Error where the contract does not say who may call; the service does not start then */
+export function rulesOf(rpc: DescMethod): RpcRules {
   let rules = known.get(rpc);
   if (rules === undefined) {
-    rules = {
-      access: getOption(rpc, access),
-      idempotentByKey: getOption(rpc, idempotent_by_key),
-      currentKeyOnly: getOption(rpc, current_key_only),
-      replyIsSecret: rpc.output.fields.some(({ proto }) => proto.options?.debugRedact === true),
-      limit: limitNames[getOption(rpc, limit)],
-      write: rpc.idempotency !== noSideEffects,
-      registration: getOption(rpc, registration),
-    };
-    if (rules.access === Access.UNSPECIFIED)
-      throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
+    rules = readRules(rpc);
     known.set(rpc, rules);
   }
   return rules;
 }
 
-/** Who may call an RPC. @throws Error when the contract does not say; the service does not start then */
-export function accessOf(rpc: DescMethod): Access {
-  return rulesOf(rpc).access;
-}
-
-/** Whether an RPC takes an idempotency key. */
-export function isIdempotentByKey(rpc: DescMethod): boolean {
-  return rulesOf(rpc).idempotentByKey;
-}
-
-/** Whether an RPC accepts only an agent's current API key. */
-export function isForCurrentKeyOnly(rpc: DescMethod): boolean {
-  return rulesOf(rpc).currentKeyOnly;
-}
-
-/** Whether the response of an RPC holds a secret, which must not be stored in plain text. */
-export function hasSecretResponse(rpc: DescMethod): boolean {
-  return rulesOf(rpc).replyIsSecret;
-}
-
-/** The name of the RPC's own rate limit, if it has one. */
-export function limitOf(rpc: DescMethod): LimitName | undefined {
-  return rulesOf(rpc).limit;
-}
-
-/** Whether an RPC has side effects. */
-export function isWrite(rpc: DescMethod): boolean {
-  return rulesOf(rpc).write;
-}
-
-/** Whether an RPC needs no authentication and has side effects. */
-export function isPublicWrite(rpc: DescMethod): boolean {
-  return isWrite(rpc) && accessOf(rpc) === Access.PUBLIC;
-}
-
-/** Whether an RPC registers an agent, for which the operator may require a token. */
-export function isRegistration(rpc: DescMethod): boolean {
-  return rulesOf(rpc).registration;
+function readRules(rpc: DescMethod): RpcRules {
+  const mayCall = getOption(rpc, access);
+  if (mayCall === Access.UNSPECIFIED) {
+    throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
+  }
+  const isWrite = rpc.idempotency !== noSideEffects;
+  return {
+    access: mayCall,
+    isIdempotentByKey: getOption(rpc, idempotent_by_key),
+    isForCurrentKeyOnly: getOption(rpc, current_key_only),
+    hasSecretResponse: rpc.output.fields.some(({ proto }) => proto.options?.debugRedact === true),
+    limit: limitNames[getOption(rpc, limit)],
+    isWrite,
+    isPublicWrite: isWrite && mayCall === Access.PUBLIC,
+    isRegistration: getOption(rpc, registration),
+  };
 }
 
 /** Whether the JSON of a message omits this field when it is unset. Other unset fields are null. */

@@ -20,8 +20,8 @@ import { type CheckReady, Readiness } from "./health/readiness.ts";
 import { addHealthRoutes } from "./health/routes.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import type { Port } from "./port/port.ts";
+import { maxBodyBytes, RequestBodies } from "./requests/bodies.ts";
 import type { RequestContext } from "./requests/context.ts";
-import { maxBodyBytes, RequestBodies } from "./requests/request-bodies.ts";
 import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc/routes.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
@@ -117,7 +117,7 @@ export async function createServer({
     routerOptions: { maxParamLength },
     // The contract checks requests and writes responses. Without these, Fastify would load two compilers of JSON schemas.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
-    rewriteUrl: ({ url = "/" }) => routable(url),
+    rewriteUrl: ({ url = "/" }) => (url.includes("%") ? routable(url) : url),
     frameworkErrors: (_error, request, reply) => router.refuse(request, reply as never),
   });
   const interceptors = createInterceptors(innermost);
@@ -164,8 +164,8 @@ export async function createServer({
     serve() {
       port.serve({
         // The types of Fastify know the messages of HTTP/1.1 alone.
-        handle: (request, response) => app.routing(request, response),
-        refuse: (status, socket) => edge.refuse(status, socket),
+        handle: app.routing,
+        refuse: edge.refuse,
       });
     },
     close() {
@@ -192,7 +192,6 @@ function loadGauges(streams: OpenStreams, overload: Overload): GaugeSource[] {
  * known. The facade reads the original, and reports the fault in the field where it belongs.
  */
 function routable(url: string): string {
-  if (!url.includes("%")) return url;
   const [path = ""] = url.split("?", 1);
   try {
     decodeURI(path);

@@ -36,6 +36,7 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
     methods: [],
     rpc: undefined,
     limits: "none",
+    maxBody: 0,
     serve({ url }) {
       if (url.split("?", 1)[0] === "/healthz") return alive;
       throw starting;
@@ -59,7 +60,7 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
   const edge = new Edge({ ...options, admission, metrics: { observe() {} }, pages: undefined });
   return {
     handle: (request, response) => edge.serve({ request, response, url: request.url as string, route }, () => {}),
-    refuse: (status, socket) => edge.refuse(status, socket),
+    refuse: edge.refuse,
   };
 }
 

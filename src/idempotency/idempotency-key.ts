@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Caller } from "../board/agents.ts";
 import { callOf, operator } from "../calls/call.ts";
-import { hasSecretResponse, isIdempotentByKey } from "../contract/rules.ts";
+import { rulesOf } from "../contract/rules.ts";
 import { badInput } from "../errors.ts";
 import { agentClaimId, type Claim, claimId } from "./claims.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -20,7 +20,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f
  */
 export function readClaim(context: HandlerContext, request: Message): Claim | undefined {
   const { method } = context;
-  if (!isIdempotentByKey(method)) return undefined;
+  if (!rulesOf(method).isIdempotentByKey) return undefined;
   const key = context.requestHeader.get(header);
   if (key === null) return undefined;
   if (!form.test(key)) {
@@ -32,7 +32,7 @@ export function readClaim(context: HandlerContext, request: Message): Claim | un
   return {
     id: idOf(caller, key),
     fingerprint: fingerprintOf(method, request),
-    secret: hasSecretResponse(method) ? { idempotencyKey: key, apiKey } : undefined,
+    secret: rulesOf(method).hasSecretResponse ? { idempotencyKey: key, apiKey } : undefined,
   };
 }
 

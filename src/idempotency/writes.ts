@@ -5,7 +5,7 @@ import type { Repair, WriteLimits } from "../board/write-limits.ts";
 import { callOf } from "../calls/call.ts";
 import { callerOf } from "../calls/callers.ts";
 import { replayedHeader } from "../calls/unary-call.ts";
-import { limitOf } from "../contract/rules.ts";
+import { rulesOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Sealing } from "../ledger/sealing/append.ts";
@@ -159,7 +159,7 @@ export class Writes {
   /** Spends from the limit of the write, after every other check and before the commit. A replay spends nothing. */
   async #spend<Open extends Unit>(unit: Open, write: Write<Open, unknown>): Promise<void> {
     const { context } = write;
-    const name = limitOf(context.method);
+    const name = rulesOf(context.method).limit;
     if (this.#limits === undefined || name === undefined || unit.unchanged) return;
     const { client, limits } = callOf(context.values).origin;
     const charged = isAnonymous(context) ? client.counted : callerOf(context);

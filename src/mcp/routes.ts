@@ -8,8 +8,8 @@ import { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
 import type { Router } from "../http/edge/router.ts";
 import type { HttpReply } from "../http/replies/reply.ts";
+import { maxBodyBytes, type RequestBodies } from "../http/requests/bodies.ts";
 import type { RequestContext } from "../http/requests/context.ts";
-import type { RequestBodies } from "../http/requests/request-bodies.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { untilAborted } from "../timing/wait.ts";
 import { YieldQueue } from "../timing/yield-queue.ts";
@@ -30,8 +30,8 @@ export interface McpOptions {
   bodies: RequestBodies;
   /** Who may register agents. */
   registration: RegistrationMode;
-  /** Returns the public root address, without a trailing slash. It is not known before the service listens. */
-  siteUrl: () => string;
+  /** The public root address, without a trailing slash. */
+  siteUrl: string;
   /** Returns the guide as Markdown. */
   guide: () => string;
   log: FastifyBaseLogger;
@@ -66,19 +66,20 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
   const protocol = new McpProtocol({
     tools: createTools(table, interceptors, registration),
     guide,
-    instructions: () => instructionsFor(siteUrl()),
+    instructions: () => instructionsFor(siteUrl),
     log,
   });
   const turns = new TurnScheduler(messagesPerTurn);
   const writing = new YieldQueue();
   const serve = async (context: RequestContext): Promise<HttpReply> => {
-    checkOrigin(context.request.headers.origin, siteUrl());
+    checkOrigin(context.request.headers.origin, siteUrl);
     checkKey(context);
-    const bytes = (await bodies.read(context.request)) ?? Buffer.alloc(0);
+    const { body, request } = context;
+    const bytes = body === undefined ? Buffer.alloc(0) : await bodies.read(body, request);
     await new Promise<void>((resolve) => turns.run(resolve));
     return answer(protocol, new Visitor(context, admission, writing), bytes);
   };
-  router.add({ methods: ["POST"], url: mcpPath, serve });
+  router.add({ methods: ["POST"], url: mcpPath, maxBody: maxBodyBytes, serve });
   // There is no stream of messages from the server, and no session to end.
   const refuse = () => errorReply(405, -32000, "This address takes messages by POST.", { allow: "POST" });
   router.add({ methods: ["GET", "DELETE"], url: mcpPath, serve: refuse });

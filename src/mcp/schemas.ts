@@ -3,7 +3,7 @@ import { comments } from "../../gen/comments.js";
 import { Components } from "../api-docs/openapi/components.ts";
 import { type Schema, withKeywords } from "../api-docs/openapi/schema.ts";
 import type { Binding } from "../contract/bindings.ts";
-import { isIdempotentByKey } from "../contract/rules.ts";
+import { rulesOf } from "../contract/rules.ts";
 
 /** How the rest of the service calls the idempotency argument. */
 export const idempotencyHeader = "Idempotency-Key";
@@ -41,7 +41,7 @@ export function inputSchemaOf({ rpc, path }: Binding): Schema {
       { description: comments[`${field.parent.typeName}.${field.name}`] ?? schema.description },
     );
   }
-  if (isIdempotentByKey(rpc)) {
+  if (rulesOf(rpc).isIdempotentByKey) {
     if (idempotencyArgument in properties) throw new Error(`${rpc.name} has a field ${idempotencyArgument}.`);
     properties[idempotencyArgument] = idempotencySchema;
   }

@@ -1,7 +1,7 @@
 import { ConnectError } from "@connectrpc/connect";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { unauthorized } from "../calls/callers.ts";
-import { accessOf, isIdempotentByKey } from "../contract/rules.ts";
+import { rulesOf } from "../contract/rules.ts";
 import { badInput, StoaError } from "../errors.ts";
 import { addUnknownMembers, decodeMessage, encodeMessage, IgnoredInput, type Input } from "../transcoding/index.ts";
 import { idempotencyArgument, idempotencyHeader } from "./schemas.ts";
@@ -29,7 +29,7 @@ async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<Cal
   const { context } = visitor;
   const given = takeIdempotencyKey(tool, input);
   const idempotencyKey = typeof given === "string" && visible.test(given) ? given : undefined;
-  if (!isPublic && !visitor.isAgent) throw unauthorized(accessOf(rpc));
+  if (!isPublic && !visitor.isAgent) throw unauthorized(rulesOf(rpc).access);
   const caller = await visitor.admit(rpc, idempotencyKey);
   if (given !== idempotencyKey) {
     throw badInput(
@@ -70,7 +70,7 @@ async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<Cal
 
 /** Takes the key out of the arguments, where the tool has such an argument. */
 function takeIdempotencyKey({ rpc }: Tool, input: Input): unknown {
-  if (!isIdempotentByKey(rpc)) return undefined;
+  if (!rulesOf(rpc).isIdempotentByKey) return undefined;
   const value = input.get(idempotencyArgument) ?? undefined;
   input.delete(idempotencyArgument);
   return value;

@@ -9,7 +9,7 @@ import { createUnaryCall } from "../calls/unary-call.ts";
 import { type Binding, bindingsOf } from "../contract/bindings.ts";
 import { type RegistrationMode, registrationHeader } from "../contract/registration.ts";
 import { responseOf } from "../contract/responses.ts";
-import { accessOf, isForCurrentKeyOnly, isRegistration, isWrite, limitOf } from "../contract/rules.ts";
+import { rulesOf } from "../contract/rules.ts";
 import { idempotencyArgument, idempotencyHeader, inputSchemaOf, outputSchemaOf } from "./schemas.ts";
 
 /** An RPC as a tool. */
@@ -42,15 +42,15 @@ export function createTools(
     const seen = new Set<DescMethod>();
     for (const binding of bindingsOf(service)) {
       const { rpc } = binding;
-      if (seen.has(rpc) || rpc.methodKind !== "unary" || accessOf(rpc) === Access.OPERATOR) continue;
-      if (isRegistration(rpc) && registration === "closed") continue;
+      if (seen.has(rpc) || rpc.methodKind !== "unary" || rulesOf(rpc).access === Access.OPERATOR) continue;
+      if (rulesOf(rpc).isRegistration && registration === "closed") continue;
       seen.add(rpc);
       const name = toolName(rpc);
       if (tools.has(name)) throw new Error(`Two RPCs would be the tool ${name}.`);
       const response = responseOf(binding);
       const isRaw = response.desc.typeName === "google.api.HttpBody";
       const call = createUnaryCall(rpc, implementation, interceptors);
-      const isPublic = accessOf(rpc) === Access.PUBLIC;
+      const isPublic = rulesOf(rpc).access === Access.PUBLIC;
       const description = describe(name, binding, isRaw ? undefined : response.desc, registration);
       tools.set(name, { rpc, binding, call, response, isRaw, isPublic, description });
     }
@@ -72,19 +72,19 @@ function describe(
 ): Description {
   const { rpc, httpMethod } = binding;
   const words = name.replaceAll("_", " ");
-  const limit = limitOf(rpc);
+  const limit = rulesOf(rpc).limit;
   const texts = [
     comments[`${rpc.parent.typeName}.${rpc.name}`] ?? `${words}.`,
     limit === undefined ? "" : `Calls that take effect count towards the rate limit \`${limit}\`.`,
-    isRegistration(rpc)
+    rulesOf(rpc).isRegistration
       ? "Store the `api_key` at once: it is not shown again. It becomes the bearer token of this connection, which its" +
         " configuration sets: `Authorization: Bearer <api_key>`."
       : "",
-    isRegistration(rpc) && registration === "token"
+    rulesOf(rpc).isRegistration && registration === "token"
       ? `This board requires a token, which the configuration of the connection sends as \`${registrationHeader}\`.`
       : "",
   ];
-  const writes = isWrite(rpc);
+  const writes = rulesOf(rpc).isWrite;
   return {
     name,
     title: words.charAt(0).toUpperCase() + words.slice(1),
@@ -96,7 +96,7 @@ function describe(
       ...(writes
         ? {
             // What was there before is changed or gone. Posting, voting and reporting add something.
-            destructiveHint: /^(?:DELETE|PATCH|PUT)$/.test(httpMethod) || isForCurrentKeyOnly(rpc),
+            destructiveHint: /^(?:DELETE|PATCH|PUT)$/.test(httpMethod) || rulesOf(rpc).isForCurrentKeyOnly,
             idempotentHint: rpc.idempotency === MethodOptions_IdempotencyLevel.IDEMPOTENT,
           }
         : {}),

@@ -34,14 +34,8 @@ export class Visitor {
    */
   async admit(rpc: DescMethod, idempotencyKey: string | undefined): Promise<Admitted["caller"]> {
     const { context } = this;
-    const { headers } = context.request;
     context.notes.tool = rpc;
-    return this.#admission.admitVisited(context, {
-      rpc,
-      header: (name) =>
-        name === "idempotency-key" ? (idempotencyKey ?? null) : ((headers[name] as string | undefined) ?? null),
-      signal: context.signal,
-    });
+    return this.#admission.admitVisited(context, rpc, idempotencyKey);
   }
 
   /**

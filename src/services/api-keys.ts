@@ -3,7 +3,7 @@ import { findHolders, type Holder, maxKeysAtOnce } from "../board/agents.ts";
 import type { Board, Reader } from "../board/board.ts";
 import { isApiKey } from "../board/keys.ts";
 import type { ShowingCall } from "../calls/service-table.ts";
-import { isWrite } from "../contract/rules.ts";
+import { rulesOf } from "../contract/rules.ts";
 import { RecentMap } from "../rate-limits/recent-map.ts";
 import { Batch, type Patience } from "./batch.ts";
 
@@ -68,6 +68,7 @@ export class ApiKeys {
 
   /** The API key of an Authorization header; undefined where it holds nothing that could be one. */
   shown(authorization: string | null): ShownKey | undefined {
+    if (authorization === null) return undefined;
     const text = bearerOf(authorization);
     return text !== undefined && isApiKey(text) ? { text, hash: hash("sha256", text, "base64") } : undefined;
   }
@@ -130,7 +131,7 @@ export class ApiKeys {
 }
 
 function chosen({ reads, writes }: LookUps, call: ShowingCall | undefined): LookUps["reads"] {
-  return call !== undefined && isWrite(call.rpc) ? writes : reads;
+  return call !== undefined && rulesOf(call.rpc).isWrite ? writes : reads;
 }
 
 /** The secret of an Authorization header of the scheme Bearer. */

@@ -5,7 +5,8 @@ import type { Board } from "../board/board.ts";
 import { endExpiredSuspension } from "../board/moderation/agents.ts";
 import { operator } from "../calls/call.ts";
 import { unauthorized } from "../calls/callers.ts";
-import { accessOf, isForCurrentKeyOnly, isWrite } from "../contract/rules.ts";
+import type { ShownCredentials } from "../calls/service-table.ts";
+import { rulesOf } from "../contract/rules.ts";
 import { agentClaimId, eraseKeyResponse, isRepeatableRotation } from "../idempotency/claims.ts";
 import { bearerOf } from "./api-keys.ts";
 import { createSecretCheck } from "./secrets.ts";
@@ -22,17 +23,16 @@ export class Authenticator {
 
   /**
    * @param holder whose API key the Authorization header holds, if it holds one
-   * @param header gives the value of a request header, by its lower-case name
    * @throws StoaError `unauthorized`, the same for a missing, malformed and unknown key or token
    */
   async authenticate(
     rpc: DescMethod,
     holder: Holder | undefined,
-    header: (name: string) => string | null,
+    { authorization, idempotencyKey }: ShownCredentials,
     signal: AbortSignal,
   ): Promise<Caller | typeof operator> {
-    const access = accessOf(rpc);
-    const secret = bearerOf(header("authorization"));
+    const { access, isWrite, isForCurrentKeyOnly } = rulesOf(rpc);
+    const secret = bearerOf(authorization);
     if (secret === undefined) throw unauthorized(access);
     if (access === Access.OPERATOR) {
       if (!this.#isOperatorToken(secret)) throw unauthorized(access);
@@ -42,20 +42,18 @@ export class Authenticator {
     const { standing, replyId, suspension } = holder;
     const caller = { ...holder.agent, apiKey: secret };
     if (standing === "current") {
-      const ofRead = !isWrite(rpc);
-      if (replyId !== null) await eraseKeyResponse(this.#board, { signal, ofRead }, caller.id, replyId);
-    } else if (isForCurrentKeyOnly(rpc)) {
-      if (!(await this.#mayRepeat(caller, header("idempotency-key"), signal))) throw unauthorized(access);
+      if (replyId !== null) await eraseKeyResponse(this.#board, { signal, ofRead: !isWrite }, caller.id, replyId);
+    } else if (isForCurrentKeyOnly) {
+      if (!(await this.#mayRepeat(caller, idempotencyKey, signal))) throw unauthorized(access);
     } else if (standing === "past") {
       throw unauthorized(access);
     }
-    if (suspension !== undefined) await this.#checkSuspension(rpc, caller, suspension, signal);
+    if (suspension !== undefined && isWrite) await this.#checkSuspension(caller, suspension, signal);
     return caller;
   }
 
-  /** @throws StoaError `forbidden` for a write of an agent that is suspended */
-  async #checkSuspension(rpc: DescMethod, { id }: Caller, suspension: Suspension, signal: AbortSignal): Promise<void> {
-    if (!isWrite(rpc)) return;
+  /** To be called for a write. @throws StoaError `forbidden` while the suspension lasts */
+  async #checkSuspension({ id }: Caller, suspension: Suspension, signal: AbortSignal): Promise<void> {
     const { endsAt } = suspension;
     if (endsAt === null || this.#board.now() < endsAt) throw suspended(suspension);
     await this.#board.write(signal, (unit) => endExpiredSuspension(unit, id));

@@ -9,16 +9,16 @@ import { parseJson } from "../receipt/parse.ts";
  * gives the root address, without a slash at its end.
  */
 export class ReceiptMapper {
-  readonly #siteUrl: () => string;
+  readonly #siteUrl: string;
 
-  constructor(siteUrl: () => string) {
+  constructor(siteUrl: string) {
     this.#siteUrl = siteUrl;
   }
 
   /** @param failsAt the first receipt that does not verify, where one is known */
   receipt(row: ReceiptRow, failsAt?: number): Receipt {
     const { seq, hash, prev_hash, canonical } = row;
-    const site = this.#siteUrl();
+    const site = this.#siteUrl;
     const text = canonical.toString("utf8");
     const document = readDocument(text);
     return {
@@ -39,7 +39,7 @@ export class ReceiptMapper {
 
   /** The site's address holds nothing that a shell would read: config.ts sees to that. */
   verifyCommands({ seq, hash }: ReceiptRow): VerifyCommands {
-    const site = this.#siteUrl();
+    const site = this.#siteUrl;
     const digest = "sha256sum | cut -d' ' -f1";
     return {
       $typeName: "stoa.v1.VerifyCommands",
@@ -52,7 +52,7 @@ export class ReceiptMapper {
   }
 
   #canonicalUrl(seq: number): string {
-    return `${this.#siteUrl()}/api/v1/house/receipts/${seq}/canonical`;
+    return `${this.#siteUrl}/api/v1/house/receipts/${seq}/canonical`;
   }
 }
 

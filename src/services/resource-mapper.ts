@@ -19,11 +19,11 @@ import type { PostView } from "../board/posts.ts";
 import { StoredDamage } from "../errors.ts";
 import { reasons, roles } from "./moderation-words.ts";
 
-/** Makes the contract's resources from stored rows. `siteUrl` gives the root address, without a slash at its end. */
+/** Makes the contract's resources from stored rows. `siteUrl` is the root address, without a slash at its end. */
 export class ResourceMapper {
-  readonly #siteUrl: () => string;
+  readonly #siteUrl: string;
 
-  constructor(siteUrl: () => string) {
+  constructor(siteUrl: string) {
     this.#siteUrl = siteUrl;
   }
 
@@ -47,14 +47,14 @@ export class ResourceMapper {
       postCount: BigInt(row.post_count),
       ...(row.created_by === null ? {} : { createdBy: row.created_by }),
       createdAt: timestamp(row.created_at),
-      url: `${this.#siteUrl()}/c/${row.name}`,
+      url: `${this.#siteUrl}/c/${row.name}`,
     });
   }
 
   // What feeds and threads hold by the dozen is written out, where `create` would take as long as all else together.
 
   post(row: PostView): Post {
-    const site = this.#siteUrl();
+    const site = this.#siteUrl;
     const post: Post = {
       $typeName: "stoa.v1.Post",
       id: BigInt(row.id),

@@ -13,6 +13,7 @@ import type { Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import type { InboxStreams } from "../board/inbox/streams.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
+import type { ShownCredentials } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { Writes } from "../idempotency/writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -38,8 +39,8 @@ export interface ServiceOptions {
   board: Board;
   ledger: Ledger;
   inboxes: InboxStreams;
-  /** Gives the public root address, without a slash at its end. */
-  siteUrl: () => string;
+  /** The public root address, without a slash at its end. */
+  siteUrl: string;
   /** Without one there are no operator services. */
   operatorToken: string | undefined;
   /** Who may register agents. The mode `token` requires a token. */
@@ -85,12 +86,8 @@ export function createServiceTable({
     sharing: [LedgerService.method.verifyChain],
     slow: [SearchService.method.search],
     keys,
-    authenticate: (
-      rpc: DescMethod,
-      holder: Holder | undefined,
-      header: (name: string) => string | null,
-      signal: AbortSignal,
-    ) => authenticator.authenticate(rpc, holder, header, signal),
+    authenticate: (rpc: DescMethod, holder: Holder | undefined, shown: ShownCredentials, signal: AbortSignal) =>
+      authenticator.authenticate(rpc, holder, shown, signal),
     checkRegistration: createRegistrationCheck(registration.mode, registration.token),
     beginCall: (signal: AbortSignal) => board.beginCall(signal),
   };

@@ -50,7 +50,7 @@ export function addAtomFeeds({ add, read, bodies, siteUrl }: PageContext): void 
       entries: await render(posts.map(postDraft), request),
       since: community?.createdAt,
     };
-    return textReply(request, atomFeed(feed, siteUrl()), atomHeaders);
+    return textReply(request, atomFeed(feed, siteUrl), atomHeaders);
   });
 
   add("/c/:name/feed.xml", async (request) => {
@@ -66,7 +66,7 @@ export function addAtomFeeds({ add, read, bodies, siteUrl }: PageContext): void 
       entries: await render(posts.map(postDraft), request),
       since: createdAt,
     };
-    return textReply(request, atomFeed(feed, siteUrl()), atomHeaders);
+    return textReply(request, atomFeed(feed, siteUrl), atomHeaders);
   });
 
   add("/agents/:name/feed.xml", async (request) => {
@@ -74,7 +74,7 @@ export function addAtomFeeds({ add, read, bodies, siteUrl }: PageContext): void 
     const { name, createdAt } = (await getAgent(request, { path })).output.agent as Agent;
     const { posts } = (await listAgentPosts(request, { path })).output;
     const { comments, postTitles } = (await listAgentComments(request, { path })).output;
-    const site = siteUrl();
+    const site = siteUrl;
     const drafts = [...posts.map(postDraft), ...comments.map((comment) => commentDraft(comment, postTitles, site))];
     const feed = {
       title: `${name} on Stoa`,

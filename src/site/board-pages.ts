@@ -40,7 +40,7 @@ export function addBoardPages(context: PageContext): void {
     const feed = output.feed as Feed;
     const json = `/api/v1/feed${toSearch(query)}`;
     return showOfRead(request, { bodies }, json, () => ({
-      ...homeView(feed, feedPageOf("/", feed, input), siteUrl(), registration),
+      ...homeView(feed, feedPageOf("/", feed, input), siteUrl, registration),
       json,
     }));
   });

@@ -42,7 +42,7 @@ export function addLedgerPages(context: PageContext): void {
       receipt,
       commands: found.verify as VerifyCommands,
       hasNext: headSeq > receipt.seq,
-      site: siteUrl(),
+      site: siteUrl,
       modules: receiptModules,
     });
     return show(request, page);

@@ -11,8 +11,8 @@ import type { Page } from "./layout.ts";
 export interface PagesOptions {
   table: ServiceTable;
   interceptors: readonly Interceptor[];
-  /** Returns the public root address, without a trailing slash. */
-  siteUrl: () => string;
+  /** The public root address, without a trailing slash. */
+  siteUrl: string;
   /** Returns the time in milliseconds. */
   now: () => number;
   /** Who may register agents. */

@@ -71,7 +71,7 @@ export function addPostPage({ add, read, bodies, siteUrl, now, show }: PageConte
       sort,
       next: nextCursor === undefined ? undefined : commentsPath(post.id, sort, nextCursor),
       isLater: has("cursor") || (has("from") && sort === "old"),
-      site: siteUrl(),
+      site: siteUrl,
       now: now(),
     };
   };

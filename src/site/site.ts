@@ -16,8 +16,8 @@ import { sharedPage } from "./shared-page.ts";
 import { errorView } from "./views/error.ts";
 
 export interface SiteOptions {
-  /** Returns the public root address, without a trailing slash. */
-  siteUrl: () => string;
+  /** The public root address, without a trailing slash. */
+  siteUrl: string;
   /** Returns the time in milliseconds. */
   now: () => number;
   /** Who may register agents. */
@@ -68,6 +68,6 @@ export class Site {
   }
 
   #frame(page: Page): string {
-    return layout(page, this.#options.siteUrl(), this.#assets.links);
+    return layout(page, this.#options.siteUrl, this.#assets.links);
   }
 }

@@ -11,7 +11,7 @@ import {
 } from "@opentelemetry/api";
 
 /** Set while a tracer provider is registered. Without one, tracing costs a comparison for each span. */
-let tracer: Tracer | undefined;
+export let tracer: Tracer | undefined;
 
 /** Uses the registered tracer provider from now on. Chains of calls that exist already are not traced. */
 export function enableTracing(): void {
@@ -21,11 +21,6 @@ export function enableTracing(): void {
 /** Makes no more spans. */
 export function disableTracing(): void {
   tracer = undefined;
-}
-
-/** Whether spans are made. */
-export function isTracing(): boolean {
-  return tracer !== undefined;
 }
 
 /** Runs `work` in a span within the current one. An error marks the span as failed, and is thrown on. */
@@ -61,13 +56,16 @@ export interface CallSpan {
 /**
  * Begins the span of a call: within the caller's, if its headers have a valid `traceparent`
  * (https://www.w3.org/TR/trace-context/).
- * @param name the service and the RPC
+ * @param rpc the RPC that is called
  */
-export function beginCall(name: { service: string; method: string }, headers: object): CallSpan | undefined {
+export function beginCall(
+  { parent, name }: { readonly parent: { readonly typeName: string }; readonly name: string },
+  headers: object,
+): CallSpan | undefined {
   if (tracer === undefined) return undefined;
   const caller = propagation.extract(ROOT_CONTEXT, headers);
-  const attributes = { "rpc.service": name.service, "rpc.method": name.method };
-  const span = tracer.startSpan(`${name.service}/${name.method}`, { kind: SpanKind.SERVER, attributes }, caller);
+  const attributes = { "rpc.service": parent.typeName, "rpc.method": name };
+  const span = tracer.startSpan(`${parent.typeName}/${name}`, { kind: SpanKind.SERVER, attributes }, caller);
   return toCallSpan(span, trace.setSpan(caller, span));
 }
 

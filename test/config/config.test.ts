@@ -24,7 +24,7 @@ it("every setting has a default, and an empty variable counts as absent", () => 
     sendTimeoutMs: 45_000,
     maxUnsentBytesPerConnection: 16_777_216,
     maxUnsentBytes: 48 * 1024 * 1024,
-    maxConnections: 8192,
+    maxConnections: 2048,
     maxConnectionsPerAddress: 256,
     databaseTimeoutMs: 10_000,
   });

@@ -12,17 +12,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { ReceiptSchema } from "../../gen/stoa/v1/receipt_pb.js";
 import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
-import {
-  accessOf,
-  hasSecretResponse,
-  isForCurrentKeyOnly,
-  isIdempotentByKey,
-  isOmittedWhenUnset,
-  isPublicWrite,
-  isRegistration,
-  isWrite,
-  limitOf,
-} from "../../src/contract/rules.ts";
+import { isOmittedWhenUnset, rulesOf } from "../../src/contract/rules.ts";
 import { BrokenService } from "../support/fixture.ts";
 
 const services = [AgentService, PostService, CommentService, CommunityService, LedgerService, LedgerOperatorService];
@@ -31,19 +21,19 @@ const namesOf = (rule: (rpc: DescMethod) => boolean) => rpcs.filter(rule).map(({
 
 describe("the rules of an RPC", () => {
   it("say who may call it", () => {
-    expect(accessOf(AgentService.method.registerAgent)).toBe(Access.PUBLIC);
-    expect(accessOf(PostService.method.createPost)).toBe(Access.AGENT);
+    expect(rulesOf(AgentService.method.registerAgent).access).toBe(Access.PUBLIC);
+    expect(rulesOf(PostService.method.createPost).access).toBe(Access.AGENT);
   });
 
   it("must say who may call it", () => {
     const rpc = BrokenService.methods.find(({ name }) => name === "NoAccess") as DescMethod;
     const message = "fixture.v1.BrokenService.NoAccess does not say who may call it.";
     // The second call fails as well.
-    for (let i = 0; i < 2; i++) expect(() => accessOf(rpc)).toThrow(message);
+    for (let i = 0; i < 2; i++) expect(() => rulesOf(rpc).access).toThrow(message);
   });
 
   it("say which RPCs take an idempotency key, need the current API key, return a secret, or write without credentials", () => {
-    expect(namesOf(isIdempotentByKey)).toEqual([
+    expect(namesOf((rpc) => rulesOf(rpc).isIdempotentByKey)).toEqual([
       "RegisterAgent",
       "RotateKey",
       "CreatePost",
@@ -57,26 +47,26 @@ describe("the rules of an RPC", () => {
       "CreateCommunity",
       "SealSession",
     ]);
-    expect(namesOf(isForCurrentKeyOnly)).toEqual(["RotateKey"]);
-    expect(namesOf(hasSecretResponse)).toEqual(["RegisterAgent", "RotateKey"]);
-    expect(namesOf(isPublicWrite)).toEqual(["RegisterAgent"]);
-    expect(namesOf(isRegistration)).toEqual(["RegisterAgent"]);
+    expect(namesOf((rpc) => rulesOf(rpc).isForCurrentKeyOnly)).toEqual(["RotateKey"]);
+    expect(namesOf((rpc) => rulesOf(rpc).hasSecretResponse)).toEqual(["RegisterAgent", "RotateKey"]);
+    expect(namesOf((rpc) => rulesOf(rpc).isPublicWrite)).toEqual(["RegisterAgent"]);
+    expect(namesOf((rpc) => rulesOf(rpc).isRegistration)).toEqual(["RegisterAgent"]);
     const reads = /^(Get|List|Stream|Verify)/;
-    expect(namesOf(isWrite)).toEqual(namesOf(({ name }) => !reads.test(name)));
+    expect(namesOf((rpc) => rulesOf(rpc).isWrite)).toEqual(namesOf(({ name }) => !reads.test(name)));
   });
 
   it("name its limit", () => {
-    expect(limitOf(PostService.method.createPost)).toBe("posts");
-    expect(limitOf(AgentService.method.registerAgent)).toBe("registrations");
-    expect(limitOf(PostService.method.listPosts)).toBeUndefined();
+    expect(rulesOf(PostService.method.createPost).limit).toBe("posts");
+    expect(rulesOf(AgentService.method.registerAgent).limit).toBe("registrations");
+    expect(rulesOf(PostService.method.listPosts).limit).toBeUndefined();
   });
 
   it("give registration and each write of an agent a limit, and nothing else", () => {
     for (const rpc of [...rpcs, ...InboxService.methods, ...ModerationService.methods, ...SearchService.methods]) {
       const isLimited = rpc.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-      expect([rpc.name, limitOf(rpc) !== undefined]).toEqual([
+      expect([rpc.name, rulesOf(rpc).limit !== undefined]).toEqual([
         rpc.name,
-        isLimited && accessOf(rpc) !== Access.OPERATOR,
+        isLimited && rulesOf(rpc).access !== Access.OPERATOR,
       ]);
     }
   });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { contractServices } from "../../scripts/lib/contract.ts";
 import { bindingsOf } from "../../src/contract/bindings.ts";
-import { accessOf } from "../../src/contract/rules.ts";
+import { rulesOf } from "../../src/contract/rules.ts";
 import { readPage } from "./pages.ts";
 
 const page = readPage("docs/api.md");
@@ -27,7 +27,7 @@ it("the table of calls has every REST call, with who may call it", async () => {
   const who: Partial<Record<Access, string>> = { [Access.PUBLIC]: "anybody", [Access.AGENT]: "agent" };
   const bindings = (await contractServices()).flatMap(bindingsOf);
   const contract = bindings.map(
-    ({ httpMethod, template, rpc }) => `${httpMethod} ${template.replace("/api/v1", "")} ${who[accessOf(rpc)]}`,
+    ({ httpMethod, template, rpc }) => `${httpMethod} ${template.replace("/api/v1", "")} ${who[rulesOf(rpc).access]}`,
   );
   expect(documented.sort()).toEqual(contract.sort());
 });

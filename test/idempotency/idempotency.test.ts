@@ -9,7 +9,7 @@ import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { isIdempotentByKey } from "../../src/contract/rules.ts";
+import { rulesOf } from "../../src/contract/rules.ts";
 import { asOperator, type LedgerUnderTest, refusal, startLedger, verifyLedger } from "../ledger/support.ts";
 import { createGrpcCaller, errorDetailOf } from "../services/grpc-js.ts";
 import { askText } from "../services/replays.ts";
@@ -344,7 +344,11 @@ describe("the header", () => {
 
   it("is taken by the creates, edits, removals and restores of the contract", () => {
     const contract = [AgentService, CommunityService, PostService, CommentService, LedgerOperatorService];
-    expect(contract.flatMap(({ methods }) => methods.filter(isIdempotentByKey).map(({ name }) => name))).toEqual([
+    expect(
+      contract.flatMap(({ methods }) =>
+        methods.filter((rpc) => rulesOf(rpc).isIdempotentByKey).map(({ name }) => name),
+      ),
+    ).toEqual([
       "RegisterAgent",
       "RotateKey",
       "CreateCommunity",

@@ -42,7 +42,7 @@ beforeAll(async () => {
     board,
     ledger,
     inboxes: new InboxStreams(database, board, new AbortController().signal),
-    siteUrl: () => "https://stoa.example",
+    siteUrl: "https://stoa.example",
     operatorToken: undefined,
     registration: { mode: "open", token: undefined },
     writeLimits: undefined,
@@ -80,7 +80,7 @@ async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotenc
 async function authenticate(apiKey: string, rpc: DescMethod, signal = new AbortController().signal) {
   const shown = table.keys.shown(`Bearer ${apiKey}`);
   const holder = shown && (await table.keys.findUnknown(shown, false, { rpc, signal }));
-  return table.authenticate(rpc, holder, () => `Bearer ${apiKey}`, signal);
+  return table.authenticate(rpc, holder, { authorization: `Bearer ${apiKey}`, idempotencyKey: null }, signal);
 }
 
 const { registerAgent, getMe } = AgentService.method;

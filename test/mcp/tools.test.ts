@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { contractServices } from "../../scripts/lib/contract.ts";
-import { accessOf, isRegistration, isWrite } from "../../src/contract/rules.ts";
+import { rulesOf } from "../../src/contract/rules.ts";
 import { toolName } from "../../src/mcp/tools.ts";
 import { type Service, startService } from "../support/service.ts";
 import { callTool, connect, versions } from "./support.ts";
@@ -23,7 +23,7 @@ beforeAll(async () => {
 const toolsOf = async (apiKey?: string) => (await (await connect(service, apiKey)).listTools()).tools;
 const rpcs = (await contractServices())
   .flatMap(({ methods }) => methods)
-  .filter((rpc) => accessOf(rpc) !== Access.OPERATOR && rpc.methodKind === "unary");
+  .filter((rpc) => rulesOf(rpc).access !== Access.OPERATOR && rpc.methodKind === "unary");
 
 describe("the list of tools", () => {
   it("has every call of the contract but the operator's and streams, if the connection has a key", () => {
@@ -33,7 +33,9 @@ describe("the list of tools", () => {
 
   it("has only public calls without a key: those that read, and register_agent", async () => {
     const listed = await toolsOf();
-    const expected = rpcs.filter((rpc) => accessOf(rpc) === Access.PUBLIC && (!isWrite(rpc) || isRegistration(rpc)));
+    const expected = rpcs.filter(
+      (rpc) => rulesOf(rpc).access === Access.PUBLIC && (!rulesOf(rpc).isWrite || rulesOf(rpc).isRegistration),
+    );
     expect(listed.map(({ name }) => name).toSorted()).toEqual(expected.map(toolName).toSorted());
     const writing = listed.filter(({ annotations }) => annotations?.readOnlyHint !== true);
     expect(writing.map(({ name }) => name)).toEqual(["register_agent"]);

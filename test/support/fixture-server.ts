@@ -72,8 +72,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   };
   const table: ServiceTable = {
     services: [{ service: EchoService, implementation }],
-    async authenticate(_rpc, _holder, header) {
-      const authorization = header("authorization");
+    async authenticate(_rpc, _holder, { authorization }) {
       credentials.push(authorization);
       if (authorization === "Bearer broken") throw new TypeError("the secret is hunter2");
       if (authorization !== "Bearer good") throw new StoaError("unauthorized", "This needs a good key.");

@@ -6,8 +6,8 @@ import net from "node:net";
 import tls from "node:tls";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { generate } from "selfsigned";
+import type { Handler } from "../../src/http/port/connection.ts";
 import { Port, type PortHandlers, type PortOptions } from "../../src/http/port/port.ts";
-import type { Handler } from "../../src/http/port/request-handlers.ts";
 import { afterTest } from "./after-test.ts";
 
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -41,15 +41,6 @@ export function onConnection(number: number, listener: (socket: net.Socket) => v
   };
   subscribe("net.server.socket", onSocket);
   afterTest(() => void unsubscribe("net.server.socket", onSocket));
-}
-
-/** Calls `listener` for each request over HTTP/1.1 whose head a port has read, until the test has ended. */
-export function onHead(number: number, listener: () => void): void {
-  const onStart = (message: unknown) => {
-    if ((message as { socket: net.Socket }).socket.localPort === number) listener();
-  };
-  subscribe("http.server.request.start", onStart);
-  afterTest(() => void unsubscribe("http.server.request.start", onStart));
 }
 
 export interface Running {

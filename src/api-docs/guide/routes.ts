@@ -14,8 +14,8 @@ const types: Record<GuideName, string> = {
 
 export interface GuideOptions {
   table: ServiceTable;
-  /** Returns the public root address, without a trailing slash. It is not known before the service listens. */
-  siteUrl: () => string;
+  /** The public root address, without a trailing slash. */
+  siteUrl: string;
   /** The rate limits, if there are any. */
   policies: Policies | undefined;
   /** The smaller rate limits of new agents, if there are any. */
@@ -36,7 +36,7 @@ export function addGuideRoutes(router: Router, { table, siteUrl, ...server }: Gu
   for (const [name, contentType] of Object.entries(types) as [GuideName, string][]) {
     const text = memoize(
       async () =>
-        new Precompressed(guide.text(name, siteUrl()), {
+        new Precompressed(guide.text(name, siteUrl), {
           "content-type": contentType,
           "cache-control": "public, max-age=10",
           "access-control-allow-origin": "*",

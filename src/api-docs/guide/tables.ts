@@ -3,7 +3,7 @@ import { comments } from "../../../gen/comments.js";
 import { Access, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
 import { errorTexts } from "../../contract/error-texts.ts";
-import { accessOf } from "../../contract/rules.ts";
+import { rulesOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import { apiPrefix, type Contract, sitePlaceholder } from "./contract.ts";
 import { describeInputs, findCommonRules } from "./inputs.ts";
@@ -46,7 +46,7 @@ interface CallRow {
 
 /** Marks the calls that differ from the rule: writes need the API key, and reads do not. */
 function describeAccess({ rpc, httpMethod }: Binding): string {
-  const isPublic = accessOf(rpc) === Access.PUBLIC;
+  const isPublic = rulesOf(rpc).access === Access.PUBLIC;
   if (isPublic === (httpMethod === "GET")) return "";
   return isPublic ? " (no key)" : " (key)";
 }

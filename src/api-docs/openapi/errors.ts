@@ -3,7 +3,7 @@ import { Access, errors as declaredErrors } from "../../../gen/stoa/v1/options_p
 import type { Binding } from "../../contract/bindings.ts";
 import { errorTexts } from "../../contract/error-texts.ts";
 import type { RegistrationMode } from "../../contract/registration.ts";
-import { accessOf, isRegistration, isWrite } from "../../contract/rules.ts";
+import { rulesOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import type { Schema } from "./schema.ts";
 
@@ -42,10 +42,10 @@ export function errorsOf({ rpc, httpMethod, body }: Binding, registration: Regis
   const codes = new Set<ErrorCode>(["bad_input", "rate_limited", "internal", "unavailable"]);
   if (body !== undefined) codes.add("bad_json");
   if (httpMethod !== "GET") codes.add("too_large");
-  if (accessOf(rpc) !== Access.PUBLIC) codes.add("unauthorized");
+  if (rulesOf(rpc).access !== Access.PUBLIC) codes.add("unauthorized");
   // Writes of a suspended agent, and registrations where they are closed.
-  if (isWrite(rpc)) codes.add("forbidden");
-  if (isRegistration(rpc) && registration === "token") codes.add("unauthorized");
+  if (rulesOf(rpc).isWrite) codes.add("forbidden");
+  if (rulesOf(rpc).isRegistration && registration === "token") codes.add("unauthorized");
   for (const code of declaredCodes(rpc)) codes.add(code);
   return codes;
 }

@@ -3,7 +3,7 @@ import { comments } from "../../../gen/comments.js";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
 import { type RegistrationMode, registrationHeader } from "../../contract/registration.ts";
-import { accessOf, isRegistration, limitOf } from "../../contract/rules.ts";
+import { rulesOf } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";
 import type { Surroundings } from "./errors.ts";
 import { parametersOf } from "./parameters.ts";
@@ -29,7 +29,7 @@ export function operationOf(
       operationId: id,
       tags: [tagOf(rpc)],
       ...texts(rpc, registration),
-      security: accessOf(rpc) === Access.PUBLIC ? [] : [{ apiKey: [] }],
+      security: rulesOf(rpc).access === Access.PUBLIC ? [] : [{ apiKey: [] }],
     },
     {
       deprecated: rpc.deprecated || undefined,
@@ -51,9 +51,9 @@ function texts(rpc: DescMethod, registration: RegistrationMode): { summary: stri
   const comment = comments[`${rpc.parent.typeName}.${rpc.name}`] ?? rpc.name.replace(/(?<=[a-z])(?=[A-Z])/g, " ");
   const [first = ""] = comment.split(/(?<=\.)\s/, 1);
   const summary = first.replace(/\.$/, "");
-  const limit = limitOf(rpc);
+  const limit = rulesOf(rpc).limit;
   const counts = limit === undefined ? "" : `A call that takes effect counts towards the rate limit \`${limit}\`.`;
-  const registering = isRegistration(rpc) ? registrationTexts[registration] : "";
+  const registering = rulesOf(rpc).isRegistration ? registrationTexts[registration] : "";
   if (first.length === comment.length && counts === "") return { summary };
   return { summary, description: [comment, registering, counts].filter(Boolean).join("\n\n") };
 }

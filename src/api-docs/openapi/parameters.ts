@@ -2,7 +2,7 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { type Binding, fieldAt, isTaggedRead } from "../../contract/bindings.ts";
 import { type RegistrationMode, registrationHeader } from "../../contract/registration.ts";
-import { isIdempotentByKey, isRegistration } from "../../contract/rules.ts";
+import { rulesOf } from "../../contract/rules.ts";
 import { isQueryField, resumingField } from "../../transcoding/index.ts";
 import { type Components, describeValues } from "./components.ts";
 import { parameterExample } from "./examples.ts";
@@ -66,8 +66,8 @@ export const sharedParameters: Record<string, Schema> = {
 
 function headersOf(binding: Binding, registration: RegistrationMode): Schema[] {
   const headers: Schema[] = [];
-  if (isIdempotentByKey(binding.rpc)) headers.push({ $ref: "#/components/parameters/Idempotency-Key" });
-  if (isRegistration(binding.rpc) && registration === "token") {
+  if (rulesOf(binding.rpc).isIdempotentByKey) headers.push({ $ref: "#/components/parameters/Idempotency-Key" });
+  if (rulesOf(binding.rpc).isRegistration && registration === "token") {
     const description = "The registration token, which the operator of this server gives out. It is a secret.";
     headers.push({ name: registrationHeader, in: "header", required: true, description, schema: { type: "string" } });
   }

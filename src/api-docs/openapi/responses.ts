@@ -3,7 +3,7 @@ import { immutable, media_type } from "../../../gen/stoa/v1/options_pb.js";
 import { ReceiptSchema } from "../../../gen/stoa/v1/receipt_pb.js";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
-import { isIdempotentByKey } from "../../contract/rules.ts";
+import { rulesOf } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";
 import { commonHeaders, errorResponses, errorsOf, type Surroundings } from "./errors.ts";
 import type { Schema } from "./schema.ts";
@@ -21,7 +21,7 @@ export function responsesOf(
     ...(isTagged
       ? { ETag: { $ref: "#/components/headers/ETag" }, "Cache-Control": { $ref: "#/components/headers/Cache-Control" } }
       : {}),
-    ...(isIdempotentByKey(rpc)
+    ...(rulesOf(rpc).isIdempotentByKey
       ? { "Idempotency-Replayed": { $ref: "#/components/headers/Idempotency-Replayed" } }
       : {}),
   };

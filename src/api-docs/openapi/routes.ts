@@ -14,20 +14,20 @@ export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/opena
  * Adds the description of the API as JSON and YAML, and a page that shows it. The description is created at once, and
  * serialised at the first request.
  * @param registration who may register agents
- * @param siteUrl returns the public root address, which is not known before the service listens
+ * @param siteUrl the public root address
  * @throws Error if the contract has something that OpenAPI cannot describe
  */
 export function addOpenApiRoutes(
   router: Router,
   services: readonly DescService[],
   registration: RegistrationMode,
-  siteUrl: () => string,
+  siteUrl: string,
 ): void {
   const description = describeApi(services, registration);
   const add = (path: string, contentType: string, write: (document: Schema) => string | Promise<string>) => {
     const document = memoize(
       async () =>
-        new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl()), {
+        new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl), {
           "content-type": contentType,
           "cache-control": "public, no-cache",
           // Tools on other origins read it.

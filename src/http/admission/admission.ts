@@ -1,16 +1,16 @@
 import { constants } from "node:http2";
-import type { Socket } from "node:net";
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import type { Admitted } from "../../calls/call.ts";
 import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
-import { accessOf, isPublicWrite, isRegistration, limitOf } from "../../contract/rules.ts";
+import { rulesOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
 import type { RateLimiter } from "../../rate-limits/rate-limiter.ts";
 import { type ArrivedRequest, RequestContext } from "../requests/context.ts";
 import type { HttpResponse } from "../requests/http-messages.ts";
 import { isFault } from "../requests/outcome.ts";
-import { type Arrival, Authentication } from "./authentication.ts";
+import { Authentication } from "./authentication.ts";
 import type { ClientAddresses } from "./client-address.ts";
 
 export interface AdmissionOptions {
@@ -56,14 +56,16 @@ export class Admission {
    * To be called when the response is sent, or the client has disconnected. An agent's faults do not count against the
    * address that it uses.
    */
-  end(context: RequestContext): void {
-    const { agent, outcome } = context.notes;
-    if (agent !== undefined || !(outcome === undefined ? isFaulty(context) : isFault(outcome))) return;
-    this.#limiter.spendRefusal(context.client.counted);
+  end({ client, notes, response, route }: RequestContext): void {
+    const { agent, outcome } = notes;
+    if (agent !== undefined) return;
+    if (outcome === undefined ? isFaulty(response, route.limits === "rpc") : isFault(outcome)) {
+      this.#limiter.spendRefusal(client.counted);
+    }
   }
 
   /** To be called when a connection has sent something that is not a request: it counts as a refused request. */
-  countUnparsable(socket: Socket): void {
+  countUnparsable(socket: { readonly remoteAddress?: string | undefined }): void {
     const peer = this.#addresses.ofConnection(socket);
     if (peer !== undefined) this.#limiter.spendRefusal(peer);
   }
@@ -75,12 +77,12 @@ export class Admission {
    */
   visit(context: RequestContext): Promise<undefined> | undefined {
     this.#overload.check();
-    return this.#visit(context, this.#table.keys.shown(context.request.headers.authorization ?? null));
+    return this.#visit(context, this.#table.keys.shown(context.header("authorization")));
   }
 
   /** Finds out whether a request shows a good key. It spends nothing except for a wrong key, and refuses nothing. */
   async identify(context: RequestContext): Promise<undefined> {
-    const key = this.#table.keys.shown(context.request.headers.authorization ?? null);
+    const key = this.#table.keys.shown(context.header("authorization"));
     if (key === undefined) return undefined;
     const agent = this.#table.keys.agentOf(key) ?? (await this.#authentication.findAgent(context, key, undefined));
     context.notes.agent = agent;
@@ -94,46 +96,48 @@ export class Admission {
    * @returns the caller; undefined of a public operation
    * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
    */
-  admit(context: RequestContext, arrival: Arrival): Promise<Admitted["caller"]> | undefined {
+  admit(context: RequestContext, rpc: DescMethod): Promise<Admitted["caller"]> | undefined {
     this.#overload.check();
-    const { rpc, header } = arrival;
-    const limit = limitOf(rpc);
+    const { access, limit, isPublicWrite, isRegistration } = rulesOf(rpc);
     if (limit !== undefined) context.limits.spendFrom(limit);
-    const access = accessOf(rpc);
-    if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, arrival);
-    if (isPublicWrite(rpc)) checkSite(context, header);
-    const key = this.#table.keys.shown(header("authorization"));
-    if (access !== Access.PUBLIC) return this.#authentication.admitAgent(context, arrival, key);
-    const visit = this.#visit(context, key, arrival);
-    return isRegistration(rpc) ? this.#authentication.admitRegistration(context, arrival, visit) : visit;
+    if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, rpc);
+    if (isPublicWrite) checkSite(context);
+    const key = this.#table.keys.shown(context.header("authorization"));
+    if (access !== Access.PUBLIC) return this.#authentication.admitAgent(context, rpc, key);
+    const visit = this.#visit(context, key, rpc);
+    return isRegistration ? this.#authentication.admitRegistration(context, visit) : visit;
   }
 
   /**
    * Admits a call within a request that `visit` has admitted: a message of MCP, whose call is known once its body is read.
    * The call does not spend again what the visit has spent.
+   * @param idempotencyKey the argument of that name: the header would be the same for all calls of a connection
    * @returns the caller; undefined of a public operation
    * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
    */
-  async admitVisited(context: RequestContext, arrival: Arrival): Promise<Admitted["caller"]> {
-    const { rpc, header } = arrival;
-    const limit = limitOf(rpc);
+  async admitVisited(
+    context: RequestContext,
+    rpc: DescMethod,
+    idempotencyKey: string | undefined,
+  ): Promise<Admitted["caller"]> {
+    const { access, limit, isPublicWrite, isRegistration } = rulesOf(rpc);
     if (limit !== undefined) context.limits.spendFrom(limit);
-    if (accessOf(rpc) !== Access.PUBLIC) {
-      const key = this.#table.keys.shown(header("authorization"));
-      return this.#authentication.admitVisitingAgent(context, arrival, key);
+    if (access !== Access.PUBLIC) {
+      const key = this.#table.keys.shown(context.header("authorization"));
+      return this.#authentication.admitVisitingAgent(context, rpc, key, idempotencyKey);
     }
-    if (isPublicWrite(rpc)) checkSite(context, header);
-    if (isRegistration(rpc)) await this.#authentication.admitRegistration(context, arrival, undefined);
+    if (isPublicWrite) checkSite(context);
+    if (isRegistration) await this.#authentication.admitRegistration(context, undefined);
     return undefined;
   }
 
-  #visit(context: RequestContext, key: ShownKey | undefined, call?: ShowingCall): Promise<undefined> | undefined {
+  #visit(context: RequestContext, key: ShownKey | undefined, rpc?: DescMethod): Promise<undefined> | undefined {
     if (key === undefined) {
       context.limits.spendRead();
       return undefined;
     }
     const agent = this.#table.keys.agentOf(key);
-    if (agent === undefined) return this.#visitWithUnknownKey(context, key, call);
+    if (agent === undefined) return this.#visitWithUnknownKey(context, key, rpc && { rpc, signal: context.signal });
     context.notes.agent = agent;
     context.limits.spendCall(agent);
     return undefined;
@@ -160,25 +164,20 @@ export class Admission {
  * Refuses a write without a key that a page of another site makes: it could write in the name of its visitor, from the
  * visitor's address.
  */
-function checkSite({ limits }: RequestContext, header: Arrival["header"]): void {
-  if (header("sec-fetch-site") !== "cross-site") return;
-  limits.enforceRefusals();
+function checkSite(context: RequestContext): void {
+  if (context.header("sec-fetch-site") !== "cross-site") return;
+  context.limits.enforceRefusals();
   throw new StoaError("forbidden", "Pages of other sites may not do this.");
 }
 
 /**
- * Whether a request that did not become a call was refused for a fault of its own. An RPC that did not become a call was
- * refused.
+ * Whether a request that did not become a call was refused for a fault of its own.
+ * @param isRpc then it was refused: Connect answers a message that it cannot decode with 500 over HTTP/1.1, and over gRPC with
+ * 200 and a status in the trailer
  */
-function isFaulty({ response, route }: RequestContext): boolean {
-  const { statusCode } = response;
-  if (!response.writableFinished || isReset(response) || statusCode === 429 || statusCode === 503) return false;
-  // Connect answers a message that it cannot decode with 500 over HTTP/1.1, and over gRPC with 200 and a status in the
-  // trailer.
-  return route.limits === "rpc" || (statusCode >= 400 && statusCode < 500);
-}
-
-/** Whether an HTTP/2 client has reset the stream. Connect ends its response even then, so the response looks finished. */
-function isReset({ stream }: HttpResponse): boolean {
-  return stream !== undefined && stream.rstCode !== constants.NGHTTP2_NO_ERROR;
+function isFaulty({ statusCode, stream, writableFinished }: HttpResponse, isRpc: boolean): boolean {
+  // Connect ends the response to a stream that its client has reset, so the response looks finished.
+  const isReset = stream !== undefined && stream.rstCode !== constants.NGHTTP2_NO_ERROR;
+  if (!writableFinished || isReset || statusCode === 429 || statusCode === 503) return false;
+  return isRpc || (statusCode >= 400 && statusCode < 500);
 }

@@ -1,3 +1,4 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { Admitted } from "../../calls/call.ts";
 import type { KeyHolder, ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { registrationHeader } from "../../contract/registration.ts";
@@ -6,12 +7,6 @@ import type { RequestContext } from "../requests/context.ts";
 
 /** Headers are looked up by their lower-case names. */
 const registrationToken = registrationHeader.toLowerCase();
-
-/** A call before its message is read. */
-export interface Arrival extends ShowingCall {
-  /** Gives the value of a request header, by its lower-case name. */
-  header(name: string): string | null;
-}
 
 /** Finds out who makes a request, and what that spends from the rate limits. */
 export class Authentication {
@@ -28,12 +23,13 @@ export class Authentication {
   }
 
   /** Admits a call that requires an agent. @throws StoaError `rate_limited`, `unauthorized` */
-  async admitAgent(context: RequestContext, arrival: Arrival, key: ShownKey | undefined): Promise<Admitted["caller"]> {
+  async admitAgent(context: RequestContext, rpc: DescMethod, key: ShownKey | undefined): Promise<Admitted["caller"]> {
     const { limits } = context;
+    const call = { rpc, signal: context.signal };
     const known = key && this.#table.keys.agentOf(key);
     // Spent before the query, so that a refused call costs none.
     if (known !== undefined) spendCall(context, known);
-    const holder = key && (await this.#findHolder(context, arrival, key, known !== undefined));
+    const holder = key && (await this.#findHolder(context, call, key, known !== undefined));
     const isWrong = key !== undefined && known === undefined && !isGood(holder);
     if (!isGood(holder)) context.notes.agent = undefined;
     else if (known === undefined) spendCall(context, holder.agent.id);
@@ -44,10 +40,10 @@ export class Authentication {
     }
     let caller: Admitted["caller"];
     try {
-      caller = await this.#authenticate(arrival, holder);
+      caller = await this.#authenticate(context, rpc, holder);
       if (typeof caller === "object") limits.callAs(caller.createdAt);
     } catch (error) {
-      logDamage(context, arrival, error);
+      logDamage(context, rpc, error);
       if (!isUnauthorized(error) || context.notes.agent !== undefined) throw error;
       limits.enforceRefusals();
       throw (isWrong && limits.spendCredential()) || error;
@@ -62,16 +58,17 @@ export class Authentication {
    */
   async admitVisitingAgent(
     context: RequestContext,
-    arrival: Arrival,
+    rpc: DescMethod,
     key: ShownKey | undefined,
+    idempotencyKey: string | undefined,
   ): Promise<Admitted["caller"]> {
     try {
-      const holder = key && (await this.#table.keys.find(key, arrival));
-      const caller = await this.#authenticate(arrival, holder);
+      const holder = key && (await this.#table.keys.find(key, { rpc, signal: context.signal }));
+      const caller = await this.#authenticate(context, rpc, holder, idempotencyKey ?? null);
       if (typeof caller === "object") context.limits.callAs(caller.createdAt);
       return caller;
     } catch (error) {
-      logDamage(context, arrival, error);
+      logDamage(context, rpc, error);
       throw error;
     }
   }
@@ -81,15 +78,16 @@ export class Authentication {
    * attacker at the same address cannot lock the operator out.
    * @throws StoaError `rate_limited`, `unauthorized`
    */
-  async admitOperator({ limits }: RequestContext, arrival: Arrival): Promise<Admitted["caller"]> {
+  async admitOperator(context: RequestContext, rpc: DescMethod): Promise<Admitted["caller"]> {
+    const { limits } = context;
     try {
-      const caller = await this.#authenticate(arrival, undefined);
+      const caller = await this.#authenticate(context, rpc, undefined);
       limits.noteCredentials();
       return caller;
     } catch (error) {
       limits.enforceRefusals();
       // A request that shows nothing has guessed nothing.
-      throw (arrival.header("authorization") !== null && limits.spendCredential()) || error;
+      throw (context.header("authorization") !== null && limits.spendCredential()) || error;
     }
   }
 
@@ -99,10 +97,11 @@ export class Authentication {
    * @param visit completes once the call is spent
    * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`
    */
-  async admitRegistration({ limits }: RequestContext, { header }: Arrival, visit: Promise<undefined> | undefined) {
+  async admitRegistration(context: RequestContext, visit: Promise<undefined> | undefined): Promise<undefined> {
+    const { limits } = context;
     await visit;
     // An empty value shows nothing.
-    const token = header(registrationToken) || null;
+    const token = context.header(registrationToken) || null;
     try {
       this.#table.checkRegistration(token);
     } catch (error) {
@@ -111,8 +110,14 @@ export class Authentication {
     return undefined;
   }
 
-  #authenticate({ rpc, header, signal }: Arrival, holder: KeyHolder | undefined): Promise<Admitted["caller"]> {
-    return this.#table.authenticate(rpc, holder, header, signal);
+  #authenticate(
+    context: RequestContext,
+    rpc: DescMethod,
+    holder: KeyHolder | undefined,
+    idempotencyKey = context.header("idempotency-key"),
+  ): Promise<Admitted["caller"]> {
+    const shown = { authorization: context.header("authorization"), idempotencyKey };
+    return this.#table.authenticate(rpc, holder, shown, context.signal);
   }
 
   #findHolder(context: RequestContext, call: ShowingCall, key: ShownKey, isKnown: boolean) {
@@ -135,7 +140,7 @@ function isGood(holder: KeyHolder | undefined): holder is KeyHolder {
 }
 
 /** The interceptors log damage that a call meets, and this call does not reach them. */
-function logDamage(context: RequestContext, { rpc }: Arrival, err: unknown): void {
+function logDamage(context: RequestContext, rpc: DescMethod, err: unknown): void {
   if (err instanceof StoredDamage)
     context.log.error({ err, rpc: `${rpc.parent.typeName}/${rpc.name}` }, "a call failed");
 }

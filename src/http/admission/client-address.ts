@@ -1,6 +1,6 @@
 // Neither ipaddr.js nor @fastify/proxy-addr is used here. ipaddr.js takes 4 µs instead of 50 ns for an IPv4 address, and
 // reads `::192.0.2.1` as the IPv4 address. @fastify/proxy-addr uses it, and refuses networks with a prefix of 0.
-import { BlockList, isIPv4, isIPv6, type Socket } from "node:net";
+import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { ClientAddress } from "../../calls/call.ts";
 import type { HttpRequest } from "../requests/http-messages.ts";
 
@@ -52,7 +52,7 @@ export class ClientAddresses {
   }
 
   /** The address of a connection's peer, as it is counted; undefined of a trusted proxy, behind which anybody may be. */
-  ofConnection({ remoteAddress = "" }: Socket): string | undefined {
+  ofConnection({ remoteAddress = "" }: { readonly remoteAddress?: string | undefined }): string | undefined {
     return this.trusts(remoteAddress) ? undefined : countedAddress(remoteAddress);
   }
 

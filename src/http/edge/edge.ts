@@ -1,15 +1,15 @@
-import type { Socket } from "node:net";
 import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { ErrorPages } from "../errors/error-pages.ts";
 import { connectionFailure, errorReply, toldFailure } from "../errors/failures.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { Refuse } from "../port/refusals.ts";
 import { type HttpReply, sendReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { hasGoodHost, noGoodHost } from "../requests/host.ts";
 import type { HttpRequest, HttpResponse } from "../requests/http-messages.ts";
 import { requestIdOf } from "../requests/request-id.ts";
-import type { RequestLog } from "./request-log.ts";
+import { bytesOf, type RequestLog, sentBytes } from "./request-log.ts";
 import type { HandedOver, ServedRoute } from "./route.ts";
 
 export interface EdgeOptions {
@@ -45,74 +45,61 @@ export class Edge {
    * @param next see `ServedRoute.serve`
    */
   serve(arrived: Arrived, next: (handedOver: HandedOver) => void): void {
-    const { requestLog } = this.#options;
-    const { route } = arrived;
-    const context = this.#options.admission.begin({ ...arrived, id: requestIdOf(arrived.request) });
-    const sentBefore = requestLog.sentBefore(context);
-    const answered = this.#answer(context, route, next);
-    context.onEnd(() => {
-      const bytes = requestLog.bytesOf(context, sentBefore);
+    const { admission, requestLog } = this.#options;
+    const context = admission.begin({ ...arrived, id: requestIdOf(arrived.request) });
+    const before = requestLog.isWritten ? sentBytes(context) : undefined;
+    const answered = this.#answer(context, arrived.route, next);
+    // First of all, because the port begins the next request of the connection when it learns of the end.
+    context.response.prependOnceListener("close", () => {
+      const isSent = context.close();
+      const bytes = requestLog.isWritten ? bytesOf(context, before) : undefined;
       // A call whose client has disconnected may go on for a moment. Its outcome is known when it has ended.
-      void answered.then(() => this.#end(context, bytes));
+      void answered.then(() => this.#end(context, isSent, bytes));
     });
   }
 
   /** Makes and logs the reply to a connection that is refused before it has a request. See `connectionFailure`. */
-  refuse(status: number, socket: Socket) {
+  readonly refuse: Refuse = (status, peer) => {
     const { admission, requestLog } = this.#options;
     const failure = connectionFailure(status);
-    if (status !== 429) admission.countUnparsable(socket);
+    if (status !== 429) admission.countUnparsable(peer);
     const id = requestIdOf({ headers: {} });
-    requestLog.refused({ reqId: id, status, code: failure.code }, socket.remoteAddress);
-    return { status, body: toErrorBody(failure), headers: { ...errorHeaders(failure), ...this.#fieldsOfAll(id) } };
-  }
+    requestLog.refused({ reqId: id, status, code: failure.code }, peer.remoteAddress);
+    return { status, body: toErrorBody(failure), headers: { ...errorHeaders(failure), ...this.#fieldsOf(id) } };
+  };
 
   /** The header fields that every reply has, besides those of the limits. */
-  fieldsOf({ id, notes: { span } }: RequestContext): Record<string, string> {
-    const fields = this.#fieldsOfAll(id);
-    // Names the span of the call (W3C Trace Context, Level 2).
-    if (span !== undefined) fields.traceresponse = span.traceparent;
-    return fields;
+  fieldsOf({ id, notes }: RequestContext): Record<string, string> {
+    return this.#fieldsOf(id, notes.span?.traceparent);
   }
 
-  #fieldsOfAll(id: string): Record<string, string> {
+  /** @param traceparent names the span of the call (W3C Trace Context, Level 2) */
+  #fieldsOf(id: string, traceparent?: string): Record<string, string> {
     const { transportSecurity } = this.#options;
     const fields: Record<string, string> = { "x-request-id": id };
     if (transportSecurity !== undefined) fields["strict-transport-security"] = transportSecurity;
+    if (traceparent !== undefined) fields.traceresponse = traceparent;
     return fields;
   }
 
   /** Never rejects. */
   async #answer(context: RequestContext, route: ServedRoute, next: (handedOver: HandedOver) => void): Promise<void> {
     try {
-      const reply = await this.#attempt(context, route, next);
+      let reply: HttpReply | undefined;
+      try {
+        this.#options.shutdown.throwIfAborted();
+        if (!hasGoodHost(context.request)) throw noGoodHost();
+        if (route.limits === undefined) await this.#options.admission.visit(context);
+        reply = await route.serve(context, next);
+      } catch (error) {
+        reply = route.fail === undefined ? this.#fail(context, error) : await route.fail(context, error);
+      }
+      context.body?.drop();
       if (reply !== undefined) await sendReply(context, reply, this.fieldsOf(context));
     } catch (error) {
       context.log.error({ err: error }, "a reply failed");
       context.response.destroy();
     }
-  }
-
-  async #attempt(
-    context: RequestContext,
-    route: ServedRoute,
-    next: (handedOver: HandedOver) => void,
-  ): Promise<HttpReply | undefined> {
-    try {
-      this.#check(context);
-      if (route.limits === undefined) {
-        const visit = this.#options.admission.visit(context);
-        if (visit !== undefined) await visit;
-      }
-      return await route.serve(context, next);
-    } catch (error) {
-      return route.fail === undefined ? this.#fail(context, error) : await route.fail(context, error);
-    }
-  }
-
-  #check({ request }: RequestContext): void {
-    this.#options.shutdown.throwIfAborted();
-    if (!hasGoodHost(request)) throw noGoodHost();
   }
 
   #fail(context: RequestContext, error: unknown): HttpReply {
@@ -121,11 +108,10 @@ export class Edge {
     return pages?.answersWithPage(context) ? pages.errorPage(context, told) : errorReply(told);
   }
 
-  #end(context: RequestContext, bytes: number | undefined): void {
-    const { metrics, requestLog } = this.#options;
-    this.#options.admission.end(context);
+  #end(context: RequestContext, isSent: boolean, bytes: number | undefined): void {
+    const { admission, metrics, requestLog } = this.#options;
+    admission.end(context);
     metrics.observe(context);
-    if (context.isSent) requestLog.finished(context, bytes);
-    else requestLog.aborted(context, bytes);
+    if (requestLog.isWritten) requestLog.ended(context, isSent, bytes);
   }
 }

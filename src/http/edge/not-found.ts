@@ -17,7 +17,7 @@ export function createNotFound(all: RouteMethods): ServedRoute {
     if (asRpc !== undefined) return asRpc;
     throw nothingHere(context.request.method, methods);
   };
-  return { path: undefined, methods: [], rpc: undefined, limits: undefined, serve };
+  return { path: undefined, methods: [], rpc: undefined, limits: undefined, maxBody: 0, serve };
 }
 
 /** @returns undefined if the request does not come from an RPC client */

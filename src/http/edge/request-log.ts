@@ -15,49 +15,31 @@ export class RequestLog {
   readonly #log: FastifyBaseLogger;
   readonly #addresses: LogAddresses;
   /** Whether lines are written at all. This check is cheaper than a description of a request that nobody logs. */
-  readonly #isWritten: boolean;
+  readonly isWritten: boolean;
 
   constructor(log: FastifyBaseLogger, addresses: LogAddresses) {
     this.#log = log;
     this.#addresses = addresses;
-    this.#isWritten =
+    this.isWritten =
       (log as FastifyBaseLogger & { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.("info") ?? true;
   }
 
-  /** To be called when a request arrives. @returns the bytes that its connection has sent before the response, over HTTP/1.1 */
-  sentBefore({ request }: RequestContext): number {
-    return this.#isWritten && request.httpVersionMajor === 1 ? (request.socket?.bytesWritten ?? 0) : 0;
-  }
-
-  /** To be called when a response is closed: further requests on the connection count from then on. @returns its bytes */
-  bytesOf({ request, response }: RequestContext, sentBefore: number): number | undefined {
-    if (!this.#isWritten) return undefined;
-    // Over HTTP/1.1 with its head; over HTTP/2 without it, if its length was known beforehand.
-    const { socket } = request;
-    if (request.httpVersionMajor === 1) return socket ? socket.bytesWritten - sentBefore : undefined;
-    const length = response.getHeader("content-length");
-    return length === undefined || request.aborted ? undefined : Number(length);
-  }
-
-  /** To be called when a reply is sent. @param bytes of the reply, if they are known */
-  finished(context: RequestContext, bytes: number | undefined): void {
-    if (!this.#isWritten) return;
-    const { statusCode: status } = context.response;
-    const ms = performance.now() - context.arrivedAt;
-    context.log.info({ ...this.#describe(context), status, ms, bytes }, "request");
-  }
-
-  /** To be called when the client disconnects before it has its reply. The status is known if the reply has begun. */
-  aborted(context: RequestContext, bytes: number | undefined): void {
-    if (!this.#isWritten) return;
+  /**
+   * To be called when a reply is sent, or its client has disconnected.
+   * @param isSent whether it was sent whole
+   * @param bytes of the reply, if they are known
+   */
+  ended(context: RequestContext, isSent: boolean, bytes: number | undefined): void {
     const { headersSent, statusCode } = context.response;
+    const ms = isSent ? performance.now() - context.arrivedAt : undefined;
+    // The status is known if the reply has begun.
     const status = headersSent ? statusCode : undefined;
-    context.log.info({ ...this.#describe(context), status, bytes }, "request aborted");
+    context.log.info({ ...this.#describe(context), status, ms, bytes }, isSent ? "request" : "request aborted");
   }
 
   /** To be called when a connection that has no request gets a reply. */
   refused(refusal: { reqId: string; status: number; code: ErrorCode }, peer: string | undefined): void {
-    if (this.#isWritten) this.#log.info({ ...refusal, address: this.#addressOf(peer ?? "unknown") }, "request");
+    if (this.isWritten) this.#log.info({ ...refusal, address: this.#addressOf(peer ?? "unknown") }, "request");
   }
 
   #describe(context: RequestContext): Record<string, unknown> {
@@ -90,4 +72,20 @@ function cleaned(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const short = text.length > maxText ? `${text.slice(0, maxText)}…` : text;
   return short.length < minSecret ? short : short.replace(secret, "…");
+}
+
+/** What a connection has sent, in bytes; undefined over HTTP/2, where a reply cannot be told from others by that. */
+export function sentBytes({ request }: RequestContext): number | undefined {
+  return request.httpVersionMajor === 1 ? request.socket?.bytesWritten : undefined;
+}
+
+/**
+ * The bytes of a reply that is closed: over HTTP/1.1 with its head, over HTTP/2 without it, if its length was known beforehand.
+ * @param before what `sentBytes` was when the request arrived
+ */
+export function bytesOf(context: RequestContext, before: number | undefined): number | undefined {
+  const { request, response } = context;
+  if (before !== undefined) return (sentBytes(context) ?? before) - before;
+  const length = response.getHeader("content-length");
+  return length === undefined || request.aborted ? undefined : Number(length);
 }

@@ -28,6 +28,8 @@ export interface ServedRoute extends Route {
 export interface RouteOptions extends Pick<ServedRoute, "serve" | "fail" | "isPage">, Partial<Pick<Route, "rpc">> {
   methods: readonly string[];
   url: string;
+  /** By default a body is dropped. */
+  maxBody?: Route["maxBody"];
   /** By default, a request spends a read or its agent's call. */
   limits?: Route["limits"];
   /** Whether the route only answers that there is nothing at its address. */

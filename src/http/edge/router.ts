@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { badInput } from "../../errors.ts";
 import { RouteMethods } from "../errors/methods.ts";
-import type { Arrived, Edge } from "./edge.ts";
+import type { Edge } from "./edge.ts";
 import { createNotFound } from "./not-found.ts";
 import type { HandedOver, RouteOptions, ServedRoute } from "./route.ts";
 
@@ -21,6 +21,7 @@ const malformed: ServedRoute = {
   methods: [],
   rpc: undefined,
   limits: "none",
+  maxBody: 0,
   serve() {
     throw badInput(undefined, "The request is malformed.");
   },
@@ -51,7 +52,10 @@ export class Router {
         reply.headers(edge.fieldsOf(handedOver.context));
         done();
       };
-      edge.serve(arrivedAs(request, reply, route ?? this.#nothing), next);
+      edge.serve(
+        { request: request.raw, response: reply.raw, url: request.originalUrl, route: route ?? this.#nothing },
+        next,
+      );
     });
     app.setErrorHandler((_error, request, reply) => this.refuse(request, reply));
   }
@@ -59,7 +63,8 @@ export class Router {
   /** Refuses a request whose method or address the router does not know. The requests of the edge never come here. */
   refuse(request: FastifyRequest, reply: FastifyReply): void {
     reply.hijack();
-    this.#edge.serve(arrivedAs(request, reply, malformed), () => {});
+    const arrived = { request: request.raw, response: reply.raw, url: request.originalUrl, route: malformed };
+    this.#edge.serve(arrived, () => {});
   }
 
   /** Adds a route. */
@@ -76,7 +81,7 @@ export class Router {
 
   /** Adds the routes of a plugin of Fastify, which has handlers of its own. */
   async register(plugin: (app: FastifyInstance) => Promise<void>, routes: readonly RouteOptions[]): Promise<void> {
-    const byUrl = new Map(routes.map((options) => [options.url, this.#describe(options)]));
+    const byUrl = new Map(routes.map((options) => [options.url, this.#describe({ ...options, maxBody: undefined })]));
     await this.#app.register(async (scope) => {
       scope.addHook("onRoute", (added) => {
         const route = byUrl.get(added.url);
@@ -86,14 +91,10 @@ export class Router {
     });
   }
 
-  #describe({ url, methods, rpc, limits, isNothing, serve, fail, isPage }: RouteOptions): ServedRoute {
-    this.#methods.add(url, methods, isNothing);
-    return { path: url, methods, rpc, limits, serve, fail, isPage };
+  #describe({ url, isNothing, ...options }: RouteOptions): ServedRoute {
+    this.#methods.add(url, options.methods, isNothing);
+    return { maxBody: 0, rpc: undefined, limits: undefined, fail: undefined, ...options, path: url };
   }
-}
-
-function arrivedAs({ raw, originalUrl: url }: FastifyRequest, reply: FastifyReply, route: ServedRoute): Arrived {
-  return { request: raw, response: reply.raw, url, route };
 }
 
 function unreachable(): never {

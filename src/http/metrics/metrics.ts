@@ -134,10 +134,11 @@ export class Metrics implements MetricsText {
         ? "mcp"
         : (grpcOf(request.headers["content-type"]) ?? "connect");
     const isHttp = overRest || tool !== undefined;
-    this.#requests.count(rpc.name, protocol, outcome ?? (isHttp && response.statusCode < 400 ? "ok" : "refused"));
+    const code = outcome ?? (isHttp && response.statusCode < 400 ? "ok" : "refused");
+    const seconds = rpc.methodKind === "unary" ? (performance.now() - arrivedAt) / 1000 : undefined;
+    this.#requests.count(rpc.name, protocol, code, seconds);
     if (isReplay) this.#replays += 1;
     if (isShared) this.#sharedReads += 1;
-    if (rpc.methodKind === "unary") this.#requests.time(rpc.name, (performance.now() - arrivedAt) / 1000);
   }
 
   /** All metrics. Concurrent requests share one read. */

@@ -31,18 +31,17 @@ interface Sample {
 export class RequestCounts {
   readonly #operations = new Map<string, Operation>();
 
-  count(operation: string, protocol: string, code: Outcome): void {
-    const { counts } = this.#of(operation);
+  /** @param seconds how long the request took; undefined for a stream */
+  count(operation: string, protocol: string, code: Outcome, seconds: number | undefined): void {
+    const of = this.#of(operation);
+    const { counts } = of;
     let ofProtocol = counts.get(protocol);
     if (ofProtocol === undefined) {
       ofProtocol = new Map();
       counts.set(protocol, ofProtocol);
     }
     ofProtocol.set(code, (ofProtocol.get(code) ?? 0) + 1);
-  }
-
-  time(operation: string, seconds: number): void {
-    const of = this.#of(operation);
+    if (seconds === undefined) return;
     of.durations ??= { inBucket: new Array<number>(buckets.length + 1).fill(0), count: 0, sum: 0 };
     let bucket = 0;
     while (bucket < buckets.length && seconds > (buckets[bucket] as number)) bucket += 1;

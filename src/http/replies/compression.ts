@@ -1,7 +1,6 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { SharedForms } from "../../calls/shared-forms.ts";
-import { noteReplyLength } from "../port/reply-lengths.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { chooseEncoding } from "./accept.ts";
 
@@ -28,7 +27,7 @@ export interface CompressedBody {
  * @returns undefined where the body is sent as it is
  */
 export function compressReply(
-  { request: { headers }, response }: RequestContext,
+  { request: { headers } }: RequestContext,
   type: string,
   body: Buffer,
   forms: SharedForms | undefined,
@@ -38,7 +37,6 @@ export function compressReply(
   if (!/^text\/|[/+](?:json|xml)\b/.test(type)) return undefined;
   const encoding = chooseEncoding(accepted);
   if (encoding === "identity") return undefined;
-  noteReplyLength(response, body.length);
   const make = async () => ({
     encoding,
     bytes: await compress[encoding](body),

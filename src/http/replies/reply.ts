@@ -24,29 +24,28 @@ export async function sendReply(
   reply: HttpReply,
   common: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const { request, limits } = context;
   const head: Record<string, string> = { ...common, ...reply.fields };
-  let parts = partsOf(reply.body);
-  const compressing = parts.length === 1 ? compress(context, reply, parts[0] as Buffer) : undefined;
-  if (compressing !== undefined) {
-    const { encoding, bytes } = await compressing;
-    head["content-encoding"] = encoding;
-    head.vary = head.vary === undefined ? "accept-encoding" : `${head.vary}, accept-encoding`;
-    parts = [bytes];
+  let body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
+  if (Buffer.isBuffer(body) && body.length >= minCompressed && head["content-encoding"] === undefined) {
+    const compressed = await compressReply(context, head["content-type"] ?? "", body, reply.forms);
+    if (compressed !== undefined) {
+      head["content-encoding"] = compressed.encoding;
+      head.vary = head.vary === undefined ? "accept-encoding" : `${head.vary}, accept-encoding`;
+      body = compressed.bytes;
+    }
   }
-  Object.assign(head, limits.fields());
-  if (reply.body !== undefined) head["content-length"] = String(parts.reduce((sum, { length }) => sum + length, 0));
-  write(context, reply.status, head, request.method === "HEAD" ? [] : parts);
+  Object.assign(head, context.limits.fields());
+  if (body !== undefined) head["content-length"] = String(lengthOf(body));
+  if (isOpen(context.response)) write(context, reply.status, head, body);
 }
 
 function write(
-  { response }: RequestContext,
+  { request, response }: RequestContext,
   status: number,
   head: Record<string, string>,
-  parts: readonly Buffer[],
+  body: Buffer | readonly Buffer[] | undefined,
 ): void {
-  if (!isOpen(response)) return;
-  if (parts.length === 0) {
+  if (body === undefined || body.length === 0 || request.method === "HEAD") {
     // Not by `writeHead`: over HTTP/2, the frame of the head then ends the stream, as gRPC asks of a reply without a body.
     response.statusCode = status;
     for (const [name, value] of Object.entries(head)) response.setHeader(name, value);
@@ -54,17 +53,13 @@ function write(
     return;
   }
   response.writeHead(status, head);
-  for (const part of parts.slice(0, -1)) response.write(part);
-  response.end(parts.at(-1));
+  if (Buffer.isBuffer(body)) response.end(body);
+  else {
+    for (const part of body.slice(0, -1)) response.write(part);
+    response.end(body.at(-1));
+  }
 }
 
-function compress(context: RequestContext, { fields, forms }: HttpReply, body: Buffer) {
-  if (body.length < minCompressed || fields["content-encoding"] !== undefined) return undefined;
-  return compressReply(context, fields["content-type"] ?? "", body, forms);
-}
-
-function partsOf(body: HttpReply["body"]): readonly Buffer[] {
-  if (body === undefined) return [];
-  if (typeof body === "string") return [Buffer.from(body)];
-  return Buffer.isBuffer(body) ? [body] : body;
+function lengthOf(body: Buffer | readonly Buffer[]): number {
+  return Buffer.isBuffer(body) ? body.length : body.reduce((sum, { length }) => sum + length, 0);
 }

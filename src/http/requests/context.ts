@@ -12,6 +12,7 @@ import {
 import { type Reply, replayedHeader } from "../../calls/unary-call.ts";
 import type { RequestLimits } from "../../rate-limits/request-limits.ts";
 import type { CallSpan } from "../../tracing/tracing.ts";
+import { hasBody, RequestBody } from "./body.ts";
 import type { HttpRequest, HttpResponse } from "./http-messages.ts";
 
 /** How a route is limited: `none` not at all; `rest` and `rpc` admit their calls themselves; others spend a read. */
@@ -24,6 +25,8 @@ export interface Route {
   /** The RPC that it calls; undefined for pages, documents and the like. */
   readonly rpc: DescMethod | undefined;
   readonly limits: RouteLimits | undefined;
+  /** How much of a request's body is read, in bytes; 0 drops it. Undefined where the framework's own handler reads it. */
+  readonly maxBody: number | undefined;
   /** Whether the route serves people, who get failures as pages. */
   readonly isPage?: boolean | undefined;
 }
@@ -69,17 +72,19 @@ export class RequestContext implements CallOrigin {
   /** The address that the client asked for, as it was sent. */
   readonly url: string;
   readonly route: Route;
+  /** The body; undefined where there is none, it is dropped, or the framework's own handler reads it. */
+  readonly body: RequestBody | undefined = undefined;
   /** When the request arrived, by `performance.now()`. */
   readonly arrivedAt = performance.now();
   readonly notes: Notes = {};
+  /** Whether the client has disconnected before its response was complete, or `abort` was called. */
+  aborted = false;
+  reason: unknown = undefined;
   readonly #serviceLog: FastifyBaseLogger;
   #log: FastifyBaseLogger | undefined = undefined;
   #controller: AbortController | undefined = undefined;
-  #isAborted = false;
-  #reason: unknown = undefined;
   #aborting: Set<() => void> | undefined = undefined;
-  #endings: (() => void)[] | undefined = undefined;
-  #isFollowed = false;
+  #ending: (() => void)[] | undefined = undefined;
 
   constructor({ request, response, id, url, route, log, client, limits }: ArrivedRequest) {
     this.request = request;
@@ -90,6 +95,10 @@ export class RequestContext implements CallOrigin {
     this.url = url;
     this.route = route;
     this.#serviceLog = log;
+    const { maxBody } = route;
+    if (maxBody === undefined || !hasBody(request)) return;
+    if (maxBody === 0) request.resume();
+    else this.body = new RequestBody(request, response, maxBody);
   }
 
   /** A log whose lines carry the request id. Few requests log anything while they run. */
@@ -98,10 +107,14 @@ export class RequestContext implements CallOrigin {
     return this.#log;
   }
 
+  /** The value of a header field, by its lower-case name. Node joins the values of a field that is sent twice. */
+  header(name: string): string | null {
+    return (this.request.headers[name] as string | undefined) ?? null;
+  }
+
   /** Makes the call of an RPC that this request makes. @param caller as admission has found it out */
   call(rpc: DescMethod, caller: Admitted["caller"]): Call {
-    const { agent } = this.notes;
-    const call = createCall(this, rpc, { agent, caller }, this.request.headers);
+    const call = createCall(this, rpc, this.notes.agent, caller, this.request.headers);
     this.notes.span = call.span;
     return call;
   }
@@ -112,82 +125,46 @@ export class RequestContext implements CallOrigin {
     this.notes.isShared = shared?.isShared === true;
   }
 
-  /** Whether the whole response was sent. */
-  get isSent(): boolean {
-    return isComplete(this.response);
-  }
-
-  /**
-   * Whether the client has disconnected before its response was complete, or `abort` was called. A request is the
-   * cancellation of its calls, so that a call that only waits needs no signal.
-   */
-  get aborted(): boolean {
-    if (!this.#isAborted && isClosed(this.response)) this.#abortUnlessComplete();
-    return this.#isAborted;
-  }
-
-  get reason(): unknown {
-    return this.#reason;
-  }
-
   addEventListener(_type: "abort", action: () => void): void {
     this.#aborting ??= new Set();
     this.#aborting.add(action);
-    this.#follow();
   }
 
   removeEventListener(_type: "abort", action: () => void): void {
     this.#aborting?.delete(action);
   }
 
-  /** The same as a signal. Connect's own handlers give each call a signal of its own. */
+  /** The same cancellation as a signal. Connect's own handlers give each call a signal of its own. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.aborted) this.#controller.abort(this.#reason);
-      else this.#follow();
+      if (this.aborted) this.#controller.abort(this.reason);
     }
     return this.#controller.signal;
   }
 
   /** Aborts the request, whether or not anybody has asked for its signal. Only the first reason counts. */
   abort(reason: unknown): void {
-    if (this.#isAborted) return;
-    this.#isAborted = true;
-    this.#reason = reason;
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
     this.#controller?.abort(reason);
     if (this.#aborting !== undefined) for (const action of this.#aborting) action();
   }
 
-  /** Calls `action` when the response is closed, complete or not. All actions share one listener on the response. */
+  /** Calls `action` when the response is closed, complete or not. */
   onEnd(action: () => void): void {
-    this.#endings ??= [];
-    this.#endings.push(action);
-    this.#follow();
+    this.#ending ??= [];
+    this.#ending.push(action);
   }
 
-  #follow(): void {
-    if (this.#isFollowed) return;
-    this.#isFollowed = true;
-    // First of all, because the port begins the next request of the connection when it learns of the end.
-    this.response.prependOnceListener("close", () => this.#end());
+  /** To be called when the response is closed. @returns whether it was sent whole */
+  close(): boolean {
+    const { response } = this;
+    // When an HTTP/2 client resets a stream, Node ends the response before it closes it.
+    const isSent = response.writableFinished && response.stream?.aborted !== true;
+    if (!isSent) this.abort(new ConnectError("the client disconnected", Code.Canceled));
+    if (this.#ending !== undefined) for (const action of this.#ending) action();
+    return isSent;
   }
-
-  #end(): void {
-    this.#abortUnlessComplete();
-    if (this.#endings !== undefined) for (const action of this.#endings) action();
-  }
-
-  #abortUnlessComplete(): void {
-    if (!isComplete(this.response)) this.abort(new ConnectError("the client disconnected", Code.Canceled));
-  }
-}
-
-function isClosed({ stream, destroyed }: HttpResponse): boolean {
-  return stream === undefined ? destroyed : stream.destroyed;
-}
-
-/** Whether a closed response was sent. When an HTTP/2 client resets a stream, Node ends the response before it closes it. */
-function isComplete(response: HttpResponse): boolean {
-  return response.writableFinished && response.stream?.aborted !== true;
 }

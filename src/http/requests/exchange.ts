@@ -15,8 +15,8 @@ export function isClosed({ stream, closed, destroyed }: HttpResponse): boolean {
 }
 
 /** Whether a response can still be sent. Over HTTP/2, a stream may be closed before it is destroyed. */
-export function isOpen(response: HttpResponse): boolean {
-  return !isClosed(response) && response.stream?.closed !== true;
+export function isOpen({ stream, closed, destroyed }: HttpResponse): boolean {
+  return stream === undefined ? !(closed || destroyed) : !(stream.closed || stream.destroyed);
 }
 
 /** Resolves when the client has taken what was written to a response, or the response is closed. */

@@ -9,7 +9,13 @@ const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::(?:\
  * in HTTP/1.0; over HTTP/2 the :authority, with which a Host header must agree (RFC 9113, section 8.3.1).
  */
 export function hasGoodHost({ headers, rawHeaders, httpVersion }: HttpRequest): boolean {
-  if (countHosts(rawHeaders) > 1) return false;
+  // Counted in the raw headers, because Node keeps only the first of two Host headers.
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  if (hosts > 1) return false;
   const authority = headers[":authority"] as string | undefined;
   const host = headers.host ?? authority;
   if (host === undefined) return httpVersion !== "1.1";
@@ -21,14 +27,4 @@ export function hasGoodHost({ headers, rawHeaders, httpVersion }: HttpRequest): 
 /** The failure of a request that does not say for which host it is. */
 export function noGoodHost(): StoaError {
   return badInput(undefined, "The Host header is missing, malformed or repeated.");
-}
-
-/** Counted in the raw headers, because Node keeps only the first of two Host headers. */
-function countHosts(rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string;
-    if (name.length === 4 && name.toLowerCase() === "host") count += 1;
-  }
-  return count;
 }

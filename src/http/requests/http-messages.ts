@@ -2,6 +2,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import type { Exchange } from "../port/exchange.ts";
 
 type RequestFields =
   | "aborted"
@@ -11,6 +12,7 @@ type RequestFields =
   | "httpVersionMajor"
   | "method"
   | "rawHeaders"
+  | "resume"
   | "url";
 
 /** A request. Over HTTP/2, its stream has its body. */
@@ -24,6 +26,8 @@ type ResponseFields = "closed" | "destroyed" | "headersSent" | "writableEnded" |
 
 /** The response to a request. Over HTTP/2, its stream gets its body. */
 export interface HttpResponse extends Readonly<Pick<ServerResponse, ResponseFields>> {
+  /** What the request and its reply make the service hold, for the port. */
+  readonly exchange?: Pick<Exchange, "keepBody" | "becomeStream"> | undefined;
   readonly stream?: ServerHttp2Stream | undefined;
   statusCode: number;
   /** The header fields that were set before the head is written. */

@@ -1,21 +1,31 @@
-import type { Interceptor } from "@connectrpc/connect";
+import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import type { Admitted, CallInit } from "../../calls/call.ts";
+import { outcomeOf, toStoaError } from "../../calls/error-mapping.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
-import { bindingsOf, isPublicRead } from "../../contract/bindings.ts";
+import { type Binding, bindingsOf, isPublicRead } from "../../contract/bindings.ts";
 import { notFound } from "../../errors.ts";
+import { readRequest } from "../../transcoding/index.ts";
 import type { Admission } from "../admission/admission.ts";
-import { CallArrival } from "../admission/call-arrival.ts";
-import type { Answer } from "../edge/route.ts";
+import type { ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import { errorReply, toldFailure } from "../errors/failures.ts";
 import { nothingHere } from "../errors/methods.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
 import type { RequestContext } from "../requests/context.ts";
-import type { RequestBodies } from "../requests/request-bodies.ts";
+import { headersOf } from "../requests/request-headers.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
-import { createAnswer } from "./answer.ts";
-import { type Endpoint, Endpoints, fieldsOf, openFields } from "./endpoints.ts";
-import { createServeStream } from "./serve-stream.ts";
+import { type Address, Addresses, type CheckedRead } from "./addresses.ts";
+import { createServeStream, type ServeStream, wantsEvents } from "./stream.ts";
+import { type Answer, createAnswer } from "./unary.ts";
+
+/** A binding and what makes its calls, by the kind of its RPC. */
+export type Endpoint = {
+  readonly binding: Binding;
+  /** The header fields of all its replies, also of failures; undefined if there are none. */
+  readonly fields: Readonly<Record<string, string>> | undefined;
+} & ({ readonly answer: Answer } | { readonly answer: undefined; readonly serveStream: ServeStream });
 
 export interface RestOptions {
   table: ServiceTable;
@@ -25,12 +35,16 @@ export interface RestOptions {
   bodies: RequestBodies;
   /** The header fields that every reply has. */
   commonFields: (context: RequestContext) => Record<string, string>;
-  /** See `sendStream`. */
+  /** See `createServeStream`. */
   heartbeatMs?: number | undefined;
 }
 
 /** Methods whose requests have no body that means anything. */
-const bodyless: ReadonlySet<string | undefined> = new Set(["GET", "HEAD"]);
+const bodyless: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+/** The header fields of a reply that a page of another origin may read, besides those that it always may. */
+const exposedHeaders = "ETag, RateLimit, RateLimit-Policy, Retry-After, Stoa-Receipt, X-Request-Id";
+/** The header fields by which pages of any origin may read a reply. */
+const openFields = { "access-control-allow-origin": "*", "access-control-expose-headers": exposedHeaders };
 
 /**
  * Adds the REST facade: a route for each google.api.http binding of each service. It knows the contract's descriptors and
@@ -42,11 +56,11 @@ export function addRestRoutes(router: Router, options: RestOptions): void {
     const isOpen = [...byMethod.values()].flat().some(({ binding }) => isPublicRead(binding));
     const methods = [...byMethod.keys(), ...(isOpen ? ["OPTIONS"] : [])].sort();
     for (const [method, group] of byMethod) {
-      const rpc = (group[0] as Endpoint).binding.rpc;
-      const serve = createServe(new Endpoints(group), options);
+      const { rpc } = (group[0] as Endpoint).binding;
       const isStream = isServerStreaming(rpc);
       const taken = method === "GET" && !isStream ? ["GET", "HEAD"] : [method];
-      router.add({ methods: taken, url, rpc, limits: "rest", serve });
+      const maxBody = bodyless.has(method) ? 0 : maxBodyBytes;
+      router.add({ methods: taken, url, rpc, limits: "rest", maxBody, serve: createServe(group, options) });
       // A stream is sent as it is made, and has no end for which a HEAD could wait. No other route may take the HEAD.
       if (method === "GET" && isStream) {
         const refuse = (): never => {
@@ -60,46 +74,78 @@ export function addRestRoutes(router: Router, options: RestOptions): void {
   }
 }
 
-function createServe(endpoints: Endpoints, { admission, streams, bodies }: RestOptions) {
-  return async (context: RequestContext): Promise<Answer> => {
-    const address = endpoints.find(context.url);
+/** Serves the requests of one route and method. */
+function createServe(endpoints: readonly Endpoint[], options: RestOptions): ServedRoute["serve"] {
+  const { admission, streams, bodies } = options;
+  const addresses = new Addresses(endpoints);
+  return async (context) => {
+    const address = addresses.find(context.url);
     if (address === undefined) {
       await admission.visit(context);
       throw notFound("There is nothing at this address.");
     }
-    const { binding, endpoint } = address;
-    const fields = fieldsOf(binding);
+    const { endpoint } = address;
+    const { rpc } = endpoint.binding;
     try {
       // Credentials come before the body: a request without them is answered before its body is read.
-      const admitted = admission.admit(context, new CallArrival(binding.rpc, context));
+      const admitted = admission.admit(context, rpc);
       const caller = admitted === undefined ? undefined : await admitted;
-      const isStream = endpoint.serveStream !== undefined;
-      if (isStream) streams.add(context);
-      const body = bodyless.has(context.request.method) ? undefined : await bodies.read(context.request);
-      if (isStream) return await endpoints.serveStream(context, caller, address, { body, fields });
-      const reply = await endpoints.answer(context, caller, address, body);
-      return fields === undefined ? reply : { ...reply, fields: { ...fields, ...reply.fields } };
+      if (endpoint.answer === undefined) streams.add(context);
+      const body = context.body === undefined ? undefined : await bodies.read(context.body, context.request);
+      if (endpoint.answer === undefined) return await serveStream(context, caller, address, body);
+      const known = body === undefined ? address.read : undefined;
+      const read = known === undefined ? readRequest(endpoint.binding, { ...address, body }) : undefined;
+      const reply = await endpoint.answer(context, (known ?? read) as CheckedRead, initOf(context, endpoint, caller));
+      if (body === undefined && read !== undefined) addresses.remember(context.url, address, read);
+      return endpoint.fields === undefined ? reply : { ...reply, fields: { ...endpoint.fields, ...reply.fields } };
     } catch (error) {
       // A page of another origin may read the failure of what it may read.
-      return errorReply(toldFailure(error, context), fields);
+      return errorReply(toldFailure(thrownBy(error, context), context), endpoint.fields);
     }
   };
 }
 
+async function serveStream(
+  context: RequestContext,
+  caller: Admitted["caller"],
+  address: Address<Endpoint>,
+  body: Buffer | undefined,
+): Promise<undefined> {
+  const { endpoint } = address;
+  const lastEventId = wantsEvents(context) ? (context.header("last-event-id") ?? undefined) : undefined;
+  const { message } = readRequest(endpoint.binding, { ...address, body, lastEventId });
+  if (endpoint.answer === undefined) await endpoint.serveStream(context, message, initOf(context, endpoint, caller));
+}
+
+/** The call of a request of the facade. */
+function initOf(context: RequestContext, { binding }: Endpoint, caller: Admitted["caller"]): CallInit {
+  const { method = "", headers } = context.request;
+  return { method, url: context.url, headers: () => headersOf(headers), call: context.call(binding.rpc, caller) };
+}
+
+/** The interceptors have logged what they throw, which is a Connect error. The edge logs everything else. */
+function thrownBy(error: unknown, { notes }: RequestContext): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  notes.outcome = outcomeOf(error);
+  return toStoaError(error);
+}
+
 function endpointsOf({ table, interceptors, commonFields, heartbeatMs }: RestOptions): Endpoint[] {
-  const sending = { commonFields, heartbeatMs };
   return table.services.flatMap(({ service, implementation }) =>
-    bindingsOf(service).map((binding) => ({
-      binding,
-      ...(isServerStreaming(binding.rpc)
-        ? { answer: undefined, serveStream: createServeStream(binding, implementation, interceptors, sending) }
-        : { answer: createAnswer(binding, implementation, interceptors), serveStream: undefined }),
-    })),
+    bindingsOf(service).map((binding): Endpoint => {
+      const fields = isPublicRead(binding) ? openFields : undefined;
+      if (!isServerStreaming(binding.rpc)) {
+        return { binding, fields, answer: createAnswer(binding, implementation, interceptors) };
+      }
+      const sending = { fields, commonFields, heartbeatMs };
+      const serveStream = createServeStream(binding, implementation, interceptors, sending);
+      return { binding, fields, answer: undefined, serveStream };
+    }),
   );
 }
 
 /** The endpoints by route and method. Those that share both differ in their verbs; the one without a verb comes last. */
-function groupByRoute(endpoints: Endpoint[]): Map<string, Map<string, Endpoint[]>> {
+function groupByRoute(endpoints: readonly Endpoint[]): Map<string, Map<string, Endpoint[]>> {
   const groups = new Map<string, Map<string, Endpoint[]>>();
   for (const endpoint of endpoints) {
     const { path, httpMethod, rpc } = endpoint.binding;

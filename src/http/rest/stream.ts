@@ -1,8 +1,13 @@
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
+import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
+import type { CallInit } from "../../calls/call.ts";
 import { outcomeOf, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { Latest } from "../../calls/latest.ts";
+import type { Implementation } from "../../calls/service-table.ts";
+import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
+import type { Binding } from "../../contract/bindings.ts";
+import { responseOf } from "../../contract/responses.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { isClosed, isOpen, untilTaken } from "../requests/exchange.ts";
@@ -13,7 +18,7 @@ const headMs = 250;
 const defaultHeartbeatMs = 15_000;
 
 /** How the messages of a stream are written: newline-delimited JSON, or server-sent events. */
-export interface StreamFormat {
+interface StreamFormat {
   readonly contentType: string;
   message(message: Message): Buffer;
   /** @param body has the Error shape */
@@ -23,14 +28,46 @@ export interface StreamFormat {
 }
 
 /** Whether a client wants a stream as server-sent events. */
-export function wantsEvents(accept: string | undefined): boolean {
-  return /(?:^|,)\s*text\/event-stream\b/i.test(accept ?? "");
+export function wantsEvents({ request }: RequestContext): boolean {
+  return /(?:^|,)\s*text\/event-stream\b/i.test(request.headers.accept ?? "");
+}
+
+/** Makes the streaming call of a binding and sends its reply. Resolves when the head is sent. */
+export type ServeStream = (context: RequestContext, message: Message, init: CallInit) => Promise<void>;
+
+export interface SendingOptions {
+  /** Header fields besides those that all replies have. */
+  fields: Readonly<Record<string, string>> | undefined;
+  /** The header fields that every reply has. */
+  commonFields: (context: RequestContext) => Record<string, string>;
+  /** The time between heartbeats, in milliseconds; 15 s by default. */
+  heartbeatMs: number | undefined;
+}
+
+/** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
+export function createServeStream(
+  binding: Binding,
+  implementation: Implementation,
+  interceptors: readonly Interceptor[],
+  { fields, commonFields, heartbeatMs }: SendingOptions,
+): ServeStream {
+  const { rpc } = binding;
+  if (!isServerStreaming(rpc)) throw new Error(`${rpc.parent.typeName}.${rpc.name} is not a stream of responses.`);
+  const call = createStreamCall(rpc, implementation, interceptors);
+  const { desc, select } = responseOf(binding);
+  const lines = asLines(desc, select);
+  const events = asEvents(desc, select);
+  return async (context, message, init) => {
+    const messages = await call(message, init);
+    const format = wantsEvents(context) ? events : lines;
+    await sendStream(context, { format, fields: { ...commonFields(context), ...fields }, heartbeatMs }, messages);
+  };
 }
 
 // Hundreds of followers get the same message one after the other. They share its bytes, also while they wait to be sent.
 
 /** One message in each line; the last line of a stream that fails has the Error shape. */
-export function asLines(desc: DescMessage, select: (message: Message) => Message): StreamFormat {
+function asLines(desc: DescMessage, select: (message: Message) => Message): StreamFormat {
   const latest = new Latest<Message, Buffer>();
   const encode = (message: Message) => Buffer.from(`${JSON.stringify(encodeMessage(desc, select(message)))}\n`);
   return {
@@ -42,7 +79,7 @@ export function asLines(desc: DescMessage, select: (message: Message) => Message
 }
 
 /** Server-sent events. The field marked `event_id` is their id. */
-export function asEvents(desc: DescMessage, select: (message: Message) => Message): StreamFormat {
+function asEvents(desc: DescMessage, select: (message: Message) => Message): StreamFormat {
   const latest = new Latest<Message, Buffer>();
   const idField = desc.fields.find((field) => hasOption(field, event_id) && getOption(field, event_id));
   const encode = (message: Message) => {
@@ -59,11 +96,10 @@ export function asEvents(desc: DescMessage, select: (message: Message) => Messag
   };
 }
 
-export interface SendOptions {
+interface SendOptions {
   format: StreamFormat;
   /** The header fields of the reply, besides those of the format and of the limits. */
   fields: Readonly<Record<string, string>>;
-  /** The time between heartbeats, in milliseconds; 15 s by default. */
   heartbeatMs: number | undefined;
 }
 
@@ -72,11 +108,7 @@ export interface SendOptions {
  * is sent.
  * @throws the failure of the stream before its first message
  */
-export function sendStream(
-  context: RequestContext,
-  options: SendOptions,
-  messages: AsyncIterable<Message>,
-): Promise<void> {
+function sendStream(context: RequestContext, options: SendOptions, messages: AsyncIterable<Message>): Promise<void> {
   return new StreamReply(context, options).open(messages[Symbol.asyncIterator]());
 }
 

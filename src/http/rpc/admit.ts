@@ -1,3 +1,4 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import type { Admitted } from "../../calls/call.ts";
@@ -5,15 +6,14 @@ import { outcomeOf, toConnectError } from "../../calls/error-mapping.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { StoaError } from "../../errors.ts";
 import type { Admission } from "../admission/admission.ts";
-import type { Arrival } from "../admission/authentication.ts";
 import type { RequestContext } from "../requests/context.ts";
 
 /** Admits a call before its message is read. Returns at once where no key has to be looked up. @throws StoaError */
-export type Admit = (context: RequestContext, arrival: Arrival) => Promise<Admitted["caller"]> | undefined;
+export type Admit = (context: RequestContext, rpc: DescMethod) => Promise<Admitted["caller"]> | undefined;
 
 /** How the calls of the contract's services are admitted. */
 export function admitToContract(admission: Admission): Admit {
-  return (context, arrival) => admission.admit(context, arrival);
+  return (context, rpc) => admission.admit(context, rpc);
 }
 
 /** How the calls of a service are admitted that is outside the contract's rules, such as reflection. */

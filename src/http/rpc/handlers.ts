@@ -21,7 +21,7 @@ import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { Implementation } from "../../calls/service-table.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { badInput } from "../../errors.ts";
-import type { RequestBodies } from "../requests/request-bodies.ts";
+import type { RequestBodies } from "../requests/bodies.ts";
 import { RpcResponse } from "./response.ts";
 import { requestOf } from "./stream-calls.ts";
 import { type Envelope, EnvelopeSplitter, enclose } from "./unary/envelopes.ts";

@@ -5,13 +5,12 @@ import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import { mapErrors } from "../../calls/interceptors.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import type { Admission } from "../admission/admission.ts";
-import { CallArrival } from "../admission/call-arrival.ts";
 import type { HandedOver, RouteOptions, ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import type { HttpReply } from "../replies/reply.ts";
+import type { RequestBodies } from "../requests/bodies.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { noGoodHost } from "../requests/host.ts";
-import type { RequestBodies } from "../requests/request-bodies.ts";
 import { isStreamType } from "../requests/rpc-types.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
@@ -37,6 +36,9 @@ export interface RpcOptions {
   /** Called for each stream. */
   onStream: (context: RequestContext) => void;
 }
+
+/** The bytes of a unary request besides its message: its prefix, and envelopes that mean nothing in a request. */
+const maxFraming = 4 * 1024;
 
 type Service = ServiceTable["services"][number];
 
@@ -77,7 +79,8 @@ export async function addRpcRoutes(router: Router, options: RpcOptions): Promise
       for (const rpc of methodsOf(service, "unary")) {
         const methods = isRead(rpc) ? ["GET", "POST"] : ["POST"];
         const serve = serveUnary(rpc, service.implementation, unary);
-        router.add({ methods, url: rpcPath(rpc), rpc, limits: rpcLimits(rpc), serve, fail });
+        const maxBody = readMaxBytes + maxFraming;
+        router.add({ methods, url: rpcPath(rpc), rpc, limits: rpcLimits(rpc), maxBody, serve, fail });
       }
     }
   }
@@ -136,7 +139,7 @@ function serveStream(rpc: DescMethod, admit: Admit, open: (context: RequestConte
     if (!isStreamType(headers["content-type"])) return unsupportedType;
     // Connect makes a URL of the host. HTTP/1.0 and HTTP/2 may come without one.
     if ((headers.host ?? headers[":authority"]) === undefined) throw noGoodHost();
-    const admitted = admit(context, new CallArrival(rpc, context));
+    const admitted = admit(context, rpc);
     const caller = admitted === undefined ? undefined : await admitted;
     open(context);
     const call = context.call(rpc, caller);

@@ -96,6 +96,7 @@ export class OpenStreams {
     const { maxMs } = this.#limits;
     const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
     const open: OpenStream = { context, endsItself, agent, address, timer, isEnding: false };
+    response.exchange?.becomeStream();
     this.#open.add(open);
     streams.add(open);
     context.onEnd(() => this.#remove(open, streams));

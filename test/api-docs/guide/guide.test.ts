@@ -21,7 +21,7 @@ import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../../gen/stoa/v1/search_service_pb.js";
 import { Guide } from "../../../src/api-docs/guide/guide.ts";
 import { type Binding, bindingsOf } from "../../../src/contract/bindings.ts";
-import { accessOf } from "../../../src/contract/rules.ts";
+import { rulesOf } from "../../../src/contract/rules.ts";
 import { errorStatus } from "../../../src/errors.ts";
 import { withImports } from "../../../src/http/grpc/descriptors.ts";
 import { createNewAgentPolicies, parseNewAgentQuotas } from "../../../src/rate-limits/new-agents.ts";
@@ -171,7 +171,7 @@ describe("the guide's text", () => {
       const [, mark] =
         /\((no key|key)\) \|/.exec(rowOf(httpMethod, template).replace(/\| [^|]*\| [^|]*\|$/, "|")) ?? [];
       const needsKey = mark === undefined ? httpMethod !== "GET" : mark === "key";
-      expect([template, needsKey]).toEqual([template, accessOf(rpc) === Access.AGENT]);
+      expect([template, needsKey]).toEqual([template, rulesOf(rpc).access === Access.AGENT]);
     }
   });
 

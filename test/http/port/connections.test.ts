@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import type { Refuse } from "../../../src/http/port/client-error.ts";
 import type { PortOptions } from "../../../src/http/port/port.ts";
+import type { Refuse } from "../../../src/http/port/refusals.ts";
 import { certificate, connect, connectHttp2, connectTls, get, readStream, request, start } from "../../support/port.ts";
 
 const refuse: Refuse = (status) => ({
@@ -14,7 +14,13 @@ const caps = (
   changes: Partial<NonNullable<PortOptions["connections"]>>,
 ): Partial<PortOptions> & { refuse: Refuse } => ({
   refuse,
-  connections: { maxConnections: 1000, maxConnectionsPerAddress: 1000, isProxy: () => false, ...changes },
+  connections: {
+    maxConnections: 1000,
+    maxConnectionsPerAddress: 1000,
+    countAs: (address) => address,
+    isProxy: () => false,
+    ...changes,
+  },
 });
 
 describe("the caps on connections", () => {

@@ -1,7 +1,7 @@
 import type net from "node:net";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it } from "vitest";
-import { certificate, connect, connectTls, onConnection, onHead, request, SOON, start } from "../../support/port.ts";
+import { certificate, connect, connectTls, onConnection, request, SOON, start } from "../../support/port.ts";
 
 const post = (body: string) =>
   `POST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -62,10 +62,6 @@ describe("pipelined requests", () => {
 
   it("are not read while another one is running", async () => {
     const { number, entered, release } = await start();
-    let requests = 0;
-    onHead(number, () => {
-      requests += 1;
-    });
     const accepted = new Promise<net.Socket>((resolve) => onConnection(number, resolve));
     const { socket, seen } = connect(number);
     const server = await accepted;
@@ -79,7 +75,6 @@ describe("pipelined requests", () => {
       others.socket.write(request("/version"));
       await others.seen("}", turn);
     }
-    expect(requests).toBe(2 + 20);
     expect(server.bytesRead).toBeLessThan(300_000);
     release();
     await seen('{"version":"1.1"}', 100);

@@ -1,4 +1,4 @@
-// Many requests that begin or end at the same time are divided among turns of the event loop.
+// Many requests that begin at the same time are divided among turns of the event loop.
 import { once } from "node:events";
 import type http2 from "node:http2";
 import { afterEach, describe, expect, it } from "vitest";
@@ -69,35 +69,6 @@ describe.each(["http", "https"])("the requests of %s/2 sessions", (scheme) => {
     await waitUntil("all requests to begin", () => begun.total === STREAMS + 1);
     expect(begun.most).toBeLessThanOrEqual(MOST);
     expect(names.indexOf("second")).toBeLessThan(STREAMS / 2);
-  });
-
-  it.each([
-    ["are closed by their client", (session: http2.ClientHttp2Session) => session.socket.destroy()],
-    ["are destroyed with an error", (session: http2.ClientHttp2Session) => session.destroy(undefined, 2)],
-  ])("end in portions when their connections %s", async (_how, close) => {
-    const { number, port, begun, ended } = await startHolding(options());
-    const sessions = [connectHttp2(number, scheme), connectHttp2(number, scheme)];
-    for (const session of sessions) ask(session, "held");
-    await waitUntil("all requests to begin", () => begun.total === 2 * STREAMS);
-    for (const session of sessions) close(session);
-    await waitUntil("all requests to end", () => ended.total === 2 * STREAMS);
-    expect(ended.most).toBeLessThanOrEqual(MOST);
-    await waitUntil("all connections to close", () => port.connections.http2 === 1);
-  });
-
-  it("end in portions when a session resets too many streams", async () => {
-    const { number, port, begun, ended } = await startHolding(options());
-    const session = connectHttp2(number, scheme);
-    ask(session, "held");
-    await waitUntil("all requests to begin", () => begun.total === STREAMS);
-    for (let resets = 0; !session.closed && !session.destroyed && resets < 5_000; resets++) {
-      const stream = get(session, "/never/reset");
-      await new Promise(setImmediate);
-      stream.close(8);
-    }
-    await waitUntil("all requests to end", () => ended.total === begun.total);
-    expect(ended.most).toBeLessThanOrEqual(MOST);
-    await waitUntil("all connections to close", () => port.connections.http2 === 1);
   });
 });
 

@@ -5,12 +5,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
 import type { Reply } from "../../../calls/unary-call.ts";
-import { readBytes } from "../../requests/read-body.ts";
 import { messageTooLarge } from "./envelopes.ts";
 import {
   type EncodedMessage,
   type ExchangeArguments,
   type Negotiated,
+  noTimeout,
   type Timeout,
   UnaryExchange,
 } from "./exchange.ts";
@@ -26,21 +26,17 @@ export class ConnectExchange extends UnaryExchange {
     const { headers } = this.context.request;
     const { query } = this.format;
     const timeout = headers["connect-timeout-ms"] as string | undefined;
-    this.timeout = timeout === undefined ? {} : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
+    this.timeout = timeout === undefined ? noTimeout : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
     const requested = query === undefined ? headers["content-encoding"] : (query.get("compression") ?? undefined);
     this.compression = this.negotiate(requested, headers["accept-encoding"] as string | undefined, "Accept-Encoding");
   }
 
   async read(): Promise<Message> {
     const { query } = this.format;
-    const { request } = this.context;
     const { readMaxBytes: maxBytes } = this.messages;
-    const bytes =
-      query === undefined
-        ? await readBytes(request, maxBytes, (size) => messageTooLarge(maxBytes, size))
-        : bytesOf(query);
+    const bytes = query === undefined ? await this.#readBody(maxBytes) : bytesOf(query);
     const compression = this.compression.request;
-    return this.parseInTurn(compression === null ? bytes : await compression.decompress(bytes, maxBytes));
+    return this.parse(compression === null ? bytes : await compression.decompress(bytes, maxBytes));
   }
 
   encode(reply: Reply): Uint8Array | Promise<Uint8Array> {
@@ -58,6 +54,14 @@ export class ConnectExchange extends UnaryExchange {
     mergeNonProtocolHeaders(header, error.metadata);
     const fields = { ...this.fields(), ...Object.fromEntries(header), "content-type": "application/json" };
     this.#send(codeToHttpStatus(error.code), fields, body);
+  }
+
+  async #readBody(maxBytes: number): Promise<Uint8Array> {
+    const announced = Number(this.context.request.headers["content-length"]);
+    if (announced > maxBytes) throw messageTooLarge(maxBytes, announced);
+    const { bytes, isTooLong } = await this.arrived();
+    if (isTooLong || bytes.length > maxBytes) throw messageTooLarge(maxBytes);
+    return bytes;
   }
 
   #take({ bytes, isCompressed }: EncodedMessage): Uint8Array {

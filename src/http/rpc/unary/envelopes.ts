@@ -18,6 +18,13 @@ export interface Envelope {
   data: Uint8Array;
 }
 
+/** Whether these first bytes of a body hold its first envelope, or the prefix of one that is too large. */
+export function decidesFirst(bytes: Buffer, maxBytes: number): boolean {
+  if (bytes.length < prefixBytes) return false;
+  const length = bytes.readUInt32BE(1);
+  return length > maxBytes || bytes.length >= prefixBytes + length;
+}
+
 /** Splits a body into envelopes, however it is divided into chunks. */
 export class EnvelopeSplitter {
   readonly #maxBytes: number;

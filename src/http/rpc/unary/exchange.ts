@@ -1,12 +1,13 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate, createMethodSerializationLookup } from "@connectrpc/connect/protocol";
-import { ResponseMetadata } from "../../../calls/call-context.ts";
+import { ResponseMetadata } from "../../../calls/call.ts";
 import type { Reply, Shared } from "../../../calls/unary-call.ts";
+import { isLargeBody, type RequestBodies } from "../../requests/bodies.ts";
+import type { ArrivedBody } from "../../requests/body.ts";
 import type { RequestContext } from "../../requests/context.ts";
 import { isOpen } from "../../requests/exchange.ts";
 import type { HttpResponse } from "../../requests/http-messages.ts";
-import { isLargeBody, type RequestBodies } from "../../requests/request-bodies.ts";
 import type { Format } from "./format.ts";
 
 export interface MessageOptions {
@@ -33,6 +34,10 @@ export interface Timeout {
   timeoutMs?: number | undefined;
   error?: ConnectError | undefined;
 }
+
+/** The caller has set no time limit. */
+export const noTimeout: Timeout = {};
+const noBody: ArrivedBody = { bytes: Buffer.alloc(0), isWhole: true, isTooLong: false };
 
 export type Negotiated = ReturnType<typeof compressionNegotiate>;
 const uncompressed: Negotiated = { request: null, response: null };
@@ -84,14 +89,15 @@ export abstract class UnaryExchange {
   abstract succeed(body: Uint8Array): void;
   abstract fail(error: ConnectError): void | Promise<void>;
 
-  protected parse(bytes: Uint8Array): Message {
-    return this.messages.serialization.getI(this.format.isBinary).parse(bytes);
+  /** What has arrived of the body. See `RequestBody.arrived`. @throws ConnectError `canceled` */
+  protected arrived(isEnough?: (bytes: Buffer) => boolean): Promise<ArrivedBody> | ArrivedBody {
+    return this.context.body?.arrived(isEnough) ?? noBody;
   }
 
-  /** Parses a message when its turn comes. */
-  protected async parseInTurn(bytes: Uint8Array): Promise<Message> {
-    if (isLargeBody(bytes)) await this.messages.bodies.turnOf(bytes);
-    return this.parse(bytes);
+  /** Parses a message, when its turn comes if it is large. */
+  protected parse(bytes: Uint8Array): Message | Promise<Message> {
+    const { parse } = this.messages.serialization.getI(this.format.isBinary);
+    return isLargeBody(bytes) ? this.messages.bodies.turn().then(() => parse(bytes)) : parse(bytes);
   }
 
   /** Encodes the response message, once for all requests that share it. */

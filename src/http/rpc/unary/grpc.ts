@@ -7,13 +7,12 @@ import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grp
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import type { Reply } from "../../../calls/unary-call.ts";
 import { respell } from "../../grpc/status-message.ts";
-import { readBody } from "../../requests/read-body.ts";
-import { isLargeBody } from "../../requests/request-bodies.ts";
-import { type Envelope, EnvelopeSplitter, enclose } from "./envelopes.ts";
+import { decidesFirst, type Envelope, EnvelopeSplitter, enclose, messageTooLarge } from "./envelopes.ts";
 import {
   type EncodedMessage,
   type ExchangeArguments,
   type Negotiated,
+  noTimeout,
   type Timeout,
   UnaryExchange,
 } from "./exchange.ts";
@@ -26,7 +25,7 @@ abstract class EnvelopedExchange extends UnaryExchange {
     super(...args);
     const { headers } = this.context.request;
     const timeout = headers["grpc-timeout"] as string | undefined;
-    this.timeout = timeout === undefined ? {} : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
+    this.timeout = timeout === undefined ? noTimeout : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
     this.compression = this.negotiate(
       headers["grpc-encoding"] as string | undefined,
       headers["grpc-accept-encoding"] as string | undefined,
@@ -34,35 +33,32 @@ abstract class EnvelopedExchange extends UnaryExchange {
     );
   }
 
-  /** Each envelope is decoded when it is complete, before the next one arrives. */
-  read(): Promise<Message> {
-    const splitter = new EnvelopeSplitter(this.messages.readMaxBytes);
-    let message: Message | undefined;
-    // Other envelopes are ignored and not decompressed. There may be thousands, and each could become long.
-    const isMessage = ({ flags }: Envelope) => this.isMessage(flags);
-    const accept = (parsed: Message) => {
-      if (message !== undefined) throw unimplemented("received extra input message");
-      message = parsed;
-    };
-    const acceptLater = async (envelopes: Envelope[]) => {
-      for (const { flags, data } of envelopes) {
-        accept(await this.parseInTurn(isCompressed(flags) ? await this.#decompress(data) : data));
-      }
-    };
-    return readBody(this.context.request, {
-      take: (chunk) => {
-        const envelopes = splitter.push(chunk).filter(isMessage);
-        if (envelopes.some(({ flags, data }) => isCompressed(flags) || isLargeBody(data)))
-          return acceptLater(envelopes);
-        for (const { data } of envelopes) accept(this.parse(data));
-        return undefined;
-      },
-      end: () => {
-        splitter.end();
-        if (message === undefined) throw unimplemented("missing input message");
-        return message;
-      },
-    });
+  async read(): Promise<Message> {
+    const { readMaxBytes } = this.messages;
+    const splitter = new EnvelopeSplitter(readMaxBytes);
+    // A client that sends no end of its request is told of a bad message at once.
+    const first = await this.arrived((bytes) => decidesFirst(bytes, readMaxBytes));
+    let message = await this.#accept(splitter.push(first.bytes), undefined);
+    const whole = first.isWhole || first.isTooLong ? first : await this.arrived();
+    if (whole !== first) message = await this.#accept(splitter.push(whole.bytes.subarray(first.bytes.length)), message);
+    if (whole.isTooLong) throw messageTooLarge(readMaxBytes);
+    splitter.end();
+    if (message === undefined) throw unimplemented("missing input message");
+    return message;
+  }
+
+  /** @param message what has been accepted before. @returns the one message */
+  async #accept(envelopes: Envelope[], message: Message | undefined): Promise<Message | undefined> {
+    let accepted = message;
+    for (const { flags, data } of envelopes) {
+      // Other envelopes are ignored and not decompressed. There may be thousands, and each could become long.
+      if (!this.isMessage(flags)) continue;
+      const parsed = this.parse((flags & compressedFlag) === 0 ? data : await this.#decompress(data));
+      const next = parsed instanceof Promise ? await parsed : parsed;
+      if (accepted !== undefined) throw unimplemented("received extra input message");
+      accepted = next;
+    }
+    return accepted;
   }
 
   encode(reply: Reply): Uint8Array | Promise<Uint8Array> {
@@ -143,10 +139,6 @@ export class GrpcWebExchange extends EnvelopedExchange {
     response?.writeHead(200, this.fields());
     response?.end(body);
   }
-}
-
-function isCompressed(flags: number): boolean {
-  return (flags & compressedFlag) !== 0;
 }
 
 function flagOf({ isCompressed }: EncodedMessage): number {

@@ -5,7 +5,6 @@ import { outcomeOf } from "../../../calls/error-mapping.ts";
 import type { Implementation } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
 import { maxBinarySize } from "../../../contract/message-limits.ts";
-import { CallArrival } from "../../admission/call-arrival.ts";
 import type { ServedRoute } from "../../edge/route.ts";
 import type { RequestContext } from "../../requests/context.ts";
 import { headersOf } from "../../requests/request-headers.ts";
@@ -70,7 +69,7 @@ async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): P
     if (timeout.timeoutMs !== undefined) abortAfter(timeout.timeoutMs, context);
     let caller: Admitted["caller"];
     try {
-      const admitted = admit(context, new CallArrival(rpc, context));
+      const admitted = admit(context, rpc);
       if (admitted !== undefined) caller = await admitted;
     } catch (error) {
       throw refuse(context, error);

@@ -1,0 +1,171 @@
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
+import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
+
+/**
+ * How much is parsed at a time, in bytes. One read of a socket may bring thousands of requests, or of chunks of one byte, and
+ * each costs some calls.
+ */
+const SLICE_BYTES = 4 * 1024;
+
+/** Smaller replies count with their request. */
+const countedBytes = 16 * 1024;
+
+/** The connection whose requests are parsed. */
+export interface SliceReader {
+  /** Bytes have arrived. */
+  onArrival(): void;
+  /** Whether the next slice may be parsed. */
+  mayParse(): boolean;
+  /** How many bytes have arrived that may not be parsed yet. */
+  keepUnparsed(bytes: number): void;
+  /** How many bytes of replies have not been sent. */
+  keepUnsent(bytes: number): void;
+}
+
+/**
+ * What Node's HTTP/1.1 server reads and writes instead of a socket: it takes any Duplex. The parser gets the bytes in slices,
+ * and connections take turns. So the parser can be kept from reading ahead, which a socket in its hands cannot.
+ */
+export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duplex {
+  readonly reader: Reader;
+  readonly #socket: Socket;
+  readonly #turns: TurnScheduler;
+  readonly #unparsed: Buffer[] = [];
+  #unparsedBytes = 0;
+  /** What the reader knows of them. */
+  #toldBytes = 0;
+  #hasEnded = false;
+  #waitsForTurn = false;
+  /** Whether Node takes no more for now. */
+  #isFull = false;
+  #bytesWritten = 0;
+
+  /** @param socket what carries HTTP: a TCP socket, or TLS over one */
+  constructor(socket: Socket, turns: TurnScheduler, reader: Reader) {
+    super({ allowHalfOpen: true });
+    this.#socket = socket;
+    this.#turns = turns;
+    this.reader = reader;
+    socket.on("data", (chunk: Buffer) => {
+      // Nothing counts after the last reply. It is read even so: a socket that is closed with unread bytes is reset.
+      if (this.writableEnded) return;
+      this.#unparsed.push(chunk);
+      this.#unparsedBytes += chunk.length;
+      reader.onArrival();
+      this.parse();
+    });
+    socket.on("end", () => {
+      this.#hasEnded = true;
+      this.parse();
+    });
+    socket.on("error", (error) => this.destroy(error));
+    socket.on("close", () => this.destroy());
+  }
+
+  /** Whether TLS carries HTTP. */
+  get encrypted(): boolean {
+    return this.#socket instanceof TLSSocket;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#socket.remoteAddress;
+  }
+
+  get localPort(): number | undefined {
+    return this.#socket.localPort;
+  }
+
+  get bytesWritten(): number {
+    return this.#bytesWritten;
+  }
+
+  /** Whether bytes have arrived that have not been parsed. */
+  get hasUnparsed(): boolean {
+    return this.#unparsed.length > 0;
+  }
+
+  /** Gives the parser what has arrived, as far as it may have it. */
+  parse(): void {
+    while (!this.#waitsForTurn && this.#canParse()) {
+      if (this.#turns.take()) this.#parseSlice();
+      else this.#waitForTurn();
+    }
+    if (this.#unparsedBytes !== this.#toldBytes) this.#tell();
+    if (this.#unparsed.length > 0) this.#socket.pause();
+    else if (this.#hasEnded) this.#end();
+    else if (this.#socket.isPaused() && !this.#isFull) this.#socket.resume();
+  }
+
+  #tell(): void {
+    this.#toldBytes = this.#unparsedBytes;
+    this.reader.keepUnparsed(this.#unparsedBytes);
+  }
+
+  #canParse(): boolean {
+    return this.#unparsed.length > 0 && !this.#isFull && !this.destroyed && this.reader.mayParse();
+  }
+
+  #waitForTurn(): void {
+    this.#waitsForTurn = true;
+    this.#turns.wait(() => {
+      this.#waitsForTurn = false;
+      if (this.#canParse()) this.#parseSlice();
+      this.parse();
+    });
+  }
+
+  #parseSlice(): void {
+    const chunk = this.#unparsed.shift() as Buffer;
+    const slice = chunk.length > SLICE_BYTES ? chunk.subarray(0, SLICE_BYTES) : chunk;
+    if (slice !== chunk) this.#unparsed.unshift(chunk.subarray(SLICE_BYTES));
+    this.#unparsedBytes -= slice.length;
+    this.#isFull = !this.push(slice);
+  }
+
+  #end(): void {
+    if (!this.readableEnded) this.push(null);
+  }
+
+  override _read(): void {
+    if (!this.#isFull) return;
+    this.#isFull = false;
+    // What is pushed within this call is not parsed at once.
+    process.nextTick(() => this.parse());
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this._writev([{ chunk }], done);
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    if (this.writableLength > countedBytes) this.reader.keepUnsent(this.writableLength);
+    const last = chunks.length - 1;
+    this.#socket.cork();
+    for (const [index, { chunk }] of chunks.entries()) {
+      this.#bytesWritten += chunk.length;
+      this.#socket.write(chunk, index === last ? done : undefined);
+    }
+    this.#socket.uncork();
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#drop();
+    this.#socket.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#drop();
+    this.#socket.destroy();
+    done(error);
+  }
+
+  /** Drops what has arrived and will not be parsed. */
+  #drop(): void {
+    this.#unparsed.length = 0;
+    this.#unparsedBytes = 0;
+    if (this.#toldBytes > 0) this.#tell();
+    if (this.#socket.isPaused()) this.#socket.resume();
+  }
+}

@@ -1,0 +1,142 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import http2, { type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { Connection, LINGER_MS, type SharedByConnections } from "./connection.ts";
+import { Exchange } from "./exchange.ts";
+
+const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
+
+/** The settings of the HTTP/2 server. */
+export const http2Settings: http2.ServerOptions = {
+  settings: { maxConcurrentStreams: 128 },
+  // Resetting requests at once makes work that no other limit counts. Clients do cancel calls: bursts, and 50 a second.
+  streamResetBurst: 500,
+  streamResetRate: 50,
+};
+
+/** The response to an HTTP/2 request. */
+export class Http2Response extends http2.Http2ServerResponse {
+  exchange: Exchange | undefined = undefined;
+
+  override write(...given: unknown[]): boolean {
+    this.#count(given[0]);
+    return (super.write as (...given: unknown[]) => boolean)(...given);
+  }
+
+  override end(...given: unknown[]): this {
+    this.#count(given[0]);
+    return (super.end as (...given: unknown[]) => this)(...given);
+  }
+
+  #count(chunk: unknown): void {
+    const length = typeof chunk === "string" || chunk instanceof Uint8Array ? chunk.length : 0;
+    if (length > 0) this.exchange?.keepUnsent(this.stream.writableLength + length);
+  }
+}
+
+/** An HTTP/2 connection. It handles as many requests at a time as its settings allow. */
+export class Http2Connection extends Connection {
+  readonly #session: ServerHttp2Session;
+  readonly #exchanges = new Set<Exchange>();
+  /** The requests that have not begun. */
+  readonly #waiting: Exchange[] = [];
+  #waitsForTurn = false;
+  #hasBeenUsed = false;
+  /** When the session was told to end. */
+  #endedAt: number | undefined;
+
+  constructor(session: ServerHttp2Session, transport: Socket, shared: SharedByConnections) {
+    super(transport, shared);
+    this.#session = session;
+  }
+
+  get isIdle(): boolean {
+    return this.#exchanges.size === 0;
+  }
+
+  /** Handles a request when its turn comes. */
+  take(request: http2.Http2ServerRequest, response: Http2Response): void {
+    // The messages of both protocols have in common what the handlers use.
+    const exchange = new Exchange(this, request as unknown as IncomingMessage, response as unknown as ServerResponse);
+    exchange.keepObjects();
+    response.exchange = exchange;
+    this.#hasBeenUsed = true;
+    this.#exchanges.add(exchange);
+    // Drops what a client still sends after its reply. Otherwise it would wait until its request is late.
+    response.stream.once("finish", () => request.resume());
+    response.once("close", () => this.#close(exchange));
+    this.#waiting.push(exchange);
+    this.#startWaiting();
+  }
+
+  check(now: number): void {
+    const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs, sendTimeoutMs } = this.shared.times;
+    for (const exchange of this.#exchanges) {
+      const stream = streamOf(exchange);
+      exchange.keepUnsent(stream.writableLength);
+      if (now - exchange.arrivedAt > requestTimeoutMs && stream.state.remoteClose !== 1)
+        this.#end(stream, NGHTTP2_CANCEL);
+      if (stream.writableLength > 0 && !exchange.isTimed) this.#time(exchange, sendTimeoutMs);
+    }
+    if (this.#endedAt !== undefined) {
+      if (this.isIdle && now - Math.max(this.#endedAt, this.quietSince) > LINGER_MS) this.transport.destroy();
+    } else if (this.isIdle && now - this.quietSince > (this.#hasBeenUsed ? idleTimeoutMs : headersTimeoutMs)) {
+      this.drain();
+    }
+  }
+
+  /** Sends GOAWAY. Running requests may finish, and the session ends with the last one. */
+  drain(): void {
+    this.#endedAt = performance.now();
+    this.#session.close();
+  }
+
+  protected refuseToHold(exchange: Exchange): void {
+    this.#end(streamOf(exchange), NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  #startWaiting(): void {
+    while (this.#waiting.length > 0 && !this.#waitsForTurn) {
+      if (this.shared.turns.take()) this.#startNext();
+      else {
+        this.#waitsForTurn = true;
+        this.shared.turns.wait(() => {
+          this.#waitsForTurn = false;
+          this.#startNext();
+          this.#startWaiting();
+        });
+      }
+    }
+  }
+
+  #startNext(): void {
+    const exchange = this.#waiting.shift();
+    if (exchange === undefined || streamOf(exchange).destroyed || this.transport.destroyed) return;
+    this.shared.handle(exchange.request, exchange.response);
+  }
+
+  /** Ends a stream that does not take its reply. Node does not time what makes progress. */
+  #time(exchange: Exchange, sendTimeoutMs: number): void {
+    exchange.isTimed = true;
+    const stream = streamOf(exchange);
+    stream.setTimeout(sendTimeoutMs);
+    stream.on("timeout", () => {
+      if (stream.writableLength > 0) this.#end(stream, NGHTTP2_CANCEL);
+    });
+  }
+
+  #end(stream: ServerHttp2Stream, code: number): void {
+    stream.close(code);
+    stream.destroy();
+  }
+
+  #close(exchange: Exchange): void {
+    exchange.close();
+    this.#exchanges.delete(exchange);
+    this.quietSince = performance.now();
+  }
+}
+
+function streamOf({ response }: Exchange): ServerHttp2Stream {
+  return (response as unknown as http2.Http2ServerResponse).stream;
+}

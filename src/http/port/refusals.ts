@@ -1,0 +1,82 @@
+import { type ServerResponse, STATUS_CODES } from "node:http";
+import type { Http1Socket } from "./http1-socket.ts";
+
+/** A reply to a connection that has no request. Its body is JSON. */
+export interface RawReply {
+  status: number;
+  body: string;
+  headers?: Record<string, string>;
+}
+
+/**
+ * Makes the reply to a connection that is refused before it has a request.
+ * @param status 429 for a connection over the limit; 400, 408, 413 or 431 for a request that cannot be parsed
+ */
+export type Refuse = (status: number, peer: { readonly remoteAddress?: string | undefined }) => RawReply;
+
+/** An error of Node's HTTP server. */
+export interface ParserError extends Error {
+  code?: string;
+}
+
+const LATE = "ERR_HTTP_REQUEST_TIMEOUT";
+/** What a request is refused for that does not arrive in time. */
+export const lateRequest: ParserError = Object.assign(new Error("the request is late"), { code: LATE });
+/** What a request is refused for that has too many header fields. */
+const tooManyFields: ParserError = Object.assign(new Error("too many header fields"), { code: "HPE_HEADER_OVERFLOW" });
+
+const STATUS_OF_CODE: Record<string, number> = {
+  [LATE]: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+};
+
+/** The reply of a port without another. */
+export const plainReply: Refuse = (status) => ({
+  status,
+  body: JSON.stringify({ message: STATUS_CODES[status] }),
+});
+
+/**
+ * Answers an HTTP/1.1 request that cannot be parsed or did not arrive in time, and closes the connection. Writes nothing
+ * if a reply `hasBegun`, or if the connection failed for another reason (a reset, a TLS handshake).
+ */
+export function refuse(error: ParserError, socket: Http1Socket, hasBegun: boolean, makeReply: Refuse): void {
+  if (socket.writableEnded && !socket.destroyed) return; // refused before, and still sending
+  if (!isRequestFault(error) || !socket.writable || hasBegun) socket.destroy();
+  else socket.end(rawReply(makeReply(statusOf(error), socket)));
+}
+
+/** Whether an error of Node's HTTP server is the fault of a request, and not of its connection. */
+export function isRequestFault({ code = "" }: ParserError): boolean {
+  return code.startsWith("HPE_") || code === LATE;
+}
+
+function statusOf({ code = "" }: ParserError): number {
+  return STATUS_OF_CODE[code] ?? 400;
+}
+
+/** Answers an HTTP/1.1 request with too many header fields, which the parser accepts. Closes the connection. */
+export function refuseFields(response: ServerResponse, makeReply: Refuse): void {
+  const { status, body, headers } = makeReply(statusOf(tooManyFields), response.req.socket);
+  const fields = {
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+    ...headers,
+  };
+  response.writeHead(status, fields).end(body);
+}
+
+/** Writes out an HTTP/1.1 reply that ends its connection. */
+export function rawReply({ status, body, headers }: RawReply): string {
+  const head = {
+    Date: new Date().toUTCString(),
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+    ...headers,
+  };
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`;
+}

@@ -1,0 +1,54 @@
+import type { Message } from "@bufbuild/protobuf";
+import { Checked } from "../../calls/checked.ts";
+import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
+import type { Captured } from "../../contract/path-template.ts";
+import { RecentMap } from "../../rate-limits/recent-map.ts";
+import { type ReadRequest, splitTarget } from "../../transcoding/index.ts";
+
+/** What the address of a request says: its endpoint, the parts of the address and, once it has been read, its message. */
+export interface Address<Endpoint> {
+  readonly endpoint: Endpoint;
+  readonly captured: Captured[];
+  readonly query: string;
+  readonly read?: CheckedRead;
+}
+
+/** A request as it was read, with a message that may be known to follow its rules. */
+export type CheckedRead = Omit<ReadRequest, "message"> & { message: Message | Checked };
+
+/** How many addresses of a route are remembered. */
+const capacity = 64;
+/** Longer addresses are not remembered, in characters. */
+const maxLength = 512;
+
+/** The addresses of one route and method. The endpoints there differ in their verbs. */
+export class Addresses<Endpoint extends { readonly binding: Binding }> {
+  readonly #endpoints: readonly Endpoint[];
+  /** The addresses of public reads that were last asked for. */
+  readonly #known = new RecentMap<string, Address<Endpoint>>(capacity);
+
+  constructor(endpoints: readonly Endpoint[]) {
+    this.#endpoints = endpoints;
+  }
+
+  /** @returns undefined where no endpoint has the verb of the address */
+  find(url: string): Address<Endpoint> | undefined {
+    return this.#known.get(url) ?? this.#match(url);
+  }
+
+  /** Most callers ask for the same addresses again, and what an address says does not change. So it is read and checked once. */
+  remember(url: string, address: Address<Endpoint>, { message, warnings }: ReadRequest): void {
+    const { binding } = address.endpoint;
+    if (url.length > maxLength || !isTaggedRead(binding)) return;
+    this.#known.set(url, { ...address, read: { warnings, message: new Checked(binding.rpc.input, message) } });
+  }
+
+  #match(url: string): Address<Endpoint> | undefined {
+    const { path, query } = splitTarget(url);
+    for (const endpoint of this.#endpoints) {
+      const captured = endpoint.binding.path.match(path);
+      if (captured !== undefined) return { endpoint, captured, query };
+    }
+    return undefined;
+  }
+}
