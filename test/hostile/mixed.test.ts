@@ -79,8 +79,8 @@ const halfPost = frame(frameType.headers, END_HEADERS, 1, headerBlock("POST", "/
 const spaces = Buffer.alloc(16_000, 32);
 
 const attacks: [name: string, attack: () => Promise<() => void>][] = [
-  ["heads over HTTP/1.1", () => connectMany(256, `GET / HTTP/1.1\r\n${"a: b\r\n".repeat(2_500)}`)],
-  ["heads behind half requests over HTTP/2", () => connectMany(256, Buffer.concat([http2, halfPost, longHead]))],
+  ["heads over HTTP/1.1", () => connectMany(32, `GET / HTTP/1.1\r\n${"a: b\r\n".repeat(2_500)}`)],
+  ["heads behind half requests over HTTP/2", () => connectMany(32, Buffer.concat([http2, halfPost, longHead]))],
   ["half bodies of REST", () => post("/api/v1/posts", spaces)],
   ["half bodies of MCP", () => post("/mcp", spaces)],
   ["whole bodies of MCP", () => post("/mcp", spaces, true)],
@@ -89,8 +89,8 @@ const attacks: [name: string, attack: () => Promise<() => void>][] = [
     "unread feeds over HTTP/2",
     () => connectMany(4, Buffer.concat([http2, ...[1, 3, 5, 7].map((id) => get(id, feed))])),
   ],
-  ["unread receipts", () => connectMany(64, ask(receipts))],
-  ["unread receipts as events", () => connectMany(64, ask(receipts, "Accept: text/event-stream\r\n"))],
+  ["unread receipts", () => connectMany(16, ask(receipts))],
+  ["unread receipts as events", () => connectMany(16, ask(receipts, "Accept: text/event-stream\r\n"))],
   ["unread inboxes", () => connectMany(8, ask(inbox, authorization()))],
 ];
 

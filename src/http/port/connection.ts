@@ -13,7 +13,6 @@ export interface ConnectionTimes {
   headersTimeoutMs: number;
   requestTimeoutMs: number;
   idleTimeoutMs: number;
-  /** 0 if there is none. */
   sendTimeoutMs: number;
 }
 

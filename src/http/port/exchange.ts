@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** The memory of a request and its reply besides their bodies, in bytes. */
-const OBJECT_BYTES = 8 * 1024;
+const OBJECT_BYTES = 16 * 1024;
 
 /** The connection of a request. */
 export interface ExchangeOwner {

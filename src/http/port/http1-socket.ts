@@ -9,6 +9,11 @@ import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
  */
 const SLICE_BYTES = 4 * 1024;
 
+/** How much is given to the system at a time, in bytes. */
+const PIECE_BYTES = 64 * 1024;
+
+type WriteCallback = (error?: Error | null) => void;
+
 /** Smaller replies count with their request. */
 const countedBytes = 16 * 1024;
 
@@ -41,6 +46,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   /** Whether Node takes no more for now. */
   #isFull = false;
   #bytesWritten = 0;
+  #stuckSince: number | undefined;
 
   /** @param socket what carries HTTP: a TCP socket, or TLS over one */
   constructor(socket: Socket, turns: TurnScheduler, reader: Reader) {
@@ -135,22 +141,42 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     process.nextTick(() => this.parse());
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+  /** Since when the system has taken none of what is written, by `performance.now()`; undefined while nothing waits for it. */
+  get stuckSince(): number | undefined {
+    return this.#stuckSince;
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: WriteCallback): void {
     this._writev([{ chunk }], done);
   }
 
-  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+  override _writev(chunks: { chunk: Buffer }[], done: WriteCallback): void {
     if (this.writableLength > countedBytes) this.reader.keepUnsent(this.writableLength);
-    const last = chunks.length - 1;
+    this.#sendPieces([...chunks], done);
+  }
+
+  /** Gives a socket so much at a time that progress can be seen: it reports a write when all of it has been sent. */
+  #sendPieces(chunks: { chunk: Buffer }[], done: WriteCallback): void {
+    const sent: WriteCallback = (error) => {
+      this.#stuckSince = undefined;
+      if (chunks.length > 0 && !error) this.#sendPieces(chunks, done);
+      else done(error);
+    };
+    this.#stuckSince = performance.now();
     this.#socket.cork();
-    for (const [index, { chunk }] of chunks.entries()) {
-      this.#bytesWritten += chunk.length;
-      this.#socket.write(chunk, index === last ? done : undefined);
+    let bytes = 0;
+    while (bytes < PIECE_BYTES && chunks.length > 0) {
+      const { chunk } = chunks.shift() as { chunk: Buffer };
+      const piece = chunk.subarray(0, PIECE_BYTES - bytes);
+      if (piece.length < chunk.length) chunks.unshift({ chunk: chunk.subarray(piece.length) });
+      bytes += piece.length;
+      this.#socket.write(piece, bytes === PIECE_BYTES || chunks.length === 0 ? sent : undefined);
     }
+    this.#bytesWritten += bytes;
     this.#socket.uncork();
   }
 
-  override _final(done: (error?: Error | null) => void): void {
+  override _final(done: WriteCallback): void {
     this.#drop();
     this.#socket.end(done);
   }

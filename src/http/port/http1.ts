@@ -43,10 +43,6 @@ export class Http1Connection extends Connection implements SliceReader {
     this.socket = new Http1Socket(socket, shared.turns, this);
     // A head has begun to arrive where bytes were read to recognize the protocol.
     if (socket.readableLength > 0) this.#headSince = performance.now();
-    // Node does not time a reply that is being sent: progress defers this.
-    socket.setTimeout(shared.times.sendTimeoutMs, () => {
-      if (this.socket.writableLength > 0) this.cut();
-    });
   }
 
   get isIdle(): boolean {
@@ -94,9 +90,10 @@ export class Http1Connection extends Connection implements SliceReader {
   }
 
   check(now: number): void {
-    const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs } = this.shared.times;
+    const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs, sendTimeoutMs } = this.shared.times;
     const running = this.#running;
-    if (this.socket.writableEnded) {
+    if (now - (this.socket.stuckSince ?? now) > sendTimeoutMs) this.cut();
+    else if (this.socket.writableEnded) {
       this.#endedAt ??= now;
       if (now - this.#endedAt > LINGER_MS && this.socket.writableFinished) this.socket.destroy();
     } else if (running !== undefined) {

@@ -6,9 +6,14 @@ import { Exchange } from "./exchange.ts";
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
 
-/** The settings of the HTTP/2 server. */
+/** How many connections may have `WIDE` requests at a time. */
+export const MAX_WIDE = 32;
+/** How many requests such a connection may have at a time, and each further one. Each takes some KiB before anything is done. */
+export const WIDE = 128;
+export const NARROW = 16;
+
+/** The settings of an HTTP/2 server. */
 export const http2Settings: http2.ServerOptions = {
-  settings: { maxConcurrentStreams: 128 },
   // Resetting requests at once makes work that no other limit counts. Clients do cancel calls: bursts, and 50 a second.
   streamResetBurst: 500,
   streamResetRate: 50,
@@ -76,7 +81,8 @@ export class Http2Connection extends Connection {
       exchange.keepUnsent(stream.writableLength);
       if (now - exchange.arrivedAt > requestTimeoutMs && stream.state.remoteClose !== 1)
         this.#end(stream, NGHTTP2_CANCEL);
-      if (stream.writableLength > 0 && !exchange.isTimed) this.#time(exchange, sendTimeoutMs);
+      const mayTime = !exchange.isTimed && Number.isFinite(sendTimeoutMs);
+      if (stream.writableLength > 0 && mayTime) this.#time(exchange, sendTimeoutMs);
     }
     if (this.#endedAt !== undefined) {
       if (this.isIdle && now - Math.max(this.#endedAt, this.quietSince) > LINGER_MS) this.transport.destroy();

@@ -36,6 +36,8 @@ export class RequestBody {
   #arrived: ArrivedBody | undefined;
   #failure: Error | undefined;
   #isDropped = false;
+  /** Whether somebody has got what is kept. */
+  #isShown = false;
   #waiting: Waiting | undefined;
 
   /** @param maxBytes how much of it is kept */
@@ -66,6 +68,8 @@ export class RequestBody {
     this.#isDropped = true;
     // Node keeps messages for a while. They must not keep what has listened to them.
     this.#message.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose).resume();
+    // What nobody has seen is freed now: clients may send much more until the next garbage collection.
+    if (this.#isOwn && !this.#isShown) (this.#kept.buffer as ArrayBuffer).transfer(0);
     this.#kept = Buffer.alloc(0);
     this.#exchange?.keepBody(0);
   }
@@ -92,13 +96,15 @@ export class RequestBody {
     if (this.#waiting?.isEnough === undefined || this.#length === 0) return;
     const bytes = this.#kept.subarray(0, this.#length);
     if (!this.#waiting.isEnough(bytes)) return;
+    this.#isShown = true;
     this.#waiting.resolve({ bytes, isWhole: false, isTooLong: false });
     this.#waiting = undefined;
   }
 
   #grow(length: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.min(this.#maxBytes, 2 * length));
+    const larger = Buffer.allocUnsafeSlow(Math.min(this.#maxBytes, Math.ceil(1.5 * length)));
     this.#kept.copy(larger, 0, 0, this.#length);
+    if (this.#isOwn && !this.#isShown) (this.#kept.buffer as ArrayBuffer).transfer(0);
     this.#keep(larger, true);
   }
 
@@ -120,6 +126,7 @@ export class RequestBody {
   };
 
   #settle(bytes: Buffer, isTooLong: boolean): void {
+    this.#isShown = true;
     this.#arrived = { bytes, isWhole: !isTooLong, isTooLong };
     this.#waiting?.resolve(this.#arrived);
     this.drop();
