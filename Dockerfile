@@ -3,6 +3,9 @@
 # Both images can be replaced, for example by those of your own registry.
 ARG BUILD_IMAGE=docker.io/library/node:24-bookworm-slim
 ARG RUN_IMAGE=docker.io/library/debian:bookworm-slim
+# The client of the database, for `stoa backup`. For MySQL, name an image and a package that have mysqldump, for example
+# RUN_IMAGE=docker.io/library/ubuntu:24.04 and CLIENT_PACKAGE=mysql-client.
+ARG CLIENT_PACKAGE=mariadb-client
 
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /opt/stoa
@@ -16,6 +19,10 @@ COPY gen ./gen
 COPY deploy/healthcheck.mjs ./deploy/healthcheck.mjs
 
 FROM ${RUN_IMAGE}
+ARG CLIENT_PACKAGE
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends "$CLIENT_PACKAGE" \
+    && rm -rf /var/lib/apt/lists/*
 RUN groupadd --gid 10001 stoa \
     && useradd --uid 10001 --gid stoa --home-dir /var/lib/stoa --no-create-home --shell /usr/sbin/nologin stoa \
     && install -d -o stoa -g stoa -m 0700 /var/lib/stoa

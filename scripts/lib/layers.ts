@@ -30,7 +30,7 @@ export const layers: Record<string, string> = {
   contract: "errors gen protobuf",
   transcoding: "errors gen contract protobuf",
   // The stored data and its rules.
-  store: "errors timing tracing receipt mysql",
+  store: "errors timing tracing receipt process mysql",
   "private-database": "process timing store mysql",
   board: "errors timing rate-limits markdown store",
   ledger: "errors timing tracing receipt store",

@@ -1,9 +1,12 @@
-// The private database needs a MariaDB or MySQL server on this machine.
+// The private database needs a MariaDB or MySQL server on this machine, and its backups need the client of that server.
 import { findServer } from "../../src/private-database/server/find-server.mjs";
+import { findClient } from "../../src/process/programs.mjs";
 import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
+import { say } from "./run.mjs";
 
-// The second package contains my_print_defaults, which mariadb-install-db calls.
-const debianPackages = ["mariadb-server-core", "mariadb-client-core"];
+// The client brings my_print_defaults as well, which mariadb-install-db calls.
+const clientPackage = "mariadb-client";
+const debianPackages = ["mariadb-server-core", clientPackage];
 const commands = {
   apt: `sudo apt-get install --no-install-recommends ${debianPackages.join(" ")}`,
   dnf: "sudo dnf install mariadb-server",
@@ -17,13 +20,19 @@ export function needsServer(purpose, env) {
 }
 
 /**
- * Returns what to do about the server: nothing, install it, or tell the user how.
+ * Returns what to do about the server: nothing, install packages, or tell the user how.
+ * @param found the server that was found
+ * @param hasClient whether its client was found. `stoa backup` says itself what to install if nothing can be installed here
  * @param allowed whether the set-up may install system packages
  */
-export function plan({ found, root, platform, hasCommand, allowed }) {
-  if (found) return { action: "none" };
-  if (allowed && platform === "linux" && root && hasCommand("apt-get")) return { action: "apt" };
-  return { action: "tell", message: advice(platform, hasCommand) };
+export function plan({ found, hasClient, root, platform, hasCommand, allowed }) {
+  const canInstall = allowed && platform === "linux" && root && hasCommand("apt-get");
+  if (!found)
+    return canInstall
+      ? { action: "apt", packages: debianPackages }
+      : { action: "tell", message: advice(platform, hasCommand) };
+  if (found.flavour === "mariadb" && !hasClient && canInstall) return { action: "apt", packages: [clientPackage] };
+  return { action: "none" };
 }
 
 function advice(platform, hasCommand) {
@@ -34,14 +43,32 @@ function advice(platform, hasCommand) {
   return `no complete MariaDB or MySQL server was found; ${how}\nor set STOA_DATABASE_URL=mysql://… to use one that runs elsewhere`;
 }
 
-/** Makes sure that `findServer` finds a server. @throws Error that says what to do */
+/** Makes sure that `findServer` finds a server, and if possible its client. @throws Error that says what to do */
 export async function ensureServer() {
-  const found = findServer() !== undefined;
+  const found = findServer();
+  const hasClient = found !== undefined && findClient("dump", found.flavour) !== undefined;
   const root = process.getuid?.() === 0;
   const allowed = systemInstallAllowed(process.env);
-  const { action, message } = plan({ found, root, platform: process.platform, hasCommand, allowed });
+  const { action, packages, message } = plan({
+    found,
+    hasClient,
+    root,
+    platform: process.platform,
+    hasCommand,
+    allowed,
+  });
   if (action === "none") return;
   if (action === "tell") throw new Error(message);
-  await aptInstall(debianPackages, "no database server was found");
-  if (findServer() === undefined) throw new Error(`${debianPackages.join(" and ")} are installed, but do not run here`);
+  if (found !== undefined) return installClient(packages);
+  await aptInstall(packages, "no database server was found");
+  if (findServer() === undefined) throw new Error(`${packages.join(" and ")} are installed, but do not run here`);
+}
+
+/** The service can start without the client, for example while the machine has no network. */
+async function installClient(packages) {
+  try {
+    await aptInstall(packages, "the database server has no client, which backups need");
+  } catch (error) {
+    say(`${error.message}\nThe service starts, but cannot be backed up until the client is installed.`);
+  }
 }

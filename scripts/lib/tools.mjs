@@ -1,5 +1,7 @@
 // The tools that the tests need besides the npm packages. The tests run the documentation's commands in a shell, read the pages
 // in a browser, and compile the contract with protoc.
+import { findServer } from "../../src/private-database/server/find-server.mjs";
+import { findClient } from "../../src/process/programs.mjs";
 import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 import { findChromium } from "./chromium.mjs";
 import { findFaketime } from "./faketime.mjs";
@@ -12,6 +14,8 @@ const tools = {
   // On systems that cannot preload it, the tests that need it are skipped.
   libfaketime: () => process.platform !== "linux" || findFaketime() !== undefined,
   "protobuf-compiler": () => hasCommand("protoc"),
+  // MySQL's own client cannot be installed everywhere. The tests that need it say so.
+  "mariadb-client": () => findServer()?.flavour !== "mariadb" || findClient("dump", "mariadb") !== undefined,
 };
 
 /** Makes sure that the tools are installed. @throws Error that says what to install */

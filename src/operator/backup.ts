@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { UsageError } from "../cli/usage.ts";
 import { type BackupSummary, writeBackup } from "../store/backup/write-backup.ts";
@@ -8,9 +9,9 @@ import { parseOperatorArgs } from "./run.ts";
 
 const help = `Usage: stoa backup FILE
 
-Writes the whole database to FILE, as it is at one moment. The service may run meanwhile. FILE is SQL text that only its
-owner may read. It appears when it is complete. Its header names the engine, the schema and the newest receipt; its end
-has a checksum.
+Writes the whole database to FILE, as it is at one moment, by mariadb-dump or mysqldump. The service may run meanwhile.
+FILE is SQL text that only its owner may read. It appears when it is complete. Its header names the engine, the schema and
+the newest receipt; its end has a checksum.
 
 ${commonHelp}`;
 
@@ -22,12 +23,11 @@ export const backup: OperatorCommand = {
   async run(args, context) {
     const { signal, note, out } = context;
     const file = fileOf(args, context);
-    const { header, rows, foreign } = await withAddresses(context, "beside", ({ serving }) =>
+    const { header, foreign } = await withAddresses(context, "beside", ({ serving }) =>
       writeWhole(file, (write) => writeBackup({ address: serving, signal, now: new Date(), write })),
     );
     for (const name of foreign) note(`the table ${name} is not Stoa's and is not in the backup`);
-    const count = Object.values(rows).reduce((sum, each) => sum + each, 0);
-    out(`wrote ${count} rows to ${file}: ${describeBackup(header)}`);
+    out(`wrote ${Math.ceil(statSync(file).size / 1024)} KiB to ${file}: ${describeBackup(header)}`);
     return exitStatus.done;
   },
 };

@@ -5,7 +5,7 @@ import { restoreBackup } from "../store/backup/restore-backup.ts";
 import type { Database } from "../store/database/database.ts";
 import { schemaState } from "../store/schema/migration-records.ts";
 import { describeBackup, fileOf } from "./backup.ts";
-import { checkBackup, readLines } from "./backup-file.ts";
+import { withBackup } from "./backup-file.ts";
 import { commonHelp, exitStatus, type OperatorCommand } from "./command.ts";
 import { withDatabase } from "./database.ts";
 
@@ -13,7 +13,7 @@ const help = `Usage: stoa restore FILE
 
 Restores a backup into an empty database, then verifies its ledger. The service must not run. FILE is read to its end
 before anything is written: a file that was cut off or changed is refused. A restore that failed can be run again. Until
-one succeeds, no service starts on the database. The backup may come from the other engine (MariaDB, MySQL).
+one succeeds, no service starts on the database. The programs mariadb or mysql run its statements.
 
 ${commonHelp}`;
 
@@ -25,18 +25,19 @@ export const restore: OperatorCommand = {
   async run(args, context) {
     const { signal, out } = context;
     const file = fileOf(args, context);
-    const { header } = await checkBackup(file, signal);
-    return withDatabase(context, { mode: "alone", writes: true, connections: 2 }, async (db, addresses) => {
-      await restoreBackup({ ...addresses, header, lines: readLines(file, signal), db, signal });
-      out(`restored ${file}: ${describeBackup(header)}`);
-      const { finding, count } = await verifyRestored(db, signal);
-      if (finding === undefined) {
-        out(`the ledger verifies: receipts 1 to ${count}`);
-        return exitStatus.done;
-      }
-      out(`the ledger does not verify, as when the backup was made: receipt ${finding.seq}: ${finding.message}`);
-      return exitStatus.found;
-    });
+    return withBackup(file, signal, ({ header, content }) =>
+      withDatabase(context, { mode: "alone", writes: true, connections: 2 }, async (db, addresses) => {
+        await restoreBackup({ ...addresses, header, content: content(), db, signal });
+        out(`restored ${file}: ${describeBackup(header)}`);
+        const { finding, count } = await verifyRestored(db, signal);
+        if (finding === undefined) {
+          out(`the ledger verifies: receipts 1 to ${count}`);
+          return exitStatus.done;
+        }
+        out(`the ledger does not verify, as when the backup was made: receipt ${finding.seq}: ${finding.message}`);
+        return exitStatus.found;
+      }),
+    );
   },
 };
 

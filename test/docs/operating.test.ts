@@ -28,7 +28,7 @@ const settled = (text: string) =>
   text
     .replace(/\b[0-9a-f]{64}\b/g, "HASH")
     .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d\b/g, "DATE TIME")
-    .replace(/\d+ rows/g, "N rows")
+    .replace(/\d+ KiB/g, "N KiB")
     .replace(/\d{4}-\d\d-\d\d\.sql/g, "DATE.sql")
     .replace(/schema \w+, from \S+ [\d.]+/g, "schema NAME, from ENGINE")
     .trim();

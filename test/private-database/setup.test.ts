@@ -18,6 +18,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findServer } from "../../src/private-database/server/find-server.mjs";
+import { findClient } from "../../src/process/programs.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // These are plain JavaScript without declarations. An import by a computed name has the type `any`.
@@ -33,7 +34,7 @@ const installed = `node_modules/${runtimePackage}`;
 // The copy is a project that depends on one package and on the runtime, installed as npm would install them.
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), "stoa-setup-"));
-  for (const part of ["scripts", "src/private-database"])
+  for (const part of ["scripts", "src/private-database", "src/process"])
     cpSync(join(root, part), join(copy, part), { recursive: true });
   const version = process.versions.node;
   const there = {
@@ -151,11 +152,25 @@ describe("system packages", () => {
       return;
     }
     expect(said.split("\n")[0]).toBe(
-      "stoa set-up: no database server was found; installing by apt-get: mariadb-server-core, mariadb-client-core" +
+      "stoa set-up: no database server was found; installing by apt-get: mariadb-server-core, mariadb-client" +
         " (STOA_SETUP=never forbids this)",
     );
-    expect(asked()).toContain("install --no-install-recommends --no-remove mariadb-server-core mariadb-client-core");
+    expect(asked()).toContain("install --no-install-recommends --no-remove mariadb-server-core mariadb-client");
     expect(child.exitCode).toBe(1);
+  });
+
+  test("that are missing beside a server do not stop a start if they cannot be installed", async () => {
+    const found = `export const findServer = () => ({ flavour: "mariadb" });\n`;
+    writeFileSync(join(copy, "src/private-database/server/find-server.mjs"), found);
+    writeFileSync(join(copy, "src/process/programs.mjs"), "export function findClient() {}\n");
+    writeFileSync(join(bin, "apt-get"), "#!/bin/sh\necho no network; exit 100\n", { mode: 0o755 });
+    const { status, said } = await setUp(undefined, env).result;
+    expect(status).toBe(0);
+    if (process.getuid?.() !== 0) return;
+    expect(said).toContain(
+      "the database server has no client, which backups need; installing by apt-get: mariadb-client",
+    );
+    expect(said).toContain("cannot be backed up until the client is installed");
   });
 
   test.each(["start", "test"])(
@@ -163,7 +178,7 @@ describe("system packages", () => {
     async (purpose) => {
       const { status, said } = await setUp(undefined, { ...env, STOA_SETUP: "never" }, purpose).result;
       expect(status).toBe(1);
-      expect(said).toContain("apt-get install --no-install-recommends mariadb-server-core mariadb-client-core");
+      expect(said).toContain("apt-get install --no-install-recommends mariadb-server-core mariadb-client");
       expect(said).not.toContain("installing");
       expect(asked()).toBe("");
     },
@@ -276,15 +291,26 @@ describe("the database server", () => {
     expect(server.needsServer(purpose, env)).toBe(needed);
   });
 
-  const none = { found: false, root: true, platform: "linux", hasCommand: () => false, allowed: true };
+  const none = { root: true, platform: "linux", hasCommand: () => false, allowed: true };
   const has = (name: string) => (command: string) => command === name || `${name}-get` === command;
 
-  test("is left unchanged when it is installed", () => {
-    expect(server.plan({ ...none, found: true })).toEqual({ action: "none" });
+  test("is left unchanged when it is installed with its client, or when its client cannot be installed", () => {
+    const found = { flavour: "mariadb" };
+    const debian = { ...none, hasCommand: has("apt") };
+    expect(server.plan({ ...debian, found, hasClient: true })).toEqual({ action: "none" });
+    expect(server.plan({ ...debian, found, hasClient: false, root: false })).toEqual({ action: "none" });
+    expect(server.plan({ ...debian, found, hasClient: false, allowed: false })).toEqual({ action: "none" });
+    expect(server.plan({ ...debian, found: { flavour: "mysql" }, hasClient: false })).toEqual({ action: "none" });
   });
 
-  test("is installed by root on Debian", () => {
-    expect(server.plan({ ...none, hasCommand: has("apt") })).toEqual({ action: "apt" });
+  test("is installed by root on Debian, with its client", () => {
+    const debian = { ...none, hasCommand: has("apt") };
+    expect(server.plan(debian)).toEqual({ action: "apt", packages: ["mariadb-server-core", "mariadb-client"] });
+    const found = { flavour: "mariadb" };
+    expect(server.plan({ ...debian, found, hasClient: false })).toEqual({
+      action: "apt",
+      packages: ["mariadb-client"],
+    });
   });
 
   test.each([
@@ -301,7 +327,8 @@ describe("the database server", () => {
     expect(message).toContain("STOA_DATABASE_URL");
   });
 
-  test("is not found when there is none", () => {
+  test("is not found when there is none, and neither is a client", () => {
     expect(findServer(undefined, [copy])).toBeUndefined();
+    expect(findClient("dump", "mariadb", [copy])).toBeUndefined();
   });
 });

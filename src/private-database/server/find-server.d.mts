@@ -1,12 +1,10 @@
-export type Flavour = "mariadb" | "mysql";
+import type { Flavour, Program } from "../../process/programs.mjs";
 
-export interface ServerProgram {
-  readonly flavour: Flavour;
-  /** Absolute path of mysqld or mariadbd. */
-  readonly command: string;
+export type { Flavour };
+
+export interface ServerProgram extends Program {
   /** Absolute path of mariadb-install-db; MySQL initialises itself. */
   readonly installDb: string | undefined;
-  readonly version: string;
 }
 
 export function findServer(wanted?: Flavour, folders?: string[]): ServerProgram | undefined;

@@ -1,12 +1,12 @@
-// A backup is a text of SQL statements, one a line. Its second line is the header, a comment with JSON; its last line is the
-// end, a comment with the row counts and the SHA-256 of everything before it. A file that was cut off has no end.
+// A backup is a text of SQL statements. Its second line is the header, a comment with JSON. Its last line is a comment with
+// the SHA-256 of everything before it, so a file that was cut off has none.
 import type { Migration } from "../schema/migration-files.ts";
 
 export interface BackupHeader {
-  format: 1;
+  format: 2;
   /** UTC. */
   made_at: string;
-  /** Such as "MariaDB 10.11.6"; another engine can restore it as well. */
+  /** The server, such as "MariaDB 10.11.6". */
   engine: string;
   /** The migrations that the schema consists of: name and checksum. */
   schema: { name: string; checksum: string }[];
@@ -14,43 +14,46 @@ export interface BackupHeader {
   head: { seq: number; hash: string };
 }
 
-export interface BackupEnd {
-  /** By table. */
-  rows: Record<string, number>;
-  /** Of all bytes before the line, in lower-case hexadecimal. */
-  sha256: string;
-}
-
 const title = "-- A backup of Stoa. Restore it into an empty database: npm run stoa -- restore FILE";
-const headerPrefix = "-- header ";
-const endPrefix = "-- end ";
+const headerLine =
+  /^-- .*\n-- header (\{"format":2,"made_at":"[-\d:.TZ]+","engine":"(?:MariaDB|MySQL) [\d.]+","schema":\[(?:\{"name":"\w+","checksum":"\w+"\},?)+\],"head":\{"seq":\d+,"hash":"[0-9a-f]{64}"\}\})\n/;
+const endLine = /^-- sha256 ([0-9a-f]{64})\n$/;
+/** The header is within the first bytes of the file. */
+export const maxHeaderBytes = 64 * 1024;
+/** The length of the last line. */
+export const endBytes = endText("0".repeat(64)).length;
 
-export function headerLines(header: BackupHeader): string {
-  return `${title}\n${headerPrefix}${JSON.stringify(header)}\n`;
+export function headerText({ format, made_at, engine, schema, head }: BackupHeader): string {
+  return `${title}\n-- header ${JSON.stringify({ format, made_at, engine, schema, head })}\n`;
 }
 
-export function endLine(end: BackupEnd): string {
-  return `${endPrefix}${JSON.stringify(end)}\n`;
+/** @param sha256 in lower-case hexadecimal */
+export function endText(sha256: string): string {
+  return `-- sha256 ${sha256}\n`;
 }
 
-/** The header of a line; undefined when the line is not one. @throws Error when it is of a later format */
-export function parseHeader(line: string): BackupHeader | undefined {
-  const header = parse(headerPrefix, line) as BackupHeader | undefined;
-  if (header !== undefined && header.format !== 1) {
-    throw new Error(
-      `The backup has the format ${header.format}, which a newer version of Stoa writes. Restore it with that version.`,
-    );
-  }
-  return header;
+/** @returns the SHA-256 of the last line; undefined if it is not one */
+export function parseEnd(text: string): string | undefined {
+  return endLine.exec(text)?.[1];
 }
 
-export function parseEnd(line: string): BackupEnd | undefined {
-  return parse(endPrefix, line) as BackupEnd | undefined;
-}
-
-/** Whether a line is a statement. */
-export function isStatement(line: string): boolean {
-  return line !== "" && !line.startsWith("--");
+/**
+ * Reads the header.
+ * @param start the beginning of a file
+ * @returns undefined if it is not a backup
+ * @throws Error with one line if the backup has another format
+ */
+export function parseHeader(start: string): BackupHeader | undefined {
+  const json = headerLine.exec(start)?.[1];
+  if (json !== undefined) return JSON.parse(json);
+  const format = /^-- .*\n-- header \{"format":(\d+),/.exec(start)?.[1];
+  if (format === undefined || format === "2") return undefined;
+  throw new Error(
+    format === "1"
+      ? "The backup has the format 1, which earlier versions of Stoa wrote. Restore it with such a version, let this version" +
+          " migrate the database, and make a new backup."
+      : `The backup has the format ${format}, which a newer version of Stoa writes. Restore it with that version.`,
+  );
 }
 
 /** Why a backup of this schema cannot be restored by a program with these migrations; undefined when it can. */
@@ -65,13 +68,4 @@ export function findSchemaProblem({ schema }: BackupHeader, known: readonly Migr
     }
   }
   return undefined;
-}
-
-function parse(prefix: string, line: string): unknown {
-  if (!line.startsWith(prefix)) return undefined;
-  try {
-    return JSON.parse(line.slice(prefix.length));
-  } catch {
-    return undefined;
-  }
 }

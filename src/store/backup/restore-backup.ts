@@ -1,92 +1,160 @@
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { sleep } from "../../timing/wait.ts";
-import type { Database } from "../database/database.ts";
-import type { DatabaseAddress } from "../database/pool/session.ts";
+import { Database } from "../database/database.ts";
+import type { Queryable } from "../database/queryable.ts";
 import { explainDdlError, withLease } from "../schema/migrate.ts";
 import { readMigrations } from "../schema/migration-files.ts";
-import { restoreMark } from "../schema/migration-records.ts";
-import { type BackupHeader, findSchemaProblem, isStatement } from "./format.ts";
-import { Link } from "./link.ts";
-import { quoteName } from "./literals.ts";
-import { tableNames } from "./tables.ts";
+import { listTables, readRecords, restoreMark } from "../schema/migration-records.ts";
+import { readHead } from "../tables/receipts.ts";
+import { type ClientProgram, clientProgram, runClient } from "./client-program.ts";
+import { type BackupHeader, findSchemaProblem } from "./format.ts";
+import { type BackupAddress, firstServer, flavourOf, readEngine } from "./server.ts";
 
 /** How long a closed connection may still be visible on the server, in milliseconds. */
 const goneMs = 2_000;
 const pollMs = 100;
 
+/** A file can only hold statements: the client runs none of its own commands, which could reach files and programs. */
+const clientArgs = [
+  "--batch",
+  "--binary-mode",
+  "--skip-local-infile",
+  "--skip-auto-rehash",
+  "--skip-reconnect",
+  "--default-character-set=utf8mb4",
+  "--max-allowed-packet=1G",
+];
+
 export interface RestoreOptions {
   header: BackupHeader;
-  /** The lines of the backup. Its end has already been checked. */
-  lines: AsyncIterable<string>;
+  /** The bytes of the backup. They have been checked, and are checked again: it throws at the end if they have changed. */
+  content: AsyncIterable<Buffer>;
   /** An account that may create tables and triggers. */
-  migrating: DatabaseAddress;
+  migrating: BackupAddress;
   /** The same account, without timeouts. */
   db: Database;
   /** The account of the service. */
-  serving: DatabaseAddress;
+  serving: BackupAddress;
   signal: AbortSignal;
 }
 
 /**
  * Restores a backup into an empty database. The database is marked until the restore is complete, so that no service starts
  * on it. A restore that failed can be run again.
- * @throws Error with one line when the database is not empty, somebody uses it, or the backup is not for this program; the
- *   driver's error; the signal's reason
+ * @throws Error with one line when the database is not empty, somebody uses it, the backup is not for this program, or the
+ *   client fails; the signal's reason
  */
 export async function restoreBackup(options: RestoreOptions): Promise<void> {
-  const { header, serving, migrating, db, signal } = options;
+  const { header, serving, db, signal } = options;
   const problem = findSchemaProblem(header, await readMigrations());
   if (problem !== undefined) throw new Error(problem);
   await checkUnused(serving, signal);
-  const link = await Link.open(migrating, signal);
+  const reader = db.longReader(signal);
+  await findRemains(reader);
+  const program = clientProgram("sql", checkEngine(header, await readEngine(reader)));
+  // The lease keeps out other restores, and services that start. It is always released.
+  const waiting = new AbortController();
+  const giveUp = () => waiting.abort(signal.reason);
+  signal.addEventListener("abort", giveUp);
+  await withLease({ db, signal: waiting.signal }, async () => {
+    signal.removeEventListener("abort", giveUp);
+    await load(program, options);
+    await keepIdsTaken(options);
+    await checkRestored(options);
+    await db.transaction(signal, (tx) =>
+      tx.run("DELETE FROM schema_migrations WHERE version = ?", [restoreMark.version]),
+    );
+  });
+}
+
+/** @returns the flavour of both. @throws Error when the backup is of the other engine: their dumps differ */
+function checkEngine({ engine }: BackupHeader, here: string): ClientProgram["flavour"] {
+  const flavour = flavourOf(here);
+  if (flavourOf(engine) === flavour) return flavour;
+  throw new Error(`The backup is of ${engine}, and this server is ${here}. Restore it on a server of the same engine.`);
+}
+
+/** Feeds the client with the statements of the backup. */
+async function load(program: ClientProgram, options: RestoreOptions): Promise<void> {
+  const { migrating, db, signal } = options;
+  const server = await firstServer(migrating, signal);
+  const preparation = prepare(await findRemains(db.longReader(signal)));
+  const args = [...clientArgs, ...(program.flavour === "mariadb" ? ["--show-warnings"] : []), server.database];
+  const client = runClient(program, args, server, signal);
+  const warning = firstWarning(client.output);
   try {
-    await findRemains(link);
-    // The lease keeps out other restores, and services that start. It is always released.
-    const waiting = new AbortController();
-    const giveUp = () => waiting.abort(signal.reason);
-    signal.addEventListener("abort", giveUp);
-    await withLease({ db, signal: waiting.signal }, async () => {
-      signal.removeEventListener("abort", giveUp);
-      await removeRemains(link);
-      await link.run(
-        `INSERT INTO schema_migrations (version, name, checksum) VALUES (${restoreMark.version}, '${restoreMark.name}', '')`,
-      );
-      await load(link, options);
+    await pipeline(statements(preparation, options), client.input).catch(async (error) => {
+      // A client that ends early says why.
+      await client.done;
+      throw error;
     });
+    await client.done;
+    if ((await warning) !== undefined) throw new Error(`The server has changed a value: ${await warning}`);
+  } catch (error) {
+    throw new Error(explainDdlError(error as Error), { cause: error });
   } finally {
-    link.close();
+    client.kill();
   }
 }
 
-/** Runs the statements. The last one removes the mark; it runs only if all lines were read without a fault. */
-async function load(link: Link, { lines, db }: RestoreOptions): Promise<void> {
-  let held: string | undefined;
-  for await (const line of lines) {
-    if (!isStatement(line)) continue;
-    db.checkWritable();
-    if (held !== undefined) await run(link, held);
-    held = line;
+/**
+ * A server that is not strict warns when it changes a value.
+ * @param output of a client that shows warnings
+ * @returns the first warning, but for those about values of generated columns and about the row of the lease
+ */
+async function firstWarning(output: Readable): Promise<string | undefined> {
+  let first: string | undefined;
+  for await (const line of createInterface({ input: output })) {
+    if (/^Warning \(Code (?!1906|1062)\d+\): /.test(line)) first ??= line;
   }
-  await keepIdsTaken(link);
-  if (held !== undefined) await run(link, held);
+  return first;
+}
+
+async function* statements(preparation: string, { content, db }: RestoreOptions): AsyncGenerator<Buffer> {
+  yield Buffer.from(preparation);
+  for await (const bytes of content) {
+    db.checkWritable();
+    yield bytes;
+  }
+}
+
+/** Statements that mark the database and remove what an unfinished restore has left. */
+function prepare(remains: readonly string[]): string {
+  const { version, name } = restoreMark;
+  return [
+    `INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (${version}, '${name}', '')`,
+    `DELETE FROM schema_migrations WHERE version <> ${version}`,
+    "SET SESSION foreign_key_checks = 0",
+    ...remains.map((table) => `DROP TABLE \`${table.replaceAll("`", "``")}\``),
+  ]
+    .map((statement) => `${statement};\n`)
+    .join("");
 }
 
 /** The ids of removed posts and comments are not given out again. By itself the server goes on after the highest id of the table. */
-async function keepIdsTaken(link: Link): Promise<void> {
-  const names = await tableNames(link);
+async function keepIdsTaken({ db, signal }: RestoreOptions): Promise<void> {
+  const reader = db.longReader(signal);
+  const present = await listTables(reader);
   for (const table of ["posts", "comments"]) {
-    if (!names.includes(`removed_${table}`)) continue;
-    const [row] = await link.rows<{ highest: number | null }>(`SELECT MAX(id) AS highest FROM removed_${table}`);
-    if (row?.highest) await run(link, `ALTER TABLE ${table} AUTO_INCREMENT = ${BigInt(row.highest) + 1n}`);
+    if (!present.has(`removed_${table}`)) continue;
+    const [row] = await reader.rows<{ highest: number | null }>(`SELECT MAX(id) AS highest FROM removed_${table}`);
+    if (row?.highest) await db.runDdl(signal, `ALTER TABLE ${table} AUTO_INCREMENT = ${BigInt(row.highest) + 1n}`);
   }
 }
 
-async function run(link: Link, statement: string): Promise<void> {
-  try {
-    await link.run(statement);
-  } catch (error) {
-    if (!("errno" in (error as Error))) throw error;
-    const text = statement.length > 60 ? `${statement.slice(0, 60)}…` : statement;
-    throw new Error(`${text}: ${explainDdlError(error as Error)}`, { cause: error });
+/** @throws Error when the database is not the one that the header describes */
+async function checkRestored({ db, header, signal }: RestoreOptions): Promise<void> {
+  const reader = db.longReader(signal);
+  const records = (await readRecords(reader)).filter(({ version }) => version !== restoreMark.version);
+  const names = records.filter(({ finished }) => finished === 1).map(({ name }) => name);
+  if (names.join() !== header.schema.map(({ name }) => name).join()) {
+    throw new Error(`The restored database has other migrations than the backup names: ${names.join(", ")}.`);
+  }
+  const { seq, hash } = await readHead(reader);
+  if (Number(seq) !== header.head.seq || hash !== header.head.hash) {
+    throw new Error(`The restored ledger ends at receipt ${seq} (${hash}), not at the receipt that the backup names.`);
   }
 }
 
@@ -94,40 +162,33 @@ async function run(link: Link, statement: string): Promise<void> {
  * The names of the tables that an unfinished restore has left.
  * @throws Error if there are other tables
  */
-async function findRemains(link: Link): Promise<string[]> {
-  const names = await tableNames(link);
-  const others = names.filter((name) => name !== "schema_lease" && name !== "schema_migrations");
-  const versions = names.includes("schema_migrations")
-    ? (await link.rows<{ version: number }>("SELECT version FROM schema_migrations")).map(({ version }) => version)
-    : [];
+async function findRemains(db: Queryable): Promise<string[]> {
+  const names = await listTables(db);
+  const others = [...names].filter((name) => name !== "schema_lease" && name !== "schema_migrations");
+  const versions = names.has("schema_migrations") ? (await readRecords(db)).map(({ version }) => version) : [];
   if (versions.includes(restoreMark.version)) return others;
   if (others.length === 0 && versions.length === 0) return [];
-  const [{ database = "" } = {}] = await link.rows<{ database: string }>("SELECT DATABASE() AS `database`");
+  const [{ name = "" } = {}] = await db.rows<{ name: string }>("SELECT DATABASE() AS name");
   throw new Error(
-    `The database ${database} is not empty: it has ${names.length} tables. A backup can be restored only into an empty database.`,
+    `The database ${name} is not empty: it has ${names.size} tables. A backup can be restored only into an empty database.`,
   );
-}
-
-async function removeRemains(link: Link): Promise<void> {
-  const names = await findRemains(link);
-  await link.run("SET SESSION foreign_key_checks = 0");
-  for (const name of names) await link.run(`DROP TABLE IF EXISTS ${quoteName(name)}`);
-  await link.run("DELETE FROM schema_migrations");
 }
 
 /**
  * Checks that no service uses the database. A running service keeps connections open, even if its database was recreated.
  * @throws Error when an account that this one may see uses the database
  */
-async function checkUnused(serving: DatabaseAddress, signal: AbortSignal): Promise<void> {
-  const link = await Link.open(serving, signal);
+async function checkUnused(serving: BackupAddress, signal: AbortSignal): Promise<void> {
+  const db = new Database({ address: serving, connections: 1 });
   try {
-    const [self] = await link.rows<{ id: number }>("SELECT CONNECTION_ID() AS id");
+    const reader = db.longReader(signal);
+    const [self] = await reader.rows<{ id: number }>("SELECT CONNECTION_ID() AS id");
     const endsAt = performance.now() + goneMs;
     for (;;) {
-      const found = (
-        await link.rows<{ Id: number; User: string; Host: string; db: string | null }>("SHOW PROCESSLIST")
-      ).find(({ Id, db }) => Number(Id) !== Number(self?.id) && db === serving.database);
+      const processes = await reader.rows<{ Id: number; User: string; Host: string; db: string | null }>(
+        "SHOW PROCESSLIST",
+      );
+      const found = processes.find(({ Id, db }) => Number(Id) !== Number(self?.id) && db === serving.database);
       if (found === undefined) return;
       if (performance.now() > endsAt) {
         throw new Error(
@@ -137,6 +198,6 @@ async function checkUnused(serving: DatabaseAddress, signal: AbortSignal): Promi
       await sleep(pollMs, signal);
     }
   } finally {
-    link.close();
+    await db.close();
   }
 }

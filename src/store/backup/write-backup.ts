@@ -1,35 +1,67 @@
 import { createHash } from "node:crypto";
-import type { DatabaseAddress } from "../database/pool/session.ts";
+import { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
-import type { Migration } from "../schema/migration-files.ts";
-import { appliedMigrations, incompleteReason, recordTables, restoreMark } from "../schema/migration-records.ts";
+import { createdTables, isTrigger, type Migration } from "../schema/migration-files.ts";
+import { appliedMigrations, incompleteReason, listTables, recordTables } from "../schema/migration-records.ts";
 import { readHead } from "../tables/receipts.ts";
-import { type BackupHeader, endLine, headerLines } from "./format.ts";
-import { Link, sessionSettings } from "./link.ts";
-import { quoteName, rowLiteral } from "./literals.ts";
-import { readTables, type Table, tablesOf } from "./tables.ts";
-
-/** The approximate length of a statement, in characters. Servers accept at least 1 MiB. */
-const statementLength = 256 * 1024;
+import { clientProgram, runClient, type ServerAddress } from "./client-program.ts";
+import { type BackupHeader, endText, headerText } from "./format.ts";
+import { type BackupAddress, firstServer, flavourOf, readEngine } from "./server.ts";
 
 /**
  * Client addresses are deleted when their limit ends, so a backup does not have them. The rows of search follow from other
  * rows: services make them again.
  */
-const withoutRows = new Set([
-  "address_limits",
-  "search_agents",
-  "search_comments",
-  "search_communities",
-  "search_posts",
-  "search_rounds",
-]);
-/** A restore creates these again. */
+const withoutRows = /^(?:address_limits|search_\w+)$/;
+/** A restore creates its row again. */
 const leaseTable = "schema_lease";
+/** The dump begins with this table, so that the header can name the head of the same snapshot. */
+const headTable = "ledger_head";
+const headStatement = /^INSERT INTO `ledger_head` \((.*)\) VALUES\s*\((.*)\);\n/;
+
+/**
+ * The rows as INSERT statements, from one snapshot, without locks. The schema comes from the migrations: so any account may
+ * restore it, whichever account made the triggers.
+ */
+const dumpArgs = [
+  "--single-transaction",
+  "--skip-lock-tables",
+  "--compact",
+  "--no-create-info",
+  "--skip-triggers",
+  "--complete-insert",
+  "--hex-blob",
+  "--no-tablespaces",
+  "--default-character-set=utf8mb4",
+  "--max-allowed-packet=1G",
+  // The approximate length of a statement, in bytes. Servers accept at least 1 MiB.
+  "--net-buffer-length=262144",
+];
+const mysqlDumpArgs = ["--set-gtid-purged=OFF", "--column-statistics=0", "--loose-skip-masking-policies"];
+/** How many bytes of a dump are looked through for the head. */
+const maxHeadBytes = 64 * 1024;
+
+/**
+ * Values are read and written unchanged: an id of 0 does not become a new id, and times are UTC. Foreign keys are not
+ * checked: rows come in any order, and a faithful copy also has orphaned rows. Statements have no timeout.
+ */
+const general = ["SET NAMES utf8mb4", "SET SESSION time_zone = '+00:00', foreign_key_checks = 0"];
+const settings = {
+  // mariadb-dump has values for generated columns. A strict MariaDB refuses them; otherwise it warns and computes its own.
+  mariadb: [
+    ...general,
+    "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO'",
+    "SET SESSION max_statement_time = 0, max_error_count = 65535",
+  ],
+  mysql: [
+    ...general,
+    "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', max_execution_time = 0",
+  ],
+};
 
 export interface BackupOptions {
   /** An account that may read every table. */
-  address: DatabaseAddress;
+  address: BackupAddress;
   signal: AbortSignal;
   now: Date;
   /** Receives the next part of the text. The backup waits for it. */
@@ -38,151 +70,141 @@ export interface BackupOptions {
 
 export interface BackupSummary {
   header: BackupHeader;
-  rows: Record<string, number>;
   /** Tables that are not Stoa's. They are not in the backup. */
   foreign: string[];
 }
 
 /**
- * Writes a whole database as it is at one moment, in one transaction with a consistent snapshot. Others may read and write
- * meanwhile; nothing is locked.
- * @throws Error with one line when the database holds no Stoa or is migrated meanwhile; the driver's error; the signal's
- *   reason
+ * Writes a whole database as it is at one moment, by the dump program of its engine. Others may read and write meanwhile.
+ * @throws Error with one line when the database holds no Stoa or is migrated meanwhile, or when the program fails; StoaError
+ *   when the database is away; the signal's reason
  */
-export async function writeBackup({ address, signal, now, write }: BackupOptions): Promise<BackupSummary> {
-  const link = await Link.open(address, signal);
+export async function writeBackup(options: BackupOptions): Promise<BackupSummary> {
+  const { address, signal, now } = options;
+  const server = await firstServer(address, signal);
+  const db = new Database({ address: server, connections: 1, timeoutMs: Number.POSITIVE_INFINITY });
   try {
-    await link.run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    await link.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
-    const migrations = await appliedMigrations(link);
-    const present = await readTables(link);
+    const reader = db.longReader(signal);
+    const migrations = await appliedMigrations(reader);
+    const present = await listTables(reader);
     const tables = ownTables(present, migrations);
-    const header = await describe(link, migrations, now);
-    const output = new Output(write);
-    await output.add(headerLines(header));
-    for (const statement of schemaStatements(migrations)) await output.add(`${statement};\n`);
-    const rows: Record<string, number> = {};
-    for (const table of tables) rows[table.name] = await copyTable(link, table, output);
-    await output.add(`DELETE FROM schema_migrations WHERE version = ${restoreMark.version};\n`);
-    await checkSchemaStayed(link, migrations, present);
-    await output.finish(rows);
-    const foreign = present.filter((table) => !tables.includes(table) && table.name !== leaseTable);
-    return { header, rows, foreign: foreign.map(({ name }) => name) };
+    // A ledger without a head is reported before anything is dumped.
+    await readHead(reader);
+    const engine = await readEngine(reader);
+    const columns = await readColumns(reader);
+    const checkSchemaStayed = async () => {
+      const applied = await appliedMigrations(reader);
+      if (applied.length === migrations.length && (await readColumns(reader)) === columns) return;
+      throw new Error("The database was migrated during the backup. Make it again.");
+    };
+    const schema = migrations.map(({ name, checksum }) => ({ name, checksum }));
+    const about = { format: 2 as const, made_at: now.toISOString(), engine, schema };
+    const header = await copy(about, dump(engine, tables, server, signal), migrations, options).catch(async (error) => {
+      await checkSchemaStayed();
+      throw error;
+    });
+    await checkSchemaStayed();
+    const foreign = [...present].filter((name) => !tables.includes(name) && name !== leaseTable);
+    return { header, foreign: foreign.sort() };
   } finally {
-    link.close();
+    await db.close();
   }
 }
 
-/** Collects text into large parts, and hashes them. */
-class Output {
-  readonly #write: BackupOptions["write"];
-  readonly #hash = createHash("sha256");
-  #text = "";
-
-  constructor(write: BackupOptions["write"]) {
-    this.#write = write;
-  }
-
-  async add(text: string): Promise<void> {
-    this.#text += text;
-    if (this.#text.length >= statementLength) await this.#flush();
-  }
-
-  /** Writes the end. */
-  async finish(rows: Record<string, number>): Promise<void> {
-    await this.#flush();
-    await this.#write(Buffer.from(endLine({ rows, sha256: this.#hash.digest("hex") })));
-  }
-
-  async #flush(): Promise<void> {
-    const bytes = Buffer.from(this.#text);
-    this.#text = "";
-    this.#hash.update(bytes);
-    await this.#write(bytes);
-  }
-}
-
-/** @throws Error when one of Stoa's tables is missing */
-function ownTables(present: readonly Table[], migrations: readonly Migration[]): Table[] {
-  const tables = new Map(present.map((table) => [table.name, table]));
-  const names = [...tablesOf(migrations)];
-  const missing = names.filter((name) => !tables.has(name)).sort();
-  if (missing.length > 0) throw new Error(incompleteReason(missing.map((name) => `the table ${name}`)));
-  return names.map((name) => tables.get(name) as Table);
-}
-
-async function describe(db: Queryable, migrations: readonly Migration[], now: Date): Promise<BackupHeader> {
-  const [server] = await db.rows<{ version: string }>("SELECT VERSION() AS version");
-  const [number = "", ...rest] = (server?.version ?? "").split("-");
-  const { seq, hash } = await readHead(db);
-  return {
-    format: 1,
-    made_at: now.toISOString(),
-    engine: `${rest.includes("MariaDB") ? "MariaDB" : "MySQL"} ${number}`,
-    schema: migrations.map(({ name, checksum }) => ({ name, checksum })),
-    head: { seq: Number(seq), hash },
+/** Writes the text of a backup. @returns its header, with the head of the dump */
+async function copy(
+  about: Omit<BackupHeader, "head">,
+  statements: AsyncIterable<Buffer>,
+  migrations: readonly Migration[],
+  { write }: BackupOptions,
+): Promise<BackupHeader> {
+  const hash = createHash("sha256");
+  const add = (bytes: Buffer) => {
+    hash.update(bytes);
+    return write(bytes);
   };
+  let header: BackupHeader | undefined;
+  for await (const bytes of statements) {
+    if (header === undefined) {
+      header = { ...about, head: dumpedHead(bytes.toString("latin1")) };
+      await add(Buffer.from(headerText(header) + schemaText(about.engine, migrations)));
+    }
+    await add(bytes);
+  }
+  if (header === undefined) throw new Error("The dump is empty.");
+  await write(Buffer.from(endText(hash.digest("hex"))));
+  return header;
 }
 
-/**
- * The schema from the migrations, with its triggers. Both engines accept it, and the restoring account becomes the definer.
- * The database is marked until the restore is complete, so that no service uses half of it.
- */
-function schemaStatements(migrations: readonly Migration[]): string[] {
-  const { version, name } = restoreMark;
-  const mark = `INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (${version}, '${name}', '')`;
+/** The INSERT statements of the tables, in parts. The first part has the whole statement of the first table. */
+async function* dump(
+  engine: string,
+  tables: readonly string[],
+  server: ServerAddress,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const program = clientProgram("dump", flavourOf(engine));
+  const args = [...dumpArgs, ...(program.flavour === "mysql" ? mysqlDumpArgs : [])];
+  const names = tables.filter((name) => !withoutRows.test(name));
+  const run = runClient(program, [...args, server.database, ...names], server, signal);
+  run.input.end();
+  try {
+    let begun: Buffer | undefined = Buffer.alloc(0);
+    for await (const bytes of run.output as AsyncIterable<Buffer>) {
+      if (begun === undefined) {
+        yield bytes;
+        continue;
+      }
+      begun = Buffer.concat([begun, bytes]);
+      // Before the first statement, MariaDB prints a line that other clients do not understand.
+      const start = begun.indexOf("INSERT INTO ");
+      if (begun.length < maxHeadBytes && (start < 0 || begun.indexOf(";\n", start) < 0)) continue;
+      yield begun.subarray(Math.max(start, 0));
+      begun = undefined;
+    }
+    await run.done;
+  } finally {
+    run.kill();
+  }
+}
+
+/** The head of the ledger in the first statement of a dump. @throws Error if that is another statement */
+function dumpedHead(text: string): BackupHeader["head"] {
+  const [, names, values] = headStatement.exec(text) ?? [];
+  if (names === undefined || values === undefined)
+    throw new Error("The dump does not begin with the head of the ledger.");
+  const value = (name: string) => values.split(",")[names.split(", ").indexOf(`\`${name}\``)] ?? "";
+  return { seq: Number(value("seq")), hash: value("hash").slice(1, -1) };
+}
+
+/** Stoa's tables, the one with the head first. @throws Error when one of them is missing */
+function ownTables(present: ReadonlySet<string>, migrations: readonly Migration[]): string[] {
+  const names = [...new Set([headTable, "schema_migrations", ...createdTables(migrations)])];
+  const missing = names.filter((name) => !present.has(name)).sort();
+  if (missing.length > 0) throw new Error(incompleteReason(missing.map((name) => `the table ${name}`)));
+  return names;
+}
+
+/** The schema from the migrations, with its triggers. The restoring account becomes their definer. */
+function schemaText(engine: string, migrations: readonly Migration[]): string {
   const definitions = migrations
     .flatMap(({ statements }) => statements)
     // The rows come from the tables.
     .filter((statement) => /^(?:CREATE|ALTER|DROP|RENAME)\b/i.test(statement));
-  // Foreign keys are not checked: rows come in any order, and a faithful copy also has orphaned rows.
-  return [
-    "SET NAMES utf8mb4",
-    sessionSettings,
-    "SET SESSION foreign_key_checks = 0",
-    ...recordTables,
-    mark,
-    ...definitions,
-  ].map((statement) => statement.replace(/\s*\n\s*/g, " "));
+  return (
+    [...settings[flavourOf(engine)], ...recordTables, ...definitions]
+      .map((statement) => statement.replace(/\s*\n\s*/g, " "))
+      // A trigger may hold several statements.
+      .map((statement) => (isTrigger(statement) ? `DELIMITER ;;\n${statement};;\nDELIMITER ;\n` : `${statement};\n`))
+      .join("")
+  );
 }
 
-/** @returns how many rows the table has */
-async function copyTable(link: Link, table: Table, output: Output): Promise<number> {
-  if (withoutRows.has(table.name)) return 0;
-  const names = table.columns.map(({ name }) => quoteName(name)).join(",");
-  const from = `FROM ${quoteName(table.name)}`;
-  const order =
-    table.key.length > 0 ? ` FORCE INDEX (PRIMARY) ORDER BY ${table.key.map((name) => quoteName(name)).join(",")}` : "";
-  const insert = `INSERT INTO ${quoteName(table.name)} (${names}) VALUES `;
-  let count = 0;
-  let length = 0;
-  // The savepoint releases the table when it has been copied, so that a schema change need not wait for the whole backup.
-  await link.run("SAVEPOINT before_table");
-  for await (const row of link.stream(`SELECT ${names} ${from}${order}`)) {
-    const values = rowLiteral(table, row);
-    const begins = length === 0;
-    length += values.length;
-    count += 1;
-    await output.add(`${begins ? insert : ","}${values}`);
-    if (length >= statementLength) {
-      await output.add(";\n");
-      length = 0;
-    }
-  }
-  if (length > 0) await output.add(";\n");
-  await link.run("ROLLBACK TO SAVEPOINT before_table");
-  return count;
-}
-
-/** Checks that the schema is still the same: schema changes are not part of the snapshot. @throws Error */
-async function checkSchemaStayed(
-  link: Link,
-  migrations: readonly Migration[],
-  tables: readonly Table[],
-): Promise<void> {
-  await link.run("COMMIT");
-  const same =
-    JSON.stringify(await readTables(link)) === JSON.stringify(tables) &&
-    (await appliedMigrations(link).catch(() => [])).length === migrations.length;
-  if (!same) throw new Error("The database was migrated during the backup. Make it again.");
+/** Describes every column of the database: schema changes are not part of a snapshot. */
+async function readColumns(db: Queryable): Promise<string> {
+  const columns = await db.rows<object>(
+    `SELECT table_name AS name, column_name AS col, column_type AS type FROM information_schema.columns
+     WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position`,
+  );
+  return JSON.stringify(columns);
 }

@@ -9,7 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../../../src/app/app.ts";
 import { readConfig } from "../../../src/config/config.ts";
 import { type PrivateServer, startPrivateServer } from "../../../src/private-database/server/private-server.ts";
+import { clientProgram, runClient, type ServerAddress } from "../../../src/store/backup/client-program.ts";
 import { Database } from "../../../src/store/database/database.ts";
+import { operateWith } from "../../operator/support.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const never = new AbortController().signal;
@@ -126,6 +128,39 @@ describe("a database server whose certificate a private authority signed", () =>
 
   it("lets the service start", async () => {
     expect(await failure(urlTo("localhost", ca("ca.pem")))).toBe("it started");
+  });
+
+  it("lets the programs of the engine back the database up, and refuses those that do not trust it", async () => {
+    const backUp = (host: string, query: string) =>
+      operateWith({ STOA_DATABASE_URL: urlTo(host, query) }, ["backup", file("backup.sql")]);
+    expect(await failure(urlTo("localhost", ca("ca.pem")))).toBe("it started");
+    for (const host of ["localhost", "127.0.0.1"]) {
+      expect(await backUp(host, ca("ca.pem"))).toMatchObject({ status: 0, notes: [] });
+    }
+    const admin = await createConnection({ socketPath: server.socketPath, user: server.user });
+    await admin.query("DROP DATABASE stoa");
+    await admin.query("CREATE DATABASE stoa");
+    await admin.end();
+    const restored = await operateWith({ STOA_DATABASE_URL: urlTo("localhost", ca("ca.pem")) }, [
+      "restore",
+      file("backup.sql"),
+    ]);
+    expect(restored).toMatchObject({ status: 0, notes: [] });
+    // The driver asks first, and so is the one that refuses.
+    for (const [host, query] of [
+      ["localhost", ca("other.pem")],
+      ["127.0.0.2", ca("ca.pem")],
+    ] as const) {
+      expect(await backUp(host, query)).toMatchObject({ status: 3, notes: [expect.stringMatching(/certificat/)] });
+      const { database } = readConfig({ STOA_DATABASE_URL: urlTo(host, query) });
+      const program = runClient(
+        clientProgram("sql", "mariadb"),
+        ["-e", "SELECT 1", "stoa"],
+        database as ServerAddress,
+        never,
+      );
+      await expect(program.done).rejects.toThrow(/ERROR 2026 .*(?:certificate|SSL|TLS)/);
+    }
   });
 
   it.each([

@@ -1,0 +1,153 @@
+// The programs that the engines bring for their databases: mariadb-dump, mysqldump, mariadb, mysql.
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { getCACertificates } from "node:tls";
+import { type Flavour, findClient } from "../../process/programs.mjs";
+
+/** Where one server is. */
+export interface ServerAddress {
+  host?: string;
+  port?: number;
+  socketPath?: string;
+  user: string;
+  password?: string;
+  database: string;
+  /** PEM texts. The server's certificate and its name are always verified. */
+  ssl?: { ca?: string; cert?: string; key?: string; rejectUnauthorized: true; verifyIdentity: true };
+}
+
+export interface ClientProgram {
+  readonly command: string;
+  readonly flavour: Flavour;
+}
+
+export interface RunningProgram {
+  readonly input: Writable;
+  readonly output: Readable;
+  /**
+   * Resolves when the program has succeeded.
+   * @throws Error with what the program said, and the server's `errno` if it has one; the signal's reason
+   */
+  readonly done: Promise<void>;
+  /** Ends the program if it still runs. */
+  kill(): void;
+}
+
+const names = { mariadb: { dump: "mariadb-dump", sql: "mariadb" }, mysql: { dump: "mysqldump", sql: "mysql" } };
+const advice = {
+  mariadb:
+    "the client of MariaDB (Debian, Ubuntu: apt-get install mariadb-client; Fedora: dnf install mariadb; Alpine: apk add" +
+    " mariadb-client; macOS: brew install mariadb)",
+  mysql:
+    "the client of MySQL (Ubuntu: apt-get install mysql-client; Fedora: dnf install mysql; macOS: brew install mysql-client)",
+};
+/** The first descriptor after the standard ones. */
+const firstFile = 3;
+const escapes: Record<string, string> = { "\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/**
+ * The program that dumps databases of a flavour (`dump`) or runs statements on them (`sql`).
+ * @param folders where it is looked for; by default on the PATH and in the usual folders
+ * @throws Error with one line that says what to install
+ */
+export function clientProgram(purpose: "dump" | "sql", flavour: Flavour, folders?: string[]): ClientProgram {
+  const command = findClient(purpose, flavour, folders);
+  if (command !== undefined) return { command, flavour };
+  throw new Error(`The program ${names[flavour][purpose]} is not installed here. Install ${advice[flavour]}.`);
+}
+
+/**
+ * Runs a program on the database of an address. The program reads the account, the password and the keys from unnamed files
+ * that it inherits: nobody can see them on its command line, in its environment or in a folder, and nothing is left of them
+ * when processes are killed.
+ */
+export function runClient(
+  { command, flavour }: ClientProgram,
+  args: readonly string[],
+  address: ServerAddress,
+  signal: AbortSignal,
+): RunningProgram {
+  const files = optionFiles(flavour, address).map(unnamedFile);
+  const stdio: StdioOptions = ["pipe", "pipe", "pipe", ...files];
+  // No settings of the user apply: neither files in the home folder nor variables such as MYSQL_HOST.
+  const env = { PATH: process.env.PATH, LC_ALL: "C" };
+  const child = spawn(command, [`--defaults-file=${pathOf(0)}`, ...args], { stdio, env });
+  for (const file of files) closeSync(file);
+  const kill = () => void child.kill("SIGKILL");
+  signal.addEventListener("abort", kill, { once: true });
+  if (signal.aborted) kill();
+  const done = ending(child, command, signal).finally(() => signal.removeEventListener("abort", kill));
+  // A caller that fails first does not wait for it.
+  done.catch(() => {});
+  // A program that ends early says why; that its input could not be written adds nothing.
+  child.stdin?.on("error", () => {});
+  return { input: child.stdin as Writable, output: child.stdout as Readable, done, kill };
+}
+
+async function ending(child: ChildProcess, command: string, signal: AbortSignal): Promise<void> {
+  let said = "";
+  child.stderr?.setEncoding("utf8").on("data", (text) => {
+    said = (said + text).slice(-4096);
+  });
+  const [code, name] = await once(child, "close").catch((error: Error) => [undefined, error.message]);
+  signal.throwIfAborted();
+  if (code === 0) return;
+  // mariadb shows the statement before its error. It may hold what nobody should read in a log.
+  const [error, errno] = /\bERROR (\d+) .*/s.exec(said) ?? [said];
+  const lines = error.split("\n").filter((line) => line.trim() !== "" && !line.includes("[Warning]"));
+  const how = lines.length > 0 ? lines.join(" ") : `it ended with ${name ?? `exit code ${code}`}`;
+  const own = `${basename(command)}: `;
+  throw Object.assign(new Error(how.startsWith(own) ? how : own + how), { errno: Number(errno) || undefined });
+}
+
+/** The text of an options file, then the texts of the files that it names. */
+function optionFiles(flavour: Flavour, address: ServerAddress): string[] {
+  const { host = "localhost", port = 3306, socketPath, user, password, ssl } = address;
+  const pems: string[] = [];
+  const lines = ["[client]"];
+  const add = (name: string, value: string | undefined) => {
+    // See https://dev.mysql.com/doc/refman/8.4/en/option-files.html for the escapes.
+    if (value !== undefined)
+      lines.push(`${name}="${value.replace(/[\\"\n\r\t]/g, (found) => escapes[found] as string)}"`);
+  };
+  const addFile = (name: string, pem: string | undefined) => {
+    if (pem !== undefined) add(name, pathOf(pems.push(pem)));
+  };
+  add("user", user);
+  add("password", password);
+  add("socket", socketPath);
+  if (socketPath === undefined) add("host", host);
+  lines.push(`port=${port}`, `protocol=${socketPath === undefined ? "TCP" : "SOCKET"}`);
+  if (ssl === undefined) {
+    // Without TLS, a password is encrypted by the server's public key, as the driver does.
+    lines.push(...(flavour === "mysql" ? ["ssl-mode=DISABLED", "get-server-public-key"] : ["skip-ssl"]));
+  } else {
+    lines.push(...(flavour === "mysql" ? ["ssl-mode=VERIFY_IDENTITY"] : ["ssl", "ssl-verify-server-cert"]));
+    addFile("ssl-ca", ssl.ca ?? getCACertificates("default").join("\n"));
+    addFile("ssl-cert", ssl.cert);
+    addFile("ssl-key", ssl.key);
+  }
+  return [`${lines.join("\n")}\n`, ...pems];
+}
+
+/** The path by which a program opens one of its files. */
+function pathOf(index: number): string {
+  return `/dev/fd/${firstFile + index}`;
+}
+
+/** @returns the descriptor of a file that has this text, and no name any more */
+function unnamedFile(text: string): number {
+  const folder = mkdtempSync(join(tmpdir(), "stoa-client-"));
+  try {
+    const file = openSync(join(folder, "file"), "wx+", 0o600);
+    // Written by position: on some systems the program reads on where the descriptor stands.
+    writeSync(file, text, 0);
+    return file;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
