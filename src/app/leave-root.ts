@@ -1,15 +1,18 @@
 // The service needs root only to open a low port and to read the key of its certificate.
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "../config/config.ts";
-import { foreignEntry, giveDataFolder, giveHeadFolder, makeDataFolder } from "../private-database/data-folder.ts";
+import { foreignEntry, giveDataFolder, makeDataFolder } from "../private-database/data-folder.ts";
 import { type Account, unprivilegedAccount } from "../process/account.ts";
+import { handOver } from "../process/ownership.ts";
 import { firstUnreadable } from "../process/unreadable.ts";
 import { keepScripts } from "../site/assets.ts";
 
+/** The folder of the heads that were served; see `HeadFolder`. */
+const headFolder = "heads";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
@@ -34,6 +37,17 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
   flushCompileCache();
   become(account);
   log.info(`the service has dropped root and runs as the account ${account.name}`);
+}
+
+/**
+ * With an external database: gives the folder to the account that will store the heads in it. A folder that belongs to
+ * another account, or holds other files, is left alone. If the heads cannot be stored then, writing them reports it.
+ */
+function giveHeadFolder(path: string, account: Account): void {
+  const dataDir = makeDataFolder(path);
+  const names = readdirSync(dataDir);
+  if (statSync(dataDir).uid !== 0 || names.some((name) => name !== headFolder)) return;
+  handOver(account, [dataDir]);
 }
 
 function findObstacle({ database }: Config, account: Account, dataDir: string): string | undefined {

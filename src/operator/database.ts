@@ -5,12 +5,12 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseConfig } from "../config/config.ts";
 import type { StoaError } from "../errors.ts";
-import { giveDataFolder, serverFiles } from "../private-database/data-folder.ts";
-import { DataFolderInUse } from "../private-database/lock/data-folder-lock.ts";
+import { databaseIn, giveDataFolder } from "../private-database/data-folder.ts";
+import { DataFolderInUse } from "../private-database/folder-lock.ts";
 import { type PrivateAddresses, privateAddresses, startPrivateDatabase } from "../private-database/private-database.ts";
 import { madeBy } from "../private-database/server/initialise.ts";
-import { socketIn } from "../private-database/server/options.ts";
-import { runningServer } from "../private-database/server/stale-server.ts";
+import { runningServer } from "../private-database/server/running-server.ts";
+import { socketIn } from "../private-database/server/socket-folder.ts";
 import { type Account, unprivilegedAccount } from "../process/account.ts";
 import { Database } from "../store/database/database.ts";
 import { schemaState } from "../store/schema/migration-records.ts";
@@ -125,7 +125,7 @@ async function findDatabase({ config, note, signal }: OperatorContext, mode: Ope
 /** @throws the error of the file system if this account may not read the folder */
 function hasDatabase(dataDir: string): boolean {
   if (existsSync(dataDir)) accessSync(dataDir, constants.X_OK);
-  return madeBy(serverFiles(dataDir).folder) !== undefined;
+  return madeBy(databaseIn(dataDir)) !== undefined;
 }
 
 async function startOwn(dataDir: string, note: (line: string) => void, signal: AbortSignal): Promise<FoundDatabase> {
@@ -147,7 +147,7 @@ function ownerBefore(dataDir: string): Account | undefined {
 
 /** @throws Error when the server of the running service cannot be reached from here */
 function findRunning(dataDir: string): PrivateAddresses {
-  const server = runningServer(serverFiles(dataDir));
+  const server = runningServer(dataDir);
   if (server === undefined) {
     throw new Error(`the data folder ${dataDir} is in use, but its database server does not run yet; try again`);
   }

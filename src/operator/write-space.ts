@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { StoaError } from "../errors.ts";
-import { serverFiles } from "../private-database/data-folder.ts";
+import { databaseIn } from "../private-database/data-folder.ts";
 import { FreeSpace } from "../store/database/free-space.ts";
 
 /**
@@ -14,7 +14,7 @@ export async function withSpace<Result>(
 ): Promise<Result> {
   const { database, dataDir, minFreeMiB } = config;
   if (database !== undefined || minFreeMiB === "off") return work(() => undefined);
-  const { folder } = serverFiles(dataDir);
+  const folder = databaseIn(dataDir);
   const space = await FreeSpace.watch({ folder, minFreeMiB, log: { warn: note, info: note } });
   const refusal = () => (space.refusal === undefined ? undefined : tooFull());
   try {

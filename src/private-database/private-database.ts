@@ -1,21 +1,13 @@
 // The private server with Stoa's database on it, by the accounts that docs/operating.md recommends for any database.
-
 import { type PrivateServerOptions, startPrivateServer } from "./server/private-server.ts";
 import { ensureAccounts, grantTables, migratingUser, servingUser } from "./setup/accounts.ts";
-import { ensureDatabase } from "./setup/ensure-database.ts";
-
-/** How an account reaches Stoa's database on a private server. */
-export interface PrivateAddress {
-  socketPath: string;
-  user: string;
-  database: string;
-}
+import { type Administrator, ensureDatabase } from "./setup/ensure-database.ts";
 
 export interface PrivateAddresses {
   /** The account of the service: it reads everything, and writes only what the service needs. */
-  serving: PrivateAddress;
+  serving: Administrator & { database: string };
   /** The account that may alter the schema and write every table. */
-  migrating: PrivateAddress;
+  migrating: Administrator & { database: string };
 }
 
 export interface PrivateDatabase extends PrivateAddresses {

@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { identify } from "../../src/private-database/lock/process-identity.ts";
 import { afterFile } from "../support/after-file.ts";
 import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
 import { urlOf } from "../support/process.ts";
+import { isRunning } from "../support/running.ts";
 import { waitUntil } from "../support/wait.ts";
 import { fastTimers } from "./fast-timers.ts";
 import { expectStop, startToStop } from "./stopping.ts";
@@ -46,11 +46,12 @@ describe.concurrent("SIGTERM during a start", () => {
     afterFile(() => rmSync(dataDir, { recursive: true }));
     const service = startToStop({ STOA_DATA_DIR: dataDir });
     const record = join(dataDir, "mysql.json");
-    await waitUntil("the server's process", () => existsSync(record));
-    const { pid } = JSON.parse(readFileSync(record, "utf8"));
+    const recorded = () => (existsSync(record) ? JSON.parse(readFileSync(record, "utf8")).pid : 0);
+    await waitUntil("the server's process", () => recorded() > 0);
+    const pid = recorded();
     process.kill(pid, "SIGSTOP");
     await expectStop(service);
-    await waitUntil("the end of the server", () => identify(pid) === undefined);
+    await waitUntil("the end of the server", () => !isRunning(pid));
   });
 
   it("ends a start although something in the process never ends", async () => {

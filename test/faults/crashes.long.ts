@@ -109,7 +109,7 @@ describe("sealing under load", () => {
       rmSync(dataDir, { recursive: true });
     });
     const url = await service.url();
-    // The record of the running server; see stale-server.ts.
+    // The record of the running server; see running-server.ts.
     const server = () =>
       JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8")) as { pid: number; socketFolder: string };
     const load = new Load();

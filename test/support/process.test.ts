@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { identify, isRunning, type ProcessIdentity } from "../../src/private-database/lock/process-identity.ts";
+import { isRunning } from "./running.ts";
 import { waitUntil } from "./wait.ts";
 
 it("a service and its database end when the process of the test is killed", async () => {
@@ -21,7 +21,7 @@ it("a service and its database end when the process of the test is killed", asyn
   onTestFinished(() => void parent.kill("SIGKILL"));
   const [pid] = await once(parent.stdout.setEncoding("utf8"), "data");
   const database = JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8")).pid;
-  const processes = [Number(pid), database].map(identify) as ProcessIdentity[];
+  const processes = [Number(pid), Number(database)];
   expect(processes.filter(isRunning)).toHaveLength(2);
   parent.kill("SIGKILL");
   await waitUntil("the end of both", () => !processes.some(isRunning));

@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../../process/account.ts";
 import { firstUnreadable } from "../../process/unreadable.ts";
-import { mountPoint } from "./scratch-folder.ts";
+import { mountPoint } from "./socket-folder.ts";
 
 /** A program with its arguments, and how it is spawned. */
 export interface Command {
@@ -14,45 +14,38 @@ export interface Command {
   readonly options: { uid?: number; gid?: number; cwd?: string };
 }
 
-export interface Confinement {
-  /** The path of the data folder for the program. */
-  readonly folder: string;
-  wrap(command: string, args: string[]): Command;
-}
-
 const mountAndRun = `mount --bind -- "$1" "$2" && shift 2 && exec "$@"`;
 
 /**
- * Decides how to run programs that work on `folder`.
- * @param account the account that runs them; undefined means this process's own account
- * @param scratch the folder of `makeScratch`
+ * Decides how to run a program that works on `folder`.
+ * @param account the account that runs it; undefined means this process's own account
+ * @param program the program and its arguments, for the path at which it sees the folder
  * @throws Error when the account cannot be given access
  */
-export function confine(account: Account | undefined, folder: string, scratch: string): Confinement {
-  if (account === undefined) return { folder, wrap: (command, args) => ({ command, args, options: {} }) };
+export function confine(
+  account: Account | undefined,
+  folder: string,
+  socketFolder: string,
+  program: (folder: string) => [string, ...string[]],
+): Command {
+  if (account === undefined) return commandOf(program(folder), {});
   const { uid, gid, name } = account;
-  if (firstUnreadable(account, [folder]) === undefined) {
-    return { folder, wrap: (command, args) => ({ command, args, options: { uid, gid, cwd: "/" } }) };
-  }
-  const mounted = join(scratch, mountPoint);
+  if (firstUnreadable(account, [folder]) === undefined) return commandOf(program(folder), { uid, gid, cwd: "/" });
+  const mounted = join(socketFolder, mountPoint);
   mkdirSync(mounted, { recursive: true });
+  const mount = ["--mount", "--propagation=private", "--", "sh", "-c", mountAndRun, "sh", folder, mounted];
   const become = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--no-new-privs", "--"];
-  const wrap = (command: string, args: string[]): Command => ({
-    command: "unshare",
-    args: ["--mount", "--propagation=private", "--"].concat(["sh", "-c", mountAndRun, "sh", folder, mounted], become, [
-      command,
-      ...args,
-    ]),
-    options: { cwd: "/" },
-  });
-  const trial = wrap("true", []);
+  const inside = (words: string[]) => commandOf(["unshare", ...mount, ...become, ...words], { cwd: "/" });
+  const trial = inside(["true"]);
   const { status, stderr, error } = spawnSync(trial.command, trial.args, { ...trial.options, encoding: "utf8" });
-  if (status !== 0) {
-    const detail = error?.message ?? stderr.trim().split("\n")[0];
-    throw new Error(
-      `the account ${name}, which runs the database server, cannot reach ${folder}, and the folder cannot be mounted for it` +
-        ` (${detail}); set STOA_DATA_DIR to a folder that every account can reach, such as /var/lib/stoa`,
-    );
-  }
-  return { folder: mounted, wrap };
+  if (status === 0) return inside(program(mounted));
+  const detail = error?.message ?? stderr.trim().split("\n")[0];
+  throw new Error(
+    `the account ${name}, which runs the database server, cannot reach ${folder}, and the folder cannot be mounted for it` +
+      ` (${detail}); set STOA_DATA_DIR to a folder that every account can reach, such as /var/lib/stoa`,
+  );
+}
+
+function commandOf([command, ...args]: [string, ...string[]], options: Command["options"]): Command {
+  return { command, args, options };
 }

@@ -1,7 +1,5 @@
 import type { Flavour, Program } from "../../process/programs.mjs";
 
-export type { Flavour };
-
 export interface ServerProgram extends Program {
   /** Absolute path of mariadb-install-db; MySQL initialises itself. */
   readonly installDb: string | undefined;

@@ -1,14 +1,14 @@
 // Creates the data folder of the database, once. It is created under another name and renamed when it is complete, so that
 // a start that is killed half-way leaves nothing that looks like a database.
-import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../../process/account.ts";
+import type { Flavour } from "../../process/programs.mjs";
+import { untilAborted } from "../../timing/wait.ts";
 import { confine } from "./confinement.ts";
-import type { Flavour, ServerProgram } from "./find-server.mjs";
-import { serverEnvironment } from "./options.ts";
-import { makeScratch } from "./scratch-folder.ts";
+import type { ServerProgram } from "./find-server.mjs";
 import { openServerLog } from "./server-log.ts";
+import { endOf, spawnServer } from "./server-process.ts";
 
 const asidePrefix = "mysql.new-";
 /** The size of a new database with the server's temporary files, in MiB. */
@@ -23,20 +23,24 @@ export function madeBy(folder: string): Flavour | undefined {
   throw new Error(`${folder} is not the data of a MariaDB or MySQL server; move it away or set STOA_DATA_DIR`);
 }
 
-/**
- * Creates `folder` (inside `dataDir`) if it does not exist. The caller holds the lock of `dataDir`.
- * @throws Error if the folder belongs to the other flavour, or the server cannot create it
- */
-export async function initialise(options: {
+export interface InitialiseOptions {
   program: ServerProgram;
   dataDir: string;
   folder: string;
   logFile: string;
   /** The account that runs the server; undefined means this process's own account. */
   account: Account | undefined;
+  /** The folder for temporary tables: every server that starts deletes those in a common folder. */
+  socketFolder: string;
   log(line: string): void;
   signal: AbortSignal;
-}): Promise<void> {
+}
+
+/**
+ * Creates `folder` (inside `dataDir`) if it does not exist. The caller holds the lock of `dataDir`.
+ * @throws Error if the folder belongs to the other flavour, or the server cannot create it
+ */
+export async function initialise(options: InitialiseOptions): Promise<void> {
   const { program, dataDir, folder, account } = options;
   for (const name of readdirSync(dataDir)) {
     if (name.startsWith(asidePrefix)) discard(join(dataDir, name));
@@ -82,55 +86,28 @@ function discard(aside: string): void {
 async function makeData(
   program: ServerProgram,
   folder: string,
-  { logFile, account, signal }: { logFile: string; account: Account | undefined; signal: AbortSignal },
+  { logFile, account, socketFolder, signal }: InitialiseOptions,
 ): Promise<void> {
   signal.throwIfAborted();
-  // Temporary tables need their own folder: every server that starts deletes the temporary tables in the common folder.
-  const scratch = makeScratch("init", account);
-  try {
-    const confinement = confine(account, folder, scratch.folder);
-    const { command, args, options } = confinement.wrap(...initCommand(program, confinement.folder));
-    const serverLog = openServerLog(logFile);
-    // Its own process group, so that an abort ends mariadb-install-db (a shell script) together with the server it runs.
-    const stdio = ["ignore" as const, serverLog.fd, serverLog.fd, scratch.fd];
-    const env = { ...serverEnvironment(), TMPDIR: scratch.folder };
-    const child = spawn(command, args, { ...options, detached: true, stdio, env });
-    serverLog.close();
-    const how = await untilEnded(child, signal);
-    if (how !== undefined) {
-      throw new Error(
-        `${program.command} could not create the data folder ${folder} (${how}); ${serverLog.lastLines()}`,
-      );
-    }
-  } finally {
-    scratch.remove();
-  }
-}
-
-/** Waits for the child, and kills its group when the signal aborts. @returns how it failed; undefined if it succeeded */
-async function untilEnded(child: ChildProcess, signal: AbortSignal): Promise<string | undefined> {
-  const end = () => {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+  const command = confine(account, folder, socketFolder, (visible) => initCommand(program, visible));
+  const serverLog = openServerLog(logFile);
+  const child = spawnServer(command, serverLog, { TMPDIR: socketFolder });
+  const ended = endOf(child);
+  const how = await untilAborted(ended, signal).catch(async (error) => {
+    // mariadb-install-db is a shell script; the server that it runs ends with it.
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
       process.kill(-child.pid, "SIGKILL");
-    }
-  };
-  signal.addEventListener("abort", end);
-  try {
-    const how = await new Promise<string | undefined>((resolve) => {
-      child.once("error", (error) => resolve(error.message));
-      child.once("exit", (code, name) => resolve(code === 0 ? undefined : (name ?? `exit code ${code}`)));
-    });
-    signal.throwIfAborted();
-    return how;
-  } finally {
-    signal.removeEventListener("abort", end);
-  }
+    await ended;
+    throw error;
+  });
+  if (how === "exit code 0") return;
+  throw new Error(`${program.command} could not create the data folder ${folder} (${how}); ${serverLog.lastLines()}`);
 }
 
-function initCommand(program: ServerProgram, folder: string): [string, string[]] {
+function initCommand(program: ServerProgram, folder: string): [string, ...string[]] {
   const dataArgs = ["--no-defaults", `--datadir=${folder}`];
-  if (program.installDb === undefined) return [program.command, [...dataArgs, "--initialize-insecure"]];
+  if (program.installDb === undefined) return [program.command, ...dataArgs, "--initialize-insecure"];
   // --force skips a look-up of the machine's own name, which is not needed.
   const normal = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"];
-  return [program.installDb, [...dataArgs, ...normal]];
+  return [program.installDb, ...dataArgs, ...normal];
 }

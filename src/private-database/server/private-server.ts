@@ -1,30 +1,26 @@
 // The private database: a MariaDB or MySQL server that runs as a child process on a private socket, with its data in the
 // data folder. The folder holds:
-//   lock                 locked by the service that uses the folder (lock/data-folder-lock.ts)
-//   mysql/               the data of the database, with the id of the server's process in server.pid
-//   mysql.lock           locked by the server as long as it runs
+//   lock                 locked by the service that uses the folder (folder-lock.ts)
+//   mysql/               the data of the database, locked by the server
 //   mysql.json           the record of the running server, for the next start if this process is killed
 //   mysql.log            the server's log
 import { mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { type Account, unprivilegedAccount } from "../../process/account.ts";
-import { giveDatabase, makeDataFolder, serverFiles } from "../data-folder.ts";
-import { takeLock } from "../lock/data-folder-lock.ts";
-import type { OsLock } from "../lock/os-lock.ts";
+import { join } from "node:path";
+import { unprivilegedAccount } from "../../process/account.ts";
+import { databaseIn, giveDatabase, makeDataFolder } from "../data-folder.ts";
+import { takeLock } from "../folder-lock.ts";
 import { confine } from "./confinement.ts";
-import { type Flavour, findServer } from "./find-server.mjs";
+import { findServer } from "./find-server.mjs";
 import { initialise, madeBy } from "./initialise.ts";
-import { makeSocketFolder, noFiles, serverArgs, socketIn } from "./options.ts";
-import { sweepScratch } from "./scratch-folder.ts";
-import type { Launch } from "./server-process.ts";
-import { forgetServer, recordServer, type ServerFiles, stopStaleServer } from "./stale-server.ts";
+import { noFiles, serverArgs } from "./options.ts";
+import { forgetServer, recordServer, stopStaleServer } from "./running-server.ts";
+import { makeSocketFolder, removeSocketFolder, socketIn } from "./socket-folder.ts";
 import { supervise } from "./supervise.ts";
 
 export interface PrivateServer {
   readonly socketPath: string;
   /** An account with all rights and no password. Only the service's account can enter the socket's folder. */
   readonly user: string;
-  readonly flavour: Flavour;
   /** The folder of its data. */
   readonly folder: string;
   /**
@@ -73,67 +69,38 @@ export async function startPrivateServer(options: PrivateServerOptions): Promise
 }
 
 async function start(dataDir: string, options: PrivateServerOptions): Promise<PrivateServer> {
-  const { log } = options;
-  const files = serverFiles(dataDir);
-  const { folder } = files;
-  const { lock, socketFolder } = await stopStaleServer(files, log, options.signal);
-  try {
-    const account = unprivilegedAccount([dataDir, folder]);
-    sweepScratch(account, socketFolder === undefined ? [] : [socketFolder]);
-    if (account !== undefined) giveDatabase(dataDir, account);
-    const server = await startOn(files, lock, account, options);
-    return { ...server, stop: (timeoutMs) => server.stop(timeoutMs).finally(() => lock.release()) };
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
-}
-
-/** @param lock the lock of the server, which it inherits */
-async function startOn(
-  files: ServerFiles,
-  lock: OsLock,
-  account: Account | undefined,
-  options: PrivateServerOptions,
-): Promise<PrivateServer> {
   const { log, signal = new AbortController().signal } = options;
-  const { folder } = files;
-  const dataDir = dirname(folder);
-  const logFile = join(dataDir, "mysql.log");
+  const folder = databaseIn(dataDir);
+  const stale = await stopStaleServer(dataDir, log, signal);
+  const account = unprivilegedAccount([dataDir, folder]);
+  if (account !== undefined) giveDatabase(dataDir, account);
   const program = findServer(madeBy(folder));
   if (program === undefined) {
     throw new Error("no MariaDB or MySQL server is installed here; install one or set STOA_DATABASE_URL");
   }
-  await initialise({ program, dataDir, folder, logFile, account, log, signal });
-
-  const scratch = makeSocketFolder(account);
-  const socketPath = socketIn(scratch.folder);
+  const socketFolder = makeSocketFolder(account);
   const cleanUp = () => {
-    scratch.remove();
-    forgetServer(files);
+    removeSocketFolder(socketFolder, account);
+    forgetServer(dataDir);
   };
   try {
-    mkdirSync(join(scratch.folder, noFiles), { mode: 0o555 });
-    const confinement = confine(account, folder, scratch.folder);
-    const args = serverArgs(program.flavour, folder, confinement.folder, scratch.folder);
-    const launch: Launch = {
-      ...confinement.wrap(program.command, [...args, ...(options.extraArgs ?? [])]),
-      socketPath,
-      logFile,
-      inherited: [lock.fd, scratch.fd],
-      spawned: (pid) => recordServer(files, pid, scratch.folder),
-      log,
-    };
-    const end = await supervise(launch, signal);
-    return {
-      socketPath,
-      user: "root",
-      flavour: program.flavour,
-      folder,
-      stop: (timeoutMs) => end(timeoutMs).finally(cleanUp),
-    };
+    recordServer(dataDir, { pid: 0, socketFolder });
+    const logFile = join(dataDir, "mysql.log");
+    await initialise({ program, dataDir, folder, logFile, account, socketFolder, log, signal });
+    mkdirSync(join(socketFolder, noFiles), { mode: 0o555 });
+    const command = confine(account, folder, socketFolder, (visible) => [
+      program.command,
+      ...serverArgs(program.flavour, visible, socketFolder),
+      ...(options.extraArgs ?? []),
+    ]);
+    const end = await supervise({ ...command, dataDir, socketFolder, logFile, log }, signal);
+    if (stale !== undefined) removeSocketFolder(stale.socketFolder, account);
+    const stop = (timeoutMs?: number) => end(timeoutMs).finally(cleanUp);
+    return { socketPath: socketIn(socketFolder), user: "root", folder, stop };
   } catch (error) {
     cleanUp();
+    // Its server may run where it cannot be seen from here.
+    if (stale !== undefined) recordServer(dataDir, stale);
     throw error;
   }
 }

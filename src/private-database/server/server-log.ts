@@ -3,6 +3,9 @@ import { closeSync, constants, existsSync, openSync, readFileSync, renameSync, s
 
 const keepBytes = 4 * 1024 * 1024;
 const shownLines = 6;
+/** Aria (of MariaDB) says this once and then waits; InnoDB says it every second. */
+const aria = /Can't lock aria control file/;
+const innodb = /Unable to lock \S*ibdata1/;
 
 export interface ServerLog {
   readonly path: string;
@@ -10,6 +13,8 @@ export interface ServerLog {
   readonly fd: number;
   /** The last lines written since it was opened, for an error message. */
   lastLines(): string;
+  /** Whether the server waits because another server has locked its data, and has for some seconds. */
+  saysLocked(): boolean;
   close(): void;
 }
 
@@ -19,19 +24,26 @@ export function openServerLog(path: string): ServerLog {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
   const fd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   const start = statSync(path).size;
-  return { path, fd, lastLines: () => describe(path, start), close: () => closeSync(fd) };
+  const text = () => readFileSync(path).subarray(start).toString("utf8");
+  const lines = () =>
+    text()
+      .split("\n")
+      .filter((line) => line.trim() !== "");
+  const saysLocked = () => {
+    const last = lines().slice(-3);
+    return aria.test(last.at(-1) ?? "") || (last.length === 3 && last.every((line) => innodb.test(line)));
+  };
+  return { path, fd, lastLines: () => describe(path, lines()), saysLocked, close: () => closeSync(fd) };
 }
 
-function describe(path: string, start: number): string {
-  const text = readFileSync(path).subarray(start).toString("utf8");
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
+function describe(path: string, lines: string[]): string {
   // Errors come first. Without errors, show the warnings; without those, everything.
   const kinds = [/\bERROR\b/, /^(?!.*\[(?:Note|System)\])/];
   const chosen = kinds.map((kind) => lines.filter((line) => kind.test(line))).find((found) => found.length > 0);
   const shown = (chosen ?? lines).slice(-shownLines);
   if (shown.length === 0) return `see ${path}`;
   // Ubuntu's AppArmor profile lets mysqld use /var/lib/mysql only. The server's own message does not say so.
-  const confined = /permission denied|errno:? 13\b/i.test(text) && existsSync("/sys/kernel/security/apparmor");
+  const confined = /permission denied|errno:? 13\b/i.test(lines.join()) && existsSync("/sys/kernel/security/apparmor");
   const hint = confined ? ["(AppArmor may confine this server to its system folders: then set STOA_DATABASE_URL)"] : [];
   return [`${path} ends with:`, ...shown, ...hint].join("\n  ");
 }

@@ -3,17 +3,17 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { createConnection } from "mysql2/promise";
 import { withTimeout } from "../../timing/wait.ts";
+import { DataFolderInUse } from "../folder-lock.ts";
 import type { Command } from "./confinement.ts";
 import { serverEnvironment } from "./options.ts";
+import { recordServer } from "./running-server.ts";
 import { openServerLog, type ServerLog } from "./server-log.ts";
+import { socketIn } from "./socket-folder.ts";
 
 export interface Launch extends Command {
-  readonly socketPath: string;
+  readonly dataDir: string;
+  readonly socketFolder: string;
   readonly logFile: string;
-  /** Open files that the server inherits: the locks that it holds as long as it runs. */
-  readonly inherited: readonly number[];
-  /** Called right after the spawn, before anything is awaited. */
-  spawned(pid: number): void;
   log(line: string, level?: "error"): void;
 }
 
@@ -32,6 +32,9 @@ const startTimeoutMs = 10 * 60_000;
 /** When the start is aborted: how long the server may still take to come up, and then to end, in milliseconds. */
 const abortedStartTimeoutMs = 4_000;
 const abortedStopTimeoutMs = 2_500;
+/** How long a server waits for its data if another one has locked them, in milliseconds. By itself it waits half a minute and more. */
+const lockedTimeoutMs = 3_000;
+const unseenServer = "a database server that cannot be seen from here, such as one in another container";
 const answerMs = 5_000;
 const pollMs = 25;
 const noticeMs = 10_000;
@@ -39,40 +42,51 @@ const stopTimeoutMs = 60_000;
 
 /**
  * Starts a server and waits until it answers a query.
- * @throws Error with the last lines of its log when it ends first; the signal's reason when that is aborted first
+ * @throws DataFolderInUse when another server has locked the data; Error with the last lines of its log when it ends first;
+ * the signal's reason when that is aborted first
  */
 export async function launchServer(launch: Launch, signal: AbortSignal): Promise<ServerProcess> {
   signal.throwIfAborted();
+  const { dataDir, socketFolder } = launch;
+  const socketPath = socketIn(socketFolder);
   // A killed server leaves these files. MySQL would not start if the process id in its .lock were in use again.
-  for (const path of [launch.socketPath, `${launch.socketPath}.lock`]) rmSync(path, { force: true });
+  for (const path of [socketPath, `${socketPath}.lock`]) rmSync(path, { force: true });
   const serverLog = openServerLog(launch.logFile);
-  // Detached: Ctrl-C in a terminal reaches the service alone, which then stops the server cleanly.
-  const stdio = ["ignore" as const, serverLog.fd, serverLog.fd, ...launch.inherited];
-  const child = spawn(launch.command, launch.args, {
-    ...launch.options,
-    detached: true,
-    stdio,
-    env: serverEnvironment(),
-  });
-  serverLog.close();
+  const child = spawnServer(launch, serverLog);
   // The server must not keep this process alive when nothing else is left to do.
   child.unref();
   const run = watch(child);
   try {
-    if (child.pid !== undefined) launch.spawned(child.pid);
+    if (child.pid !== undefined) recordServer(dataDir, { pid: child.pid, socketFolder });
     await untilAnswering(run, launch, serverLog, signal);
     return run;
   } catch (error) {
-    await run.end(signal.aborted ? abortedStopTimeoutMs : undefined);
+    await run.end(signal.aborted ? abortedStopTimeoutMs : error instanceof DataFolderInUse ? 0 : undefined);
     throw error;
   }
 }
 
-function watch(child: ChildProcess): ServerProcess {
-  const ended = new Promise<string>((resolve) => {
+/**
+ * Spawns a program that writes to the server's log. It is detached, with a process group of its own: Ctrl-C in a terminal
+ * reaches the service alone, which then stops the server cleanly.
+ */
+export function spawnServer({ command, args, options }: Command, serverLog: ServerLog, env = {}): ChildProcess {
+  const stdio = ["ignore" as const, serverLog.fd, serverLog.fd];
+  const child = spawn(command, args, { ...options, detached: true, stdio, env: { ...serverEnvironment(), ...env } });
+  serverLog.close();
+  return child;
+}
+
+/** Resolves when a process has ended, with a description for people: `exit code 0` if it succeeded. */
+export function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
+}
+
+function watch(child: ChildProcess): ServerProcess {
+  const ended = endOf(child);
   const end = async (timeoutMs = stopTimeoutMs) => {
     child.ref();
     child.kill("SIGTERM");
@@ -91,14 +105,19 @@ async function untilAnswering(run: ServerProcess, launch: Launch, serverLog: Ser
   });
   const started = performance.now();
   let notice = started + noticeMs;
+  let look = started + lockedTimeoutMs;
   let abortedAt: number | undefined;
   for (;;) {
-    if (await answers(launch.socketPath)) return signal.throwIfAborted();
-    // MariaDB can hang for good if SIGTERM comes before it is up. So an aborted start still waits a while for it.
-    if (signal.aborted) abortedAt ??= performance.now();
-    if (abortedAt !== undefined && performance.now() - abortedAt > abortedStartTimeoutMs) signal.throwIfAborted();
-    if (how !== undefined) throw new Error(`the database server did not start (${how}); ${serverLog.lastLines()}`);
+    if (await answers(socketIn(launch.socketFolder))) return signal.throwIfAborted();
     const now = performance.now();
+    // MariaDB can hang for good if SIGTERM comes before it is up. So an aborted start still waits a while for it.
+    if (signal.aborted) abortedAt ??= now;
+    if (abortedAt !== undefined && now - abortedAt > abortedStartTimeoutMs) signal.throwIfAborted();
+    if (how !== undefined) throw new Error(`the database server did not start (${how}); ${serverLog.lastLines()}`);
+    if (now > look) {
+      if (serverLog.saysLocked()) throw new DataFolderInUse(launch.dataDir, unseenServer);
+      look = now + lockedTimeoutMs;
+    }
     if (now - started > startTimeoutMs)
       throw new Error(`the database server does not answer; ${serverLog.lastLines()}`);
     if (now > notice) {

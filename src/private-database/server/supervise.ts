@@ -1,5 +1,5 @@
-import { sleep, untilAborted } from "../../timing/wait.ts";
 // Keeps a database server running until it is told to stop.
+import { sleep, untilAborted } from "../../timing/wait.ts";
 import { type Launch, launchServer, type ServerProcess } from "./server-process.ts";
 
 const firstDelayMs = 100;
@@ -33,29 +33,22 @@ async function keepRunning(
 ): Promise<ServerProcess | undefined> {
   let server: ServerProcess | undefined = first;
   let delayMs = firstDelayMs;
-  while (server !== undefined) {
-    const since = performance.now();
-    const how = await untilAborted(server.ended, stopping).catch(() => undefined);
-    if (stopping.aborted) return server;
-    if (performance.now() - since > steadyMs) delayMs = firstDelayMs;
-    launch.log(`the database server ended unexpectedly (${how}); starting it again, see ${launch.logFile}`, "error");
-    server = undefined;
-    while (server === undefined && !stopping.aborted) {
-      await sleep(delayMs, stopping).catch(() => {});
-      delayMs = Math.min(delayMs * 2, longestDelayMs);
-      server = await restarted(launch, stopping);
+  while (!stopping.aborted) {
+    if (server !== undefined) {
+      const since = performance.now();
+      const how = await untilAborted(server.ended, stopping).catch(() => undefined);
+      if (stopping.aborted) break;
+      if (performance.now() - since > steadyMs) delayMs = firstDelayMs;
+      launch.log(`the database server ended unexpectedly (${how}); starting it again, see ${launch.logFile}`, "error");
     }
+    server = await sleep(delayMs, stopping)
+      .then(() => launchServer(launch, stopping))
+      .catch((error: Error) => {
+        if (!stopping.aborted) launch.log(error.message, "error");
+        return undefined;
+      });
+    delayMs = Math.min(delayMs * 2, longestDelayMs);
+    if (server !== undefined) launch.log("the database server is running again");
   }
-  return undefined;
-}
-
-async function restarted(launch: Launch, stopping: AbortSignal): Promise<ServerProcess | undefined> {
-  try {
-    const server = await launchServer(launch, stopping);
-    launch.log("the database server is running again");
-    return server;
-  } catch (error) {
-    if (!stopping.aborted) launch.log(error instanceof Error ? error.message : String(error), "error");
-    return undefined;
-  }
+  return server;
 }

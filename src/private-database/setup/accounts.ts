@@ -1,15 +1,13 @@
 // The accounts of grants.sql in a private database. They have no password: the socket's folder keeps others out.
 import { readFileSync } from "node:fs";
 import { splitStatements } from "../../store/schema/migration-files.ts";
-import { type Administrator, administer } from "./administrator.ts";
+import { type Administrator, administer } from "./ensure-database.ts";
 
 /** The account that may create and alter tables. */
 export const migratingUser = "stoa_migration";
 /** The account of the service. It has only the rights that the service needs, and cannot change or delete a receipt. */
 export const servingUser = "stoa_serving";
 
-const never = new AbortController().signal;
-const onTable = / ON stoa\.(?!\*)/;
 const statements = splitStatements(readFileSync(new URL("../../store/schema/grants.sql", import.meta.url), "utf8")).map(
   (statement) =>
     statement
@@ -17,26 +15,21 @@ const statements = splitStatements(readFileSync(new URL("../../store/schema/gran
       .replace(/ IDENTIFIED BY '[^']*'/, "")
       .replace(/'@'%'/g, "'@'localhost'"),
 );
+const users = statements.filter((statement) => statement.startsWith("CREATE USER"));
+const grants = statements.filter((statement) => statement.startsWith("GRANT"));
+const isOnTable = (statement: string) => / ON stoa\.(?!\*)/.test(statement);
 
 /** Creates the accounts, with exactly the rights that need no tables. Nobody else may use the database meanwhile. */
-export function ensureAccounts(administrator: Administrator, signal = never): Promise<void> {
-  return administer(administrator, signal, async (connection) => {
-    for (const statement of statements.filter((each) => each.startsWith("CREATE USER"))) {
-      await connection.query(statement);
-    }
-    // An earlier version may have granted more rights.
-    for (const user of [migratingUser, servingUser]) {
-      await connection.query(`REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${user}'@'localhost'`);
-    }
-    for (const statement of statements.filter((each) => each.startsWith("GRANT") && !onTable.test(each))) {
-      await connection.query(statement);
-    }
-  });
+export function ensureAccounts(administrator: Administrator, signal?: AbortSignal): Promise<void> {
+  // An earlier version may have granted more rights.
+  const revocations = [migratingUser, servingUser].map(
+    (user) => `REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${user}'@'localhost'`,
+  );
+  const general = grants.filter((statement) => !isOnTable(statement));
+  return administer(administrator, [...users, ...revocations, ...general], signal);
 }
 
 /** Grants the rights on single tables. The tables must exist. */
-export function grantTables(administrator: Administrator, signal = never): Promise<void> {
-  return administer(administrator, signal, async (connection) => {
-    for (const statement of statements.filter((each) => onTable.test(each))) await connection.query(statement);
-  });
+export function grantTables(administrator: Administrator, signal?: AbortSignal): Promise<void> {
+  return administer(administrator, grants.filter(isOnTable), signal);
 }

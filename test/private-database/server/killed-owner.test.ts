@@ -1,11 +1,11 @@
 // Starts on a folder whose service is gone, or cannot be seen.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { identify, isRunning, type ProcessIdentity } from "../../../src/private-database/lock/process-identity.ts";
 import type { PrivateServer } from "../../../src/private-database/server/private-server.ts";
+import { isRunning } from "../../support/running.ts";
 import { waitUntil } from "../../support/wait.ts";
 import {
   children,
@@ -45,7 +45,7 @@ describe("a start in another process namespace", () => {
     );
     // It does not mistake process ids of another namespace for its own.
     expect(await startUnshared([])).toContain("a database server that cannot be seen from here");
-    expect(await serverPid(server)).toBe(orphan.pid);
+    expect(await serverPid(server)).toBe(orphan);
     // A start that can see the server stops it.
     await start();
     expect(isRunning(orphan)).toBe(false);
@@ -66,31 +66,48 @@ describe("a start after a kill", () => {
     const next = await start();
     expect(isRunning(orphan)).toBe(false);
     expect(existsSync(dirname(server.socketPath))).toBe(false);
-    expect(lines).toContain(`stopping the database server of an earlier run (process ${orphan.pid})`);
+    expect(lines).toContain(`stopping the database server of an earlier run (process ${orphan})`);
     expect(await run(next, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
   });
 
-  test("finds the server even if the service was killed before it recorded the server", async () => {
+  test("refuses to use the data if the record of the running server is lost", async () => {
     const { server, orphan } = await orphanServer();
     rmSync(join(dataDir, "mysql.json"));
-    await start();
-    expect(isRunning(orphan)).toBe(false);
-    rmSync(dirname(server.socketPath), { recursive: true, force: true });
+    await expect(start()).rejects.toThrow("is in use by a database server that cannot be seen from here");
+    expect(await serverPid(server)).toBe(orphan);
+    rmSync(dirname(server.socketPath), { recursive: true });
   });
 
-  test("removes the temporary folders of killed processes, and keeps those in use", async () => {
+  test("continues a frozen server, so that it ends cleanly", async () => {
+    const { orphan } = await orphanServer(...sevenRow);
+    process.kill(orphan, "SIGSTOP");
+    const next = await start();
+    expect(isRunning(orphan)).toBe(false);
+    expect(await run(next, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
+  });
+
+  test("removes the socket folder of a killed server, and none of another data folder", async () => {
     vi.stubEnv("TMPDIR", home);
     copyMade(join(home, "other"));
     const other = await start({ dataDir: join(home, "other") });
     const { server, orphan } = await orphanServer();
-    process.kill(orphan.pid, "SIGKILL");
+    process.kill(orphan, "SIGKILL");
     await waitUntil("the end of the server", () => !isRunning(orphan));
-    // Somebody else made this folder, so nothing shows whether it is in use.
-    mkdirSync(join(home, "stoa-db-000000"));
     await start();
     expect(existsSync(dirname(server.socketPath))).toBe(false);
-    expect(existsSync(join(home, "stoa-db-000000"))).toBe(true);
     expect(await run(other, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  test("on a copy of the folder leaves the server of the original alone", async () => {
+    const { server, orphan } = await orphanServer(...sevenRow);
+    const copy = join(home, "copy");
+    cpSync(dataDir, copy, { recursive: true });
+    // InnoDB may or may not be able to recover such a copy.
+    await start({ dataDir: copy }).catch(() => {});
+    expect(lines.join()).not.toContain("stopping the database server of an earlier run");
+    expect(await serverPid(server)).toBe(orphan);
+    expect(await run(server, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
+    await start();
   });
 
   test("leaves a recorded process alone that is not our server", async () => {
@@ -98,11 +115,12 @@ describe("a start after a kill", () => {
     const bystander = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
     children.push(bystander);
     await once(bystander, "spawn");
-    const identity = identify(bystander.pid ?? 0);
-    writeFileSync(join(dataDir, "mysql.json"), JSON.stringify({ ...identity, socketFolder: home }));
+    const { dev, ino } = statSync(dataDir);
+    const record = { pid: bystander.pid, socketFolder: home, data: `${dev}:${ino}` };
+    writeFileSync(join(dataDir, "mysql.json"), JSON.stringify(record));
     writeFileSync(join(dataDir, "mysql/server.pid"), `${bystander.pid}\n`);
     await start();
-    expect(identify(bystander.pid ?? 0)).toEqual(identity);
+    expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
     expect(existsSync(home)).toBe(true);
   });
 
@@ -115,7 +133,7 @@ describe("a start after a kill", () => {
 });
 
 /** Starts the server from a separate process, and kills that process. The server runs on. */
-async function orphanServer(...statements: string[]): Promise<{ server: PrivateServer; orphan: ProcessIdentity }> {
+async function orphanServer(...statements: string[]): Promise<{ server: PrivateServer; orphan: number }> {
   copyMade();
   const module = new URL("../../../src/private-database/server/private-server.ts", import.meta.url).href;
   const script = `
@@ -130,10 +148,9 @@ async function orphanServer(...statements: string[]): Promise<{ server: PrivateS
   if (server === undefined) throw new Error("the owner did not start");
   await expect(start()).rejects.toThrow(`in use by process ${child.pid};`);
   await run(server, "SELECT 1", ...statements);
-  const orphan = identify(await serverPid(server));
+  const orphan = await serverPid(server);
   child.kill("SIGKILL");
   await once(child, "exit");
-  if (orphan === undefined) throw new Error("the server is gone with its owner");
   return { server, orphan };
 }
 

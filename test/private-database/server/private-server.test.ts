@@ -1,8 +1,19 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { identify } from "../../../src/private-database/lock/process-identity.ts";
 import { initialise } from "../../../src/private-database/server/initialise.ts";
+import { isRunning } from "../../support/running.ts";
 import { waitUntil } from "../../support/wait.ts";
 import {
   contentOf,
@@ -45,9 +56,9 @@ describe("a server", () => {
     const pid = await serverPid(first);
     await Promise.all([first.stop(), first.stop()]);
     await first.stop();
-    expect(identify(pid)).toBeUndefined();
+    expect(isRunning(pid)).toBe(false);
     expect(existsSync(dirname(first.socketPath))).toBe(false);
-    expect(readdirSync(dataDir).sort()).toEqual(["lock", "mysql", "mysql.lock", "mysql.log"]);
+    expect(readdirSync(dataDir).sort()).toEqual(["lock", "mysql", "mysql.log"]);
 
     const copy = join(home, "copy");
     cpSync(dataDir, copy, { recursive: true });
@@ -71,19 +82,29 @@ describe("a server", () => {
   });
 
   test.each([
-    ["while it creates the data", "mysql.new-", ["lock", "mysql.lock", "mysql.log"], () => {}],
-    ["while it waits for the server", "mysql.json", ["lock", "mysql", "mysql.lock", "mysql.log"], copyMade],
-  ])("can be aborted %s", async (_, sign, left, prepare) => {
+    ["while it creates the data", isMakingData, ["lock", "mysql.log"], () => {}],
+    ["while it waits for the server", isSpawned, ["lock", "mysql", "mysql.log"], copyMade],
+  ])("can be aborted %s", async (what, hasBegun, left, prepare) => {
     prepare();
     const aborting = new AbortController();
     const started = start({ signal: aborting.signal });
     started.catch(() => {});
-    await waitUntil(sign, () => existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith(sign)));
+    await waitUntil(what, hasBegun);
     aborting.abort(new Error("no longer wanted"));
     await expect(started).rejects.toThrow("no longer wanted");
     expect(readdirSync(dataDir).sort()).toEqual(left);
   });
 });
+
+/** Whether a start creates the data of its database. */
+function isMakingData(): boolean {
+  return existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith("mysql.new-"));
+}
+
+/** Whether a start has spawned its server. */
+function isSpawned(): boolean {
+  return JSON.parse(contentOf(join(dataDir, "mysql.json")) ?? "{}").pid > 0;
+}
 
 describe("a start beside a running server", () => {
   test("is refused and names the holder, also if the folder was renamed", async () => {
@@ -127,11 +148,35 @@ test("a killed server is started again on the same socket, and a stop meanwhile 
   process.kill(await serverPid(server), "SIGKILL");
   await waitUntil("another end", () => isReported(2));
   await server.stop();
-  expect(identify(Number(contentOf(join(dataDir, "mysql/server.pid"))))).toBeUndefined();
-  expect(readdirSync(dataDir).sort()).toEqual(["lock", "mysql", "mysql.lock", "mysql.log"]);
+  expect(isRunning(Number(contentOf(join(dataDir, "mysql/server.pid")) ?? 0))).toBe(false);
+  expect(readdirSync(dataDir).sort()).toEqual(["lock", "mysql", "mysql.log"]);
 });
 
 describe("the data folder", () => {
+  test("is free for the next start whatever its lock file says, and a second link of that file is not written to", async () => {
+    copyMade();
+    const other = join(home, "a file of somebody else");
+    writeFileSync(other, String(process.pid));
+    rmSync(join(dataDir, "lock"));
+    linkSync(other, join(dataDir, "lock"));
+    await (await start()).stop();
+    expect(readFileSync(other, "utf8")).toBe(String(process.pid));
+  });
+
+  test("is refused if its lock file is a link to another file", async () => {
+    mkdirSync(dataDir);
+    writeFileSync(join(home, "target"), "");
+    symlinkSync(join(home, "target"), join(dataDir, "lock"));
+    await expect(start()).rejects.toThrow("ELOOP");
+  });
+
+  test("is locked by one of several simultaneous starts", async () => {
+    const outcomes = await Promise.allSettled([start(), start(), start()]);
+    const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [String(outcome.reason)] : []));
+    expect(failures).toHaveLength(2);
+    for (const failure of failures) expect(failure).toContain(`is in use by process ${process.pid};`);
+  });
+
   test("is refused if it holds something else", async () => {
     mkdirSync(join(dataDir, "mysql"), { recursive: true });
     writeFileSync(join(dataDir, "mysql", "letters.txt"), "text");
@@ -149,6 +194,7 @@ describe("the data folder", () => {
     const { signal } = new AbortController();
     const made = initialise({
       program,
+      socketFolder: home,
       dataDir,
       folder,
       logFile: join(home, "log"),

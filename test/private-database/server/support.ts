@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
-import { identify, isRunning } from "../../../src/private-database/lock/process-identity.ts";
 import {
   type PrivateServer,
   type PrivateServerOptions,
   startPrivateServer,
 } from "../../../src/private-database/server/private-server.ts";
+import { isRunning } from "../../support/running.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 export let home: string;
@@ -43,9 +43,9 @@ export function usePrivateServers(): void {
     await Promise.all(servers.map((server) => server.stop()));
     // A killed owner leaves a server and files behind if no later start of the test has cleaned up.
     const { socketFolder } = JSON.parse(contentOf(join(dataDir, "mysql.json")) ?? "{}");
-    const orphan = identify(Number(contentOf(join(dataDir, "mysql/server.pid"))));
-    if (orphan !== undefined) {
-      process.kill(orphan.pid, "SIGKILL");
+    const orphan = Number(contentOf(join(dataDir, "mysql/server.pid")));
+    if (orphan > 0 && isRunning(orphan)) {
+      process.kill(orphan, "SIGKILL");
       await waitUntil("the end of the orphan", () => !isRunning(orphan));
     }
     if (socketFolder !== undefined) rmSync(socketFolder, { recursive: true, force: true });

@@ -1,0 +1,88 @@
+// One service at a time may use a data folder. It holds an operating system's lock (flock) on the file `lock` in it. The lock
+// ends with the process, in whatever way that ends, and also works across containers. The content of the file only names
+// the process in messages. The file is never removed: another process might just have locked it.
+import { spawnSync } from "node:child_process";
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { sleep } from "../timing/wait.ts";
+
+/** Another process uses the data folder. */
+export class DataFolderInUse extends Error {
+  override readonly name = "DataFolderInUse";
+
+  /** @param by the process that uses it; by default one of which nothing but a lock is known */
+  constructor(dataDir: string, by = "a process that cannot be seen from here, such as one in another container") {
+    super(`the data folder ${dataDir} is in use by ${by}; stop it first or set STOA_DATA_DIR`);
+  }
+}
+
+/** How long a holder that is just ending is waited for: a killed process has its files open a little longer. */
+const endingMs = 1_000;
+const pollMs = 50;
+/** The flag by which open(2) of macOS and FreeBSD locks the file. Node.js passes it on. */
+const openExclusively = 0x20;
+const locksByOpen = process.platform === "darwin" || process.platform === "freebsd";
+
+/**
+ * Locks the data folder for this process.
+ * @returns a function that unlocks it
+ * @throws DataFolderInUse that names the process that uses it; Error when the file cannot be opened or locked
+ */
+export async function takeLock(dataDir: string): Promise<() => void> {
+  const path = join(dataDir, "lock");
+  for (const endsAt = performance.now() + endingMs; ; await sleep(pollMs)) {
+    const file = tryLock(path);
+    if (file !== undefined) {
+      write(file, String(process.pid));
+      return () => {
+        write(file, "");
+        closeSync(file);
+      };
+    }
+    if (performance.now() > endsAt) throw new DataFolderInUse(dataDir, holderOf(path));
+  }
+}
+
+/** @returns the open file; undefined when another process holds the lock */
+function tryLock(path: string): number | undefined {
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  if (locksByOpen) {
+    try {
+      return openSync(path, flags | openExclusively, 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EAGAIN") return undefined;
+      throw error;
+    }
+  }
+  const file = openSync(path, flags, 0o600);
+  // Node.js has no flock(2). The program flock locks the open file that it inherits, and the lock outlasts the program.
+  const { status, error, stderr } = spawnSync("flock", ["-n", "3"], { stdio: ["ignore", "ignore", "pipe", file] });
+  if (status === 0) return file;
+  closeSync(file);
+  // The exit code of flock(1) when another process holds the lock.
+  if (status === 1) return undefined;
+  const reason =
+    error === undefined ? String(stderr).trim() : `the program flock of util-linux is needed (${error.message})`;
+  throw new Error(`${path} cannot be locked: ${reason}`);
+}
+
+/** The process that holds the lock; undefined if it cannot be seen from here. */
+function holderOf(path: string): string | undefined {
+  const pid = Number(/\d+/.exec(readFileSync(path, "utf8"))?.[0] ?? 0);
+  try {
+    return pid > 0 && process.kill(pid, 0) ? `process ${pid}` : undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM" ? `process ${pid}` : undefined;
+  }
+}
+
+function write(file: number, content: string): void {
+  // A second link might belong to somebody else's file.
+  if (fstatSync(file).nlink !== 1) return;
+  try {
+    ftruncateSync(file);
+    writeSync(file, content, 0);
+  } catch {
+    // The disk may be full. The lock does not need the content.
+  }
+}
