@@ -8,17 +8,19 @@ import { tracer } from "../tracing/tracing.ts";
 import { callOf } from "./call.ts";
 import { checkRules } from "./checked.ts";
 import { toConnectError } from "./error-mapping.ts";
+import type { InterceptorsOf } from "./service-table.ts";
 import { traceCalls } from "./trace-calls.ts";
 import { UnaryContext } from "./unary-call.ts";
 
 type AnyRequest = UnaryRequest | StreamRequest;
 
-/**
- * The chain that every call runs through, whatever its protocol; the first interceptor is the outermost.
- * @param inner what comes after them
- */
-export function createInterceptors(inner: readonly Interceptor[] = []): Interceptor[] {
-  return [...(tracer === undefined ? [] : [traceCalls]), mapErrors, requireCaller, validate, ...inner];
+/** @param inner what comes after those that all calls have */
+export function createInterceptors(inner: InterceptorsOf = () => []): InterceptorsOf {
+  const outer = [...(tracer === undefined ? [] : [traceCalls]), mapErrors];
+  return (rpc) => {
+    const requiring = rulesOf(rpc).access === Access.PUBLIC ? [] : [requireCaller];
+    return [...outer, ...requiring, validate, ...inner(rpc)];
+  };
 }
 
 /** Every failure leaves as a Connect error, before a stream begins and in the middle of it. */
@@ -99,9 +101,7 @@ function isForLog(error: unknown): boolean {
 
 /** Enforces the contract's access rule: a call without the caller that its operation requires goes no further. */
 const requireCaller: Interceptor = (next) => (call) => {
-  if (rulesOf(call.method).access !== Access.PUBLIC && callOf(call.contextValues).caller === undefined) {
-    throw new StoaError("unauthorized", "This needs credentials.");
-  }
+  if (callOf(call.contextValues).caller === undefined) throw new StoaError("unauthorized", "This needs credentials.");
   return next(call);
 };
 

@@ -1,10 +1,11 @@
+import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { createTextLength } from "../contract/text-length.ts";
 import { StoaError } from "../errors.ts";
 import { createDeferred, type Deferred } from "../timing/wait.ts";
 import { YieldQueue } from "../timing/yield-queue.ts";
 import { callOf } from "./call.ts";
-import type { ServiceTable } from "./service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "./service-table.ts";
 
 /**
  * How many reads of lists run at a time, as long as their replies are small. The rows and the reply of a complete feed take
@@ -97,23 +98,22 @@ function tooMany(): StoaError {
 }
 
 /** The interceptor that has the unary calls whose replies hold lists take turns; the slow ones among themselves. */
-export function boundLargeReads(table: Pick<ServiceTable, "services" | "slow" | "beginCall">): Interceptor {
-  const { services, slow } = table;
-  const lengths = new Map(
-    services
-      .flatMap(({ service }) => service.methods)
-      .map((method) => [method, createTextLength(method.output)] as const)
-      .filter(([, textLength]) => textLength !== undefined),
-  );
-  const reads = new LargeReads((signal) => table.beginCall(signal));
-  const slowReads = new LargeReads((signal) => table.beginCall(signal));
+export function boundLargeReads({ slow, beginCall }: Pick<ServiceTable, "slow" | "beginCall">): InterceptorsOf {
+  const reads = new LargeReads(beginCall);
+  const slowReads = new LargeReads(beginCall);
   // Replies whose rows arrive together are not encoded together: between two, every other call goes on.
   const encoding = new YieldQueue();
+  return (rpc) => {
+    const textLength = rpc.methodKind === "unary" ? createTextLength(rpc.output) : undefined;
+    if (textLength === undefined) return [];
+    const turns = slow.includes(rpc) ? slowReads : reads;
+    return [takeTurns(turns, textLength, encoding)];
+  };
+}
+
+function takeTurns(turns: LargeReads, textLength: (message: Message) => number, encoding: YieldQueue): Interceptor {
   return (next) => async (request) => {
-    const textLength = request.stream ? undefined : lengths.get(request.method);
-    if (textLength === undefined) return next(request);
     const { agent, origin } = callOf(request.contextValues);
-    const turns = slow.includes(request.method) ? slowReads : reads;
     const turn = turns.begin(agent ?? origin.client.counted, request);
     if (turn !== undefined) await turn;
     let length = 0;

@@ -7,7 +7,7 @@ import { createTextLength } from "../contract/text-length.ts";
 import type { Call } from "./call.ts";
 import { boundLargeReads, largeLength } from "./large-reads.ts";
 import { type LatestOfRpc, LatestResponses } from "./latest-responses.ts";
-import type { ServiceTable } from "./service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "./service-table.ts";
 import { SharedForms } from "./shared-forms.ts";
 import { SharedReads } from "./shared-reads.ts";
 import { UnaryContext } from "./unary-call.ts";
@@ -23,39 +23,34 @@ interface SharedReply {
   forms: SharedForms | undefined;
 }
 
-/** How the calls of one RPC share. */
-interface Sharing {
-  readonly keyOf: (message: Message) => string;
-  readonly reads: SharedReads<SharedReply>;
-  readonly latest: LatestOfRpc;
-}
-
 /**
  * The interceptors that bound what reads cost: identical public reads that wait share one read and its response, and replies
  * with lists are made in turns. To be the innermost of their chain.
  */
-export function boundReads(table: ServiceTable): Interceptor[] {
-  return [shareReads(table), boundLargeReads(table)];
+export function boundReads(table: ServiceTable): InterceptorsOf {
+  const latest = new LatestResponses();
+  const turnsOf = boundLargeReads(table);
+  // Callers of an RPC share whatever their protocols are.
+  const sharing = new Map<DescMethod, Interceptor[]>();
+  for (const rpc of table.services.flatMap(({ service }) => service.methods)) {
+    const isShared = rpc.methodKind === "unary" && isShareable(rpc) && !table.sharing.includes(rpc);
+    if (isShared) sharing.set(rpc, [shareReads(rpc, latest.of(rpc))]);
+  }
+  return (rpc) => [...(sharing.get(rpc) ?? []), ...turnsOf(rpc)];
 }
 
 /**
- * Lets public reads share. Reads are identical if their requests mean the same, whatever their protocol and spelling. Limits,
- * logs and request ids stay each caller's own.
+ * Lets the calls of a public read share. Reads are identical if their requests mean the same, whatever their protocol and
+ * spelling. Limits, logs and request ids stay each caller's own.
  */
-function shareReads({ services, sharing }: ServiceTable): Interceptor {
-  const latest = new LatestResponses();
-  const shared = new Map<DescMethod, Sharing>();
-  for (const rpc of services.flatMap(({ service }) => service.methods)) {
-    if (rpc.methodKind !== "unary" || !isShareable(rpc) || sharing.includes(rpc)) continue;
-    const textLength = createTextLength(rpc.output) ?? (() => 0);
-    const reads = new SharedReads<SharedReply>(({ message }) => textLength(message) > largeLength);
-    shared.set(rpc, { keyOf: createKey(rpc.input.fields), reads, latest: latest.of(rpc) });
-  }
+function shareReads(rpc: DescMethod, latest: LatestOfRpc): Interceptor {
+  const keyOf = createKey(rpc.input.fields);
+  const textLength = createTextLength(rpc.output) ?? (() => 0);
+  const reads = new SharedReads<SharedReply>(({ message }) => textLength(message) > largeLength);
   return (next) => async (request) => {
-    const sharing = shared.get(request.method);
-    if (sharing === undefined || !(request instanceof UnaryContext)) return next(request);
+    if (!(request instanceof UnaryContext)) return next(request);
     const { call, cancellation } = request;
-    const key = sharing.keyOf(request.message);
+    const key = keyOf(request.message);
     const alone = async (): Promise<SharedReply> => {
       const { message } = (await next(request)) as UnaryResponse;
       return { message, headers: request.headersSet, maker: undefined, bodies: undefined, forms: undefined };
@@ -65,10 +60,10 @@ function shareReads({ services, sharing }: ServiceTable): Interceptor {
       const { message } = (await next(many)) as UnaryResponse;
       return { message, headers: many.headersSet, maker: call, bodies: new SharedForms(), forms: undefined };
     };
-    const reply = await sharing.reads.get(key, { signal: cancellation, alone, together });
+    const reply = await reads.get(key, { signal: cancellation, alone, together });
     const { message, maker, headers, bodies } = reply;
     // Not within the read: the next one begins when it ends.
-    reply.forms ??= sharing.latest.formsOf(key, message, maker !== undefined);
+    reply.forms ??= latest.formsOf(key, message, maker !== undefined);
     if (maker !== undefined && headers !== undefined) {
       for (const [name, value] of headers) request.responseHeader.set(name, value);
     }

@@ -1,5 +1,9 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
 import type { Admitted } from "./call.ts";
+
+/** The chain that the calls of an RPC run through, whatever their protocol; the first interceptor is the outermost. */
+export type InterceptorsOf = (rpc: DescMethod) => Interceptor[];
 
 /** The methods of a service by their local names, as Connect's router takes them. */
 export type Implementation = Readonly<Record<string, unknown>>;

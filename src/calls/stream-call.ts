@@ -1,7 +1,7 @@
 import type { DescMethod, DescMethodServerStreaming, Message } from "@bufbuild/protobuf";
-import type { HandlerContext, Interceptor, StreamRequest, StreamResponse } from "@connectrpc/connect";
+import type { HandlerContext, StreamRequest, StreamResponse } from "@connectrpc/connect";
 import { CallContext, type CallInit } from "./call.ts";
-import type { Implementation } from "./service-table.ts";
+import type { Implementation, InterceptorsOf } from "./service-table.ts";
 
 type StreamImplementation = (message: Message, context: HandlerContext) => AsyncIterable<Message>;
 type StreamFn = (request: StreamRequest) => Promise<StreamResponse>;
@@ -18,7 +18,7 @@ export function isServerStreaming(rpc: DescMethod): rpc is DescMethod & DescMeth
 export function createStreamCall(
   rpc: DescMethod & DescMethodServerStreaming,
   implementation: Implementation,
-  interceptors: readonly Interceptor[],
+  interceptors: InterceptorsOf,
 ): (message: Message, init: CallInit) => Promise<AsyncIterable<Message>> {
   const invoke = implementation[rpc.localName] as StreamImplementation | undefined;
   if (invoke === undefined) throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
@@ -33,7 +33,7 @@ export function createStreamCall(
       trailer: new Headers(),
       message: invoke.call(implementation, await takeOne(request.message), context),
     });
-    const chain = interceptors.reduceRight<StreamFn>(
+    const chain = interceptors(rpc).reduceRight<StreamFn>(
       (next, interceptor) => interceptor(next as never) as StreamFn,
       innermost,
     );

@@ -1,8 +1,8 @@
 import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
-import type { ContextValues, HandlerContext, Interceptor, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import type { ContextValues, HandlerContext, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
 import { CallContext, type CallInit } from "./call.ts";
 import { Checked } from "./checked.ts";
-import type { Implementation } from "./service-table.ts";
+import type { Implementation, InterceptorsOf } from "./service-table.ts";
 import type { SharedForms } from "./shared-forms.ts";
 
 /** What callers of the same read share. */
@@ -38,7 +38,7 @@ type UnaryFn = (request: UnaryRequest) => Promise<UnaryResponse>;
 export function createUnaryCall(
   rpc: DescMethod,
   implementation: Implementation,
-  interceptors: readonly Interceptor[],
+  interceptors: InterceptorsOf,
 ): UnaryCall {
   if (!isUnary(rpc)) throw new Error(`${rpc.parent.typeName}.${rpc.name} is not unary.`);
   const invoke = implementation[rpc.localName] as UnaryImplementation | undefined;
@@ -48,7 +48,7 @@ export function createUnaryCall(
     const call = request as UnaryContext;
     return call.reply(create(rpc.output, await invoke.call(implementation, call.message, call)));
   };
-  const chain = interceptors.reduceRight<UnaryFn>(
+  const chain = interceptors(rpc).reduceRight<UnaryFn>(
     (next, interceptor) => interceptor(next as never) as UnaryFn,
     innermost,
   );

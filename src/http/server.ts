@@ -1,7 +1,6 @@
-import type { Interceptor } from "@connectrpc/connect";
 import { type FastifyBaseLogger, fastify } from "fastify";
 import { createInterceptors } from "../calls/interceptors.ts";
-import type { ServiceTable } from "../calls/service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import type { LogAddresses } from "../config/config.ts";
 import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
 import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
@@ -28,7 +27,7 @@ import { OpenStreams } from "./streams/open-streams.ts";
 
 /** What routes beside the API share with it. */
 export interface RouteParts {
-  interceptors: readonly Interceptor[];
+  interceptors: InterceptorsOf;
   admission: Admission;
   bodies: RequestBodies;
 }
@@ -36,7 +35,7 @@ export interface RouteParts {
 export interface ServerOptions {
   table: ServiceTable;
   /** The innermost interceptors of the table's calls. */
-  innermost?: readonly Interceptor[] | undefined;
+  innermost?: InterceptorsOf | undefined;
   /** Shows failures as pages; without it they are never pages. */
   pages?: ErrorPages | undefined;
   /** Adds what is served beside the API and its health: pages, documents, MCP. */

@@ -1,8 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Interceptor } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
-import type { ServiceTable } from "../calls/service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
@@ -25,7 +24,7 @@ const jsonType = "application/json; charset=utf-8";
 
 export interface McpOptions {
   table: ServiceTable;
-  interceptors: readonly Interceptor[];
+  interceptors: InterceptorsOf;
   admission: Admission;
   bodies: RequestBodies;
   /** Who may register agents. */

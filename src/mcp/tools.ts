@@ -1,10 +1,9 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { Interceptor } from "@connectrpc/connect";
 import type { Tool as Description } from "@modelcontextprotocol/server";
 import { comments } from "../../gen/comments.js";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
-import type { ServiceTable } from "../calls/service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import { createUnaryCall } from "../calls/unary-call.ts";
 import { type Binding, bindingsOf } from "../contract/bindings.ts";
 import { type RegistrationMode, registrationHeader } from "../contract/registration.ts";
@@ -34,7 +33,7 @@ export interface Tool {
  */
 export function createTools(
   { services }: Pick<ServiceTable, "services">,
-  interceptors: readonly Interceptor[],
+  interceptors: InterceptorsOf,
   registration: RegistrationMode,
 ): Map<string, Tool> {
   const tools = new Map<string, Tool>();

@@ -1,7 +1,7 @@
 import type { DescMethodUnary, Message, MessageShape } from "@bufbuild/protobuf";
-import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
 import { toStoaError } from "../calls/error-mapping.ts";
-import type { ServiceTable } from "../calls/service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import type { SharedForms } from "../calls/shared-forms.ts";
 import { createUnaryCall } from "../calls/unary-call.ts";
 import { bindingsOf } from "../contract/bindings.ts";
@@ -40,14 +40,14 @@ export type Read<Rpc extends DescMethodUnary> = (request: RequestContext, input?
 export type CreateRead = <Rpc extends DescMethodUnary>(rpc: Rpc) => Read<Rpc>;
 
 /** Creates the function that prepares the calls of pages. */
-export function createReads(table: ServiceTable, interceptors: readonly Interceptor[]): CreateRead {
+export function createReads(table: ServiceTable, interceptors: InterceptorsOf): CreateRead {
   return (rpc) => createRead(rpc, table, interceptors);
 }
 
 function createRead<Rpc extends DescMethodUnary>(
   rpc: Rpc,
   { services }: ServiceTable,
-  interceptors: readonly Interceptor[],
+  interceptors: InterceptorsOf,
 ): Read<Rpc> {
   const found = services.find(({ service }) => service.typeName === rpc.parent.typeName);
   const binding = bindingsOf(rpc.parent).find((each) => each.rpc.name === rpc.name);

@@ -1,5 +1,4 @@
-import type { Interceptor } from "@connectrpc/connect";
-import type { ServiceTable } from "../calls/service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import type { Shared } from "../calls/unary-call.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import type { HttpReply } from "../http/replies/reply.ts";
@@ -10,7 +9,7 @@ import type { Page } from "./layout.ts";
 
 export interface PagesOptions {
   table: ServiceTable;
-  interceptors: readonly Interceptor[];
+  interceptors: InterceptorsOf;
   /** The public root address, without a trailing slash. */
   siteUrl: string;
   /** Returns the time in milliseconds. */

@@ -1,6 +1,5 @@
-import type { Interceptor } from "@connectrpc/connect";
 import { errorHeaders } from "../calls/error-mapping.ts";
-import type { ServiceTable } from "../calls/service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { errorStatus, type StoaError } from "../errors.ts";
 import type { Router } from "../http/edge/router.ts";
@@ -34,7 +33,7 @@ export class Site {
   }
 
   /** Adds the routes of pages and assets. */
-  addRoutes(router: Router, table: ServiceTable, interceptors: readonly Interceptor[]): void {
+  addRoutes(router: Router, table: ServiceTable, interceptors: InterceptorsOf): void {
     this.#assets.addRoutes(router);
     addPages(router, {
       table,

@@ -14,6 +14,7 @@ export async function notePost(
   unit: Unit,
   { id, authorId, title, body }: { id: number; authorId: number; title: string; body: string },
 ): Promise<void> {
+  if (!`${title}${body}`.includes("@")) return;
   const recipients = recipientsOf({ authorId, mentioned: await idsOf(unit.tx, findMentions(body, title)) });
   await putItems(unit, recipients, { postId: id, commentId: null, actorId: authorId, act: null, reason: null });
 }

@@ -6,9 +6,8 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { Refuse } from "../port/refusals.ts";
 import { type HttpReply, sendReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { hasGoodHost, noGoodHost } from "../requests/host.ts";
+import { hasGoodHost, noGoodHost, requestIdOf } from "../requests/head.ts";
 import type { HttpRequest, HttpResponse } from "../requests/http-messages.ts";
-import { requestIdOf } from "../requests/request-id.ts";
 import { bytesOf, type RequestLog, sentBytes } from "./request-log.ts";
 import type { HandedOver, ServedRoute } from "./route.ts";
 

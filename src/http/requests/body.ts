@@ -132,10 +132,3 @@ export class RequestBody {
     this.drop();
   }
 }
-
-/** Whether a request has a body. */
-export function hasBody({ headers, stream }: HttpRequest): boolean {
-  const length = headers["content-length"];
-  if (stream !== undefined) return length !== "0" && !stream.endAfterHeaders;
-  return (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined;
-}

@@ -12,7 +12,8 @@ import {
 import { type Reply, replayedHeader } from "../../calls/unary-call.ts";
 import type { RequestLimits } from "../../rate-limits/request-limits.ts";
 import type { CallSpan } from "../../tracing/tracing.ts";
-import { hasBody, RequestBody } from "./body.ts";
+import { RequestBody } from "./body.ts";
+import { hasBody } from "./head.ts";
 import type { HttpRequest, HttpResponse } from "./http-messages.ts";
 
 /** How a route is limited: `none` not at all; `rest` and `rpc` admit their calls themselves; others spend a read. */

@@ -1,7 +1,7 @@
-import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
 import type { Admitted, CallInit } from "../../calls/call.ts";
 import { outcomeOf, toStoaError } from "../../calls/error-mapping.ts";
-import type { ServiceTable } from "../../calls/service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { type Binding, bindingsOf, isPublicRead } from "../../contract/bindings.ts";
 import { notFound } from "../../errors.ts";
@@ -14,7 +14,7 @@ import { nothingHere } from "../errors/methods.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { headersOf } from "../requests/request-headers.ts";
+import { headersOf } from "../requests/head.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Address, Addresses, type CheckedRead } from "./addresses.ts";
 import { createServeStream, type ServeStream, wantsEvents } from "./stream.ts";
@@ -29,7 +29,7 @@ export type Endpoint = {
 
 export interface RestOptions {
   table: ServiceTable;
-  interceptors: readonly Interceptor[];
+  interceptors: InterceptorsOf;
   admission: Admission;
   streams: OpenStreams;
   bodies: RequestBodies;

@@ -1,10 +1,10 @@
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
-import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
 import type { CallInit } from "../../calls/call.ts";
 import { outcomeOf, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { Latest } from "../../calls/latest.ts";
-import type { Implementation } from "../../calls/service-table.ts";
+import type { Implementation, InterceptorsOf } from "../../calls/service-table.ts";
 import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
@@ -48,7 +48,7 @@ export interface SendingOptions {
 export function createServeStream(
   binding: Binding,
   implementation: Implementation,
-  interceptors: readonly Interceptor[],
+  interceptors: InterceptorsOf,
   { fields, commonFields, heartbeatMs }: SendingOptions,
 ): ServeStream {
   const { rpc } = binding;

@@ -1,6 +1,5 @@
-import type { Interceptor } from "@connectrpc/connect";
 import type { CallInit } from "../../calls/call.ts";
-import type { Implementation } from "../../calls/service-table.ts";
+import type { Implementation, InterceptorsOf } from "../../calls/service-table.ts";
 import { createUnaryCall } from "../../calls/unary-call.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
 import { matchesEtag, weakTag } from "../replies/etag.ts";
@@ -13,11 +12,7 @@ import { createEncoder, endingWith } from "./encoding.ts";
 export type Answer = (context: RequestContext, read: CheckedRead, init: CallInit) => Promise<HttpReply>;
 
 /** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
-export function createAnswer(
-  binding: Binding,
-  implementation: Implementation,
-  interceptors: readonly Interceptor[],
-): Answer {
+export function createAnswer(binding: Binding, implementation: Implementation, interceptors: InterceptorsOf): Answer {
   const call = createUnaryCall(binding.rpc, implementation, interceptors);
   const encode = createEncoder(binding);
   const isTagged = isTaggedRead(binding);

@@ -1,16 +1,16 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { ConnectRouter, Interceptor } from "@connectrpc/connect";
+import type { ConnectRouter } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import { mapErrors } from "../../calls/interceptors.ts";
-import type { ServiceTable } from "../../calls/service-table.ts";
+import type { InterceptorsOf, ServiceTable } from "../../calls/service-table.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { HandedOver, RouteOptions, ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestBodies } from "../requests/bodies.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { noGoodHost } from "../requests/host.ts";
+import { noGoodHost } from "../requests/head.ts";
 import { isStreamType } from "../requests/rpc-types.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
@@ -25,7 +25,7 @@ export interface RpcOptions {
   table: ServiceTable;
   /** Services beside the table's that anybody may call, outside the contract's rules. */
   tools: ServiceTable["services"];
-  interceptors: Interceptor[];
+  interceptors: InterceptorsOf;
   admission: Admission;
   streams: OpenStreams;
   bodies: RequestBodies;
@@ -45,7 +45,7 @@ type Service = ServiceTable["services"][number];
 /** How the RPCs of some services are served. */
 interface Group {
   services: readonly Service[];
-  interceptors: Interceptor[];
+  interceptors: InterceptorsOf;
   admitTo(service: Service): Admit;
   /** Whether streams notice by themselves that the service stops. */
   endsItself: boolean;
@@ -66,7 +66,7 @@ export async function addRpcRoutes(router: Router, options: RpcOptions): Promise
     },
     {
       services: tools,
-      interceptors: [mapErrors],
+      interceptors: () => [mapErrors],
       admitTo: (service) => admitToTool(admission, service),
       // Whoever watches the service's health is told that it stops.
       endsItself: true,
@@ -102,7 +102,10 @@ async function addStreams(
       const admit = admitTo(service);
       for (const rpc of methodsOf(service, "stream")) {
         handlers.push((connect) =>
-          addStream(connect, rpc, service.implementation, { ...options, interceptors: [noteEnds, ...interceptors] }),
+          addStream(connect, rpc, service.implementation, {
+            ...options,
+            interceptors: [noteEnds, ...interceptors(rpc)],
+          }),
         );
         const open = (context: RequestContext) => {
           streams.add(context, endsItself);

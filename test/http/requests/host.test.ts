@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { expect, it } from "vitest";
-import { hasGoodHost } from "../../../src/http/requests/host.ts";
+import { hasGoodHost } from "../../../src/http/requests/head.ts";
 
 function request(host: string): IncomingMessage {
   return { headers: { host }, rawHeaders: ["Host", host], httpVersion: "1.1" } as IncomingMessage;

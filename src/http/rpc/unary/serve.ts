@@ -1,13 +1,13 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { Admitted } from "../../../calls/call.ts";
 import { outcomeOf } from "../../../calls/error-mapping.ts";
-import type { Implementation } from "../../../calls/service-table.ts";
+import type { Implementation, InterceptorsOf } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
 import { maxBinarySize } from "../../../contract/message-limits.ts";
 import type { ServedRoute } from "../../edge/route.ts";
 import type { RequestContext } from "../../requests/context.ts";
-import { headersOf } from "../../requests/request-headers.ts";
+import { headersOf } from "../../requests/head.ts";
 import { type Admit, refuse } from "../admit.ts";
 import { blameCaller } from "../handlers.ts";
 import { unsupportedType } from "../refusal.ts";
@@ -17,7 +17,7 @@ import { type Format, formatOf } from "./format.ts";
 import { GrpcExchange, GrpcWebExchange } from "./grpc.ts";
 
 export interface UnaryOptions {
-  interceptors: readonly Interceptor[];
+  interceptors: InterceptorsOf;
   admit: Admit;
   /** How messages are read. `readMaxBytes` is for JSON; binary messages have limits of their own by RPC. */
   messages: MessageOptions;

@@ -1,5 +1,16 @@
+// What the head of a request says.
+import { randomUUID } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
 import { badInput, type StoaError } from "../../errors.ts";
 import type { HttpRequest } from "./http-messages.ts";
+
+const sane = /^[A-Za-z0-9._:/+=-]{1,128}$/;
+
+/** The client's X-Request-Id if it is fit for a log and a header, else a new one. */
+export function requestIdOf(request: Pick<HttpRequest, "headers">): string {
+  const given = request.headers["x-request-id"];
+  return typeof given === "string" && sane.test(given) ? given : randomUUID();
+}
 
 /** The form of nearly every Host header; other forms are parsed. */
 const plainHost = /^(?:127\.0\.0\.1|[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*)(?::(?:\d{1,4}|[1-5]\d{4}))?$/i;
@@ -27,4 +38,21 @@ export function hasGoodHost({ headers, rawHeaders, httpVersion }: HttpRequest): 
 /** The failure of a request that does not say for which host it is. */
 export function noGoodHost(): StoaError {
   return badInput(undefined, "The Host header is missing, malformed or repeated.");
+}
+
+/** Whether a request has a body. */
+export function hasBody({ headers, stream }: HttpRequest): boolean {
+  const length = headers["content-length"];
+  if (stream !== undefined) return length !== "0" && !stream.endAfterHeaders;
+  return (length !== undefined && length !== "0") || headers["transfer-encoding"] !== undefined;
+}
+
+/** The headers of a request as calls have them, without the pseudo headers of HTTP/2. */
+export function headersOf(raw: IncomingHttpHeaders): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(raw)) {
+    if (value === undefined || name.startsWith(":")) continue;
+    for (const each of Array.isArray(value) ? value : [value]) headers.append(name, each);
+  }
+  return headers;
 }
