@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** Files of src/, and what they must not import. */
 const refused = [
   ["receipt/new-1.ts", "node:crypto"],
-  ["receipt/fast-path/new-2.ts", "pino"],
+  ["receipt/deeper/new-2.ts", "pino"],
   ["receipt/new-3.ts", "../errors.ts"],
   ["browser/new-4.ts", "pino"],
   ["client/new-5.ts", "node:fs"],
@@ -29,7 +29,7 @@ const refused = [
 ] as const;
 /** The same for what they may import. */
 const allowed = [
-  ["receipt/fast-path/new-16.ts", "../verify.ts"],
+  ["receipt/deeper/new-16.ts", "../verify.ts"],
   ["client/new-17.ts", "../receipt/verify.ts"],
   ["rate-limits/new-18.ts", "../timing/wait.ts"],
   ["http/grpc/new-19.ts", "../../../gen/grpc/health/v1/health_pb.js"],

@@ -141,7 +141,7 @@ function hasDayInMonth(text: string): boolean {
 }
 
 /** The number of days of a month in the Gregorian calendar. January is 1. */
-export function daysOf(year: number, month: number): number {
+function daysOf(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
   return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }

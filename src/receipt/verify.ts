@@ -1,6 +1,5 @@
 import { CanonicalError, canonicalize, type Json } from "./canonical.ts";
 import { findMalformedMember, isHash, type ReceiptDocument, zeroHash } from "./document.ts";
-import { CanonicalScanner } from "./fast-path/canonical-scanner.ts";
 import { parseJson } from "./parse.ts";
 import { abandonedBy, contradiction } from "./recovery.ts";
 
@@ -76,11 +75,8 @@ export type Verdict = { ok: true; link: Link; document: ReceiptDocument } | { ok
 
 /**
  * Checks the receipt that must follow `previous`, by the rules of FORMAT.md in their order. The first broken rule is
- * the finding. It computes no hash itself, so that it works with synchronous hashes and with WebCrypto.
- *
- * Only two things lie elsewhere. A recovery must be compared with an older receipt, by a caller that can read it
- * (`rivalOf`). The ledger accepts most sessions on an accelerated path (fast-path/session.ts), which a differential
- * test compares with this function.
+ * the finding. It computes no hash itself, so that it works with synchronous hashes and with WebCrypto. Only one thing
+ * lies elsewhere: a recovery must be compared with an older receipt, by a caller that can read it (`rivalOf`).
  */
 export function verifyNext(previous: Link, receipt: UntrustedReceipt): Verdict {
   const expected = previous.seq + 1;
@@ -167,8 +163,7 @@ function readDocument(
   }
   try {
     // JSON.parse keeps one of two members with the same name, so a duplicate key is found here too.
-    if (!isCertainlyCanonical(bytes) && canonicalize(value) !== text)
-      return { fault: "not_canonical", message: "the bytes are not in canonical form" };
+    if (canonicalize(value) !== text) return { fault: "not_canonical", message: "the bytes are not in canonical form" };
   } catch (error) {
     if (!(error instanceof CanonicalError)) throw error;
     return { fault: "not_canonical", message: `the document has no canonical form: ${error.message}` };
@@ -176,16 +171,6 @@ function readDocument(
   const member = findMalformedMember(value, knownHash);
   if (member !== undefined) return { fault: "bad_document", message: `${member} is missing or malformed` };
   return { document: value as unknown as ReceiptDocument };
-}
-
-/**
- * Recognises most canonical texts without writing them again: the scanner accepts canonical text only.
- * @param bytes UTF-8
- * @returns false if that is not certain
- */
-function isCertainlyCanonical(bytes: Uint8Array): boolean {
-  const scanner = new CanonicalScanner(bytes);
-  return scanner.value() && scanner.isAtEnd;
 }
 
 /** A hash from a source may be any text, and messages end up on terminals. */

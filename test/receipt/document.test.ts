@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/receipt/canonical.ts";
-import { daysOf, findMalformedMember, isDate, isHash } from "../../src/receipt/document.ts";
+import { findMalformedMember, isDate, isHash } from "../../src/receipt/document.ts";
 import { documentAt, otherHash } from "./chain.ts";
 
 const head = "a".repeat(64);
@@ -116,11 +116,9 @@ describe("dates", () => {
   it("have the days of their months", () => {
     for (const year of [1900, 2000, 2023, 2024, 2100]) {
       for (let month = 1; month <= 12; month++) {
-        expect([year, month, daysOf(year, month)]).toEqual([
-          year,
-          month,
-          new Date(Date.UTC(year, month, 0)).getUTCDate(),
-        ]);
+        const last = new Date(Date.UTC(year, month, 0)).getUTCDate();
+        const dates = [28, 29, 30, 31].map((day) => `${year}-${String(month).padStart(2, "0")}-${day}`);
+        expect(dates.filter(isDate)).toEqual(dates.slice(0, last - 27));
       }
     }
   });

@@ -13,10 +13,10 @@ import {
   putEpoch,
   putHeadTime,
 } from "../../store/recount/ledger.ts";
-import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
+import { findReceipt, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { cityDay, dateOf, dayMs, startOf } from "../calendar.ts";
 import { sha256 } from "../sha256.ts";
-import { firstBatchSize, isInChain, nextBatchSize } from "../verification/verification.ts";
+import { isInChain, readPage } from "../verification/verification.ts";
 import { findWrongApprovals } from "./clock-approval-check.ts";
 import { findMissingRows, findWrongRows, indexChecks } from "./index-check.ts";
 import { findWrongVerification } from "./verification-check.ts";
@@ -105,8 +105,8 @@ class LedgerCheck {
   }
 
   async *#checkChain(): AsyncGenerator<Repairable, void> {
-    for (let limit = firstBatchSize; ; ) {
-      const rows = await listReceipts(this.#db, this.#link.seq + 1, limit);
+    for (;;) {
+      const rows = await readPage(this.#db, this.#link.seq + 1);
       const documents: ReceiptDocument[] = [];
       for (const row of rows) {
         const { faults, document } = await this.#verify(row);
@@ -118,10 +118,7 @@ class LedgerCheck {
       for (const check of indexChecks) {
         this.#defer((await this.#attempt(check.name, () => findMissingRows(this.#db, check, documents))) ?? []);
       }
-      if (rows.length > 0) {
-        limit = nextBatchSize(rows);
-        continue;
-      }
+      if (rows.length > 0) continue;
       const heads = await this.#attempt("ledger_head", () => listHeads(this.#db));
       // Without a head, nothing can be locked or repaired.
       if (heads === undefined) this.isIntact = false;

@@ -8,7 +8,7 @@ import { append, verificationPath } from "../sealing/append.ts";
 import { checkPlain } from "../sealing/evidence.ts";
 import type { SealChecks } from "../sealing/seal-checks.ts";
 import { sha256 } from "../sha256.ts";
-import { verifyInParallel } from "../verification/parallel-verification.ts";
+import { verifyFrom } from "../verification/verification.ts";
 import { compareHeads, contains, type MissingHead } from "./compare-heads.ts";
 import type { HeadFolder, ServedHead } from "./head-folder.ts";
 import { HeadStore } from "./head-store.ts";
@@ -80,7 +80,7 @@ export class LedgerRecovery {
     checkPlain(note, "note");
     const remembered = await this.#load(signal);
     const blockReason = await sealChecks?.blockReason(signal);
-    const before = await verifyInParallel(db.longReader(signal), chainStart, { signal, onFailure: () => {} });
+    const before = await verifyFrom(db.longReader(signal), chainStart);
     const { row, appended } = await db.transaction(signal, async (tx) => {
       const head = await lockHead(tx);
       const calendar = await readCalendar(tx);

@@ -1,15 +1,15 @@
 import { notFound } from "../../errors.ts";
 import type { Head } from "../../receipt/recovery.ts";
-import { chainStart, type Finding, type Link } from "../../receipt/verify.ts";
+import type { Finding, Link } from "../../receipt/verify.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { sleep } from "../../timing/wait.ts";
 import { lookAgainMs } from "../late-nodes.ts";
 import type { LedgerLog } from "../log.ts";
 import { Alarm, type PriorRecord } from "./alarm.ts";
-import { verifyInParallel } from "./parallel-verification.ts";
+import { type Report, Reports } from "./reports.ts";
+import { verifyInThreads } from "./threads.ts";
 import { startBefore, type Verified, verifyFrom } from "./verification.ts";
-import { type Report, VerificationQueue } from "./verification-queue.ts";
 
 /** The faults of a chain whose end is not its head. */
 const endFaults: readonly string[] = ["truncated", "beyond_head"];
@@ -34,31 +34,17 @@ export interface VerifierOptions {
 /** Verifies the chain for all callers, and keeps the alarm. */
 export class Verifier {
   readonly alarm: Alarm;
-  readonly #queue: VerificationQueue;
-  readonly #db: Database;
-  readonly #now: () => number;
-  readonly #log: LedgerLog;
-  readonly #readHead: (signal: AbortSignal) => Promise<Head>;
-  readonly #stopping: AbortSignal;
+  readonly #reports: Reports;
+  readonly #options: VerifierOptions;
   #verifiedAt: number | undefined;
   /** When `suspect` last began a verification, by `performance.now()`. */
   #suspectedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ db, now, log, readHead, stopping, maxWaitMs, maxReportAgeMs }: VerifierOptions) {
-    this.#db = db;
-    this.#now = now;
-    this.#log = log;
-    this.#readHead = readHead;
-    this.#stopping = stopping;
+  constructor(options: VerifierOptions) {
+    const { db, now, log, maxWaitMs, maxReportAgeMs } = options;
+    this.#options = options;
     this.alarm = new Alarm(db, now, log);
-    this.#queue = new VerificationQueue({
-      read: (signal, work) => db.onOneServer(this.#orStopping(signal), work),
-      begin: (reader) => this.alarm.refresh(reader),
-      verify: (reader, start, signal) => this.after(reader, start, this.#orStopping(signal)),
-      record: (verified, isWhole, prior) => this.record(verified, isWhole, prior),
-      maxWaitMs,
-      maxReportAgeMs,
-    });
+    this.#reports = new Reports({ run: (from, signal) => this.#report(from, signal), maxWaitMs, maxReportAgeMs });
   }
 
   /** When this process last verified the whole chain or found a fault in it, in milliseconds since 1970 (UTC). */
@@ -76,36 +62,38 @@ export class Verifier {
    * @throws StoaError `not_found` beyond the head; `unavailable` when another verification takes too long
    */
   async verify(signal: AbortSignal, from: number): Promise<Report> {
-    const head = await this.#readHead(signal);
+    const head = await this.#options.readHead(signal);
     if (from > Math.max(head.seq, 1)) throw notFound("There is no receipt with this seq yet.", "from");
-    return this.#queue.verify(Math.max(from, 1), head, signal);
+    return this.#reports.get(Math.max(from, 1), head, signal);
   }
 
   /**
-   * Verifies the receipts after a good one. If the end of the chain and its head differ on a cluster, one of the two may be
-   * on the way from another server: the end is then verified again.
-   * @param db reads from one server; see `Database.onOneServer`
+   * Verifies the receipts after the last one that was recorded as good, and that this one has not changed. If none is
+   * recorded, verifies the whole chain.
    */
-  async after(db: Queryable, start: Link, signal: AbortSignal): Promise<Verified> {
-    let verified = await verifyInParallel(db, start, {
-      signal,
-      onFailure: (err) =>
-        this.#log.error({ err }, "a verification thread failed; the verification continues without threads"),
+  resume(signal: AbortSignal): Promise<Verified> {
+    return this.#verifyAndRecord(signal);
+  }
+
+  /**
+   * A damaged receipt was read. Verifies the whole chain in the background, unless a fault is already known or this was
+   * done in the last minute.
+   */
+  suspect(): void {
+    const { stopping, log } = this.#options;
+    const now = performance.now();
+    if (this.alarm.finding !== undefined || now - this.#suspectedAt < minSuspicionIntervalMs) return;
+    this.#suspectedAt = now;
+    this.#verifyAndRecord(stopping, 1).catch((err) => {
+      if (!stopping.aborted) log.error({ err }, "the ledger could not be verified after a damaged receipt");
     });
-    for (const ms of lookAgainMs(this.#db)) {
-      if (verified.finding === undefined || !endFaults.includes(verified.finding.fault)) break;
-      await sleep(ms, signal);
-      const { count } = verified;
-      verified = await verifyFrom(db, verified.link);
-      verified.count += count;
-    }
-    return verified;
   }
 
   /** Verifies the receipts after a good one, on one server. */
   afterOnOneServer(start: Link, signal: AbortSignal): Promise<Verified> {
-    const either = this.#orStopping(signal);
-    return this.#db.onOneServer(either, (db) => this.after(db, start, either));
+    const { db, stopping } = this.#options;
+    const either = AbortSignal.any([signal, stopping]);
+    return db.onOneServer(either, (reader) => this.#verifyAfter(reader, start, either));
   }
 
   /**
@@ -114,56 +102,70 @@ export class Verifier {
    * @param prior what `alarm.refresh` returned before the verification began
    */
   async record({ finding, link }: Verified, isWhole: boolean, prior: PriorRecord): Promise<void> {
-    if (isWhole || finding !== undefined) this.#verifiedAt = this.#now();
+    if (isWhole || finding !== undefined) this.#verifiedAt = this.#options.now();
     await this.alarm.record({ finding, link, isWhole, prior });
   }
 
-  /**
-   * Verifies the receipts after the last one that was recorded as good, and that this one has not changed. If none is
-   * recorded, verifies the whole chain.
-   */
-  async resume(signal: AbortSignal): Promise<Verified> {
-    const either = this.#orStopping(signal);
-    const { prior, verified } = await this.#db.onOneServer(either, async (db) => {
-      const prior = await this.alarm.refresh(db);
-      const { verifiedSeq, verifiedHash } = prior;
-      const start = verifiedSeq === 0 ? chainStart : await startAt(db, verifiedSeq, verifiedHash);
-      return { prior, verified: "fault" in start ? found(start) : await this.after(db, start, either) };
+  async #report(from: number, signal: AbortSignal): Promise<Report> {
+    const begun = performance.now();
+    const { finding, link, count } = await this.#verifyAndRecord(signal, from);
+    return {
+      verifyOk: finding === undefined,
+      from,
+      to: finding?.seq ?? link.seq,
+      count,
+      head: link.hash,
+      brokenAt: finding?.seq,
+      reason: finding && `${finding.fault}: ${finding.message}`,
+      durationMs: Math.round(performance.now() - begun),
+      ageMs: 0,
+    };
+  }
+
+  /** @param from the first receipt; by default the one after the last that was recorded as good */
+  async #verifyAndRecord(signal: AbortSignal, from?: number): Promise<Verified> {
+    const { db, stopping } = this.#options;
+    const either = AbortSignal.any([signal, stopping]);
+    const { prior, verified } = await db.onOneServer(either, async (reader) => {
+      const prior = await this.alarm.refresh(reader);
+      const start = await (from === undefined ? startAfterRecorded(reader, prior) : startBefore(reader, from));
+      const verified: Verified =
+        "fault" in start
+          ? { link: { seq: start.seq - 1, hash: "" }, count: 0, finding: start }
+          : await this.#verifyAfter(reader, start, either);
+      return { prior, verified };
     });
-    await this.record(verified, prior.verifiedSeq === 0, prior);
+    const isWhole = (from ?? prior.verifiedSeq + 1) === 1;
+    // What lies before a later `from` may be anything, so the good receipts after it are not recorded as such.
+    if (verified.finding !== undefined || isWhole || from === undefined) await this.record(verified, isWhole, prior);
     return verified;
   }
 
   /**
-   * A damaged receipt was read. Verifies the whole chain in the background, unless a fault is already known or this was
-   * done in the last minute.
+   * Verifies the receipts after a good one. If the end of the chain and its head differ on a cluster, one of the two may be
+   * on the way from another server: the end is then verified again.
+   * @param reader reads from one server; see `Database.onOneServer`
    */
-  suspect(): void {
-    const now = performance.now();
-    if (this.alarm.finding !== undefined || now - this.#suspectedAt < minSuspicionIntervalMs) return;
-    this.#suspectedAt = now;
-    this.#verifyWhole().catch((err) => {
-      if (!this.#stopping.aborted) this.#log.error({ err }, "the ledger could not be verified after a damaged receipt");
-    });
-  }
-
-  async #verifyWhole(): Promise<void> {
-    const prior = await this.alarm.refresh(this.#db.longReader(this.#stopping));
-    await this.record(await this.afterOnOneServer(chainStart, this.#stopping), true, prior);
-  }
-
-  #orStopping(signal: AbortSignal): AbortSignal {
-    return AbortSignal.any([signal, this.#stopping]);
+  async #verifyAfter(reader: Queryable, start: Link, signal: AbortSignal): Promise<Verified> {
+    const { db, log } = this.#options;
+    const onFailure = (err: unknown) =>
+      log.error({ err }, "a verification thread failed; the verification continues without threads");
+    let verified = await verifyInThreads(reader, start, { signal, onFailure });
+    for (const ms of lookAgainMs(db)) {
+      if (verified.finding === undefined || !endFaults.includes(verified.finding.fault)) break;
+      await sleep(ms, signal);
+      const { count } = verified;
+      verified = await verifyFrom(reader, verified.link);
+      verified.count += count;
+    }
+    return verified;
   }
 }
 
 /** The receipt that was recorded as good, or how it has changed. */
-async function startAt(db: Queryable, seq: number, hash: string): Promise<Link | Finding> {
+async function startAfterRecorded(db: Queryable, { verifiedSeq: seq, verifiedHash }: PriorRecord) {
   const start = await startBefore(db, seq + 1);
-  if ("fault" in start || start.hash === hash) return start;
-  return { seq, fault: "wrong_hash", message: `its hash is ${start.hash}; it was ${hash} when it was verified last` };
-}
-
-function found(finding: Finding): Verified {
-  return { link: { seq: finding.seq - 1, hash: "" }, count: 0, finding };
+  if ("fault" in start || seq === 0 || start.hash === verifiedHash) return start;
+  const message = `its hash is ${start.hash}; it was ${verifiedHash} when it was verified last`;
+  return { seq, fault: "wrong_hash", message } satisfies Finding;
 }

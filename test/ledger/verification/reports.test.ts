@@ -1,8 +1,7 @@
 // Which good reports are reused: how many, for how long, and which one is forgotten first.
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
-import { verifyFrom } from "../../../src/ledger/verification/verification.ts";
-import { VerificationQueue } from "../../../src/ledger/verification/verification-queue.ts";
+import { Reports } from "../../../src/ledger/verification/reports.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { createDatabaseWithSchema } from "../../support/database.ts";
 import { fill, openLedger, sealBook } from "../support.ts";
@@ -13,7 +12,7 @@ let database: Database;
 let ledger: Ledger;
 /** The first receipt of each verification that ran. */
 const runs: number[] = [];
-let queue: VerificationQueue;
+let reports: Reports;
 
 beforeAll(async () => {
   const db = await createDatabaseWithSchema();
@@ -23,14 +22,11 @@ beforeAll(async () => {
 
 beforeEach(() => {
   runs.length = 0;
-  queue = new VerificationQueue({
-    read: (signal, work) => work(database.longReader(signal)),
-    begin: async () => ({ round: 0, alarm: undefined, verifiedSeq: 0, verifiedHash: "", verifiedAt: 0 }),
-    verify(db, start) {
-      runs.push(start.seq + 1);
-      return verifyFrom(db, start);
+  reports = new Reports({
+    async run(from, signal) {
+      runs.push(from);
+      return ledger.verifier.verify(signal, from);
     },
-    async record() {},
   });
 });
 afterEach(() => void vi.restoreAllMocks());
@@ -42,7 +38,7 @@ async function verify(...starts: number[]): Promise<number[]> {
   runs.length = 0;
   const head = await ledger.receipts.readHead(database.reader(never));
   for (const start of starts) {
-    expect(await queue.verify(start, head, never)).toMatchObject({ verifyOk: true, from: start, to: head.seq });
+    expect(await reports.get(start, head, never)).toMatchObject({ verifyOk: true, from: start, to: head.seq });
   }
   return [...runs];
 }
@@ -74,7 +70,7 @@ it("a report is reused until it is five seconds old, and says its age", async ()
   expect(await verify(1)).toEqual([1]);
   now += 4_999;
   const head = await ledger.receipts.readHead(database.reader(never));
-  expect((await queue.verify(1, head, never)).ageMs).toBe(4_999);
+  expect((await reports.get(1, head, never)).ageMs).toBe(4_999);
   expect(await verify(1)).toEqual([]);
   now += 1;
   expect(await verify(1)).toEqual([1]);

@@ -1,0 +1,224 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type ThreadOptions, verifyInThreads } from "../../../src/ledger/verification/threads.ts";
+import { readPage, startBefore, verifyFrom } from "../../../src/ledger/verification/verification.ts";
+import { canonicalize } from "../../../src/receipt/canonical.ts";
+import { chainStart } from "../../../src/receipt/verify.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import type { Queryable } from "../../../src/store/database/queryable.ts";
+import type { LooseDocument } from "../../receipt/chain.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
+import { fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";
+
+/** The receipts are so long that a page holds eight of them. */
+const size = 60_000;
+const inPage = 8;
+const length = 45;
+const never = new AbortController().signal;
+
+let db: TestDatabase;
+let database: Database;
+let reader: Queryable;
+let rows: StoredRow[];
+beforeAll(async () => {
+  db = await createDatabaseWithSchema();
+  await fill(db, length - 1, size);
+  ({ database } = await openLedger(db));
+  reader = database.longReader(never);
+  rows = await db.rows<StoredRow>("SELECT seq, hash, prev_hash, canonical FROM receipts ORDER BY seq");
+  await unlockReceipts(db);
+});
+
+/** Fails the test if a thread fails unexpectedly. */
+const onFailure = (error: unknown) => {
+  throw error;
+};
+const always: ThreadOptions = { signal: never, onFailure, minReceipts: 0 };
+
+async function insert(stored: StoredRow[]): Promise<void> {
+  for (const { seq, hash, prev_hash, canonical } of stored) {
+    await db.rows("INSERT INTO receipts VALUES (?, ?, ?, ?)", [seq, hash, prev_hash, canonical]);
+  }
+}
+
+/** Replaces good rows with others while `work` runs. */
+async function withRows<T>(stored: StoredRow[], good: StoredRow[], work: () => Promise<T>): Promise<T> {
+  await remove(good);
+  await insert(stored);
+  try {
+    return await work();
+  } finally {
+    await remove(stored);
+    await insert(good);
+  }
+}
+
+async function remove(stored: StoredRow[]): Promise<void> {
+  if (stored.length > 0) await db.rows("DELETE FROM receipts WHERE seq IN (?)", [stored.map(({ seq }) => seq)]);
+}
+
+const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+const withDocument = (row: StoredRow, change: (text: string) => string): StoredRow => {
+  const canonical = Buffer.from(change(row.canonical.toString("utf8")));
+  return { ...row, canonical, hash: sha256(canonical) };
+};
+
+/** The chain from receipt `seq` on, after that receipt was changed and all hashes were computed again. */
+function rewritten(seq: number, change: (document: LooseDocument) => void): StoredRow[] {
+  let hash = rows[seq - 2]?.hash ?? "0".repeat(64);
+  return rows.slice(seq - 1).map((row) => {
+    const document: LooseDocument = JSON.parse(row.canonical.toString("utf8"));
+    const prev_hash = hash;
+    Object.assign(document, { prev_hash, body: { ...document.body, head: prev_hash } });
+    if (row.seq === seq) change(document);
+    const canonical = Buffer.from(canonicalize(document));
+    hash = sha256(canonical);
+    return { ...row, canonical, prev_hash, hash };
+  });
+}
+
+/** Ways to break one row. Each returns the rows in its place. */
+const defects: { [name: string]: (row: StoredRow) => StoredRow | undefined } = {
+  removed: () => undefined,
+  "another hash": (row) => ({ ...row, hash: sha256(row.canonical.subarray(1)) }),
+  "a short hash": (row) => ({ ...row, hash: "short" }),
+  "another prev_hash": (row) => ({ ...row, prev_hash: sha256(row.canonical.subarray(2)) }),
+  "a changed byte": (row) => ({ ...row, canonical: Buffer.from(row.canonical.toString().replace("feed:", "feef:")) }),
+  "a changed byte, its hash computed anew": (row) => withDocument(row, (text) => text.replace("feed:", "feef:")),
+  "white space": (row) => withDocument(row, (text) => `${text} `),
+  "an older time": (row) => withDocument(row, (text) => text.replace(/"ts":"\d{4}/, '"ts":"1999')),
+  "a wrong count": (row) => withDocument(row, (text) => text.replace(/"count":\d+/, '"count":7777777')),
+  "no JSON": (row) => withDocument(row, () => "no JSON"),
+  "no bytes": (row) => withDocument(row, () => ""),
+};
+
+describe("verification in threads", () => {
+  it("has the same result as one thread, whatever is broken and in however many places", async () => {
+    const breaks = fc.array(
+      fc.record({ seq: fc.integer({ min: 1, max: length }), defect: fc.constantFrom(...Object.keys(defects)) }),
+      { maxLength: 3 },
+    );
+    const from = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: length }));
+    await fc.assert(
+      fc.asyncProperty(breaks, from, async (broken, from) => {
+        const good = rows.filter((row) => broken.some(({ seq }) => seq === row.seq));
+        const stored = good.flatMap((row) => {
+          const changed = broken
+            .filter(({ seq }) => seq === row.seq)
+            .reduce<StoredRow | undefined>((each, { defect }) => each && defects[defect]?.(each), row);
+          return changed === undefined ? [] : [changed];
+        });
+        await withRows(stored, good, async () => {
+          const start = await startBefore(reader, from);
+          if ("fault" in start) return;
+          const expected = await verifyFrom(reader, start);
+          expect(await verifyInThreads(reader, start, always)).toEqual(expected);
+        });
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it.each<[fault: string, change: (document: LooseDocument) => void]>([
+    ["wrong_ts", (document) => Object.assign(document, { ts: "2025-12-31T23:59:59.999Z" })],
+    ["wrong_head", (document) => Object.assign(document.body, { head: "0".repeat(64) })],
+    ["bad_document", (document) => Object.assign(document.body, { type: "genesis" })],
+    [
+      "wrong_recovery",
+      ({ body }) => Object.assign(body, { type: "recovery", abandoned_seq: 1, abandoned_hash: rows[0]?.hash }),
+    ],
+  ])("finds %s, wherever a page begins", async (fault, change) => {
+    // The last receipt of a page, and the first two of the next one.
+    for (const seq of [inPage, inPage + 1, inPage + 2]) {
+      await withRows(rewritten(seq, change), rows.slice(seq - 1), async () => {
+        const result = await verifyInThreads(reader, chainStart, always);
+        expect(result).toMatchObject({ finding: { seq, fault }, count: seq - 1, link: { seq: seq - 1 } });
+        expect(result).toEqual(await verifyFrom(reader, chainStart));
+      });
+    }
+  });
+
+  it("finds the end of a chain whose documents have wrong seqs", async () => {
+    for (const count of [1, 3, 4]) {
+      const good = rows.slice(-count);
+      const moved = good.map((row) => ({ ...row, seq: row.seq + 1 }));
+      await withRows(moved, good, async () => {
+        const { finding } = await verifyInThreads(reader, chainStart, always);
+        expect(finding).toMatchObject({ seq: length - count + 1, fault: "gap" });
+      });
+    }
+  });
+
+  it("verifies a good chain, from its beginning and from anywhere", async () => {
+    const link = { seq: length, hash: rows.at(-1)?.hash, ts: expect.any(String) };
+    for (const from of [1, 2, inPage + 1, length, length + 1]) {
+      const start = await startBefore(reader, from);
+      if ("fault" in start) throw new Error(start.message);
+      const { count, finding, link: last } = await verifyInThreads(reader, start, always);
+      expect([from, count, finding]).toEqual([from, length - from + 1, undefined]);
+      if (from <= length) expect(last).toEqual(link);
+    }
+  });
+
+  const program = (text: string) => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
+  const onMessage = (text: string) =>
+    program(`import { parentPort } from "node:worker_threads"; parentPort.on("message", (page) => { ${text} });`);
+
+  it.each([
+    ["throws at once", program("throw new Error('at once')"), /at once/],
+    ["throws at a page", onMessage("throw new Error('at a page')"), /at a page/],
+    ["ends by itself", onMessage("process.exit(0)"), /ended by itself \(0\)/],
+    ["takes all memory", onMessage("const all = []; for (;;) all.push(new Array(1e5).fill({}));"), /memory/],
+    ["is not there", new URL("./nowhere.ts", import.meta.url), /Cannot find module/],
+  ])("has the same result if a thread %s, and reports that", async (_, failing, message) => {
+    const good = rows[29] as StoredRow;
+    const failures: unknown[] = [];
+    await withRows([withDocument(good, (text) => `${text} `)], [good], async () => {
+      const options = { ...always, program: failing, onFailure: (error: unknown) => failures.push(error) };
+      expect(await verifyInThreads(reader, chainStart, options)).toMatchObject({ finding: { seq: 30 }, count: 29 });
+    });
+    expect(failures).toEqual([expect.objectContaining({ message: expect.stringMatching(message) })]);
+  });
+
+  it("ends its threads when it is cancelled, even busy ones", async () => {
+    const leaving = new AbortController();
+    // The first page signals that it was requested, and never ends.
+    const busy = onMessage('new BroadcastChannel("busy").postMessage("begun"); for (;;);');
+    const heard = new Promise((resolve) => {
+      const channel = new BroadcastChannel("busy");
+      channel.onmessage = () => resolve(channel.close());
+    });
+    const options = { ...always, program: busy, signal: leaving.signal };
+    const verifying = verifyInThreads(database.longReader(leaving.signal), chainStart, options);
+    await heard;
+    leaving.abort(new Error("left"));
+    await expect(verifying).rejects.toThrow("left");
+  });
+
+  it("does not begin when it is cancelled before", async () => {
+    const signal = AbortSignal.abort(new Error("left"));
+    await expect(verifyInThreads(reader, chainStart, { ...always, signal })).rejects.toThrow("left");
+  });
+
+  it("starts no thread for a short chain", async () => {
+    const options = { ...always, minReceipts: length + 1, program: new URL("./nowhere.ts", import.meta.url) };
+    expect((await verifyInThreads(reader, chainStart, options)).count).toBe(length);
+  });
+});
+
+it("a page has 512 KiB at most, but at least one receipt", async () => {
+  const seqs = async (from: number) => (await readPage(reader, from)).map(({ seq }) => seq);
+  expect(await seqs(1)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  expect(await seqs(length)).toEqual([length]);
+  expect(await seqs(length + 1)).toEqual([]);
+  const good = rows[2] as StoredRow;
+  await withRows([{ ...good, canonical: Buffer.alloc(2_000_000) }], [good], async () => {
+    expect(await seqs(3)).toEqual([3]);
+    expect(await seqs(4)).toEqual([4, 5, 6, 7, 8, 9, 10, 11]);
+  });
+  // After a gap, the next receipt is read, however far it is.
+  await withRows([], rows.slice(1, 20), async () => {
+    expect((await seqs(2))[0]).toBe(21);
+  });
+});
