@@ -5,23 +5,20 @@ import { eraseExpiredTexts } from "../board/moderation/sweep.ts";
 import { SearchIndexer } from "../board/search/indexer.ts";
 import { startSweep } from "../board/sweep.ts";
 import { forgetAddresses } from "../board/write-limits.ts";
-import type { GaugeSource } from "../http/metrics/metrics.ts";
 import { sweepResponses } from "../idempotency/response-sweep.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { startDailySealing } from "../ledger/sealing/daily-sealing.ts";
 import { verifyAtStart } from "../ledger/verification/verify-at-start.ts";
-import { startRecount } from "./recount.ts";
 import type { Startup } from "./startup.ts";
 
 /**
- * Starts what the service does by itself: verification of new receipts, daily seals, sweeps and the recount.
+ * Starts what the service does by itself: verification of new receipts, daily seals, sweeps and the indexer of search.
  * @param now milliseconds since 1970 (UTC)
- * @returns the metrics of this work
  */
 export function startBackgroundWork(
   startup: Startup,
   { board, ledger, now }: { board: Board; ledger: Ledger; now: () => number },
-): GaugeSource[] {
+): void {
   const { overrides, log, shutdown, warnings } = startup;
   const verification = verifyAtStart(ledger.verifier, log);
   shutdown.push(() => verification.stop(), "the verification at the start");
@@ -40,5 +37,4 @@ export function startBackgroundWork(
   const indexer = new SearchIndexer(board, log, overrides.indexerPace);
   shutdown.push(() => indexer.stop(), "the indexer of search");
   warnings.add("search", () => indexer.warning);
-  return startRecount(startup, board);
 }

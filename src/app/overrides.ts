@@ -1,5 +1,4 @@
 import type { FastifyBaseLogger } from "fastify";
-import type { RecountPace } from "../board/recount/watch.ts";
 import type { IndexerPace } from "../board/search/indexer.ts";
 import type { ServerOptions } from "../http/server.ts";
 import type { Clocks } from "../ledger/clock/trusted-clock.ts";
@@ -27,8 +26,6 @@ export interface Overrides {
   guardLookMs?: number;
   /** How long the reply to a seal waits for the guard's file, in milliseconds. */
   guardStoreMs?: number;
-  /** The pace of the recount in the background. */
-  recountPace?: Partial<RecountPace>;
   /** The pace of the indexer of search. */
   indexerPace?: IndexerPace;
   /** How often the service checks that the database accepts connections and writes, in milliseconds. */

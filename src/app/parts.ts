@@ -24,10 +24,8 @@ export async function openParts(startup: Startup): Promise<CommonParts> {
   const times = await startClock(startup, database.db);
   const board = new Board(database.db, times.now, times.expiryNow);
   const ledger = await openLedger(startup, database.db, times.now);
-  watchDatabase(startup, database, ledger);
-  const gauges = [
-    ...gaugesOf(ledger, database.db, startup.warnings, database.space),
-    ...startBackgroundWork(startup, { board, ledger, now: times.now }),
-  ];
+  const lastFsck = await watchDatabase(startup, database, ledger);
+  startBackgroundWork(startup, { board, ledger, now: times.now });
+  const gauges = [...gaugesOf(ledger, database.db, startup.warnings, database.space), ...lastFsck.gauges];
   return { database, times, board, ledger, gauges };
 }

@@ -5,6 +5,7 @@ import { DatabaseWatch } from "../store/database/database-watch.ts";
 import { schemaState } from "../store/schema/migration-records.ts";
 import { whyIncomplete } from "../store/schema/schema-check.ts";
 import type { ServiceDatabase } from "./database.ts";
+import { LastFsck } from "./last-fsck.ts";
 import type { Startup } from "./startup.ts";
 
 /**
@@ -25,13 +26,16 @@ export async function checkReady(db: Database, ledger: Ledger, signal: AbortSign
 
 /**
  * Watches the database for what /readyz and the metrics warn of: triggers, the schema, free space, new connections, writes. Each look
- * also reads the ledger's alarm, which another replica may have raised.
+ * also reads the ledger's alarm, which another replica may have raised, and what the last fsck has found.
+ * @returns the last fsck
  */
-export function watchDatabase(
+export async function watchDatabase(
   { overrides, log, shutdown, warnings }: Startup,
   { db, address, triggers, space }: ServiceDatabase,
   ledger: Ledger,
-): void {
+): Promise<LastFsck> {
+  const lastFsck = new LastFsck();
+  await lastFsck.refresh(db.reader(shutdown.signal));
   /** What the schema lacks. The start has found it complete. */
   let incomplete: string | undefined;
   const watch = new DatabaseWatch({
@@ -44,12 +48,15 @@ export function watchDatabase(
       const before = incomplete;
       incomplete = await whyIncomplete(reader);
       if (incomplete !== undefined && incomplete !== before) log.warn(incomplete);
+      if (incomplete === undefined) await lastFsck.refresh(reader);
     },
   });
   shutdown.push(() => watch.stop(), "a database check");
   warnings.add("triggers", () => triggers?.warning);
   warnings.add("schema", () => incomplete);
+  warnings.add("fsck", () => lastFsck.warning);
   warnings.add("disk", () => space?.warning);
   warnings.add("database", () => watch.connectionWarning);
   warnings.add("writes", () => watch.writeWarning);
+  return lastFsck;
 }

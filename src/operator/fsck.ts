@@ -5,9 +5,11 @@ import type { Database } from "../store/database/database.ts";
 import { newestPostTime } from "../store/recount/posts.ts";
 import { checkReplies } from "../store/recount/replies.ts";
 import { checkSchema } from "../store/schema/schema-check.ts";
+import { type FsckKind, type FsckRun, putLastFsck } from "../store/tables/last-fsck.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
 import { parseOptions } from "./run.ts";
+import { withSpace } from "./write-space.ts";
 
 /** One connection walks through a table; the others read and repair meanwhile. */
 const connections = 4;
@@ -49,24 +51,41 @@ export const fsck: OperatorCommand = {
 
 async function check(
   db: Database,
-  { config, signal, out, note }: OperatorContext,
+  context: OperatorContext,
   { json, repair }: { json: boolean; repair: boolean },
 ): Promise<number> {
+  const { config, signal, out, note } = context;
   const begun = performance.now();
   await checkMigrated(db, signal, { mayLack: true });
   const print = json ? jsonLine : humanLine;
-  let findings = 0;
-  let repaired = 0;
+  const total = { findings: 0, repaired: 0 };
+  const kinds: Record<string, FsckKind> = {};
   for await (const outcome of checkAll(db, signal, repair, { triggers: config.ledgerTriggers, note })) {
-    findings += 1;
-    if (outcome.repaired) repaired += 1;
+    kinds[outcome.finding.subject] ??= { findings: 0, repaired: 0 };
+    for (const count of [total, kinds[outcome.finding.subject] as FsckKind]) {
+      count.findings += 1;
+      if (outcome.repaired) count.repaired += 1;
+    }
     out(print(outcome, repair));
   }
+  const { findings, repaired } = total;
   const ok = findings === repaired;
   const durationMs = Math.round(performance.now() - begun);
+  await record(db, context, { endedAt: Date.now(), durationMs, ...total, kinds });
   if (json) out(JSON.stringify({ ok, findings, repaired, duration_ms: durationMs }));
   else note(`${findings} findings, ${repaired} repaired, in ${(durationMs / 1000).toFixed(1)} s`);
   return ok ? exitStatus.done : exitStatus.found;
+}
+
+/** Records the run for services, which show it. An account that may only read can check as well. */
+async function record(db: Database, context: OperatorContext, run: FsckRun): Promise<void> {
+  const { signal, note } = context;
+  try {
+    await withSpace(context, () => db.transaction(signal, (tx) => putLastFsck(tx, run)));
+  } catch (error) {
+    signal.throwIfAborted();
+    note(`this run is not recorded, so services do not show it: ${(error as Error).message}`);
+  }
 }
 
 async function* checkAll(

@@ -115,12 +115,12 @@ describe("fsck", () => {
       [
         "UPDATE reports SET post_id = 99",
         "UPDATE reports SET post_id = item_id",
-        /^reports id 1: there is no row 99 in posts/,
+        /^reports.post_id id 1: there is no post 99/,
       ],
       [
         "UPDATE suspensions SET agent_id = 99",
         "UPDATE suspensions SET agent_id = 2",
-        /^suspensions id 99: there is no row 99 in agents/,
+        /^suspensions.agent_id agent_id 99: there is no agent 99/,
       ],
       [
         "UPDATE removed_posts SET upvotes = 7",

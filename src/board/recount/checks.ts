@@ -24,7 +24,7 @@ const inSearch =
     return true;
   };
 
-/** What the services check all the time. */
+/** All checks of the board, in the order in which they run. */
 export const checks: readonly Check[] = [
   ...tableChecks,
   { ...answerCheck, mend: noteComment },
@@ -32,12 +32,9 @@ export const checks: readonly Check[] = [
   { ...mentionCheck("posts"), mend: notePost },
   { ...actCheck, mend: noteAct },
   ...searched.flatMap((type) =>
-    [searchedCheck(type), searchRowCheck(type)].map((check) => ({ ...check, mend: inSearch(type) })),
+    [searchedCheck(type), searchRowCheck(type), tokenCheck(type)].map((check) => ({ ...check, mend: inSearch(type) })),
   ),
 ];
-
-/** What takes too long for that: the texts of the whole board are read. */
-export const deepChecks: readonly Check[] = searched.map((type) => ({ ...tokenCheck(type), mend: inSearch(type) }));
 
 async function notePost(unit: Unit, key: Finding["key"]): Promise<boolean> {
   const id = Number(key.id);

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { findMentions } from "../../markdown/mentions.ts";
 import { type Finding, maxFindings, type TableCheck } from "../../store/recount/finding.ts";
 import { listMentioning, listRegistered, type MentioningText } from "../../store/recount/missing-items.ts";
@@ -22,8 +21,6 @@ export function mentionCheck(table: "posts" | "comments"): TableCheck {
           for (const agent_id of await findForgotten(db, text)) {
             found.push({ subject: table, key: { id: text.id, agent_id }, problem: "no mention in the agent's inbox" });
           }
-          // Parsing a text may take some milliseconds, and requests wait for that.
-          await setImmediate();
         }
         const last = texts.at(-1);
         if (last === undefined || texts.length < batch) break;

@@ -1,12 +1,14 @@
 import type { Database } from "../../store/database/database.ts";
-import { type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
+import { type Finding, leftOut, maxFindings, nextKey, type Outcome, type Range } from "../../store/recount/finding.ts";
 import { isRepairable, repairRow } from "../../store/recount/tables.ts";
 import { generatedColumns } from "../../store/schema/generated-columns.ts";
 import { Board, type Queryable } from "../board.ts";
-import { type Check, checks, deepChecks } from "./checks.ts";
-import { RecountWalk } from "./walk.ts";
+import { type Check, checks } from "./checks.ts";
 
 export { describeFinding, type Outcome } from "../../store/recount/finding.ts";
+
+/** How many keys of a table one statement checks. What it counts of each is seen at the same moment. */
+const maxKeys = 1_000;
 
 /**
  * Recomputes every stored value that follows from other rows, and looks for rows whose parent is missing. It may run while
@@ -23,16 +25,38 @@ export async function* recountBoard(
   repair?: Database,
 ): AsyncGenerator<Outcome, void> {
   const repairs = repair && new Repairs(repair, now, signal);
-  for (const check of [...checks, ...deepChecks]) {
-    const walk = new RecountWalk(check);
+  for (const check of checks) {
     try {
-      for (let found: Finding[] | undefined = []; found !== undefined; found = await walk.next(db, now())) {
-        for (const finding of found) yield { finding, repaired: (await repairs?.repair(check, finding)) ?? false };
+      for await (const finding of walk(db, check, now)) {
+        yield { finding, repaired: (await repairs?.repair(check, finding)) ?? false };
       }
     } catch (error) {
       yield { finding: leftOut(check.table, error), repaired: false };
     }
   }
+}
+
+/** Checks a table in the order of its key. */
+async function* walk(db: Queryable, check: Check, now: () => number): AsyncGenerator<Finding, void> {
+  let first = await nextKey(db, check, Number.MIN_SAFE_INTEGER);
+  while (first !== undefined) {
+    const range = { after: first - 1, to: first + maxKeys - 1 };
+    yield* findIn(db, check, range, now);
+    first = await nextKey(db, check, range.to);
+  }
+}
+
+/** Of a single key, up to about `maxFindings` findings are reported. The next run finds the others. */
+async function* findIn(db: Queryable, check: Check, range: Range, now: () => number): AsyncGenerator<Finding, void> {
+  const found = await check.find(db, range, now());
+  const keys = range.to - range.after;
+  if (found.length <= maxFindings || keys === 1) {
+    yield* found;
+    return;
+  }
+  const middle = range.after + Math.floor(keys / 2);
+  yield* findIn(db, check, { after: range.after, to: middle }, now);
+  yield* findIn(db, check, { after: middle, to: range.to }, now);
 }
 
 class Repairs {

@@ -1,11 +1,10 @@
-import { setImmediate } from "node:timers/promises";
 import { type Finding, maxFindings, type TableCheck } from "../../store/recount/finding.ts";
 import { listIndexed } from "../../store/recount/search-rows.ts";
 import { type Searched, tokensOfText } from "../search/index-items.ts";
 import { maxTokensLength } from "../search/tokens.ts";
 
 /** Texts read at once. A text has up to 10,000 characters, and its tokens up to 100,000. */
-const batch = 50;
+const batch = 20;
 
 /** Checks that the tokens of search are those of the texts. */
 export function tokenCheck(type: Searched): TableCheck {
@@ -22,7 +21,6 @@ export function tokenCheck(type: Searched): TableCheck {
           if (text.tokens.length > maxTokensLength || tokensOfText(text) === text.tokens) continue;
           found.push({ subject: `search_${type}.tokens`, key: { id: text.id }, problem: "they are of another text" });
         }
-        await setImmediate();
         const last = texts.at(-1);
         if (last === undefined || texts.length < batch) break;
         from = last.id;

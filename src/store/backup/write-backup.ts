@@ -10,9 +10,9 @@ import { type BackupAddress, firstServer, flavourOf, readEngine } from "./server
 
 /**
  * Client addresses are deleted when their limit ends, so a backup does not have them. The rows of search follow from other
- * rows: services make them again.
+ * rows: services make them again. A restored database has not been checked by the last fsck.
  */
-const withoutRows = /^(?:address_limits|search_\w+)$/;
+const withoutRows = /^(?:address_limits|last_fsck|search_\w+)$/;
 /** A restore creates its row again. */
 const leaseTable = "schema_lease";
 /** The dump begins with this table, so that the header can name the head of the same snapshot. */

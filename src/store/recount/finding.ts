@@ -36,18 +36,22 @@ export interface TableCheck {
     | "comments"
     | "comment_votes"
     | "communities"
+    | "community_moderators"
     | "inboxes"
     | "inbox_items"
+    | "moderation_notes"
     | "moderations"
     | "posts"
     | "removed_comments"
     | "removed_posts"
+    | "reports"
     | "search_agents"
     | "search_comments"
     | "search_communities"
     | "search_posts"
+    | "suspensions"
     | "votes";
-  /** The column by which the table is divided into portions: an integer, first in an index. */
+  /** The column by which the table is divided into ranges: an integer, first in an index. */
   key: string;
   /** The columns that follow from other rows, so that `repairRow` can set them. */
   derived: readonly string[];
@@ -61,7 +65,7 @@ export interface TableCheck {
   remove?(tx: Tx, key: Finding["key"]): Promise<boolean>;
 }
 
-/** A range with more broken rows than this is read in smaller portions, so that findings take bounded memory. */
+/** A range with more broken rows than this is checked in halves, so that findings take bounded memory. */
 export const maxFindings = 1_000;
 export const limitRows = `LIMIT ${maxFindings + 1}`;
 

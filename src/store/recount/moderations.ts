@@ -23,35 +23,3 @@ export function listDailies(
     [after, String(limit)],
   );
 }
-
-/** A row of a table of moderation whose parent is missing. */
-interface Orphan {
-  table: string;
-  id: number;
-  parent: string;
-  parent_id: number;
-}
-
-const links: readonly [table: string, key: string, column: string, parents: readonly string[]][] = [
-  ["reports", "id", "agent_id", ["agents"]],
-  ["reports", "id", "community_id", ["communities"]],
-  ["reports", "id", "post_id", ["posts", "removed_posts"]],
-  ["suspensions", "agent_id", "agent_id", ["agents"]],
-  ["community_moderators", "agent_id", "agent_id", ["agents"]],
-  ["community_moderators", "community_id", "community_id", ["communities"]],
-  ["moderation_notes", "moderation_id", "moderation_id", ["moderations"]],
-];
-
-/** Rows of reports, suspensions, moderators and notes whose parent is missing: up to `limit` of each kind. */
-export async function listModerationOrphans(db: Queryable, limit: number): Promise<Orphan[]> {
-  const orphans: Orphan[] = [];
-  for (const [table, key, column, parents] of links) {
-    const missing = parents.map((parent) => `NOT EXISTS (SELECT 1 FROM ${parent} p WHERE p.id = t.${column})`);
-    const rows = await db.rows<{ id: number; parent_id: number }>(
-      `SELECT t.${key} AS id, t.${column} AS parent_id FROM ${table} t WHERE ${missing.join(" AND ")} LIMIT ?`,
-      [String(limit)],
-    );
-    orphans.push(...rows.map((row) => ({ table, parent: parents[0] as string, ...row })));
-  }
-  return orphans;
-}

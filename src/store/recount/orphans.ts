@@ -41,18 +41,50 @@ function createVoteCheck(table: "votes" | "comment_votes", item: "post" | "comme
   };
 }
 
-export const agentLimitCheck: TableCheck = {
-  table: "agent_limits",
-  key: "agent_id",
-  derived: [],
-  async find(db, { after, to }) {
-    const rows = await db.rows<{ agent_id: number; kind: string }>(
-      `SELECT l.agent_id, l.kind FROM agent_limits l FORCE INDEX (PRIMARY) LEFT JOIN agents a ON a.id = l.agent_id
-       WHERE l.agent_id > ? AND l.agent_id <= ? AND a.id IS NULL ${limitRows}`,
-      [after, to],
-    );
-    return rows.flatMap(({ agent_id, kind }) =>
-      refuse(true, "agent_limits.agent_id", { agent_id, kind }, `there is no agent ${agent_id}`),
-    );
-  },
-};
+/** The tables that a column may refer to, and what their rows are called. */
+const agents = ["agent", "agents"] as const;
+const communities = ["community", "communities"] as const;
+const posts = ["post", "posts", "removed_posts"] as const;
+const acts = ["act", "moderations"] as const;
+
+/** Tables from which nothing else follows: their rows only need the rows that they refer to. */
+export const referenceChecks: readonly TableCheck[] = [
+  createReferenceCheck("agent_limits", ["agent_id", "kind"], { agent_id: agents }),
+  createReferenceCheck("reports", ["id"], { agent_id: agents, community_id: communities, post_id: posts }),
+  createReferenceCheck("suspensions", ["agent_id"], { agent_id: agents }),
+  createReferenceCheck("community_moderators", ["community_id", "agent_id"], {
+    agent_id: agents,
+    community_id: communities,
+  }),
+  createReferenceCheck("moderation_notes", ["moderation_id"], { moderation_id: acts }),
+];
+
+/** @param key the columns of the primary key */
+function createReferenceCheck(
+  table: TableCheck["table"],
+  key: readonly [string, ...string[]],
+  parents: Record<string, readonly [noun: string, ...tables: string[]]>,
+): TableCheck {
+  const columns = Object.entries(parents).map(([column, [noun, ...tables]]) => {
+    const missing = tables.map((parent) => `NOT EXISTS (SELECT 1 FROM ${parent} p WHERE p.id = t.${column})`);
+    return { column, noun, missing: missing.join(" AND ") };
+  });
+  const sql = `SELECT ${[...new Set([...key, ...Object.keys(parents)])].map((column) => `t.${column}`).join(", ")},
+      ${columns.map(({ column, missing }) => `${missing} AS lacks_${column}`).join(", ")}
+    FROM ${table} t FORCE INDEX (PRIMARY) WHERE t.${key[0]} > ? AND t.${key[0]} <= ?
+    HAVING ${columns.map(({ column }) => `lacks_${column} = 1`).join(" OR ")} ${limitRows}`;
+  return {
+    table,
+    key: key[0],
+    derived: [],
+    async find(db, { after, to }) {
+      const rows = await db.rows<Record<string, string | number>>(sql, [after, to]);
+      return rows.flatMap((row) => {
+        const values = Object.fromEntries(key.map((column) => [column, row[column] as string | number]));
+        return columns.flatMap(({ column, noun }) =>
+          refuse(row[`lacks_${column}`] === 1, `${table}.${column}`, values, `there is no ${noun} ${row[column]}`),
+        );
+      });
+    },
+  };
+}

@@ -14,7 +14,7 @@ interface Row {
 }
 
 /** Rows read at once. A stored response may have some hundreds of kilobytes. */
-const batch = 50;
+const batch = 20;
 
 /**
  * Checks the stored responses of idempotency keys. What a damaged row said follows from nothing else. Only the time when a

@@ -6,7 +6,7 @@ import { commentCheck, removedCommentCheck } from "./comments.ts";
 import { communityCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";
 import { inboxCheck, inboxItemCheck } from "./inboxes.ts";
-import { agentLimitCheck, commentVoteCheck, voteCheck } from "./orphans.ts";
+import { commentVoteCheck, referenceChecks, voteCheck } from "./orphans.ts";
 import { postCheck } from "./posts.ts";
 import { removedPostCheck } from "./removed-posts.ts";
 
@@ -20,9 +20,9 @@ export const tableChecks: readonly TableCheck[] = [
   removedPostCheck,
   removedCommentCheck,
   agentCheck,
-  agentLimitCheck,
   inboxItemCheck,
   inboxCheck,
+  ...referenceChecks,
 ];
 
 /** Whether `repairRow` can set the value that a finding is about. */

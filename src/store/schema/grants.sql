@@ -41,3 +41,4 @@ GRANT INSERT ON stoa.ledger_sessions TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.ledger_clock_words TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.ledger_verification TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.ledger_recoveries TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE ON stoa.last_fsck TO 'stoa_serving'@'%';

@@ -1,0 +1,46 @@
+import type { Queryable, Tx } from "../database/queryable.ts";
+
+/** A complete run of `stoa fsck`. */
+export interface FsckRun {
+  /** Milliseconds since 1970 (UTC). */
+  endedAt: number;
+  durationMs: number;
+  findings: number;
+  /** How many of the findings it has repaired. */
+  repaired: number;
+  /** The same for each kind of finding, such as `posts.upvotes`. There are about as many kinds as tables and columns. */
+  kinds: Readonly<Record<string, FsckKind>>;
+}
+
+export interface FsckKind {
+  findings: number;
+  repaired: number;
+}
+
+interface Row {
+  ended_at: number;
+  duration_ms: number;
+  findings: number;
+  repaired: number;
+  kinds: string;
+}
+
+/** The last run; undefined before the first. */
+export async function readLastFsck(db: Queryable): Promise<FsckRun | undefined> {
+  const [row] = await db.rows<Row>(
+    "SELECT ended_at, duration_ms, findings, repaired, kinds FROM last_fsck WHERE id = 1",
+  );
+  if (row === undefined) return undefined;
+  const { ended_at: endedAt, duration_ms: durationMs, findings, repaired, kinds } = row;
+  return { endedAt, durationMs, findings, repaired, kinds: JSON.parse(kinds) };
+}
+
+/** Replaces the last run. */
+export async function putLastFsck(tx: Tx, run: FsckRun): Promise<void> {
+  const values = [run.endedAt, run.durationMs, run.findings, run.repaired, JSON.stringify(run.kinds)];
+  await tx.run(
+    `INSERT INTO last_fsck (id, ended_at, duration_ms, findings, repaired, kinds) VALUES (1, ?, ?, ?, ?, ?)
+     ON DUPLICATE KEY UPDATE ended_at = ?, duration_ms = ?, findings = ?, repaired = ?, kinds = ?`,
+    [...values, ...values],
+  );
+}
