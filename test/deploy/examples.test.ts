@@ -84,7 +84,7 @@ it("compose runs two replicas with a guard of their own, and opens only the prox
     ([, service]) => (service as { ports?: unknown }).ports !== undefined,
   );
   expect(open.map(([name]) => name)).toEqual(["caddy"]);
-  const named = Object.values(compose.services).flatMap((service) => (service as { volumes: string[] }).volumes);
+  const named = Object.values(compose.services).flatMap((service) => (service as { volumes?: string[] }).volumes ?? []);
   const volumes = named.map((volume) => volume.split(":")[0] as string);
   for (const volume of volumes) {
     if (volume.startsWith("./")) expect(existsSync(new URL(volume, root)), volume).toBe(true);
@@ -106,6 +106,47 @@ it("the pods run as the image's account, with its ports, paths and time to stop"
   const { periodSeconds, failureThreshold } = container.readinessProbe;
   expect(stopDelayMs / 1000).toBeGreaterThan(periodSeconds * failureThreshold);
   expect(stateful.terminationGracePeriodSeconds).toBeGreaterThan((stopDelayMs + drainTimeoutMs) / 1000 + 10);
+});
+
+describe("the database is checked every day by", () => {
+  const program = "src/operator/main.ts";
+  // Those of the image, and a database in place of the secret.
+  const image = Object.fromEntries(
+    [...dockerfile.matchAll(/\b(STOA_\w+)=(\S+)/g)].map(([, name, value]) => [name as string, value as string]),
+  );
+  const settings = { ...image, STOA_DATABASE_URL: "mysql://stoa@database:3306/stoa?ssl=true" };
+
+  it("a CronJob, as the account of the image", () => {
+    const { schedule, jobTemplate } = kubernetes.find(({ kind }) => kind === "CronJob").spec;
+    const { containers, ...pod } = jobTemplate.spec.template.spec;
+    expect(schedule).toMatch(/^\d+ \d+ \* \* \*$/);
+    const { fsGroup, ...account } = stateful.securityContext;
+    expect(pod).toMatchObject({ restartPolicy: "Never", securityContext: account });
+    const [{ image: name, args, env, securityContext }] = containers;
+    expect({ name, args, securityContext }).toEqual({
+      name: container.image,
+      args: [program, "fsck"],
+      securityContext: container.securityContext,
+    });
+    const given = env.filter(({ value }: { value?: string }) => value !== undefined);
+    expect(
+      readConfig({
+        ...settings,
+        ...Object.fromEntries(given.map(({ name, value }: Record<string, string>) => [name, value])),
+      }),
+    ).toMatchObject({ warnings: [] });
+    const secret = (of: { env: { name: string }[] }) => of.env.find(({ name }) => name === "STOA_DATABASE_URL");
+    expect(secret({ env })).toEqual(secret(container));
+  });
+
+  it("a service of compose, in a profile", () => {
+    const { fsck } = compose.services;
+    expect(fsck).toMatchObject({ profiles: ["fsck"], read_only: true, cap_drop: ["ALL"] });
+    expect(fsck.entrypoint.join(" ")).toMatch(
+      new RegExp(`^/bin/sh -c while .* node ${program} fsck; sleep 86400; done$`),
+    );
+    expect(fsck.environment).toEqual(compose.services["stoa-1"].environment);
+  });
 });
 
 describe("the metrics that are named in", () => {

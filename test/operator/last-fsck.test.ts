@@ -1,0 +1,135 @@
+// A run of fsck is recorded, and every service shows it in /readyz and in its metrics.
+import { randomBytes } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { insertPosts } from "../support/posts.ts";
+import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+import { operate } from "./support.ts";
+
+const token = "m".repeat(32);
+const config = { metrics: { host: "127.0.0.1", port: undefined, token } };
+const overrides = { databaseLookMs: 20 };
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ config, overrides });
+  const { key } = await service.register();
+  await service.rest("posts", { key, body: { title: "A post" } });
+});
+
+const fsck = (...args: string[]) => operate(service.db.config, ["fsck", ...args]);
+const warning = async ({ rest } = service) => (await rest("/readyz")).body.warning;
+
+/** The metrics of fsck, by their names without what they have in common. */
+async function metrics({ url } = service): Promise<Record<string, number>> {
+  const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+  const lines = (await response.text()).matchAll(/^stoa_fsck_(\w+) (\S+)$/gm);
+  return Object.fromEntries([...lines].map(([, name, value]) => [name, Number(value)]));
+}
+
+const record = async () => (await service.db.rows<{ findings: number; kinds: string }>("SELECT * FROM last_fsck"))[0];
+
+it("before the first run, the time of the last run is 0 and nothing else is known", async () => {
+  expect(await metrics()).toEqual({
+    finished_timestamp_seconds: 0,
+    duration_seconds: Number.NaN,
+    findings: Number.NaN,
+  });
+  expect(await warning()).toBeUndefined();
+});
+
+it("a run without findings has its time and duration in the metrics, and causes no warning", async () => {
+  const before = Date.now();
+  expect(await fsck()).toMatchObject({ status: 0 });
+  await waitUntil("the metrics", async () => (await metrics()).findings === 0);
+  const { finished_timestamp_seconds: at = 0, duration_seconds: took = -1 } = await metrics();
+  expect(at * 1000).toBeGreaterThanOrEqual(before);
+  expect(at * 1000).toBeLessThanOrEqual(Date.now());
+  expect(took * 1000).toBeGreaterThanOrEqual(0);
+  expect(took * 1000).toBeLessThanOrEqual(Date.now() - before);
+  expect(await warning()).toBeUndefined();
+});
+
+it("findings are a warning of each service that names their kinds, until a run leaves none", async () => {
+  await service.db.rows("UPDATE posts SET upvotes = 9, downvotes = 2");
+  await service.db.rows("INSERT INTO agent_limits VALUES (77, 'posts', 0), (78, 'posts', 0)");
+  expect(await fsck()).toMatchObject({ status: 1 });
+  expect(await record()).toMatchObject({ findings: 4, repaired: 0 });
+  await waitUntil("the warning", async () => (await warning()) !== undefined);
+  const named = "posts.upvotes: 1, posts.downvotes: 1, agent_limits.agent_id: 2";
+  const text = new RegExp(
+    `^fsck has found what is wrong in the database \\(${named}\\) at \\d{4}-.*Z. Run: npm run stoa`,
+  );
+  expect(await warning()).toMatch(text);
+  expect(await metrics()).toMatchObject({ findings: 4 });
+  // A service that starts later knows it from its start on.
+  const later = await startService({ db: service.db, config, overrides: { databaseLookMs: 3_600_000 } });
+  expect(await warning(later)).toMatch(text);
+  expect(await metrics(later)).toMatchObject({ findings: 4 });
+
+  expect(await fsck("--repair")).toMatchObject({ status: 1 });
+  expect(await record()).toMatchObject({ findings: 4, repaired: 2 });
+  expect(JSON.parse((await record())?.kinds ?? "")).toEqual({
+    "posts.upvotes": { findings: 1, repaired: 1 },
+    "posts.downvotes": { findings: 1, repaired: 1 },
+    "agent_limits.agent_id": { findings: 2, repaired: 0 },
+  });
+  await waitUntil("the repair", async () => (await metrics()).findings === 2);
+  expect(await warning()).toContain("(agent_limits.agent_id: 2)");
+
+  await service.db.rows("DELETE FROM agent_limits");
+  expect(await fsck()).toMatchObject({ status: 0 });
+  await waitUntil("no warning", async () => (await warning()) === undefined);
+  expect(await metrics()).toMatchObject({ findings: 0 });
+});
+
+describe("a run is not recorded, and the last one stays", () => {
+  it("if it did not come to its end", async () => {
+    await fsck();
+    const before = await record();
+    expect(await operate(service.db.config, ["fsck"], AbortSignal.abort(new Error("stop")))).toMatchObject({
+      status: 3,
+    });
+    expect(await record()).toEqual(before);
+  });
+
+  it("if the account may only read, which the command says", async () => {
+    const before = await record();
+    const user = `fsck_${randomBytes(4).toString("hex")}`;
+    await service.db.rows(`CREATE USER '${user}'@'%' IDENTIFIED BY 'secret'`);
+    try {
+      await service.db.rows(`GRANT SELECT ON ${service.db.config.database}.* TO '${user}'@'%'`);
+      const { status, notes } = await operate({ ...service.db.config, user, password: "secret" }, ["fsck"]);
+      expect(status).toBe(0);
+      expect(notes).toContainEqual(expect.stringMatching(/^this run is not recorded, .*: .*denied/));
+    } finally {
+      await service.db.rows(`DROP USER '${user}'@'%'`);
+    }
+    expect(await record()).toEqual(before);
+  });
+
+  it("if its table is missing, which is a finding", async () => {
+    await service.db.rows("RENAME TABLE last_fsck TO away");
+    const { status, out, notes } = await fsck();
+    await service.db.rows("RENAME TABLE away TO last_fsck");
+    expect([status, out]).toEqual([1, ["last_fsck: the table is missing"]]);
+    expect(notes).toContainEqual(expect.stringMatching(/^this run is not recorded/));
+  });
+});
+
+it("every wrong row of many is found, wherever it is, and repaired", async () => {
+  const count = 3_500;
+  await insertPosts(
+    service.db,
+    Array.from({ length: count }, () => ({ communityId: 1, upvotes: 0, downvotes: 0, createdAt: Date.now() })),
+  );
+  // The last one is far away.
+  await service.db.rows("UPDATE posts SET id = 90000000 ORDER BY id DESC LIMIT 1");
+  await service.db.rows("UPDATE posts SET upvotes = 3");
+  const { status, out } = await fsck("--repair");
+  expect(status).toBe(0);
+  const wrong = out.filter((line) => /^posts\.upvotes id \d+: stored 3, counted 0; repaired$/.test(line));
+  expect(new Set(wrong).size).toBe(count + 1);
+  expect(wrong.at(-1)).toContain("id 90000000:");
+  expect(await fsck()).toMatchObject({ status: 0, out: [] });
+});
