@@ -1,7 +1,7 @@
 import { headFolder } from "../ledger/head-guard/head-folder.ts";
 import { HeadGuard } from "../ledger/head-guard/head-guard.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import type { Database } from "../store/database/database.ts";
+import type { ServiceDatabase } from "./database.ts";
 import type { Startup } from "./startup.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { Startup } from "./startup.ts";
  */
 export async function openLedger(
   { config, overrides, log, shutdown, warnings, sealChecks }: Startup,
-  db: Database,
+  { db, address }: Pick<ServiceDatabase, "db" | "address">,
   now: () => number,
 ): Promise<Ledger> {
   const { guardLookMs: lookMs, guardStoreMs: storeMs } = overrides;
@@ -21,6 +21,7 @@ export async function openLedger(
   shutdown.push(() => guard.stop(), "the head guard");
   const ledger = await Ledger.open({
     db,
+    address,
     now,
     log,
     sealChecks,

@@ -23,7 +23,7 @@ export async function openParts(startup: Startup): Promise<CommonParts> {
   const database = await openDatabase(startup);
   const times = await startClock(startup, database.db);
   const board = new Board(database.db, times.now, times.expiryNow);
-  const ledger = await openLedger(startup, database.db, times.now);
+  const ledger = await openLedger(startup, database, times.now);
   const lastFsck = await watchDatabase(startup, database, ledger);
   startBackgroundWork(startup, { board, ledger, now: times.now });
   const gauges = [...gaugesOf(ledger, database.db, startup.warnings, database.space), ...lastFsck.gauges];

@@ -1,4 +1,4 @@
-import type { Database } from "../store/database/database.ts";
+import type { Database, DatabaseOptions } from "../store/database/database.ts";
 import { type Calendar, readCalendar } from "../store/tables/seals.ts";
 import type { HeadGuard } from "./head-guard/head-guard.ts";
 import type { LedgerLog } from "./log.ts";
@@ -13,6 +13,8 @@ export type { ReceiptRow } from "../store/tables/receipts.ts";
 
 export interface LedgerOptions {
   db: Database;
+  /** Where threads that verify connect to the database; by default there are no threads. */
+  address?: DatabaseOptions["address"] | undefined;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   log: LedgerLog;
@@ -47,9 +49,9 @@ export class Ledger {
   readonly verifier: Verifier;
 
   private constructor(options: LedgerOptions, { epoch, first_day: firstDay }: Calendar) {
-    const { db, now, log, sealChecks, guard, maxWaitMs, maxReportAgeMs, signal: stopping = never } = options;
+    const { db, address, now, log, sealChecks, guard, maxWaitMs, maxReportAgeMs, signal: stopping = never } = options;
     const readHead = (signal: AbortSignal) => receipts.readHead(db.reader(signal));
-    const verifier = new Verifier({ db, now, log, readHead, stopping, maxWaitMs, maxReportAgeMs });
+    const verifier = new Verifier({ db, address, now, log, readHead, stopping, maxWaitMs, maxReportAgeMs });
     const receipts = new ReceiptReader({ db, guard, stopping, onMissing: () => verifier.suspect() });
     this.receipts = receipts;
     this.verifier = verifier;

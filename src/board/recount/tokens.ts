@@ -4,7 +4,7 @@ import { type Searched, tokensOfText } from "../search/index-items.ts";
 import { maxTokensLength } from "../search/tokens.ts";
 
 /** Texts read at once. A text has up to 10,000 characters, and its tokens up to 100,000. */
-const batch = 20;
+const batch = 50;
 
 /** Checks that the tokens of search are those of the texts. */
 export function tokenCheck(type: Searched): TableCheck {

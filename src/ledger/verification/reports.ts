@@ -28,9 +28,6 @@ export interface ReportOptions {
   maxReportAgeMs?: number | undefined;
 }
 
-/** How many good reports are cached; each begins at another receipt. */
-const maxCached = 16;
-
 /** A verification that is running. */
 interface Run {
   from: number;
@@ -43,15 +40,16 @@ interface Run {
 
 /**
  * Runs verifications, one at a time. Identical requests share the running verification; others wait for it to end. A
- * good report is reused for some seconds, while the head is unchanged. A report with a fault is never reused.
+ * good report is reused for some seconds, while the head is unchanged: it also holds for every later part of the chain. A report
+ * with a fault is never reused.
  */
 export class Reports {
   readonly #run: ReportOptions["run"];
   readonly #maxWaitMs: number;
   readonly #maxReportAgeMs: number;
   #running: Run | undefined;
-  /** Good reports by their `from`, the oldest first. `endedAt` is by `performance.now()`. */
-  readonly #cached = new Map<number, { report: Report; endedAt: number }>();
+  /** The last good report. `endedAt` is by `performance.now()`. */
+  #last: { report: Report; endedAt: number } | undefined;
 
   constructor({ run, maxWaitMs = 30_000, maxReportAgeMs = 5_000 }: ReportOptions) {
     this.#run = run;
@@ -65,11 +63,13 @@ export class Reports {
    * @throws StoaError `unavailable` when another verification takes too long; the signal's reason
    */
   async get(from: number, head: Head, signal: AbortSignal): Promise<Report> {
-    const known = this.#findCached(from, head);
-    if (known !== undefined) return known;
     const end = performance.now() + this.#maxWaitMs;
-    while (this.#running !== undefined && !isShared(this.#running, from)) {
-      const ended = this.#running.report.then(
+    for (;;) {
+      const known = this.#reuse(from, head);
+      if (known !== undefined) return known;
+      const run = this.#running ?? this.#start(from);
+      if (run.from === from && !run.cancelled.signal.aborted) return await join(run, signal);
+      const ended = run.report.then(
         () => true,
         () => true,
       );
@@ -78,20 +78,15 @@ export class Reports {
         throw new StoaError("unavailable", message, { retryAfterSeconds: 10 });
       }
     }
-    const run = this.#running ?? this.#start(from);
-    run.callers += 1;
-    try {
-      return await untilAborted(run.report, signal);
-    } finally {
-      run.callers -= 1;
-      if (run.callers === 0) run.cancelled.abort(new Error("Nobody waits for this verification any more."));
-    }
   }
 
   #start(from: number): Run {
     const cancelled = new AbortController();
     const report = this.#run(from, cancelled.signal)
-      .then((made) => this.#cache(made))
+      .then((made) => {
+        if (made.verifyOk) this.#last = { report: made, endedAt: performance.now() };
+        return made;
+      })
       .finally(() => {
         this.#running = undefined;
       });
@@ -101,22 +96,22 @@ export class Reports {
     return this.#running;
   }
 
-  #findCached(from: number, head: Head): Report | undefined {
-    const known = this.#cached.get(from);
-    if (known === undefined || known.report.to !== head.seq || known.report.head !== head.hash) return undefined;
-    const ageMs = performance.now() - known.endedAt;
-    return ageMs < this.#maxReportAgeMs ? { ...known.report, ageMs } : undefined;
-  }
-
-  #cache(report: Report): Report {
-    this.#cached.delete(report.from);
-    if (report.verifyOk) this.#cached.set(report.from, { report, endedAt: performance.now() });
-    const [oldest] = this.#cached.keys();
-    if (this.#cached.size > maxCached) this.#cached.delete(oldest as number);
-    return report;
+  #reuse(from: number, head: Head): Report | undefined {
+    if (this.#last === undefined) return undefined;
+    const { report, endedAt } = this.#last;
+    const ageMs = performance.now() - endedAt;
+    if (from < report.from || report.to !== head.seq || report.head !== head.hash) return undefined;
+    return ageMs < this.#maxReportAgeMs ? { ...report, from, count: report.to - from + 1, ageMs } : undefined;
   }
 }
 
-function isShared({ from, cancelled }: Run, wanted: number): boolean {
-  return from === wanted && !cancelled.signal.aborted;
+/** Waits for a run as one of its callers. When the last of them leaves, it ends. */
+async function join(run: Run, signal: AbortSignal): Promise<Report> {
+  run.callers += 1;
+  try {
+    return await untilAborted(run.report, signal);
+  } finally {
+    run.callers -= 1;
+    if (run.callers === 0) run.cancelled.abort(new Error("Nobody waits for this verification any more."));
+  }
 }

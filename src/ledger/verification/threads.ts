@@ -2,75 +2,93 @@ import { on } from "node:events";
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Link } from "../../receipt/verify.ts";
+import type { DatabaseOptions } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { readHead } from "../../store/tables/receipts.ts";
-import { type PageVerifier, type Verified, verifyFrom } from "./verification.ts";
+import { type Verified, verifyFrom } from "./verification.ts";
 
 export interface ThreadOptions {
-  /** Ends the threads. `db` must stop reading then, too. */
+  /** The database, to which each thread connects. Without it there are no threads. */
+  address: DatabaseOptions["address"] | undefined;
+  /** Ends the threads. */
   signal: AbortSignal;
   /** Called when a thread has failed. */
   onFailure(error: unknown): void;
   /** With fewer receipts than this to verify, no threads are started. */
   minReceipts?: number;
+  /** How many receipts a thread verifies before it says so. */
+  rangeLength?: number;
   /** The program of the threads. */
   program?: URL;
 }
 
-/** Verifying this many receipts takes a few times as long as starting the threads. */
-const defaultMinReceipts = 25_000;
+/** What a thread has to do: every `step`-th range, from the range of number `first` on. */
+export interface ThreadTask {
+  address: DatabaseOptions["address"];
+  /** The receipt before the first range. */
+  start: Link;
+  /** No range begins after this receipt. */
+  head: number;
+  rangeLength: number;
+  first: number;
+  step: number;
+}
+
+/** Verifying this many receipts takes about as long as starting the threads. */
+const defaultMinReceipts = 50_000;
+const defaultRangeLength = 10_000;
 const defaultProgram = new URL("./thread-program.ts", import.meta.url);
-/** The pages for each thread: one that it verifies, and the next one. */
-const pagesPerThread = 2;
-/** The heap limits of a thread, in MiB: several times what the largest page needs. */
-const resourceLimits = { maxOldGenerationSizeMb: 48, maxYoungGenerationSizeMb: 8 };
+/** The heap limits of a thread, in MiB: several times what it needs. */
+const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8 };
 
 /**
- * Verifies like `verifyFrom`, with the same result. This thread reads the pages, and others verify them, so that this one can
- * serve meanwhile. If a thread fails, this one verifies alone.
+ * Verifies like `verifyFrom`, with the same result. Threads find out how many receipts from the start are good, so that this
+ * thread can serve meanwhile. `verifyFrom` then verifies the rest, and alone finds the first bad receipt or the end of the
+ * chain. A thread that fails costs time, but does not change the result.
  */
 export async function verifyInThreads(db: Queryable, start: Link, options: ThreadOptions): Promise<Verified> {
-  const { signal, onFailure, minReceipts = defaultMinReceipts, program = defaultProgram } = options;
-  if ((await readHead(db)).seq - start.seq < minReceipts) return verifyFrom(db, start);
+  const { seq: head } = await readHead(db);
+  const { address, minReceipts = defaultMinReceipts } = options;
+  const isLong = address !== undefined && head - start.seq >= minReceipts;
+  const good = isLong ? await passGoodRanges(start, head, address, options) : start;
+  const { link, finding } = await verifyFrom(db, good);
+  return { link, count: link.seq - start.seq, finding };
+}
+
+/** @returns the last receipt of the good ranges that follow `start` */
+async function passGoodRanges(
+  start: Link,
+  head: number,
+  address: ThreadTask["address"],
+  { signal, onFailure, rangeLength = defaultRangeLength, program = defaultProgram }: ThreadOptions,
+): Promise<Link> {
   signal.throwIfAborted();
-  /** Aborts when a thread has ended, with the reason. */
-  const ended = new AbortController();
-  const threads = Array.from({ length: Math.min(availableParallelism(), 2) }, () => startThread(program, ended));
-  const end = () => threads.map(({ worker }) => worker.terminate());
+  /** Aborts when a thread has failed, with the reason. */
+  const failed = new AbortController();
+  const step = Math.min(availableParallelism(), 2);
+  const threads = Array.from({ length: step }, (_, first) => {
+    const workerData: ThreadTask = { address, start, head, rangeLength, first, step };
+    const thread = new Worker(program, { name: "verification", workerData, resourceLimits, execArgv: [] });
+    thread.on("error", (error) => failed.abort(error));
+    return { thread, results: on(thread, "message", { signal: failed.signal, close: ["exit"] }) };
+  });
+  const end = () => Promise.all(threads.map(({ thread }) => thread.terminate()));
   signal.addEventListener("abort", end);
-  let turn = 0;
-  const verify: PageVerifier = (...page) => (threads[turn++ % threads.length] as Thread).verify(...page);
+  let good = start;
   try {
-    return await verifyFrom(db, start, verify, threads.length * pagesPerThread);
-  } catch (error) {
+    for (let range = 0; good.seq < head; range++) {
+      const { value, done } = await (threads[range % step] as (typeof threads)[number]).results.next();
+      // It has found something, or has ended.
+      if (done || value[0] === undefined) break;
+      good = value[0];
+    }
+  } catch {
     signal.throwIfAborted();
-    if (!ended.signal.aborted) throw error;
+    onFailure(failed.signal.reason);
   } finally {
     signal.removeEventListener("abort", end);
-    await Promise.all(end());
+    await end();
   }
-  onFailure(ended.signal.reason);
-  return verifyFrom(db, start);
-}
-
-interface Thread {
-  worker: Worker;
-  verify: PageVerifier;
-}
-
-function startThread(program: URL, ended: AbortController): Thread {
-  const worker = new Worker(program, { name: "verification", resourceLimits, execArgv: [] });
-  worker.on("error", (error) => ended.abort(error));
-  worker.on("messageerror", (error) => ended.abort(error));
-  worker.on("exit", (code) => ended.abort(new Error(`A thread that verifies receipts has ended by itself (${code}).`)));
-  // The results come in the order of the pages.
-  const results = on(worker, "message", { signal: ended.signal });
-  return {
-    worker,
-    async verify(start, rows) {
-      worker.postMessage({ start, rows });
-      const { value } = await results.next();
-      return value?.[0];
-    },
-  };
+  signal.throwIfAborted();
+  return good;
 }

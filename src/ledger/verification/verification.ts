@@ -1,14 +1,13 @@
-import { contradiction, type Head } from "../../receipt/recovery.ts";
-import { chainStart, type Finding, type Link, verifyEnd } from "../../receipt/verify.ts";
+import { contradiction, type Head, rivalOf } from "../../receipt/recovery.ts";
+import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../../receipt/verify.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { findReceipt, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { sha256 } from "../sha256.ts";
-import { type VerifiedPage, verifyPage } from "./page.ts";
 
-/** The most receipts that are read at once. */
-export const maxPageRows = 500;
+/** The most receipts that are read at once. Larger pages are no quicker, and V8 would keep them as old objects for a while. */
+const maxPageRows = 100;
 /** About how many bytes are read at once. Memory stays constant, however long the chain and its receipts are. */
-const pageBytes = 512 * 1024;
+const pageBytes = 256 * 1024;
 
 /** The result of verifying the receipts after a good link. */
 export interface Verified {
@@ -19,11 +18,8 @@ export interface Verified {
   finding: Finding | undefined;
 }
 
-/** Verifies a page like `verifyPage`. */
-export type PageVerifier = (start: Link, rows: readonly ReceiptRow[]) => Promise<VerifiedPage>;
-
 /**
- * Reads the next receipts of the chain: as many as have about 512 KiB together, up to 500, but at least one. Where receipts are
+ * Reads the next receipts of the chain: as many as have 256 KiB together, up to 100, but at least one. Where receipts are
  * missing, it continues after them. Empty at the end of the chain.
  */
 export async function readPage(db: Queryable, from: number): Promise<ReceiptRow[]> {
@@ -35,59 +31,35 @@ export async function readPage(db: Queryable, from: number): Promise<ReceiptRow[
 /**
  * Recomputes every hash and checks every rule from the receipt after `start` to the head, which is read when the end is
  * reached. It finds rows that are missing, changed or added.
- * @param verify verifies pages, up to `atOnce` at the same time
  */
-export async function verifyFrom(
-  db: Queryable,
-  start: Link,
-  verify: PageVerifier = async (...page) => verifyPage(...page),
-  atOnce = 1,
-): Promise<Verified> {
-  let link = start;
-  const running: Promise<VerifiedPage>[] = [];
-  /** Waits for the oldest page. The pages before it are good. */
-  const settle = async (): Promise<Finding | undefined> => {
-    const { link: last, finding, rivals } = (await running.shift()) as VerifiedPage;
-    for (const { before, rival } of rivals) {
-      if (!(await isInChain(db, rival))) continue;
-      link = before;
-      return contradiction(before.seq + 1, rival);
-    }
-    link = last;
-    return finding;
-  };
-  const result = (finding: Finding | undefined) => ({ link, count: link.seq - start.seq, finding });
-  for (;;) {
-    for await (const page of pagesAfter(db, link)) {
-      const verified = verify(page.start, page.rows);
-      verified.catch(() => {}); // it is thrown by `settle`
-      running.push(verified);
-      const finding = running.length < atOnce ? undefined : await settle();
-      if (finding !== undefined) return result(finding);
-    }
-    while (running.length > 0) {
-      const finding = await settle();
-      if (finding !== undefined) return result(finding);
-    }
+export async function verifyFrom(db: Queryable, start: Link): Promise<Verified> {
+  for (let link = start; ; ) {
+    const verified = await verifyUpTo(db, link, Number.MAX_SAFE_INTEGER);
+    link = verified.link;
     // The head is read after the rows and moves with them. It may be ahead of the rows that were read, but never
     // behind.
-    const finding = verifyEnd(link, await readHead(db));
-    if (finding?.fault !== "truncated" || (await findReceipt(db, link.seq + 1)) === undefined) return result(finding);
+    const finding = verified.finding ?? verifyEnd(link, await readHead(db));
+    const isSealedSince = finding?.fault === "truncated" && (await findReceipt(db, link.seq + 1)) !== undefined;
+    if (!isSealedSince) return { link, count: link.seq - start.seq, finding };
   }
 }
 
-/**
- * Reads the chain after a link in pages that can be verified at the same time: each but the first begins with the last receipt
- * of the page before.
- */
-async function* pagesAfter(db: Queryable, start: Link): AsyncGenerator<{ start: Link; rows: ReceiptRow[] }, void> {
-  let rows = await readPage(db, start.seq + 1);
-  for (let last = rows.at(-1); last !== undefined; last = rows.at(-1)) {
-    yield { start, rows };
-    start = { seq: last.seq - 1, hash: last.prev_hash };
-    rows = await readPage(db, last.seq + 1);
-    if (rows.length > 0) rows.unshift(last);
+/** Verifies the receipts after `start` up to receipt `to` at least, or up to the last one if that comes earlier. */
+export async function verifyUpTo(db: Queryable, start: Link, to: number): Promise<Omit<Verified, "count">> {
+  let link = start;
+  while (link.seq < to) {
+    const rows = await readPage(db, link.seq + 1);
+    if (rows.length === 0) break;
+    for (const { seq, hash, prev_hash, canonical } of rows) {
+      const receipt = { bytes: canonical, computedHash: sha256(canonical), seq, hash, prevHash: prev_hash };
+      const verdict = verifyNext(link, receipt);
+      if (!verdict.ok) return { link, finding: verdict.finding };
+      const rival = rivalOf(verdict.document);
+      if (rival !== undefined && (await isInChain(db, rival))) return { link, finding: contradiction(seq, rival) };
+      link = verdict.link;
+    }
   }
+  return { link, finding: undefined };
 }
 
 /**

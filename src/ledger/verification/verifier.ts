@@ -1,13 +1,13 @@
 import { notFound } from "../../errors.ts";
 import type { Head } from "../../receipt/recovery.ts";
 import type { Finding, Link } from "../../receipt/verify.ts";
-import type { Database } from "../../store/database/database.ts";
+import type { Database, DatabaseOptions } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { sleep } from "../../timing/wait.ts";
 import { lookAgainMs } from "../late-nodes.ts";
 import type { LedgerLog } from "../log.ts";
 import { Alarm, type PriorRecord } from "./alarm.ts";
-import { type Report, Reports } from "./reports.ts";
+import { type Report, type ReportOptions, Reports } from "./reports.ts";
 import { verifyInThreads } from "./threads.ts";
 import { startBefore, type Verified, verifyFrom } from "./verification.ts";
 
@@ -16,8 +16,10 @@ const endFaults: readonly string[] = ["truncated", "beyond_head"];
 /** The least time between two verifications that damaged receipts cause, in milliseconds. */
 const minSuspicionIntervalMs = 60_000;
 
-export interface VerifierOptions {
+export interface VerifierOptions extends Pick<ReportOptions, "maxWaitMs" | "maxReportAgeMs"> {
   db: Database;
+  /** Where threads connect to the database. Without it this thread verifies, however long the chain is. */
+  address?: DatabaseOptions["address"] | undefined;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   log: LedgerLog;
@@ -25,10 +27,6 @@ export interface VerifierOptions {
   readHead(signal: AbortSignal): Promise<Head>;
   /** Aborts when the service stops. */
   stopping: AbortSignal;
-  /** How long a caller waits while another part of the chain is verified, in milliseconds. */
-  maxWaitMs?: number | undefined;
-  /** How long a good report of a verification is reused, in milliseconds. */
-  maxReportAgeMs?: number | undefined;
 }
 
 /** Verifies the chain for all callers, and keeps the alarm. */
@@ -68,11 +66,26 @@ export class Verifier {
   }
 
   /**
-   * Verifies the receipts after the last one that was recorded as good, and that this one has not changed. If none is
-   * recorded, verifies the whole chain.
+   * Runs a verification and records its result.
+   * @param from the first receipt. By default it is the one after the last that was recorded as good, and that one must not
+   * have changed. If none is recorded, the whole chain is verified
    */
-  resume(signal: AbortSignal): Promise<Verified> {
-    return this.#verifyAndRecord(signal);
+  async run(signal: AbortSignal, from?: number): Promise<Verified> {
+    const { db, stopping } = this.#options;
+    const either = AbortSignal.any([signal, stopping]);
+    const { prior, verified } = await db.onOneServer(either, async (reader) => {
+      const prior = await this.alarm.refresh(reader);
+      const start = await (from === undefined ? startAfterRecorded(reader, prior) : startBefore(reader, from));
+      const verified: Verified =
+        "fault" in start
+          ? { link: { seq: start.seq - 1, hash: "" }, count: 0, finding: start }
+          : await this.#verifyAfter(reader, start, either);
+      return { prior, verified };
+    });
+    const isWhole = (from ?? prior.verifiedSeq + 1) === 1;
+    // What lies before a later `from` may be anything, so the good receipts after it are not recorded as such.
+    if (verified.finding !== undefined || isWhole || from === undefined) await this.record(verified, isWhole, prior);
+    return verified;
   }
 
   /**
@@ -84,7 +97,7 @@ export class Verifier {
     const now = performance.now();
     if (this.alarm.finding !== undefined || now - this.#suspectedAt < minSuspicionIntervalMs) return;
     this.#suspectedAt = now;
-    this.#verifyAndRecord(stopping, 1).catch((err) => {
+    this.run(stopping, 1).catch((err) => {
       if (!stopping.aborted) log.error({ err }, "the ledger could not be verified after a damaged receipt");
     });
   }
@@ -108,7 +121,7 @@ export class Verifier {
 
   async #report(from: number, signal: AbortSignal): Promise<Report> {
     const begun = performance.now();
-    const { finding, link, count } = await this.#verifyAndRecord(signal, from);
+    const { finding, link, count } = await this.run(signal, from);
     return {
       verifyOk: finding === undefined,
       from,
@@ -122,35 +135,16 @@ export class Verifier {
     };
   }
 
-  /** @param from the first receipt; by default the one after the last that was recorded as good */
-  async #verifyAndRecord(signal: AbortSignal, from?: number): Promise<Verified> {
-    const { db, stopping } = this.#options;
-    const either = AbortSignal.any([signal, stopping]);
-    const { prior, verified } = await db.onOneServer(either, async (reader) => {
-      const prior = await this.alarm.refresh(reader);
-      const start = await (from === undefined ? startAfterRecorded(reader, prior) : startBefore(reader, from));
-      const verified: Verified =
-        "fault" in start
-          ? { link: { seq: start.seq - 1, hash: "" }, count: 0, finding: start }
-          : await this.#verifyAfter(reader, start, either);
-      return { prior, verified };
-    });
-    const isWhole = (from ?? prior.verifiedSeq + 1) === 1;
-    // What lies before a later `from` may be anything, so the good receipts after it are not recorded as such.
-    if (verified.finding !== undefined || isWhole || from === undefined) await this.record(verified, isWhole, prior);
-    return verified;
-  }
-
   /**
    * Verifies the receipts after a good one. If the end of the chain and its head differ on a cluster, one of the two may be
    * on the way from another server: the end is then verified again.
    * @param reader reads from one server; see `Database.onOneServer`
    */
   async #verifyAfter(reader: Queryable, start: Link, signal: AbortSignal): Promise<Verified> {
-    const { db, log } = this.#options;
+    const { db, address, log } = this.#options;
     const onFailure = (err: unknown) =>
       log.error({ err }, "a verification thread failed; the verification continues without threads");
-    let verified = await verifyInThreads(reader, start, { signal, onFailure });
+    let verified = await verifyInThreads(reader, start, { address, signal, onFailure });
     for (const ms of lookAgainMs(db)) {
       if (verified.finding === undefined || !endFaults.includes(verified.finding.fault)) break;
       await sleep(ms, signal);

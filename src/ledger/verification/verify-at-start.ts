@@ -16,7 +16,7 @@ export function verifyAtStart(verifier: Verifier, log: LedgerLog): Ticker {
   let isDone = false;
   const verify = async (signal: AbortSignal) => {
     if (isDone) return;
-    const { count, link, finding } = await verifier.resume(signal);
+    const { count, link, finding } = await verifier.run(signal);
     isDone = true;
     log.info({ count, lastGood: link.seq, isGood: finding === undefined }, verifiedAtStart);
   };

@@ -1,4 +1,4 @@
-// Which good reports are reused: how many, for how long, and which one is forgotten first.
+// Which good reports are reused: for how long, and for which parts of the chain.
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
 import { Reports } from "../../../src/ledger/verification/reports.ts";
@@ -7,7 +7,6 @@ import { createDatabaseWithSchema } from "../../support/database.ts";
 import { fill, openLedger, sealBook } from "../support.ts";
 
 const never = new AbortController().signal;
-const length = 20;
 let database: Database;
 let ledger: Ledger;
 /** The first receipt of each verification that ran. */
@@ -17,11 +16,10 @@ let reports: Reports;
 beforeAll(async () => {
   const db = await createDatabaseWithSchema();
   ({ ledger, database } = await openLedger(db));
-  await fill(db, length - 1);
+  await fill(db, 19);
 });
 
 beforeEach(() => {
-  runs.length = 0;
   reports = new Reports({
     async run(from, signal) {
       runs.push(from);
@@ -31,37 +29,37 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const readHead = () => ledger.receipts.readHead(database.reader(never));
 
 /** Requests reports one after the other. @returns the first receipts of the verifications that ran for them */
 async function verify(...starts: number[]): Promise<number[]> {
   runs.length = 0;
-  const head = await ledger.receipts.readHead(database.reader(never));
-  for (const start of starts) {
-    expect(await reports.get(start, head, never)).toMatchObject({ verifyOk: true, from: start, to: head.seq });
+  const head = await readHead();
+  for (const from of starts) {
+    const report = await reports.get(from, head, never);
+    expect(report).toMatchObject({ verifyOk: true, from, to: head.seq, count: head.seq - from + 1, head: head.hash });
   }
   return [...runs];
 }
 
-it("16 reports are cached, and the oldest is forgotten first", async () => {
-  expect(await verify(...from(1, 16))).toEqual(from(1, 16));
-  expect(await verify(...from(1, 16))).toEqual([]);
-  expect(await verify(17)).toEqual([17]);
-  expect(await verify(...from(2, 17))).toEqual([]);
-  // Reuse has not made reports newer.
-  expect(await verify(1)).toEqual([1]);
-  expect(await verify(2)).toEqual([2]);
-  expect(await verify(...from(4, 17), 1)).toEqual([]);
+it("a report holds for the part of the chain that it is about, and for every later one", async () => {
+  expect(await verify(5, 5, 6, 20)).toEqual([5]);
+  expect(await verify(4, 5, 4)).toEqual([4]);
+  expect(await verify(1, 20, 4, 1)).toEqual([1]);
 });
 
-it("a report that was made again is the newest", async () => {
-  await verify(...from(1, 16));
-  await sealBook(ledger, "made again", "2026-01-05");
+it("a report does not hold any more when a receipt was sealed", async () => {
   expect(await verify(1)).toEqual([1]);
-  expect(await verify(17)).toEqual([17]);
-  expect(await verify(1, 17)).toEqual([]);
-  expect(await verify(18)).toEqual([18]);
-  expect(await verify(1, 17, 18)).toEqual([]);
+  await sealBook(ledger, "sealed since", "2026-01-05");
+  expect(await verify(2, 1, 2)).toEqual([2, 1]);
+});
+
+it("who waits for the verification of more gets its report", async () => {
+  runs.length = 0;
+  const head = await readHead();
+  const all = await Promise.all([1, 7, 7, 20].map((from) => reports.get(from, head, never)));
+  expect(all.map(({ from, count }) => [from, count])).toEqual([1, 7, 7, 20].map((from) => [from, head.seq - from + 1]));
+  expect(runs).toEqual([1]);
 });
 
 it("a report is reused until it is five seconds old, and says its age", async () => {
@@ -69,8 +67,7 @@ it("a report is reused until it is five seconds old, and says its age", async ()
   vi.spyOn(performance, "now").mockImplementation(() => now);
   expect(await verify(1)).toEqual([1]);
   now += 4_999;
-  const head = await ledger.receipts.readHead(database.reader(never));
-  expect((await reports.get(1, head, never)).ageMs).toBe(4_999);
+  expect((await reports.get(3, await readHead(), never)).ageMs).toBe(4_999);
   expect(await verify(1)).toEqual([]);
   now += 1;
   expect(await verify(1)).toEqual([1]);

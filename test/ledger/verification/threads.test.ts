@@ -11,10 +11,11 @@ import type { LooseDocument } from "../../receipt/chain.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
 import { fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";
 
-/** The receipts are so long that a page holds eight of them. */
+/** The receipts are so long that a page holds four of them. */
 const size = 60_000;
-const inPage = 8;
 const length = 45;
+/** The second range of the second thread is not whole. */
+const rangeLength = 12;
 const never = new AbortController().signal;
 
 let db: TestDatabase;
@@ -26,6 +27,7 @@ beforeAll(async () => {
   await fill(db, length - 1, size);
   ({ database } = await openLedger(db));
   reader = database.longReader(never);
+  always = { address: db.config, signal: never, onFailure, minReceipts: 0, rangeLength };
   rows = await db.rows<StoredRow>("SELECT seq, hash, prev_hash, canonical FROM receipts ORDER BY seq");
   await unlockReceipts(db);
 });
@@ -34,7 +36,7 @@ beforeAll(async () => {
 const onFailure = (error: unknown) => {
   throw error;
 };
-const always: ThreadOptions = { signal: never, onFailure, minReceipts: 0 };
+let always: ThreadOptions;
 
 async function insert(stored: StoredRow[]): Promise<void> {
   for (const { seq, hash, prev_hash, canonical } of stored) {
@@ -116,7 +118,7 @@ describe("verification in threads", () => {
           expect(await verifyInThreads(reader, start, always)).toEqual(expected);
         });
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     );
   });
 
@@ -128,9 +130,9 @@ describe("verification in threads", () => {
       "wrong_recovery",
       ({ body }) => Object.assign(body, { type: "recovery", abandoned_seq: 1, abandoned_hash: rows[0]?.hash }),
     ],
-  ])("finds %s, wherever a page begins", async (fault, change) => {
-    // The last receipt of a page, and the first two of the next one.
-    for (const seq of [inPage, inPage + 1, inPage + 2]) {
+  ])("finds %s, wherever a range begins", async (fault, change) => {
+    // The last receipt of the first range, and the first of the next one.
+    for (const seq of [rangeLength, rangeLength + 1]) {
       await withRows(rewritten(seq, change), rows.slice(seq - 1), async () => {
         const result = await verifyInThreads(reader, chainStart, always);
         expect(result).toMatchObject({ finding: { seq, fault }, count: seq - 1, link: { seq: seq - 1 } });
@@ -152,7 +154,7 @@ describe("verification in threads", () => {
 
   it("verifies a good chain, from its beginning and from anywhere", async () => {
     const link = { seq: length, hash: rows.at(-1)?.hash, ts: expect.any(String) };
-    for (const from of [1, 2, inPage + 1, length, length + 1]) {
+    for (const from of [1, 2, rangeLength + 1, length, length + 1]) {
       const start = await startBefore(reader, from);
       if ("fault" in start) throw new Error(start.message);
       const { count, finding, link: last } = await verifyInThreads(reader, start, always);
@@ -162,29 +164,54 @@ describe("verification in threads", () => {
   });
 
   const program = (text: string) => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
-  const onMessage = (text: string) =>
-    program(`import { parentPort } from "node:worker_threads"; parentPort.on("message", (page) => { ${text} });`);
+
+  it("leaves nothing to this thread but the end of a good chain", async () => {
+    const read: number[] = [];
+    const counting: Queryable = {
+      rows: async <Row>(sql: string, params?: readonly (string | number | Buffer | null)[]) => {
+        const found = await reader.rows<Row>(sql, params);
+        if (sql.includes("ORDER BY seq")) read.push(found.length);
+        return found;
+      },
+    };
+    expect(await verifyInThreads(counting, chainStart, always)).toMatchObject({ count: length, finding: undefined });
+    expect(read).toEqual([0]);
+  });
 
   it.each([
     ["throws at once", program("throw new Error('at once')"), /at once/],
-    ["throws at a page", onMessage("throw new Error('at a page')"), /at a page/],
-    ["ends by itself", onMessage("process.exit(0)"), /ended by itself \(0\)/],
-    ["takes all memory", onMessage("const all = []; for (;;) all.push(new Array(1e5).fill({}));"), /memory/],
+    ["throws later", program("await new Promise(setImmediate); throw new Error('later')"), /later/],
+    ["takes all memory", program("const all = []; for (;;) all.push(new Array(1e5).fill({}));"), /memory/],
     ["is not there", new URL("./nowhere.ts", import.meta.url), /Cannot find module/],
-  ])("has the same result if a thread %s, and reports that", async (_, failing, message) => {
+    ["ends by itself", program("process.exit(0)"), undefined],
+    [
+      "finds what is not wrong",
+      program("(await import('node:worker_threads')).parentPort.postMessage(undefined)"),
+      undefined,
+    ],
+  ])("has the same result if a thread %s, and reports failures", async (_, failing, message) => {
     const good = rows[29] as StoredRow;
     const failures: unknown[] = [];
     await withRows([withDocument(good, (text) => `${text} `)], [good], async () => {
       const options = { ...always, program: failing, onFailure: (error: unknown) => failures.push(error) };
       expect(await verifyInThreads(reader, chainStart, options)).toMatchObject({ finding: { seq: 30 }, count: 29 });
     });
-    expect(failures).toEqual([expect.objectContaining({ message: expect.stringMatching(message) })]);
+    const expected = expect.objectContaining({ message: expect.stringMatching(message ?? "") });
+    expect(failures).toEqual(message === undefined ? [] : [expected]);
+  });
+
+  it("has the same result if the threads cannot reach the database", async () => {
+    const failures: unknown[] = [];
+    const address = { ...db.config, socketPath: undefined, host: "127.0.0.1", port: 9 } as never;
+    const options = { ...always, address, onFailure: (error: unknown) => failures.push(error) };
+    expect(await verifyInThreads(reader, chainStart, options)).toMatchObject({ count: length, finding: undefined });
+    expect(failures).toHaveLength(1);
   });
 
   it("ends its threads when it is cancelled, even busy ones", async () => {
     const leaving = new AbortController();
-    // The first page signals that it was requested, and never ends.
-    const busy = onMessage('new BroadcastChannel("busy").postMessage("begun"); for (;;);');
+    // It says that it runs, and never ends.
+    const busy = program('new BroadcastChannel("busy").postMessage("begun"); for (;;);');
     const heard = new Promise((resolve) => {
       const channel = new BroadcastChannel("busy");
       channel.onmessage = () => resolve(channel.close());
@@ -201,21 +228,23 @@ describe("verification in threads", () => {
     await expect(verifyInThreads(reader, chainStart, { ...always, signal })).rejects.toThrow("left");
   });
 
-  it("starts no thread for a short chain", async () => {
-    const options = { ...always, minReceipts: length + 1, program: new URL("./nowhere.ts", import.meta.url) };
-    expect((await verifyInThreads(reader, chainStart, options)).count).toBe(length);
+  it("starts no thread for a short chain, or without the address of a database", async () => {
+    const program = new URL("./nowhere.ts", import.meta.url);
+    for (const other of [{ minReceipts: length + 1 }, { address: undefined }]) {
+      expect((await verifyInThreads(reader, chainStart, { ...always, program, ...other })).count).toBe(length);
+    }
   });
 });
 
-it("a page has 512 KiB at most, but at least one receipt", async () => {
+it("a page has 256 KiB at most, but at least one receipt", async () => {
   const seqs = async (from: number) => (await readPage(reader, from)).map(({ seq }) => seq);
-  expect(await seqs(1)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  expect(await seqs(1)).toEqual([1, 2, 3, 4]);
   expect(await seqs(length)).toEqual([length]);
   expect(await seqs(length + 1)).toEqual([]);
   const good = rows[2] as StoredRow;
   await withRows([{ ...good, canonical: Buffer.alloc(2_000_000) }], [good], async () => {
     expect(await seqs(3)).toEqual([3]);
-    expect(await seqs(4)).toEqual([4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(await seqs(4)).toEqual([4, 5, 6, 7]);
   });
   // After a gap, the next receipt is read, however far it is.
   await withRows([], rows.slice(1, 20), async () => {
