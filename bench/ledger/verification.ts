@@ -25,10 +25,10 @@ export async function measureVerification(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const bare = () => timed(`${sides.baseline.child.url}/bare-loop?portion=${barePortion}`, receipts, signal);
-  // A report is used again for some seconds, so each verification begins at another receipt.
-  let from = 0;
+  // A report is used again for some seconds, also for later parts of the chain. So each verification begins at an earlier receipt.
+  let from = rounds + 2;
   const verify = () => {
-    from += 1;
+    from -= 1;
     return timed(`${sides.service.child.url}/house/verify?from=${from}`, receipts - from + 1, signal);
   };
   const { memory } = sides.service;

@@ -13,10 +13,10 @@ import {
   putEpoch,
   putHeadTime,
 } from "../../store/recount/ledger.ts";
-import { findReceipt, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
+import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { cityDay, dateOf, dayMs, startOf } from "../calendar.ts";
 import { sha256 } from "../sha256.ts";
-import { isInChain, readPage } from "../verification/verification.ts";
+import { firstPageRows, isInChain, nextPageRows } from "../verification/verification.ts";
 import { findWrongApprovals } from "./clock-approval-check.ts";
 import { findMissingRows, findWrongRows, indexChecks } from "./index-check.ts";
 import { findWrongVerification } from "./verification-check.ts";
@@ -105,8 +105,9 @@ class LedgerCheck {
   }
 
   async *#checkChain(): AsyncGenerator<Repairable, void> {
-    for (;;) {
-      const rows = await readPage(this.#db, this.#link.seq + 1);
+    for (let limit = firstPageRows; ; ) {
+      const rows = await listReceipts(this.#db, this.#link.seq + 1, limit);
+      limit = nextPageRows(rows);
       const documents: ReceiptDocument[] = [];
       for (const row of rows) {
         const { faults, document } = await this.#verify(row);

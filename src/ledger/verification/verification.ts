@@ -1,13 +1,21 @@
 import { contradiction, type Head, rivalOf } from "../../receipt/recovery.ts";
 import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../../receipt/verify.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
-import { findReceipt, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
+import { findReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { sha256 } from "../sha256.ts";
 
 /** The most receipts that are read at once. Larger pages are no quicker, and V8 would keep them as old objects for a while. */
 const maxPageRows = 100;
-/** About how many bytes are read at once. Memory stays constant, however long the chain and its receipts are. */
+/** How many receipts are read first, when their length is not known yet. */
+export const firstPageRows = 8;
+/** About how many bytes are read at once. A receipt has up to some 70 KiB, so a page that follows short ones has up to 7 MiB. */
 const pageBytes = 256 * 1024;
+
+/** How many receipts to read after a page, by the longest receipt of that page. */
+export function nextPageRows(rows: readonly ReceiptRow[]): number {
+  const longest = Math.max(...rows.map(({ canonical }) => canonical.length), 1);
+  return Math.min(Math.max(Math.floor(pageBytes / longest), 1), maxPageRows);
+}
 
 /** The result of verifying the receipts after a good link. */
 export interface Verified {
@@ -16,16 +24,6 @@ export interface Verified {
   /** The number of good receipts. */
   count: number;
   finding: Finding | undefined;
-}
-
-/**
- * Reads the next receipts of the chain: as many as have 256 KiB together, up to 100, but at least one. Where receipts are
- * missing, it continues after them. Empty at the end of the chain.
- */
-export async function readPage(db: Queryable, from: number): Promise<ReceiptRow[]> {
-  const largest = await largestReceipt(db, from, from + maxPageRows - 1);
-  const count = largest === 0 ? 1 : Math.floor(pageBytes / largest);
-  return listReceipts(db, from, Math.min(Math.max(count, 1), maxPageRows));
 }
 
 /**
@@ -47,9 +45,10 @@ export async function verifyFrom(db: Queryable, start: Link): Promise<Verified> 
 /** Verifies the receipts after `start` up to receipt `to` at least, or up to the last one if that comes earlier. */
 export async function verifyUpTo(db: Queryable, start: Link, to: number): Promise<Omit<Verified, "count">> {
   let link = start;
-  while (link.seq < to) {
-    const rows = await readPage(db, link.seq + 1);
+  for (let limit = firstPageRows; link.seq < to; ) {
+    const rows = await listReceipts(db, link.seq + 1, limit);
     if (rows.length === 0) break;
+    limit = nextPageRows(rows);
     for (const { seq, hash, prev_hash, canonical } of rows) {
       const receipt = { bytes: canonical, computedHash: sha256(canonical), seq, hash, prevHash: prev_hash };
       const verdict = verifyNext(link, receipt);

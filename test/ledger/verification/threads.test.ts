@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ThreadOptions, verifyInThreads } from "../../../src/ledger/verification/threads.ts";
-import { readPage, startBefore, verifyFrom } from "../../../src/ledger/verification/verification.ts";
+import { startBefore, verifyFrom } from "../../../src/ledger/verification/verification.ts";
 import { canonicalize } from "../../../src/receipt/canonical.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
 import type { Database } from "../../../src/store/database/database.ts";
@@ -11,7 +11,7 @@ import type { LooseDocument } from "../../receipt/chain.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
 import { fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";
 
-/** The receipts are so long that a page holds four of them. */
+/** The receipts are so long that four are read at once. */
 const size = 60_000;
 const length = 45;
 /** The second range of the second thread is not whole. */
@@ -236,18 +236,21 @@ describe("verification in threads", () => {
   });
 });
 
-it("a page has 256 KiB at most, but at least one receipt", async () => {
-  const seqs = async (from: number) => (await readPage(reader, from)).map(({ seq }) => seq);
-  expect(await seqs(1)).toEqual([1, 2, 3, 4]);
-  expect(await seqs(length)).toEqual([length]);
-  expect(await seqs(length + 1)).toEqual([]);
-  const good = rows[2] as StoredRow;
-  await withRows([{ ...good, canonical: Buffer.alloc(2_000_000) }], [good], async () => {
-    expect(await seqs(3)).toEqual([3]);
-    expect(await seqs(4)).toEqual([4, 5, 6, 7]);
+it("the receipts that are read at once become fewer as they become longer, and one is always read", async () => {
+  const limits: string[] = [];
+  const counting: Queryable = {
+    rows: async <Row>(sql: string, params?: readonly (string | number | Buffer | null)[]) => {
+      if (sql.includes("ORDER BY seq")) limits.push(String(params?.at(-1)));
+      return reader.rows<Row>(sql, params);
+    },
+  };
+  expect(await verifyFrom(counting, chainStart)).toMatchObject({ count: length });
+  expect(new Set(limits)).toEqual(new Set(["8", "4"]));
+  limits.length = 0;
+  // A receipt of 4 MB among them.
+  const long = rewritten(6, (document) => Object.assign(document.evidence, { filling: "a".repeat(4_000_000) }));
+  await withRows(long, rows.slice(5), async () => {
+    expect(await verifyFrom(counting, chainStart)).toMatchObject({ finding: { fault: "wrong_hash", seq: length } });
   });
-  // After a gap, the next receipt is read, however far it is.
-  await withRows([], rows.slice(1, 20), async () => {
-    expect((await seqs(2))[0]).toBe(21);
-  });
+  expect(limits.slice(0, 4)).toEqual(["8", "1", "4", "4"]);
 });
