@@ -136,7 +136,7 @@ export async function createServer({
   const commonFields = (context: RequestContext) => edge.fieldsOf(context);
   const router = new Router(app, edge);
   addRestRoutes(router, { table, interceptors, admission, streams, bodies, commonFields, heartbeatMs });
-  await addRpcRoutes(router, {
+  addRpcRoutes(router, {
     table,
     tools,
     interceptors,

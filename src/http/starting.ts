@@ -59,7 +59,7 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
   };
   const edge = new Edge({ ...options, admission, metrics: { observe() {} }, pages: undefined });
   return {
-    handle: (request, response) => edge.serve({ request, response, url: request.url as string, route }, () => {}),
+    handle: (request, response) => edge.serve({ request, response, url: request.url as string, route }),
     refuse: edge.refuse,
   };
 }

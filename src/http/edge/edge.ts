@@ -9,7 +9,7 @@ import type { RequestContext } from "../requests/context.ts";
 import { hasGoodHost, noGoodHost, requestIdOf } from "../requests/head.ts";
 import type { HttpRequest, HttpResponse } from "../requests/http-messages.ts";
 import { bytesOf, type RequestLog, sentBytes } from "./request-log.ts";
-import type { HandedOver, ServedRoute } from "./route.ts";
+import type { ServedRoute } from "./route.ts";
 
 export interface EdgeOptions {
   admission: Pick<Admission, "begin" | "visit" | "end" | "countUnparsable">;
@@ -43,11 +43,11 @@ export class Edge {
    * Serves a request to its end.
    * @param next see `ServedRoute.serve`
    */
-  serve(arrived: Arrived, next: (handedOver: HandedOver) => void): void {
+  serve(arrived: Arrived): void {
     const { admission, requestLog } = this.#options;
     const context = admission.begin({ ...arrived, id: requestIdOf(arrived.request) });
     const before = requestLog.isWritten ? sentBytes(context) : undefined;
-    const answered = this.#answer(context, arrived.route, next);
+    const answered = this.#answer(context, arrived.route);
     // First of all, because the port begins the next request of the connection when it learns of the end.
     context.response.prependOnceListener("close", () => {
       const isSent = context.close();
@@ -82,14 +82,14 @@ export class Edge {
   }
 
   /** Never rejects. */
-  async #answer(context: RequestContext, route: ServedRoute, next: (handedOver: HandedOver) => void): Promise<void> {
+  async #answer(context: RequestContext, route: ServedRoute): Promise<void> {
     try {
       let reply: HttpReply | undefined;
       try {
         this.#options.shutdown.throwIfAborted();
         if (!hasGoodHost(context.request)) throw noGoodHost();
         if (route.limits === undefined) await this.#options.admission.visit(context);
-        reply = await route.serve(context, next);
+        reply = await route.serve(context);
       } catch (error) {
         reply = route.fail === undefined ? this.#fail(context, error) : await route.fail(context, error);
       }

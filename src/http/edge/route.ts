@@ -1,25 +1,17 @@
-import type { Call } from "../../calls/call.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext, Route } from "../requests/context.ts";
 
-/** A reply; undefined if it has been sent, as by streams and RPCs. */
+/** A reply; undefined where the route sends it itself, as streams and RPCs do. */
 export type Answer = HttpReply | undefined;
-
-/** A call that the framework's own handler makes, and its request. */
-export interface HandedOver {
-  readonly call: Call;
-  readonly context: RequestContext;
-}
 
 /** What serves the requests of some methods at some addresses. Nothing about a request chooses it but these two. */
 export interface ServedRoute extends Route {
   readonly methods: readonly string[];
   /**
    * Answers a request that has been admitted as its `limits` say.
-   * @param next hands the call of the request over to the framework's own handler of the route; only for streams of RPCs
    * @throws what `fail` answers
    */
-  serve(this: void, context: RequestContext, next: (call: HandedOver) => void): Answer | Promise<Answer>;
+  serve(this: void, context: RequestContext): Answer | Promise<Answer>;
   /** Answers a failed request; by default in the Error shape. */
   readonly fail?: ((this: void, context: RequestContext, error: unknown) => Answer | Promise<Answer>) | undefined;
 }

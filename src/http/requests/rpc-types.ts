@@ -1,7 +1,4 @@
 import type { IncomingHttpHeaders } from "node:http";
-import * as connect from "@connectrpc/connect/protocol-connect";
-import * as grpc from "@connectrpc/connect/protocol-grpc";
-import * as grpcWeb from "@connectrpc/connect/protocol-grpc-web";
 
 /** Also matches types that no protocol has, such as `application/grpc+xml`: whoever sends one speaks the protocol. */
 const grpcType = /^application\/grpc(-web)?(?:[+;-]|$)/;
@@ -21,11 +18,4 @@ export function isRpcRequest(headers: IncomingHttpHeaders): boolean {
     /^application\/(?:proto|connect\+)/.test(type) ||
     headers["connect-protocol-version"] !== undefined
   );
-}
-
-/** Whether a content type is that of a stream. */
-export function isStreamType(contentType = ""): boolean {
-  const web = grpcWeb.parseContentType(contentType);
-  if (web !== undefined) return !web.text;
-  return grpc.parseContentType(contentType) !== undefined || connect.parseContentType(contentType)?.stream === true;
 }

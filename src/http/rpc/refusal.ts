@@ -1,9 +1,8 @@
 import type { ConnectError } from "@connectrpc/connect";
-import * as connect from "@connectrpc/connect/protocol-connect";
-import * as grpc from "@connectrpc/connect/protocol-grpc";
-import { respell } from "../grpc/status-message.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import { grpcOf } from "../requests/rpc-types.ts";
+import { connect, grpc } from "./connect-protocol.ts";
+import { respell } from "./status-message.ts";
 import { enclose } from "./unary/envelopes.ts";
 
 /** The answer to a content type of none of the protocols. */

@@ -1,24 +1,20 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import type { ConnectRouter } from "@connectrpc/connect";
-import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
+import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import { mapErrors } from "../../calls/interceptors.ts";
 import type { InterceptorsOf, ServiceTable } from "../../calls/service-table.ts";
 import type { Admission } from "../admission/admission.ts";
-import type { HandedOver, RouteOptions, ServedRoute } from "../edge/route.ts";
+import type { ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestBodies } from "../requests/bodies.ts";
-import type { RequestContext } from "../requests/context.ts";
+import type { RequestContext, RouteLimits } from "../requests/context.ts";
 import { noGoodHost } from "../requests/head.ts";
-import { isStreamType } from "../requests/rpc-types.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
-import { addStream, createCompressions } from "./handlers.ts";
-import { rpcLimits, rpcPath } from "./paths.ts";
+import { createCompressions } from "./messages.ts";
 import { refusalOf, unsupportedType } from "./refusal.ts";
-import { noteEnds, valuesOf } from "./stream-calls.ts";
-import type { MessageOptions } from "./unary/exchange.ts";
+import { createServeCall, isStreamType, type ServeCall } from "./streams.ts";
 import { serveUnary } from "./unary/serve.ts";
 
 export interface RpcOptions {
@@ -40,13 +36,11 @@ export interface RpcOptions {
 /** The bytes of a unary request besides its message: its prefix, and envelopes that mean nothing in a request. */
 const maxFraming = 4 * 1024;
 
-type Service = ServiceTable["services"][number];
-
-/** How the RPCs of some services are served. */
-interface Group {
-  services: readonly Service[];
+/** How the RPCs of a service are served. */
+interface Served {
+  service: ServiceTable["services"][number];
   interceptors: InterceptorsOf;
-  admitTo(service: Service): Admit;
+  admit: Admit;
   /** Whether streams notice by themselves that the service stops. */
   endsItself: boolean;
 }
@@ -55,89 +49,63 @@ interface Group {
  * Adds Connect, gRPC and gRPC-Web for every service of the table: the handlers of unary RPCs are ours, those of streams are
  * Connect's own.
  */
-export async function addRpcRoutes(router: Router, options: RpcOptions): Promise<void> {
-  const { table, tools, interceptors, admission, bodies, readMaxBytes, commonFields } = options;
-  const groups: Group[] = [
-    {
-      services: table.services,
-      interceptors,
-      admitTo: () => admitToContract(admission),
-      endsItself: false,
-    },
-    {
-      services: tools,
-      interceptors: () => [mapErrors],
-      admitTo: (service) => admitToTool(admission, service),
-      // Whoever watches the service's health is told that it stops.
-      endsItself: true,
-    },
+export function addRpcRoutes(router: Router, options: RpcOptions): void {
+  const { table, tools, interceptors, admission, bodies, readMaxBytes, commonFields, streams, onStream } = options;
+  const ofContract = { interceptors, admit: admitToContract(admission), endsItself: false };
+  const served: Served[] = [
+    ...table.services.map((service) => ({ service, ...ofContract })),
+    // Whoever watches the service's health is told that it stops.
+    ...tools.map((service) => {
+      return { service, interceptors: () => [mapErrors], admit: admitToTool(admission, service), endsItself: true };
+    }),
   ];
   const messages = { readMaxBytes, compressions: createCompressions(bodies), bodies };
-  for (const { services, interceptors, admitTo } of groups) {
-    for (const service of services) {
-      const unary = { interceptors, admit: admitTo(service), messages, commonFields };
-      for (const rpc of methodsOf(service, "unary")) {
-        const methods = isRead(rpc) ? ["GET", "POST"] : ["POST"];
-        const serve = serveUnary(rpc, service.implementation, unary);
-        const maxBody = readMaxBytes + maxFraming;
-        router.add({ methods, url: rpcPath(rpc), rpc, limits: rpcLimits(rpc), maxBody, serve, fail });
-      }
-    }
-  }
-  await addStreams(router, groups, options, messages);
-}
-
-async function addStreams(
-  router: Router,
-  groups: readonly Group[],
-  { streams, onStream }: RpcOptions,
-  messages: MessageOptions,
-): Promise<void> {
-  // Unknown fields must not be kept: each of two bytes would become several objects that nobody reads.
-  const options = { ...messages, binaryOptions: { readUnknownFields: false } };
-  const routes: RouteOptions[] = [];
-  const handlers: ((connect: ConnectRouter) => void)[] = [];
-  for (const { services, interceptors, admitTo, endsItself } of groups) {
-    for (const service of services) {
-      const admit = admitTo(service);
-      for (const rpc of methodsOf(service, "stream")) {
-        handlers.push((connect) =>
-          addStream(connect, rpc, service.implementation, {
-            ...options,
-            interceptors: [noteEnds, ...interceptors(rpc)],
-          }),
-        );
+  for (const { service, interceptors, admit, endsItself } of served) {
+    const { implementation } = service;
+    for (const rpc of service.service.methods) {
+      const route = { url: `/${rpc.parent.typeName}/${rpc.name}`, rpc, limits: limitsOf(rpc), fail };
+      if (rpc.methodKind === "unary") {
+        const serve = serveUnary(rpc, implementation, { interceptors, admit, messages, commonFields });
+        router.add({
+          ...route,
+          methods: isRead(rpc) ? ["GET", "POST"] : ["POST"],
+          maxBody: readMaxBytes + maxFraming,
+          serve,
+        });
+      } else {
+        const serveCall = createServeCall(rpc, implementation, {
+          ...messages,
+          interceptors: interceptors(rpc),
+          commonFields,
+        });
         const open = (context: RequestContext) => {
           streams.add(context, endsItself);
           onStream(context);
         };
-        routes.push({
+        // Connect reads the body.
+        router.add({
+          ...route,
           methods: ["POST"],
-          url: rpcPath(rpc),
-          rpc,
-          limits: rpcLimits(rpc),
-          serve: serveStream(rpc, admit, open),
-          fail,
+          maxBody: undefined,
+          serve: serveStream(rpc, admit, open, serveCall),
         });
       }
     }
   }
-  const plugin = {
-    routes: (connect: ConnectRouter) => {
-      for (const add of handlers) add(connect);
-    },
-    contextValues: ({ handedOver }: { handedOver: HandedOver | undefined }) => valuesOf(handedOver as HandedOver),
-  };
-  await router.register(async (scope) => void (await scope.register(fastifyConnectPlugin, plugin)), routes);
 }
 
 /**
- * Serves a streamed RPC: admits it, and hands it over to Connect's own handler. As over REST, limits and credentials come
+ * Serves a streamed RPC: admits it, and leaves its call to Connect's own handler. As over REST, limits and credentials come
  * before the message: a refused caller learns nothing of its faults. Streams are counted last, so that a call that is refused
  * otherwise takes no place.
  */
-function serveStream(rpc: DescMethod, admit: Admit, open: (context: RequestContext) => void): ServedRoute["serve"] {
-  return async (context, next) => {
+function serveStream(
+  rpc: DescMethod,
+  admit: Admit,
+  open: (context: RequestContext) => void,
+  serveCall: ServeCall,
+): ServedRoute["serve"] {
+  return async (context) => {
     const { headers } = context.request;
     if (!isStreamType(headers["content-type"])) return unsupportedType;
     // Connect makes a URL of the host. HTTP/1.0 and HTTP/2 may come without one.
@@ -148,7 +116,7 @@ function serveStream(rpc: DescMethod, admit: Admit, open: (context: RequestConte
     const call = context.call(rpc, caller);
     // What Connect refuses itself never comes to the interceptor that ends the span.
     context.onEnd(() => call.span?.end(context.notes.outcome ?? "refused", false));
-    next({ call, context });
+    await serveCall(context, call);
     return undefined;
   };
 }
@@ -158,8 +126,9 @@ function fail(context: RequestContext, error: unknown): HttpReply {
   return refusalOf(context.request.headers["content-type"], refuse(context, error));
 }
 
-function methodsOf({ service }: Service, kind: "unary" | "stream"): DescMethod[] {
-  return service.methods.filter(({ methodKind }) => (methodKind === "unary") === (kind === "unary"));
+/** How the requests of an RPC are limited: health checks never, others when it is known who calls. */
+function limitsOf({ parent }: DescMethod): RouteLimits {
+  return parent.typeName === Health.typeName ? "none" : "rpc";
 }
 
 /** Connect also serves reads by GET. */

@@ -10,10 +10,8 @@ import {
 } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, file_google_protobuf_wrappers, StringValueSchema } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
-import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { connectNodeAdapter, createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import * as grpc from "@grpc/grpc-js";
-import Fastify from "fastify";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Port } from "../../../src/http/port/port.ts";
@@ -86,19 +84,16 @@ describe.each(["http", "https"])("RPC over %s", (scheme) => {
   beforeAll(async () => {
     const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
     certificate = cert;
-    const app = Fastify();
     const tls = scheme === "https" ? { cert, key } : undefined;
-    const port = new Port({ ...noTimeLimits, tls }, { handle: (request, response) => app.routing(request, response) });
-    await app.register(fastifyConnectPlugin, {
+    const handle = connectNodeAdapter({
       routes: (router) => {
         const echo = { unary: (request: StringValue) => request, letters, chat };
         router.service(Echo, echo as object); // the types of its methods are known at run time alone
       },
     });
-    app.addHook("preClose", () => port.drained());
-    await app.ready();
+    const port = new Port({ ...noTimeLimits, tls }, { handle: handle as never });
     address = `127.0.0.1:${await port.listen({ host: "127.0.0.1", port: 0 })}`;
-    close = () => app.close();
+    close = () => port.drained();
   });
   afterAll(() => close());
 

@@ -2,9 +2,8 @@
 import type { Message } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
-import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
 import type { Reply } from "../../../calls/unary-call.ts";
+import { connect, mergeNonProtocolHeaders } from "../connect-protocol.ts";
 import { messageTooLarge } from "./envelopes.ts";
 import {
   type EncodedMessage,
@@ -26,7 +25,7 @@ export class ConnectExchange extends UnaryExchange {
     const { headers } = this.context.request;
     const { query } = this.format;
     const timeout = headers["connect-timeout-ms"] as string | undefined;
-    this.timeout = timeout === undefined ? noTimeout : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
+    this.timeout = timeout === undefined ? noTimeout : connect.parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
     const requested = query === undefined ? headers["content-encoding"] : (query.get("compression") ?? undefined);
     this.compression = this.negotiate(requested, headers["accept-encoding"] as string | undefined, "Accept-Encoding");
   }
@@ -49,11 +48,13 @@ export class ConnectExchange extends UnaryExchange {
   }
 
   async fail(error: ConnectError): Promise<void> {
-    const body = this.#take(await this.compressed(errorToJsonBytes(error, undefined), this.compression.response));
+    const body = this.#take(
+      await this.compressed(connect.errorToJsonBytes(error, undefined), this.compression.response),
+    );
     const header = new Headers(this.metadata.headerSet);
     mergeNonProtocolHeaders(header, error.metadata);
     const fields = { ...this.fields(), ...Object.fromEntries(header), "content-type": "application/json" };
-    this.#send(codeToHttpStatus(error.code), fields, body);
+    this.#send(connect.codeToHttpStatus(error.code), fields, body);
   }
 
   async #readBody(maxBytes: number): Promise<Uint8Array> {

@@ -1,33 +1,15 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { type Compression, compressionNegotiate, createMethodSerializationLookup } from "@connectrpc/connect/protocol";
 import { ResponseMetadata } from "../../../calls/call.ts";
 import type { Reply, Shared } from "../../../calls/unary-call.ts";
-import { isLargeBody, type RequestBodies } from "../../requests/bodies.ts";
+import { isLargeBody } from "../../requests/bodies.ts";
 import type { ArrivedBody } from "../../requests/body.ts";
 import type { RequestContext } from "../../requests/context.ts";
 import { isOpen } from "../../requests/exchange.ts";
 import type { HttpResponse } from "../../requests/http-messages.ts";
+import { type Compression, compressionNegotiate } from "../connect-protocol.ts";
+import type { Messages } from "../messages.ts";
 import type { Format } from "./format.ts";
-
-export interface MessageOptions {
-  /** The largest request message, in bytes. */
-  readMaxBytes: number;
-  compressions: Compression[];
-  bodies: RequestBodies;
-}
-
-/** Reads and writes the messages of an RPC, in both formats. */
-export interface Messages extends Readonly<MessageOptions> {
-  readonly rpc: DescMethod;
-  readonly serialization: ReturnType<typeof createMethodSerializationLookup>;
-}
-
-export function createMessages(rpc: DescMethod, options: MessageOptions): Messages {
-  const limits = { readMaxBytes: options.readMaxBytes, writeMaxBytes: 0xffff_ffff };
-  const serialization = createMethodSerializationLookup(rpc, { readUnknownFields: false }, undefined, limits);
-  return { ...options, rpc, serialization };
-}
 
 /** The time limit that the caller sets in the head, in milliseconds, or the error in it. */
 export interface Timeout {

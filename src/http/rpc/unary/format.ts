@@ -1,7 +1,5 @@
-import * as connect from "@connectrpc/connect/protocol-connect";
-import * as grpc from "@connectrpc/connect/protocol-grpc";
-import * as grpcWeb from "@connectrpc/connect/protocol-grpc-web";
 import type { HttpRequest } from "../../requests/http-messages.ts";
+import { connect, grpc, grpcWeb } from "../connect-protocol.ts";
 
 /** How the head of a unary request says that its message is encoded. */
 export interface Format {

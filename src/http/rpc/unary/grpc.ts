@@ -2,11 +2,9 @@
 // (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md). Failures have the head of a success; the trailers tell.
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { compressedFlag } from "@connectrpc/connect/protocol";
-import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import type { Reply } from "../../../calls/unary-call.ts";
-import { respell } from "../../grpc/status-message.ts";
+import { compressedFlag, grpc, grpcWeb } from "../connect-protocol.ts";
+import { respell } from "../status-message.ts";
 import { decidesFirst, type Envelope, EnvelopeSplitter, enclose, messageTooLarge } from "./envelopes.ts";
 import {
   type EncodedMessage,
@@ -25,7 +23,7 @@ abstract class EnvelopedExchange extends UnaryExchange {
     super(...args);
     const { headers } = this.context.request;
     const timeout = headers["grpc-timeout"] as string | undefined;
-    this.timeout = timeout === undefined ? noTimeout : parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
+    this.timeout = timeout === undefined ? noTimeout : grpc.parseTimeout(timeout, Number.MAX_SAFE_INTEGER);
     this.compression = this.negotiate(
       headers["grpc-encoding"] as string | undefined,
       headers["grpc-accept-encoding"] as string | undefined,
@@ -79,7 +77,7 @@ abstract class EnvelopedExchange extends UnaryExchange {
   }
 
   protected trailersOf(error: ConnectError): Headers {
-    return setTrailerStatus(new Headers(this.metadata.trailerSet), error);
+    return grpc.setTrailerStatus(new Headers(this.metadata.trailerSet), error);
   }
 
   #decompress(data: Uint8Array): Promise<Uint8Array> {
@@ -113,25 +111,26 @@ export class GrpcExchange extends EnvelopedExchange {
   }
 }
 
-const succeeded = enclose(trailerFlag, Buffer.from("grpc-status: 0\r\n"));
+const succeeded = enclose(grpcWeb.trailerFlag, Buffer.from("grpc-status: 0\r\n"));
 
 /** The trailers of gRPC-Web are the last envelope of the body. */
 export class GrpcWebExchange extends EnvelopedExchange {
   protected isMessage(flags: number): boolean {
-    return (flags & trailerFlag) === 0;
+    return (flags & grpcWeb.trailerFlag) === 0;
   }
 
   succeed(envelope: Uint8Array): void {
     const { trailerSet } = this.metadata;
     trailerSet?.set("grpc-status", "0");
-    const trailer = trailerSet === undefined ? succeeded : enclose(trailerFlag, trailerSerialize(trailerSet));
+    const trailer =
+      trailerSet === undefined ? succeeded : enclose(grpcWeb.trailerFlag, grpcWeb.trailerSerialize(trailerSet));
     this.#send(Buffer.concat([envelope, trailer]));
   }
 
   async fail(error: ConnectError): Promise<void> {
-    const bytes = trailerSerialize(this.trailersOf(error));
+    const bytes = grpcWeb.trailerSerialize(this.trailersOf(error));
     const encoded = await this.compressed(bytes, this.compression.response);
-    this.#send(enclose(trailerFlag | flagOf(encoded), encoded.bytes));
+    this.#send(enclose(grpcWeb.trailerFlag | flagOf(encoded), encoded.bytes));
   }
 
   #send(body: Buffer): void {

@@ -4,22 +4,20 @@ import type { Admitted } from "../../../calls/call.ts";
 import { outcomeOf } from "../../../calls/error-mapping.ts";
 import type { Implementation, InterceptorsOf } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
-import { maxBinarySize } from "../../../contract/message-limits.ts";
 import type { ServedRoute } from "../../edge/route.ts";
 import type { RequestContext } from "../../requests/context.ts";
 import { headersOf } from "../../requests/head.ts";
 import { type Admit, refuse } from "../admit.ts";
-import { blameCaller } from "../handlers.ts";
+import { createMessages, type MessageOptions, toldOf } from "../messages.ts";
 import { unsupportedType } from "../refusal.ts";
 import { ConnectExchange } from "./connect.ts";
-import { createMessages, type ExchangeArguments, type MessageOptions, type UnaryExchange } from "./exchange.ts";
+import type { ExchangeArguments, UnaryExchange } from "./exchange.ts";
 import { type Format, formatOf } from "./format.ts";
 import { GrpcExchange, GrpcWebExchange } from "./grpc.ts";
 
 export interface UnaryOptions {
   interceptors: InterceptorsOf;
   admit: Admit;
-  /** How messages are read. `readMaxBytes` is for JSON; binary messages have limits of their own by RPC. */
   messages: MessageOptions;
   /** The header fields that every reply has. */
   commonFields: (context: RequestContext) => Record<string, string>;
@@ -38,9 +36,7 @@ export function serveUnary(
   { interceptors, admit, messages: options, commonFields }: UnaryOptions,
 ): ServedRoute["serve"] {
   const endpoint = { rpc, call: createUnaryCall(rpc, implementation, interceptors), admit };
-  const json = createMessages(rpc, options);
-  const readMaxBytes = maxBinarySize(rpc.input, options.readMaxBytes);
-  const binary = createMessages(rpc, { ...options, readMaxBytes });
+  const { json, binary } = createMessages(rpc, options);
   return (context) => {
     const format = formatOf(context.request);
     if (format === undefined) return unsupportedType;
@@ -107,6 +103,7 @@ function abortAfter(ms: number, context: RequestContext): void {
 /** A failure as it is sent. The interceptors have mapped the failures of calls. */
 function toSent(error: unknown, rpc: DescMethod, context: RequestContext): ConnectError {
   if (!(error instanceof ConnectError)) return refuse(context, error);
-  if (blameCaller(error, rpc)) context.notes.outcome = "bad_input";
-  return error;
+  const told = toldOf(error, rpc);
+  if (told.code !== error.code) context.notes.outcome = "bad_input";
+  return told;
 }

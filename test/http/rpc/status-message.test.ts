@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { respell } from "../../../src/http/grpc/status-message.ts";
+import { respell } from "../../../src/http/rpc/status-message.ts";
 
 it.each([
   "title: must be at least 3 characters.",

@@ -1,0 +1,72 @@
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { maxBinarySize } from "../../contract/message-limits.ts";
+import { badInput } from "../../errors.ts";
+import type { RequestBodies } from "../requests/bodies.ts";
+import { type Compression, createMethodSerializationLookup } from "./connect-protocol.ts";
+
+export interface MessageOptions {
+  /** The largest request message in JSON, in bytes. Binary messages have limits of their own by RPC. */
+  readMaxBytes: number;
+  compressions: Compression[];
+  bodies: RequestBodies;
+}
+
+/** Reads and writes the messages of an RPC, in both formats. */
+export interface Messages extends Readonly<MessageOptions> {
+  readonly rpc: DescMethod;
+  /** The largest request message, in bytes. */
+  readonly readMaxBytes: number;
+  readonly serialization: ReturnType<typeof createMethodSerializationLookup>;
+}
+
+/** Unknown fields are not kept: each of two bytes would become several objects that nobody reads. */
+export const binaryOptions = { readUnknownFields: false };
+
+/** Those of an RPC, by the limit of their requests. */
+export function createMessages(rpc: DescMethod, options: MessageOptions): { json: Messages; binary: Messages } {
+  const withLimit = (readMaxBytes: number): Messages => {
+    const limits = { readMaxBytes, writeMaxBytes: 0xffff_ffff };
+    const serialization = createMethodSerializationLookup(rpc, binaryOptions, undefined, limits);
+    return { ...options, rpc, readMaxBytes, serialization };
+  };
+  const { readMaxBytes } = options;
+  return { json: withLimit(readMaxBytes), binary: withLimit(maxBinarySize(rpc.input, readMaxBytes)) };
+}
+
+const brotli = promisify(brotliCompress);
+
+/** With Connect's own settings, Brotli takes seconds for a large reply. */
+const algorithms: Compression[] = [
+  compressionGzip,
+  {
+    ...compressionBrotli,
+    compress: async (bytes) => new Uint8Array(await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })),
+  },
+];
+
+/** The compressions of RPCs. Few requests are decompressed at a time. */
+export function createCompressions(bodies: RequestBodies): Compression[] {
+  return algorithms.map((compression) => ({
+    ...compression,
+    decompress: (bytes, maxBytes) => bodies.decompress(() => compression.decompress(bytes, maxBytes)),
+  }));
+}
+
+/**
+ * A failure to read a message as its caller is told of it. Connect reports what cannot be decoded as `internal`, but the caller
+ * is to blame.
+ */
+export function toldOf(error: ConnectError, { input }: DescMethod): ConnectError {
+  if (error.code === Code.Internal && /^(?:parse binary: |decompression failed)/.test(error.rawMessage)) {
+    const message = `The message is not a ${input.typeName}.`;
+    return new ConnectError(message, Code.InvalidArgument, undefined, undefined, badInput(undefined, message));
+  }
+  if (error.rawMessage.isWellFormed()) return error;
+  // JSON.parse quotes a character that it does not expect, or half of one. gRPC could not encode half a character.
+  const details = error.details.filter((each) => "desc" in each);
+  return new ConnectError(error.rawMessage.toWellFormed(), error.code, error.metadata, details, error.cause);
+}

@@ -1,0 +1,202 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createConnectRouter,
+  createContextKey,
+  type Interceptor,
+} from "@connectrpc/connect";
+import type { connectNodeAdapter } from "@connectrpc/connect-node";
+import { type Call, contextValuesOf } from "../../calls/call.ts";
+import { outcomeOf } from "../../calls/error-mapping.ts";
+import type { Implementation } from "../../calls/service-table.ts";
+import type { RequestContext } from "../requests/context.ts";
+import {
+  type Compression,
+  compressedFlag,
+  connect,
+  grpc,
+  grpcWeb,
+  type UniversalHandler,
+  type UniversalServerRequest,
+  type UniversalServerResponse,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "./connect-protocol.ts";
+import { binaryOptions, createMessages, type MessageOptions, type Messages, toldOf } from "./messages.ts";
+import { respell } from "./status-message.ts";
+import { type Envelope, EnvelopeSplitter, enclose } from "./unary/envelopes.ts";
+
+export interface StreamOptions extends MessageOptions {
+  interceptors: Interceptor[];
+  /** The header fields that every reply has. */
+  commonFields: (context: RequestContext) => Record<string, string>;
+}
+
+/** Makes the call of a streamed RPC. Resolves when the call has begun, or was refused; its reply goes on. */
+export type ServeCall = (context: RequestContext, call: Call) => Promise<void>;
+
+/** A request and its response, as Connect types them. */
+type NodeMessages = Parameters<ReturnType<typeof connectNodeAdapter>>;
+
+/** Serves a streamed RPC by Connect's own handler. */
+export function createServeCall(rpc: DescMethod, implementation: Implementation, options: StreamOptions): ServeCall {
+  const invoke = implementation[rpc.localName];
+  if (typeof invoke !== "function") throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
+  const { compressions: acceptCompression, interceptors, commonFields } = options;
+  const handlerWith = (messages: Messages): UniversalHandler => {
+    const { readMaxBytes } = messages;
+    const router = createConnectRouter({
+      acceptCompression,
+      binaryOptions,
+      readMaxBytes,
+      interceptors: [noteEnd, ...interceptors],
+    });
+    const [handle] = router.rpc(rpc as never, invoke.bind(implementation) as never).handlers as [UniversalHandler];
+    return Object.assign((request: UniversalServerRequest) => handle(withCheckedBody(request, messages)), handle);
+  };
+  const messages = createMessages(rpc, options);
+  const json = handlerWith(messages.json);
+  const binary = handlerWith(messages.binary);
+
+  return async (context, call) => {
+    const [request, response] = [context.request, context.response] as unknown as NodeMessages;
+    const values = contextValuesOf(call).set(requestKey, context);
+    const universal = universalRequestFromNodeRequest(request, response, undefined, values);
+    // Streams end with our reasons: a client that has left, a stop, too little memory.
+    const ending = { ...universal, signal: context.signal };
+    const reply = new CompletedResponse(context, await (isJson(ending) ? json(ending) : binary(ending)), commonFields);
+    universalResponseToNodeResponse(reply, response).catch((error) => {
+      if (ConnectError.from(error).code !== Code.Aborted)
+        context.log.error({ err: error }, "a stream could not be sent");
+    });
+  };
+}
+
+const requestKey = createContextKey<RequestContext | undefined>(undefined, { description: "the request of a stream" });
+
+/** The request of a stream. */
+function requestOf(values: ContextValues): RequestContext {
+  return values.get(requestKey) as RequestContext;
+}
+
+/** Notes how a stream ends; the outermost of its interceptors. */
+const noteEnd: Interceptor = (next) => async (call) => {
+  const { notes } = requestOf(call.contextValues);
+  try {
+    const response = await next(call);
+    if (!response.stream) throw new Error("Unary calls are not served here.");
+    return { ...response, message: noteEndOf(response.message, notes) };
+  } catch (error) {
+    notes.outcome = outcomeOf(error);
+    throw error;
+  }
+};
+
+async function* noteEndOf<T>(messages: AsyncIterable<T>, notes: RequestContext["notes"]): AsyncGenerator<T> {
+  // This outcome stays if the consumer leaves before the stream ends.
+  notes.outcome = "canceled";
+  try {
+    yield* messages;
+    notes.outcome = "ok";
+  } catch (error) {
+    notes.outcome = outcomeOf(error);
+    throw error;
+  }
+}
+
+/**
+ * Connect's response, completed at the last moment: Connect reads `header` when it writes the head of the response, and
+ * `trailer` when the body is complete.
+ */
+class CompletedResponse implements UniversalServerResponse {
+  readonly status: number;
+  readonly #context: RequestContext;
+  readonly #response: UniversalServerResponse;
+  readonly #commonFields: StreamOptions["commonFields"];
+
+  constructor(context: RequestContext, response: UniversalServerResponse, commonFields: StreamOptions["commonFields"]) {
+    this.status = response.status;
+    this.#context = context;
+    this.#response = response;
+    this.#commonFields = commonFields;
+  }
+
+  get body(): AsyncIterable<Uint8Array> {
+    return this.#response.body as AsyncIterable<Uint8Array>;
+  }
+
+  get header(): Headers {
+    const { request, limits } = this.#context;
+    const header = this.#response.header ?? new Headers();
+    // Connect stops reading a message that is too large, and Node then reads no more of the connection.
+    if (request.httpVersionMajor === 1 && !request.complete) header.set("connection", "close");
+    const fields = { ...this.#commonFields(this.#context), ...limits.fields() };
+    for (const [name, value] of Object.entries(fields)) header.set(name, value);
+    return header;
+  }
+
+  /** With a message that every gRPC client can read. */
+  get trailer(): Headers {
+    const trailer = this.#response.trailer as Headers;
+    const message = trailer?.get("grpc-message");
+    if (message) trailer.set("grpc-message", respell(message));
+    return trailer;
+  }
+}
+
+/**
+ * Reads the messages of a body before Connect does. Leaves out the envelopes that are not messages, which mean nothing in a
+ * request: Connect would decompress each of them, and there may be thousands. A message that cannot be decoded is the caller's
+ * fault; Connect would report it as `internal`.
+ */
+function withCheckedBody(request: UniversalServerRequest, messages: Messages): UniversalServerRequest {
+  const type = request.header.get("content-type") ?? "";
+  const isConnect = /^application\/connect\+/i.test(type);
+  const ignored = /^application\/grpc-web/i.test(type) ? grpcWeb.trailerFlag : isConnect ? connect.endStreamFlag : 0;
+  const encoding = request.header.get(isConnect ? "connect-content-encoding" : "grpc-encoding");
+  const compression = messages.compressions.find(({ name }) => name === encoding);
+  const { parse } = messages.serialization.getI(!isJson(request));
+  const check = async ({ flags, data }: Envelope) => {
+    const isCompressed = (flags & compressedFlag) !== 0;
+    // Connect refuses what is compressed in an unknown way.
+    if (isCompressed && compression === undefined) return;
+    try {
+      parse(isCompressed ? await (compression as Compression).decompress(data, messages.readMaxBytes) : data);
+    } catch (error) {
+      throw error instanceof ConnectError ? toldOf(error, messages.rpc) : error;
+    }
+  };
+  const body = checkEach(request.body as AsyncIterable<Buffer>, messages.readMaxBytes, ignored, check);
+  return { ...request, body };
+}
+
+/** @param ignored the flag of the envelopes that are left out */
+async function* checkEach(
+  body: AsyncIterable<Buffer>,
+  maxBytes: number,
+  ignored: number,
+  check: (envelope: Envelope) => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  const splitter = new EnvelopeSplitter(maxBytes);
+  for await (const chunk of body) {
+    for (const envelope of splitter.push(chunk)) {
+      if ((envelope.flags & ignored) !== 0) continue;
+      await check(envelope);
+      yield enclose(envelope.flags, envelope.data);
+    }
+  }
+  splitter.end();
+}
+
+function isJson({ header }: UniversalServerRequest): boolean {
+  return /[/+]json\b/i.test(header.get("content-type") ?? "");
+}
+
+/** Whether a content type is that of a stream. */
+export function isStreamType(contentType = ""): boolean {
+  const web = grpcWeb.parseContentType(contentType);
+  if (web !== undefined) return !web.text;
+  return grpc.parseContentType(contentType) !== undefined || connect.parseContentType(contentType)?.stream === true;
+}
